@@ -8,7 +8,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-growing bench-index bench-life bench-policies bench-replacing bench-versions bench-words schema stubs recall clean help
+.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-growing bench-index bench-life bench-moving bench-policies bench-replacing bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -62,6 +62,9 @@ bench-index: .venv/test  ## Measure rank indexes (PASSAGES=file.jsonl.gz adds re
 
 bench-life: .venv/test  ## Measure writing, touching and garbage collection
 	$(BIN)/python -m benchmarks.life
+
+bench-moving: .venv/test  ## Measure export and import, in memories per second and peak memory
+	$(BIN)/python -m benchmarks.moving $(if $(ROWS),--rows $(ROWS))
 
 bench-policies: .venv/test  ## Measure what row-level security costs
 	$(BIN)/python -m benchmarks.policies

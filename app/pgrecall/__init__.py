@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
     from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
     from pgrecall.memories.changing import MemoryChanges
+    from pgrecall.memories.file_export import export_file
     from pgrecall.memories.importing import import_file
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
@@ -113,6 +114,7 @@ __all__ = [
     "Tuning",
     "Usefulness",
     "embedded",
+    "export_file",
     "import_file",
     "load_queries",
     "migrate",
@@ -131,6 +133,7 @@ _LAZY = {
     "MemoryChanges": "pgrecall.memories.changing",
     "MemoryRepository": "pgrecall.execution",
     "SearchArguments": "pgrecall.ranking.arguments",
+    "export_file": "pgrecall.memories.file_export",
     "import_file": "pgrecall.memories.importing",
     "load_queries": "pgrecall.evaluation.queries_file",
     "save_queries": "pgrecall.evaluation.queries_file",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory
-from pgrecall.memories.importing import id_of_source
+from pgrecall.memories.record import id_of_source
 
 FOLDER = Path(__file__).parent
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -49,6 +49,7 @@ CALLS: dict[str, list[str]] = {
     "drop_positions": ["drop_positions({relation})", "drop_positions()"],
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
+    "exported": ["max(exported(m, true)) FROM agent_memories m WHERE agent_id = 'one'"],
     "explain": [
         "explain('one', {memory}, {vector})",
         "explain('one', {memory}, query_text => 'onesecret', profile => 'hybrid')",
@@ -118,6 +119,9 @@ CALLS: dict[str, list[str]] = {
         "count(*) FROM remember('one', 'new', {vector}, near_duplicates => 0.5)",
     ],
     "remember_rows": ["count(*) FROM remember_rows('one', ARRAY[{new}])"],
+    "restore_rows": [
+        "count(*) FROM restore_rows('one', ARRAY[{new}], ARRAY['{{\"labels\": []}}'::jsonb])"
+    ],
     "require_incoming": [
         "cardinality(require_incoming('one', ARRAY[{new}], 'keep', NULL, true, 'who'))"
     ],
@@ -197,6 +201,15 @@ NEW = NewMemory("new", embedding=at(1))
 HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid", "touch": False}
 
 
+RESTORED = {"content": "new", "id": "new", "embedding": at(1), "retrieval_count": 3}
+
+
+def _exported(repo: MemoryRepository, **arguments: Any) -> list[str]:
+    lines: list[str] = []
+    repo.transfer.export(lines.extend, **arguments)
+    return lines
+
+
 def _queries(memory: UUID) -> list[JudgedQuery]:
     return [JudgedQuery(at(3), [memory], query_text="onesecret")]
 
@@ -238,6 +251,11 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     "evaluation.evaluate": lambda m, _: [lambda r: r.evaluation.evaluate("one", _queries(m))],
     "existing": lambda m, _: [lambda r: r.existing("one", m)],
     "exists": lambda m, _: [lambda r: r.exists("one", m)],
+    "transfer.export": lambda m, _: [
+        lambda r: _exported(r, agent_id="one", events=True),
+        lambda r: _exported(r),
+    ],
+    "transfer.restore": lambda m, _: [lambda r: r.transfer.restore("one", [RESTORED])],
     "explain": lambda m, _: [lambda r: r.explain("one", m, at(3))],
     "feedback": lambda m, _: [lambda r: r.feedback("one", m, "useful")],
     "ids.of_key": lambda m, _: [lambda r: r.ids.of_key("one", "onekey")],

@@ -35,9 +35,11 @@ from pgrecall import (
 from pgrecall.core.tokens import tiktoken_counter
 from pgrecall.errors import InputError, InvalidLine, PgRecallError
 from pgrecall.evaluation.queries_file import load_queries, save_queries
-from pgrecall.memories.importing import MOST_LINE_BYTES, import_file
+from pgrecall.memories.file_export import export_file
+from pgrecall.memories.importing import import_file
+from pgrecall.memories.lines import MOST_LINE_BYTES
+from pgrecall.memories.record import STATE
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import KINDS, Recency, Similarity
 from tests.integration.support import NORTH, at
@@ -113,6 +115,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "evaluation.evaluate": {"queries": QUERIES},
     "existing": {"memory_ids": [ID]},
     "exists": {"memory_id": ID},
+    "transfer.export": {"write": lambda lines: None},
+    "transfer.restore": {"memories": [{"content": "a", "embedding": NORTH}]},
     "explain": {"memory_id": ID, "embedding": NORTH},
     "plan": {"embedding": NORTH},
     "feedback": {"memory_id": ID, "kind": "useful"},
@@ -164,6 +168,7 @@ OF_MANY = (
     "rank_indexes.maintain",
     "rank_indexes.progress",
     "owners",
+    "transfer.export",
 )
 
 Call = tuple[Callable[..., Any], dict[str, Any], list[str]]
@@ -172,10 +177,6 @@ Call = tuple[Callable[..., Any], dict[str, Any], list[str]]
 
 def _method(name: str, good: dict[str, Any]) -> Call:
     arguments = [*inspect.signature(method(NOWHERE, name)).parameters]
-    for variadic, taken_by in (("filters", FilterArguments), ("arguments", SearchArguments)):
-        if variadic in arguments:
-            arguments.remove(variadic)
-            arguments += taken_by.__annotations__
     if "agent_id" in arguments and name not in OF_MANY:
         good = {"agent_id": "a"} | good
     return lambda repo, **given: method(repo, name)(**given), good, arguments
@@ -266,7 +267,22 @@ CALLS: dict[str, Call] = {
     "import_file": (
         lambda repo, **given: import_file(**({"store": repo} | given)),
         {"agent_id": "a", "path": Path("nowhere")},
-        ["agent_id", "path", "batch_size", "check_compliance", "on_progress"],
+        [
+            *("agent_id", "path", "batch_size", "check_compliance", "on_progress"),
+            *("fields", "timezone", "rejects", "on_reject"),
+        ],
+    ),
+    "export_file": (
+        lambda repo, **given: export_file(**({"store": repo, "path": Path("new")} | given)),
+        {},
+        ["path", "agent_id", "events", "filters", "resume", "on_progress"],
+    ),
+    "fields of a restored memory": (
+        lambda repo, **given: repo.transfer.restore(
+            "a", [{"content": "b", "embedding": None} | given]
+        ),
+        {},
+        ["id", "key", *STATE, UNKNOWN],
     ),
     "MemoryRepository": (
         lambda repo, **given: MemoryRepository(**({"bind": repo._bind} | given)).count("a"),

@@ -69,6 +69,21 @@ def progress(repo: MemoryRepository, name: str, **arguments: Any) -> list[Any]:
     return told
 
 
+def exported(repo: MemoryRepository, **arguments: Any) -> int:
+    """How many lines were written."""
+    lines: list[str] = []
+    number = repo.transfer.export(lines.extend, **arguments)
+    assert number == len(lines)
+    return number
+
+
+def restored(repo: MemoryRepository) -> list[Any]:
+    """The outcomes of one memory twice, and how often it says that it was retrieved."""
+    line = {"content": "new", "id": "x1", "embedding": None, "retrieval_count": 7}
+    [id_, again] = repo.transfer.restore(A, [line, line])
+    return [id_.outcome, again.outcome, counted(repo, id_)]
+
+
 def indexed(repo: MemoryRepository) -> MemoryRepository:
     repo.rank_indexes.build(agent_id=A, at_least=1)
     return repo
@@ -134,6 +149,8 @@ CASES = (
     Case("touch", lambda r: (r.touch(A, [ONE, TWO]), counted(r, ONE), counted(r, TWO)), (2, 2, 1)),
     Case("count", lambda r: (r.count(A), r.count("another"), r.teams.count(A)), (5, 1, 0)),
     Case("existing", lambda r: r.existing(A, [ONE, NEW.id or ONE]), {ONE}),
+    Case("transfer.export", lambda r: exported(r, agent_id=A, batch_size=4), 6),
+    Case("transfer.restore", lambda r: restored(r), [*BOTH, 7]),
     Case("ids.find", lambda r: r.ids.find(A, str(ONE)), [ONE]),
     Case("ids.shorten", lambda r: r.ids.shorten(A, ONE), {ONE: str(ONE)}),
     Case("record_outcome", lambda r: r.record_outcome(A, TWO, "failure").failure_count, 1),

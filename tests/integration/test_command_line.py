@@ -44,7 +44,7 @@ def write_lines(path: Path, *lines: object) -> Path:
 def stored(url: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(url) as connection:
         return connection.execute(
-            "SELECT content, metadata->>'source_id' FROM pgrecall.agent_memories ORDER BY content"
+            "SELECT content, key FROM pgrecall.agent_memories ORDER BY content"
         ).fetchall()
 
 
@@ -407,3 +407,36 @@ def test_help_shows_no_type_beside_a_flag(run: Run) -> None:
         assert "--help" in shown.out
         assert "bool" not in shown.out.lower(), command
     assert len(commands) > 30
+
+
+def test_an_export_is_imported_again(run: Run, url: str, tmp_path: Path) -> None:
+    file, facts, bad = (tmp_path / name for name in ("a.jsonl.gz", "facts.parquet", "bad.jsonl"))
+    run("add", "Ines drinks tea", "--agent", "a", "--type", "fact")
+    run("add", "Ines has a cat", "--agent", "b")
+    run("add", "tea of the team", "--agent", "a", "--of-team")
+
+    [all_] = run("export", file, "--events", "--json").records
+    [few] = run("export", facts, "--agent", "a", "--type", "fact", "--json").records
+    refused = run("export", file)
+    [again] = run("import", file, "--json").records
+
+    assert (all_["exported"], few["exported"], refused.code) == (3, 1, 2)
+    assert (again["added"], again["already_there"]) == (0, 3)
+    lines = ['{"text": "x", "at": "2026-01-01"}', "{", '{"text": "y", "odd": 1}']
+    notes = write_lines(tmp_path / "notes.jsonl", *lines)
+    names = ("--map", "text=content", "--map", "at=created_at", "--timezone", "Europe/Berlin")
+    done = run("import", notes, "--agent", "c", *names, "--rejects", bad)
+    assert done.code == 2
+    assert "1 memory added for c" in done.out
+    assert "notes.jsonl, line 2: not JSON" in done.err
+    assert "2 lines could not be stored" in done.err
+    assert bad.read_text().splitlines() == lines[1:]
+    for options, reason in (
+        (("--timezone", "Moon"), "--timezone: unknown time zone 'Moon'"),
+        (("--map", "text"), "--map: write OLD=NEW"),
+        (("--map", "a=b", "--map", "a=c"), "--map: 'a' is given twice"),
+        ((), "names no owner"),
+    ):
+        wrong = run("import", notes, *options)
+        assert wrong.code == 2
+        assert reason in wrong.err

@@ -91,6 +91,10 @@ ON_FEW = {
     ),
     "revive": "revive(%(agent)s, %(gone)s, force => true)",
     "set_importance": "set_importance(%(agent)s, %(a)s, 0.4)",
+    "restore_rows": (
+        "restore_rows(%(agent)s, ARRAY[new_memory('memory 1', id => %(a)s), new_memory('new')],"
+        ' ARRAY[\'{}\', \'{"retrieval_count": 1, "labels": [{"value": "x"}]}\']::jsonb[])'
+    ),
     "supersede": "supersede(%(agent)s, %(a)s, new_memory('quite new'))",
     "supersede by another": "supersede(%(agent)s, %(a)s, new_memory('memory 11'))",
     "touch": "touch(%(agent)s, %(ab)s)",

@@ -332,4 +332,34 @@ MUTANTS = (
         "m.agent_id = agent",
         f"{HERE}collecting.py::test_a_run_does_what_an_independent_judge_would",
     ),
+    Mutant(
+        "sql/verbs/restore_rows.sql",
+        "require(i.many = 1,",
+        "require(true,",
+        f"{HERE}importing_state.py::test_the_database_checks_what_is_restored_by_sql",
+    ),
+    Mutant(
+        "sql/recall/exported.sql",
+        "SET extra_float_digits = 1",
+        "",
+        f"{HERE}moving.py::test_what_psql_exports_does_not_depend_on_its_settings",
+    ),
+    Mutant(
+        "app/pgrecall/execution/transactions.py",
+        '"isolation_level": "REPEATABLE READ"',
+        '"isolation_level": "READ COMMITTED"',
+        f"{HERE}moving.py::test_an_export_shows_one_moment",
+    ),
+    Mutant(
+        "app/pgrecall/execution/running.py",
+        "call.may_retry = False",
+        "call.may_retry = True",
+        f"{HERE}moving.py::test_no_batch_is_called_twice",
+    ),
+    Mutant(
+        "app/pgrecall/memories/exporting.py",
+        "            owned(memories),\n",
+        "",
+        f"{HERE}moving.py::test_both_repositories_move_memories_in_a_callers_transaction",
+    ),
 )

@@ -12,7 +12,7 @@ import pytest
 from pgrecall import JudgedQuery
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.evaluation.queries_file import KEYS, load_queries, record_of, save_queries
-from pgrecall.memories.importing import id_of_source
+from pgrecall.memories.record import id_of_source
 
 AGENT = "agent"
 ONE, TWO = (UUID(f"00000000-0000-7000-8000-00000000000{n}") for n in (1, 2))

@@ -22,7 +22,7 @@ from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 METHODS = public(NOWHERE)
 OF_ALL_AGENTS = (
     *("upkeep.collect_garbage", "rank_indexes.build"),
-    *("rank_indexes.maintain", "rank_indexes.status"),
+    *("rank_indexes.maintain", "rank_indexes.status", "transfer.export"),
 )
 """What works on the memories of every agent unless one is named."""
 OF_NO_AGENT = ("rank_indexes.progress", "prepare", "owners")

@@ -5,45 +5,86 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent
 from pgrecall.cli.output import Output, complaints, counted, plain
 from pgrecall.cli.written import argument, option
-from pgrecall.errors import InputError
+from pgrecall.core.quoting import shortened
+from pgrecall.errors import InputError, InvalidLine
 from pgrecall.execution import MemoryRepository
 from pgrecall.memories.importing import Imported, import_file
 
 app = App(panel="Store and search")
+MOST_REASONS = 10
+"""Reasons of rejected lines that are printed."""
+RATE = "{task.fields[rate]:,.0f} memories/s"
 
 
-@app.declare("pgrecall import memories.jsonl --agent zoe", name="import")
-def import_(
-    repo: MemoryRepository,
-    file: Annotated[Path, argument("A JSON Lines file; may be gzipped.")],
-    agent: Agent,
-    check_compliance: Annotated[bool, option("Refuse memories that are not compliant.")] = True,
-) -> Output:
-    """Store each line of a JSON Lines file as a memory.
-
-    A line is an object with content and, optionally, id, created_at (ISO 8601 with a zone),
-    memory_type, importance, entities, tags, metadata and the other fields of NewMemory. The local
-    model embeds each text that comes without an embedding. An interrupted import can be repeated:
-    nothing is stored twice.
-    """
-    if not file.is_file():
-        raise InputError(f"{file} is not a file")
+def progress_bar() -> Progress:
+    """Bar, share, rate and time left, for import and export."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[rate]:,.0f} memories/s"),
+        TextColumn(RATE),
         TimeRemainingColumn(),
     )
+    return Progress(*columns, console=complaints)
+
+
+@app.declare(
+    "pgrecall import memories.jsonl --agent zoe",
+    "pgrecall import backup.jsonl.gz",
+    "pgrecall import old.jsonl --agent zoe --map text=content --map meta.uses=retrieval_count "
+    "--timezone Europe/Berlin --rejects bad.jsonl",
+    name="import",
+)
+def import_(
+    repo: MemoryRepository,
+    file: Annotated[Path, argument("A JSON Lines file, may be gzipped, or a .parquet file.")],
+    agent: Annotated[
+        str | None,
+        option("Agent of lines that name no owner.", "--agent", "-a", show_default=False),
+    ] = None,
+    fields: Annotated[
+        list[str] | None,
+        option(
+            "Rename a field: old=new. The old name may be a path such as meta.user, the new one "
+            "metadata.KEY or nothing, to leave the field out. May be repeated.",
+            "--map",
+            metavar="OLD=NEW",
+        ),
+    ] = None,
+    timezone: Annotated[
+        str | None, option("Time zone of times that have none, such as UTC or Europe/Berlin.")
+    ] = None,
+    rejects: Annotated[
+        Path | None, option("Write lines that cannot be stored to this new file, and go on.")
+    ] = None,
+    check_compliance: Annotated[bool, option("Refuse memories that are not compliant.")] = True,
+) -> Output:
+    """Store each line of a file as a memory.
+
+    A line is an object with content and, optionally, agent_id or team_id, id, created_at (ISO 8601)
+    and the other fields of NewMemory; also with state, such as status, retrieval_count or labels,
+    as pgrecall export writes it. The local model embeds each text that comes without an embedding.
+    An interrupted import can be repeated: nothing is stored twice.
+    """
+    if not file.is_file():
+        raise InputError(f"{file} is not a file")
+    zone = None if timezone is None else _zone(timezone)
+    renaming = _renaming(fields or [])
     start = time.monotonic()
-    with Progress(*columns, console=complaints) as progress:
+    reasons: list[str] = []
+
+    def reject(number: int, reason: str) -> None:
+        if len(reasons) < MOST_REASONS:
+            reasons.append(f"{file.name}, line {number}: {reason}")
+
+    with progress_bar() as progress:
         task = progress.add_task(plain(file.name), total=file.stat().st_size, rate=0.0)
 
         def advance(done: Imported, position: int) -> None:
@@ -52,17 +93,55 @@ def import_(
             progress.update(task, completed=position, rate=rate)
 
         done = import_file(
-            repo, agent, file, check_compliance=check_compliance, on_progress=advance
+            repo,
+            agent,
+            file,
+            check_compliance=check_compliance,
+            fields=renaming,
+            timezone=zone,
+            rejects=rejects,
+            on_progress=advance,
+            on_reject=reject,
         )
     seconds = time.monotonic() - start
     record = {
         "added": done.added,
         "already_there": done.already_there,
         "duplicates": done.duplicates,
+        "rejected": done.rejected,
         "seconds": round(seconds, 3),
     }
+    whose = "" if agent is None else f" for {agent}"
     said = (
-        f"{counted(done.added, 'memory', 'memories')} added for {agent} in {seconds:.1f} s, "
+        f"{counted(done.added, 'memory', 'memories')} added{whose} in {seconds:.1f} s, "
         f"{done.already_there:,} known by id, {done.duplicates:,} known by text"
     )
-    return Output([record], said)
+    problem = None
+    if done.rejected:
+        problem = InvalidLine(
+            f"{counted(done.rejected, 'line', 'lines')} could not be stored, and "
+            f"{'was' if done.rejected == 1 else 'were'} written to {rejects}"
+        )
+    return Output([record], said, notes=reasons, problem=problem)
+
+
+def _renaming(texts: list[str]) -> dict[str, str]:
+    """OLD=NEW, each old name once."""
+    found: dict[str, str] = {}
+    for text in texts:
+        old, sign, new = text.partition("=")
+        if not old or not sign:
+            raise InputError(f"--map: write OLD=NEW, such as text=content; got {shortened(text)}")
+        if old in found:
+            raise InputError(f"--map: {shortened(old)} is given twice")
+        found[old] = new
+    return found
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InputError(
+            f"--timezone: unknown time zone {shortened(name)}; write UTC or Europe/Berlin"
+        ) from None

@@ -60,7 +60,8 @@ def queries_of(
 ) -> list[JudgedQuery]:
     """The file's queries, or those recorded; raises InputError where there are none."""
     if file is not None:
-        return load_queries(file, agents[0] if len(agents) == 1 else None)
+        agent = agents[0] if len(agents) == 1 else None
+        return load_queries(file, agent, of_teams=bool(repo._tables.prefix))
     if not agents:
         raise InputError("--recorded needs --agent: the agent whose queries were recorded")
     queries = [query for agent in agents for query in repo.evaluation.recorded_queries(agent)]

@@ -46,6 +46,7 @@ class _Commands(LateGroup):
     modules: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("add", "upsert"), "add"),
         "import": "import_memories",
+        "export": "export_memories",
         **dict.fromkeys(("search", "plan"), "search_command"),
         **dict.fromkeys(("list", "get", "owners"), "list_memories"),
         "explain": "explain",

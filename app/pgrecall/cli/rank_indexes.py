@@ -21,7 +21,7 @@ from pgrecall.cli.written import option
 from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
-from pgrecall.memories.importing import lines_of, naming_line
+from pgrecall.memories.lines import lines_of, naming_line
 from pgrecall.rank_index.index import (
     AT_LEAST,
     EF_CONSTRUCTION,

@@ -30,6 +30,12 @@ class Autocommit:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Makes all statements see the database at one moment, on an Engine: they share a read-only
+    transaction at REPEATABLE READ. Must be the first step. Result: None."""
+
+
+@dataclass(frozen=True, slots=True)
 class Embed:
     """Embeds texts. Must come before any step that needs a connection. Result: `Embedded`."""
 
@@ -91,7 +97,19 @@ class Copy:
     embedding_oid: int
 
 
-Step = Autocommit | Inspect | Embed | CountTokens | Execute | Verb | Lookup | Copy
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Calls a function of the caller. Result: that of the function.
+
+    In a job it is called outside of transactions; in an operation within its transaction, which is
+    not retried afterwards. The asynchronous repository awaits the result if it is awaitable.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+Step = Autocommit | Snapshot | Inspect | Embed | CountTokens | Execute | Verb | Lookup | Copy | Call
 Operation = Generator[Step, Any, T]
 
 
@@ -104,17 +122,6 @@ class Transact:
 
     operation: Callable[[Any], Operation[Any]]
     """Called with the tables."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Calls a function of the caller, outside of transactions. Result: that of the function.
-
-    The asynchronous repository awaits the result if it is awaitable.
-    """
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)

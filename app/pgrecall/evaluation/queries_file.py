@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.memory import TEAM
 from pgrecall.core.quoting import LONGEST, listed, path_of, shortened
 from pgrecall.core.validation import require_name
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import checked_query
 from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.memories.importing import id_of_source, lines_of, moment_of, naming_line
+from pgrecall.memories.lines import lines_of, naming_line
+from pgrecall.memories.record import id_of_source, moment_of
 
 KEYS = (
     *("query", "embedding", "relevant", "group", "time", "query_text", "query_entities"),
@@ -22,21 +24,24 @@ KEYS = (
 )
 
 
-def load_queries(path: str | Path, agent_id: str | None = None) -> list[JudgedQuery]:
+def load_queries(
+    path: str | Path, agent_id: str | None = None, *, of_teams: bool = False
+) -> list[JudgedQuery]:
     """Reads judged queries from a .jsonl file, gzipped or not.
 
     A line is a JSON object with `query` (text) or `embedding` (a list of numbers) and `relevant`: a
     list of memory ids, or an object from id to gain; empty if no memory answers. Optional keys are
     `agent` (default: `agent_id`), `group`, `time` (the `as_of`, ISO 8601 with a time zone),
     `query_text`, `query_entities`, `query_time` (two times) and `recorded`. An id that is not a
-    UUID is one from an imported file; see `import_file`. Raises InvalidLine with file and line
-    number, and InputError if the file has no query or cannot be read.
+    UUID is a key, such as one from an imported file; with `of_teams` it is that of a team's memory.
+    Raises InvalidLine with file and line number, and InputError if the file has no query or cannot
+    be read.
     """
     path = path_of(path)
     queries = []
     for number, line, _ in lines_of(path):
         with naming_line(path, number):
-            queries.append(_parsed(line.decode("utf-8-sig"), agent_id))
+            queries.append(_parsed(line.decode("utf-8-sig"), agent_id, of_teams))
     if not queries:
         raise InputError(f"{shortened(path, LONGEST)} contains no query")
     return queries
@@ -85,7 +90,7 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
     return record
 
 
-def _parsed(line: str, agent_id: str | None) -> JudgedQuery:
+def _parsed(line: str, agent_id: str | None, of_teams: bool) -> JudgedQuery:
     values = json.loads(line)
     if not isinstance(values, dict):
         raise InputError(f"a line must be one JSON object, got {type(values).__name__}")
@@ -107,7 +112,7 @@ def _parsed(line: str, agent_id: str | None) -> JudgedQuery:
         raise InputError("a line needs agent, unless one agent_id is given for all lines")
     labelled = JudgedQuery(
         query,
-        _relevant(values["relevant"], owner),
+        _relevant(values["relevant"], TEAM + owner.removeprefix(TEAM) if of_teams else owner),
         group=values.get("group"),
         as_of=moment_of("time", values.get("time")),
         query_text=values.get("query_text"),

@@ -35,7 +35,7 @@ from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
 from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import driver_to_switch, has_none, needs_none
+from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -118,9 +118,7 @@ class Repository:
                 case Transact():
                     reply = await self._run(partial(step.operation, self._tables), call.name)
                 case Call():
-                    reply = step.function(*step.arguments)
-                    if isawaitable(reply):
-                        reply = await reply
+                    reply = await _called(step)
                 case OnConnections():
                     await self._on_connections(step, call.name)
 
@@ -148,6 +146,8 @@ class Repository:
                 try:
                     return await self._attempt(call)
                 except DatabaseConflict:
+                    if not call.may_retry:
+                        raise
                     await asyncio.sleep(pause_before(attempt + 1))
             return await self._attempt(call)
 
@@ -183,11 +183,15 @@ class Repository:
                             assert connection is not None
                             await _copy(connection, request)
                             reply = None
+                        case Call():
+                            reply = await _called(request)
 
     @asynccontextmanager
     async def _borrowed(self, needs: Connect) -> AsyncIterator[AsyncConnection]:
         if isinstance(self._bind, AsyncEngine):
             async with self._bind.connect() as connection:
+                if needs.snapshot:
+                    await connection.execution_options(**SNAPSHOT)
                 alone = needs.autocommit and needs_none(_inner(connection))
                 switched = driver_to_switch(_inner(connection), alone)
                 if switched is not None:
@@ -230,6 +234,11 @@ class Namespace:
     def __init__(self, repository: Repository) -> None:
         self._tables = repository._tables
         self._run, self._work = repository._run, repository._work
+
+
+async def _called(step: Call) -> Any:
+    result = step.function(*step.arguments)
+    return await result if isawaitable(result) else result
 
 
 def _inner(connection: AsyncConnection) -> Connection:

@@ -27,8 +27,10 @@ from pgrecall.memories import (
     adding,
     changing,
     deleting,
+    exporting,
     listing,
     reading,
+    restoring,
     telling_terms,
     upserting,
 )
@@ -132,6 +134,11 @@ _EVALUATION: Methods = {
     "recorded_queries": recording.recorded_queries,
 }
 
+_TRANSFER: Methods = {
+    "export": exporting.export,
+    "restore": restoring.restore,
+}
+
 _IDS: Methods = {
     "find": reading.find_ids,
     "of_key": reading.key_id,
@@ -150,6 +157,7 @@ _NAMESPACES = (
         *("evaluation", "Evaluations", _EVALUATION),
         "Evaluation and tuning of profiles by judged queries.",
     ),
+    ("transfer", "Transfer", _TRANSFER, "Moving memories out, and in with their state."),
     ("ids", "Ids", _IDS, "Short ids, and finding ids by their first digits or a key."),
 )
 

@@ -37,6 +37,7 @@ from pgrecall.memories.term import Term
 from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
 from pgrecall.rank_index.maintaining import Progress
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.scoring.profile import Profile
 from pgrecall.search.explanation import Explanation
@@ -86,6 +87,9 @@ class MemoryRepository(synchronous.Repository):
     @property
     def evaluation(self) -> Evaluations:
         """Evaluation and tuning of profiles by judged queries."""
+    @property
+    def transfer(self) -> Transfer:
+        """Moving memories out, and in with their state."""
     @property
     def ids(self) -> Ids:
         """Short ids, and finding ids by their first digits or a key."""
@@ -851,6 +855,9 @@ class AsyncMemoryRepository(asynchronous.Repository):
     @property
     def evaluation(self) -> AsyncEvaluations:
         """Evaluation and tuning of profiles by judged queries."""
+    @property
+    def transfer(self) -> AsyncTransfer:
+        """Moving memories out, and in with their state."""
     @property
     def ids(self) -> AsyncIds:
         """Short ids, and finding ids by their first digits or a key."""
@@ -2013,6 +2020,62 @@ class Evaluations(synchronous.Namespace):
         So a vote does not make its own memory look better found.
         """
 
+class Transfer(synchronous.Namespace):
+    """`repository.transfer`. Moving memories out, and in with their state."""
+    def export(
+        self,
+        write: Callable[[list[str]], Any],
+        *,
+        agent_id: str | Sequence[str] | None = None,
+        after: tuple[str, UUID] | None = None,
+        events: bool = False,
+        batch_size: int = 500,
+        filters: FilterArguments | None = None,
+    ) -> int:
+        """Passes each memory to `write` as a line of JSON, and returns how many there were.
+
+        `write` is called with up to `batch_size` lines at a time; a coroutine function is awaited by
+        the asynchronous repository. A line has every field of the memory, its embedding, counters,
+        votes, labels and the links that begin at it, and with `events` its history, so that
+        `transfer.restore` and `pgrecall import` make the same memory of it.
+
+        The memories are those of one agent, of several, or of every agent and team. Without `filters`,
+        all of them; with filters, those that pass, also if they are not active or not valid, unless
+        `statuses` or `include_invalid` say otherwise. They come agent by agent in the order of their
+        ids. `after`, the owner (`team:<id>` for a team) and the id of a memory, begins behind it.
+
+        On an Engine, all lines show the database at one moment, however long `write` takes. On a
+        Connection or Session this depends on the isolation level of its transaction. Once `write` has
+        been called, nothing is retried. Raises InputError.
+        """
+    def restore(
+        self,
+        agent_id: str,
+        memories: Iterable[Mapping[str, Any]],
+        *,
+        check_compliance: bool = True,
+        actor: str | None = None,
+    ) -> list[Added]:
+        """Stores a batch of memories with their state, in one transaction. Returns the ids in order.
+
+        A memory is a mapping, such as a line of an export read as JSON. It has the fields of NewMemory
+        and may have `status`, `needs_review`, `updated_at`, `invalidated_at`, `invalidation_reason`,
+        `superseded_by`, `edition`, `retrieval_count`, `last_accessed_at`, `success_count`,
+        `failure_count`, `feedback_up`, `feedback_down`, `labels`, `links` and `events`. Times may be
+        ISO 8601 text. An `id` that is not a UUID becomes the `key`; `superseded_by` and the
+        `target_id` of links may name such ids too, and memories that come later. `agent_id` and
+        `team_id` in the mapping are not read.
+
+        Memories are known by their id. One that is there is left as it is, so a call can be repeated.
+        Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
+        (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
+        fields that NewMemory leaves unset are computed only where they are missing. A memory without
+        `events` begins a history.
+
+        Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
+        the position of the memory, counted from 0. Then nothing is stored.
+        """
+
 class Ids(synchronous.Namespace):
     """`repository.ids`. Short ids, and finding ids by their first digits or a key."""
     def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> builtins.list[UUID]:
@@ -2461,6 +2524,62 @@ class AsyncEvaluations(asynchronous.Namespace):
         The queries are `recorded`: usefulness, importance, confidence and trust are taken as they were
         before that moment, and retrievals are ignored, since counters do not tell when they happened.
         So a vote does not make its own memory look better found.
+        """
+
+class AsyncTransfer(asynchronous.Namespace):
+    """`repository.transfer`. Moving memories out, and in with their state."""
+    async def export(
+        self,
+        write: Callable[[list[str]], Any],
+        *,
+        agent_id: str | Sequence[str] | None = None,
+        after: tuple[str, UUID] | None = None,
+        events: bool = False,
+        batch_size: int = 500,
+        filters: FilterArguments | None = None,
+    ) -> int:
+        """Passes each memory to `write` as a line of JSON, and returns how many there were.
+
+        `write` is called with up to `batch_size` lines at a time; a coroutine function is awaited by
+        the asynchronous repository. A line has every field of the memory, its embedding, counters,
+        votes, labels and the links that begin at it, and with `events` its history, so that
+        `transfer.restore` and `pgrecall import` make the same memory of it.
+
+        The memories are those of one agent, of several, or of every agent and team. Without `filters`,
+        all of them; with filters, those that pass, also if they are not active or not valid, unless
+        `statuses` or `include_invalid` say otherwise. They come agent by agent in the order of their
+        ids. `after`, the owner (`team:<id>` for a team) and the id of a memory, begins behind it.
+
+        On an Engine, all lines show the database at one moment, however long `write` takes. On a
+        Connection or Session this depends on the isolation level of its transaction. Once `write` has
+        been called, nothing is retried. Raises InputError.
+        """
+    async def restore(
+        self,
+        agent_id: str,
+        memories: Iterable[Mapping[str, Any]],
+        *,
+        check_compliance: bool = True,
+        actor: str | None = None,
+    ) -> list[Added]:
+        """Stores a batch of memories with their state, in one transaction. Returns the ids in order.
+
+        A memory is a mapping, such as a line of an export read as JSON. It has the fields of NewMemory
+        and may have `status`, `needs_review`, `updated_at`, `invalidated_at`, `invalidation_reason`,
+        `superseded_by`, `edition`, `retrieval_count`, `last_accessed_at`, `success_count`,
+        `failure_count`, `feedback_up`, `feedback_down`, `labels`, `links` and `events`. Times may be
+        ISO 8601 text. An `id` that is not a UUID becomes the `key`; `superseded_by` and the
+        `target_id` of links may name such ids too, and memories that come later. `agent_id` and
+        `team_id` in the mapping are not read.
+
+        Memories are known by their id. One that is there is left as it is, so a call can be repeated.
+        Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
+        (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
+        fields that NewMemory leaves unset are computed only where they are missing. A memory without
+        `events` begins a history.
+
+        Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
+        the position of the memory, counted from 0. Then nothing is stored.
         """
 
 class AsyncIds(asynchronous.Namespace):

@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from pgrecall.core.steps import (
     Autocommit,
+    Call,
     Copy,
     CountTokens,
     Embed,
@@ -20,6 +21,7 @@ from pgrecall.core.steps import (
     Inspect,
     Lookup,
     Operation,
+    Snapshot,
     Step,
     Verb,
 )
@@ -42,9 +44,11 @@ class Connect:
     """Whether each statement may be a transaction of its own."""
     refuses: bool = False
     """Whether a statement may fail and leave the caller's transaction usable."""
+    snapshot: bool = False
+    """Whether all statements must see the database at one moment."""
 
 
-Request = Connect | Embed | CountTokens | Execute | Copy
+Request = Connect | Embed | CountTokens | Execute | Copy | Call
 
 
 def repeatable(
@@ -73,7 +77,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     steps = call.start()
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
-    inspected_only = autocommit = False
+    inspected_only = autocommit = snapshot = False
     while True:
         try:
             step = steps.send(reply)
@@ -83,6 +87,13 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             return result
         if isinstance(step, Autocommit):
             autocommit, reply = True, None
+            continue
+        if isinstance(step, Snapshot):
+            snapshot, reply = True, None
+            continue
+        if isinstance(step, Call):
+            call.may_retry = False  # the caller would be called twice
+            reply = yield step
             continue
         if isinstance(step, Embed):
             if step not in call.embeddings:
@@ -99,10 +110,10 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             if reply is not None:
                 continue
         if connected is None:
-            connected = yield from _connected(call, _needs(step, autocommit))
+            connected = yield from _connected(call, _needs(step, autocommit, snapshot))
             inspected_only = isinstance(step, Inspect)
         elif inspected_only and isinstance(step, Verb):
-            yield _needs(step, autocommit)
+            yield _needs(step, autocommit, snapshot)
             inspected_only = False
         _, layout = connected
         match step:
@@ -123,10 +134,10 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                 reply = yield step
 
 
-def _needs(step: Step, autocommit: bool) -> Connect:
+def _needs(step: Step, autocommit: bool, snapshot: bool) -> Connect:
     if isinstance(step, Verb):
         return Connect(autocommit=True, refuses=step.refuses)
-    return Connect(autocommit)
+    return Connect(autocommit, snapshot=snapshot)
 
 
 def _connected(

@@ -34,7 +34,7 @@ from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
 from pgrecall.execution.raw_statement import RawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import driver_to_switch, has_none, needs_none
+from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -144,6 +144,8 @@ class Repository:
                 try:
                     return self._attempt(call)
                 except DatabaseConflict:
+                    if not call.may_retry:
+                        raise
                     time.sleep(pause_before(attempt + 1))
             return self._attempt(call)
 
@@ -174,11 +176,15 @@ class Repository:
                         assert connection is not None
                         _copy(connection, request)
                         reply = None
+                    case Call():
+                        reply = request.function(*request.arguments)
 
     @contextmanager
     def _borrowed(self, needs: Connect) -> Iterator[Connection]:
         if isinstance(self._bind, Engine):
             with self._bind.connect() as connection:
+                if needs.snapshot:
+                    connection.execution_options(**SNAPSHOT)
                 alone = needs.autocommit and needs_none(connection)
                 switched = driver_to_switch(connection, alone)
                 if switched is not None:

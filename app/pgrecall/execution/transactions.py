@@ -1,10 +1,14 @@
-"""Autocommit for statements that need no transaction."""
+"""Autocommit for statements that need no transaction, and transactions that see one moment."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
+
+SNAPSHOT: Mapping[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+"""Options of a connection, which SQLAlchemy resets when it returns to the pool."""
 
 
 def driver_to_switch(connection: Connection, autocommit: bool, /) -> Any | None:

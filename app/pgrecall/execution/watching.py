@@ -43,6 +43,8 @@ class Invocation(Generic[T]):
         self.embeddings: dict[Embed, Embedded] = {}
         """Embeddings of former attempts, so that a retry does not compute them again."""
         self.attempts = 0
+        self.may_retry = True
+        """Whether no function of the caller has been called yet."""
         self.embedding_seconds = 0.0
         self.seconds = 0.0
         self.result: T | None = None

@@ -1,41 +1,52 @@
-"""Imports memories from JSON Lines. An import can be resumed: nothing is stored twice."""
+"""Imports memories from files. An import can be resumed: nothing is stored twice."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
-import zlib
-from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 from uuid import UUID, uuid5
 
+from pgrecall.core.ids import id_of_key
 from pgrecall.core.memory import NewMemory
-from pgrecall.core.quoting import LONGEST, cut, path_of, shortened
+from pgrecall.core.quoting import LONGEST, path_of, shortened
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_name
-from pgrecall.errors import InputError, InvalidLine
+from pgrecall.errors import InputError, InvalidLine, PgRecallError, SupersessionConflict
 from pgrecall.memories.added import Added
-from pgrecall.memories.incoming import checked
+from pgrecall.memories.field_map import renamed, require_map
+from pgrecall.memories.lines import MOST_LINE_BYTES, TOO_LONG, lines_of, reason_of, require_new
+from pgrecall.memories.parquet_file import is_parquet, rows_of
+from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
+from pgrecall.schema import TEAM, Tables
+from pgrecall.schema.owner import require_owner
 
 BATCH_SIZE = 500
-MOST_LINE_BYTES = 32 * 2**20
-"""The most bytes of one line: the longest content with six bytes for each byte, and as much for
-other fields."""
 MOST_BATCH_BYTES = 2 * MOST_LINE_BYTES
 """The most bytes of one batch, so that long lines do not need more RAM than short ones."""
-_GZIP_MAGIC = b"\x1f\x8b"
 _NAMESPACE = UUID("9b0c1c0e-6d0b-4b53-9a0d-6f2d3f1f7c11")
-_MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_at")
+
+
+class Transfer(Protocol):
+    def restore(
+        self, agent_id: str, memories: Iterable[Mapping[str, Any]], *, check_compliance: bool
+    ) -> list[Added]: ...
 
 
 class Store(Protocol):
-    """The methods of a repository that an import needs."""
+    """What an import needs of a repository."""
+
+    _tables: Tables
+
+    @property
+    def teams(self) -> Store: ...
+
+    @property
+    def transfer(self) -> Transfer: ...
 
     def add_many(
         self,
@@ -57,6 +68,8 @@ class Imported:
     already_there: int
     duplicates: int = 0
     """Lines that were not stored because an active memory says the same."""
+    rejected: int = 0
+    """Lines that cannot be stored and were written to the file of rejects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,239 +77,239 @@ class Line:
     """One memory of a file and its place there."""
 
     number: int
-    memory: NewMemory
+    owner_id: str
+    """As stored: with the prefix of teams."""
+    values: Record
     id: UUID
-    size: int
-    """Length in bytes."""
+    content: bytes
     position: int
     """Bytes of the file read so far."""
     digest: bytes
-    """Equal for lines with the same fields."""
+    """Equal for lines with the same fields, apart from the embedding."""
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it has fields that `restore` takes and `add_many` does not."""
+        return not self.values.keys().isdisjoint(STATE)
 
 
 def import_file(
     store: Store,
-    agent_id: str,
+    agent_id: str | None,
     path: Path,
     *,
     batch_size: int = BATCH_SIZE,
     check_compliance: bool = True,
+    fields: Mapping[str, str] | None = None,
+    timezone: tzinfo | None = None,
+    rejects: Path | None = None,
     on_progress: Callable[[Imported, int], None] = lambda done, position: None,
+    on_reject: Callable[[int, str], None] = lambda number, reason: None,
 ) -> Imported:
-    """Stores every line of a .jsonl file, gzipped or not, as a memory of the agent.
+    """Stores each line of a file as a memory: .jsonl, gzipped or not, or .parquet.
 
-    A line is a JSON object with the fields of NewMemory; times are ISO 8601 with a time zone. `id`
-    may be any text. The memory's own id is derived from it, or from the whole line if it has none,
-    so an import can be repeated. A line is skipped if an active memory says the same.
-    `check_compliance=False` also stores memories that are not compliant. `on_progress` is called
-    after each batch, with the result so far and the bytes of the file read so far.
+    A line is a JSON object with the fields of NewMemory and those that `transfer.restore` takes
+    besides, such as `status` and `retrieval_count`. `agent_id` or `team_id` in a line is its owner;
+    lines without either are the agent's. Times are ISO 8601; those without a time zone are in
+    `timezone`. `id` may be any text: one that is no UUID becomes the key. A line without id or key
+    gets an id derived from the whole line. So an import can be repeated. `fields` renames fields
+    first: old name, or path such as `meta.user`, → new name, or "" to leave the field out.
+
+    A line without state is skipped if an active memory says the same; one with state is known by
+    its id, see `transfer.restore`. `check_compliance=False` also stores memories that are not
+    compliant. Each batch is a transaction for each owner in it. After it `on_progress` is called,
+    with the result so far and the bytes of the file read so far.
 
     Raises InvalidLine with file and line number at the first line that cannot be stored; the lines
-    before it remain stored. A line may have 32 MiB.
+    before it remain stored. With `rejects`, such lines are written to this new file instead, and
+    `on_reject` is called with number and reason of each. A line may have 32 MiB; a longer one is
+    cut in the file of rejects.
     """
-    require_name("agent_id", agent_id)
+    if agent_id is not None:
+        require_name("agent_id", agent_id)
+        require_owner(store._tables, agent_id)
     require_count("batch_size", batch_size, at_least=1, at_most=100_000)
     require_bool("check_compliance", check_compliance)
     require_callable("on_progress", on_progress)
-    path = path_of(path)
-    shown = shortened(path, LONGEST)
-    done = Imported(0, 0)
-    lines = read_lines(path, agent_id)
-    first_at: dict[UUID, tuple[int, bytes]] = {}
+    require_callable("on_reject", on_reject)
+    if timezone is not None and not isinstance(timezone, tzinfo):
+        raise InputError(f"timezone must be a tzinfo, got {shortened(timezone)}")
+    renaming = {} if fields is None else require_map(fields)
+    source = _Source(store._tables, agent_id, path_of(path), renaming, timezone)
+    with Rejects(source.path, rejects, on_reject) as refused:
+        done: Counter[str] = Counter()
+
+        def so_far() -> Imported:
+            return Imported(done["inserted"], done["known"], done["duplicate"], refused.number)
+
+        for batch in _batches(source.lines(refused), batch_size):
+            groups: dict[tuple[str, bool], list[Line]] = {}
+            for line in batch:
+                groups.setdefault((line.owner_id, line.has_state), []).append(line)
+            for lines in groups.values():
+                done.update(_stored(store, lines, check_compliance, refused))
+            on_progress(so_far(), batch[-1].position)
+        return so_far()
+
+
+def _batches(lines: Iterator[Line], batch_size: int) -> Iterator[list[Line]]:
+    """The lines in batches. An InputError is raised after the last batch before it."""
+    batch: list[Line] = []
+    size = 0
+    problem: InputError | None = None
     while True:
-        batch: list[Line] = []
-        size = 0
-        problem: InputError | None = None
         try:
-            for line in lines:
-                number, digest = first_at.setdefault(line.id, (line.number, line.digest))
-                if digest != line.digest:
-                    raise InvalidLine(
-                        f"{shown}, line {line.number}: has the id of line {number} and "
-                        "says something else"
-                    )
-                batch.append(line)
-                size += line.size
-                if len(batch) == batch_size or size >= MOST_BATCH_BYTES:
-                    break
+            line = next(lines, None)
         except InputError as error:
-            problem = error
-        if batch:
-            done = _stored(store, agent_id, path, batch, done, check_compliance)
-            on_progress(done, batch[-1].position)
+            line, problem = None, error
+        if line is not None:
+            batch.append(line)
+            size += len(line.content)
+        if batch and (line is None or len(batch) == batch_size or size >= MOST_BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
         if problem is not None:
             raise problem
-        if not batch:
-            return done
+        if line is None:
+            return
 
 
 def _stored(
-    store: Store,
-    agent_id: str,
-    path: Path,
-    batch: list[Line],
-    done: Imported,
-    check_compliance: bool,
-) -> Imported:
-    known = store.existing(agent_id, [line.id for line in batch])
-    new = {line.id: line for line in batch if line.id not in known}
+    store: Store, lines: list[Line], check_compliance: bool, refused: Rejects
+) -> Counter[str]:
+    """Stores lines of one owner that all have state or all have none. How many had each outcome."""
+    owner_id, has_state = lines[0].owner_id, lines[0].has_state
+    if owner_id.startswith(TEAM):
+        store, owner_id = store.teams, owner_id.removeprefix(TEAM)
+    known = store.existing(owner_id, [line.id for line in lines])
+    new = list({line.id: line for line in lines if line.id not in known}.values())
 
-    def add(lines: list[Line]) -> list[Added]:
-        memories = [line.memory for line in lines]
-        return store.add_many(
-            agent_id, memories, duplicates="keep", check_compliance=check_compliance
-        )
+    def outcomes(some: list[Line]) -> list[str]:
+        if has_state:
+            values = [line.values for line in some]
+            added = store.transfer.restore(owner_id, values, check_compliance=check_compliance)
+        else:
+            memories = [NewMemory(**line.values) for line in some]
+            added = store.add_many(
+                owner_id, memories, duplicates="keep", check_compliance=check_compliance
+            )
+        return [
+            one.outcome if one.outcome in ("inserted", "known") else "duplicate" for one in added
+        ]
 
-    added: list[Added] = []
+    found = Counter(known=len(lines) - len(new))
     try:
-        added = add(list(new.values()))
-    except InputError:
-        for line in new.values():  # one by one, to store the good lines and to name the bad one
+        found.update(outcomes(new))
+    except (InputError, SupersessionConflict):
+        for line in new:  # one by one, to store the good lines and to name the bad one
             try:
-                added += add([line])
-            except InputError as error:
-                raise InvalidLine(
-                    f"{shortened(path, LONGEST)}, line {line.number}: {error}"
-                ) from error
-    inserted = sum(one.inserted for one in added)
-    return Imported(
-        done.added + inserted,
-        done.already_there + len(batch) - len(new),
-        done.duplicates + len(added) - inserted,
-    )
+                found.update(outcomes([line]))
+            except (InputError, SupersessionConflict) as error:
+                refused.refuse(line.number, line.content, error)
+    return found
 
 
-def read_lines(path: Path, agent_id: str) -> Iterator[Line]:
-    """Reads and checks the memories of a file; raises InvalidLine or InputError."""
-    for number, content, position in lines_of(path):
-        with naming_line(path, number):
-            memory = parse(content, agent_id)
-            digest = _digest(memory)
-        assert memory.id is not None
-        yield Line(number, memory, memory.id, len(content), position, digest)
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file of memories, and how to read its lines."""
+
+    tables: Tables
+    agent_id: str | None
+    path: Path
+    fields: Mapping[str, str]
+    timezone: tzinfo | None
+
+    def lines(self, refused: Rejects) -> Iterator[Line]:
+        """Reads and checks the lines; those that cannot be stored go to `refused`."""
+        first_at: dict[UUID, tuple[int, bytes]] = {}
+        read = rows_of(self.path) if is_parquet(self.path) else lines_of(self.path, cut_long=True)
+        for number, content, position in read:
+            try:
+                line = self._line(number, content, position)
+                first, digest = first_at.setdefault(line.id, (number, line.digest))
+                if digest != line.digest:
+                    raise InputError(f"has the id of line {first} and says something else")
+            except (InputError, ValueError, TypeError, RecursionError) as error:
+                refused.refuse(number, content, error)
+            else:
+                yield line
+
+    def _line(self, number: int, content: bytes, position: int) -> Line:
+        if len(content) > MOST_LINE_BYTES:
+            raise InputError(TOO_LONG)
+        told = json.loads(content.decode("utf-8-sig"))
+        if not isinstance(told, dict):
+            raise InputError(f"a line must be one JSON object, got {type(told).__name__}")
+        told = renamed(told, self.fields)
+        owner_id = self._owner({name: told.pop(name, None) for name in OWNER_FIELDS})
+        values = record_of(told, owner_id, zone=self.timezone)
+        if values.get("key") is not None:
+            id_ = id_of_key(owner_id, values["key"])
+        elif values.get("id") is None:
+            written = content.strip().decode("utf-8-sig")
+            id_ = values["id"] = uuid5(_NAMESPACE, f"{owner_id}\n{written}")
+        else:
+            id_ = values["id"]
+        digest = _digest(values)
+        return Line(number, owner_id, values, id_, content, position, digest)
+
+    def _owner(self, named: Mapping[str, Any]) -> str:
+        agent_id, team_id = (named[name] for name in OWNER_FIELDS)
+        if team_id is not None:
+            if agent_id is not None:
+                raise InputError("a memory has one owner: agent_id or team_id, not both")
+            return require_owner(self.tables.of_teams(), team_id, "team_id")
+        if agent_id is not None and self.tables.prefix:
+            raise InputError(
+                f"belongs to agent {shortened(agent_id)}, and only memories of teams are imported"
+            )
+        agent_id = self.agent_id if agent_id is None else agent_id
+        if agent_id is None:
+            raise InputError("names no owner: give an agent for lines without agent_id or team_id")
+        return require_owner(self.tables, agent_id)
 
 
-def _digest(memory: NewMemory) -> bytes:
-    said = [getattr(memory, field.name) for field in fields(memory)]
-    return sha256(json.dumps(said, sort_keys=True, default=_in_utc).encode()).digest()
+def _digest(values: Mapping[str, Any]) -> bytes:
+    told = {name: value for name, value in values.items() if name != "embedding"}
+    return sha256(json.dumps(told, sort_keys=True, default=_as_text).encode()).digest()
 
 
-def _in_utc(value: object) -> str:
+def _as_text(value: object) -> str:
     return str(value.astimezone(UTC) if isinstance(value, datetime) else value)
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, bytes, int]]:
-    """The lines of a file, gzipped or not, that are not empty: number, content, bytes read so far.
+class Rejects:
+    """Lines that cannot be stored: written to a new file, or raised where there is none."""
 
-    Raises InvalidLine for a line of more than MOST_LINE_BYTES, and InputError if the file cannot be
-    read.
-    """
-    number = 0
-    shown = shortened(path, LONGEST)
-    try:
-        with _opened(path) as (file, raw):
-            while content := file.readline(MOST_LINE_BYTES + 1):
-                number += 1
-                if len(content) > MOST_LINE_BYTES:
-                    raise InvalidLine(
-                        f"{shown}, line {number}: has more than {MOST_LINE_BYTES:,} bytes"
-                    )
-                if number == 1:
-                    content = content.removeprefix(BOM_UTF8)
-                if content.strip():
-                    yield number, content, raw.tell()
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InvalidLine(f"{shown} is damaged or cut off after line {number}: {error}") from error
-    except OSError as error:
-        raise InputError(f"{shown} cannot be read: {error.strerror or error}") from error
+    def __init__(
+        self, source: Path, path: Path | None, on_reject: Callable[[int, str], None]
+    ) -> None:
+        self._shown, self._path = shortened(source, LONGEST), path
+        self._on_reject = on_reject
+        self._file: BinaryIO | None = None
+        self.number = 0
+        if path is not None:
+            self._path = require_new(path_of(path))
 
+    def __enter__(self) -> Rejects:
+        return self
 
-@contextmanager
-def naming_line(path: Path, number: int) -> Iterator[None]:
-    """Converts errors about a line to an InvalidLine that names it."""
-    try:
-        yield
-    except (InputError, ValueError, TypeError, RecursionError) as error:
-        raise InvalidLine(
-            f"{shortened(path, LONGEST)}, line {number}: {reason_of(error)}"
-        ) from error
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
-
-def parse(content: bytes, agent_id: str) -> NewMemory:
-    """Converts one line to a memory with an id that is the same at every import."""
-    values = json.loads(content.decode("utf-8-sig"))
-    if not isinstance(values, dict):
-        raise InputError(f"a line must be one JSON object, got {type(values).__name__}")
-    values |= {name: moment_of(name, values[name]) for name in _MOMENTS if name in values}
-    values |= _identity(values, content, agent_id)
-    checked(values)
-    if "content" not in values:
-        raise InputError("the object has no content")
-    return NewMemory(**values)
-
-
-def _identity(values: Mapping[str, Any], content: bytes, agent_id: str) -> dict[str, Any]:
-    given = values.get("id")
-    if given is None:
-        return {"id": uuid5(_NAMESPACE, f"{agent_id}\n{content.strip().decode('utf-8-sig')}")}
-    if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f"id must be a text that is not empty, got {shortened(given)}")
-    found = id_of_source(given, agent_id)
-    if is_uuid(given):
-        return {"id": found}
-    metadata = values.get("metadata", {})
-    if isinstance(metadata, Mapping):
-        metadata = {"source_id": given, **metadata}
-    return {"id": found, "metadata": metadata}
-
-
-def id_of_source(given: str | int, agent_id: str) -> UUID:
-    """The memory's id for an id in a file: the same if it is a UUID, else derived from it."""
-    if is_uuid(given):
-        return UUID(str(given))
-    return uuid5(_NAMESPACE, f"{agent_id}\n\n{given}")
-
-
-def is_uuid(given: str | int) -> bool:
-    """Whether an id in a file is a UUID."""
-    try:
-        UUID(str(given))
-    except ValueError:
-        return False
-    return True
-
-
-def moment_of(name: str, value: Any) -> datetime | None:
-    """Parses an ISO 8601 time; raises InputError."""
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise InputError(f"{name} must be an ISO 8601 time as text, got {shortened(value)}")
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError:
-        raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[BinaryIO | gzip.GzipFile | io.BufferedReader, BinaryIO]]:
-    """The file, decompressed if necessary, and the raw file, whose position is the progress."""
-    with path.open("rb") as raw:
-        packed = raw.read(2) == _GZIP_MAGIC
-        raw.seek(0)
-        if packed:
-            with gzip.GzipFile(fileobj=raw) as unpacked:
-                yield unpacked, raw
-        else:
-            yield raw, raw
-
-
-def reason_of(error: Exception) -> str:
-    """Says why a line cannot be read."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg} at column {error.colno}"
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    return str(error) if isinstance(error, InputError) else cut(str(error))
+    def refuse(self, number: int, content: bytes, error: Exception) -> None:
+        """Writes the line, or raises InvalidLine where there is no file."""
+        reason = str(error) if isinstance(error, PgRecallError) else reason_of(error)
+        if self._path is None:
+            raise InvalidLine(f"{self._shown}, line {number}: {reason}") from error
+        try:
+            if self._file is None:
+                self._file = self._path.open("xb")
+            self._file.write(content.rstrip(b"\r\n") + b"\n")
+        except OSError as problem:
+            raise InputError(
+                f"{shortened(self._path, LONGEST)} cannot be written: {problem.strerror or problem}"
+            ) from problem
+        self.number += 1
+        self._on_reject(number, reason)

@@ -89,7 +89,7 @@ def prepared(
     there by position instead, and these memories are left out."""
     checked: dict[int, _Checked] = {}
     for position, memory in enumerate(memories):
-        with _Position(position, len(memories), named, refused):
+        with Position(position, len(memories), named, refused):
             checked[position] = _checked(tables, agent_id, _as_new(memory), policy)
     to_embed = [one for one in checked.values() if one.vector is UNSET]
     if to_embed:
@@ -105,7 +105,7 @@ def prepared(
     layout: Layout = yield Inspect()
     ready = []
     for position, one in checked.items():
-        with _Position(position, len(memories), named, refused):
+        with Position(position, len(memories), named, refused):
             assert one.vector is not UNSET
             vector = None if one.vector is None else layout.vector(one.vector)
             ready.append(Incoming(one.values["id"], one.values, one.differing, one.unset, vector))
@@ -135,7 +135,7 @@ def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -
     return _Checked(values, frozenset(differing), decided, memory.embedding)
 
 
-class _Position:
+class Position:
     """Adds the position in the batch to the message of an InputError, or collects the error."""
 
     def __init__(

@@ -1,0 +1,74 @@
+"""pgrecall export"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Unpack, cast
+
+from pgrecall.cli.app import App
+from pgrecall.cli.import_memories import progress_bar
+from pgrecall.cli.output import Output, counted, plain
+from pgrecall.cli.written import argument, option
+from pgrecall.execution import MemoryRepository
+from pgrecall.memories.file_export import export_file
+from pgrecall.ranking.filters import FilterArguments
+
+app = App(panel="Store and search")
+
+
+class Exporting(FilterArguments, total=False):
+    """The arguments of an export."""
+
+    agents: Annotated[
+        Sequence[str],
+        option("Only this agent. May be repeated. Default: all agents and teams.", "--agent", "-a"),
+    ]
+
+
+@app.declare(
+    "pgrecall export zoe.jsonl --agent zoe",
+    "pgrecall export everything.jsonl.gz --events",
+    "pgrecall export facts.parquet --agent zoe --type fact",
+)
+def export(
+    repo: MemoryRepository,
+    file: Annotated[
+        Path, argument("A new file: JSON Lines, gzipped if it ends with .gz, or .parquet.")
+    ],
+    events: Annotated[bool, option("Export the history of each memory too.", "--events")] = False,
+    resume: Annotated[
+        bool, option("Go on with an interrupted export, with the same options.", "--resume")
+    ] = False,
+    **arguments: Unpack[Exporting],
+) -> Output:
+    """Write memories to a file, with all that belongs to them.
+
+    A line has every field of a memory, its embedding, counters, votes, status, labels and links;
+    pgrecall import makes the same memory of it, with the same id and the same scores. All lines
+    show the database at one moment, except in an export that was resumed. With filters, only the
+    memories that pass are exported, whatever their status and validity.
+    """
+    agents = arguments.pop("agents", None)
+    filters = cast(FilterArguments, arguments)
+    start = time.monotonic()
+    with progress_bar() as progress:
+        task = progress.add_task(plain(file.name), total=None, rate=0.0)
+
+        def advance(exported: int) -> None:
+            rate = exported / (time.monotonic() - start)
+            progress.update(task, completed=exported, rate=rate)
+
+        number = export_file(
+            repo,
+            file,
+            agent_id=agents,
+            events=events,
+            filters=filters,
+            resume=resume,
+            on_progress=advance,
+        )
+    seconds = time.monotonic() - start
+    said = f"{counted(number, 'memory', 'memories')} written to {file} in {seconds:.1f} s"
+    return Output([{"exported": number, "file": str(file), "seconds": round(seconds, 3)}], said)

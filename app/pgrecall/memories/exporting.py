@@ -1,0 +1,171 @@
+"""Exports memories with all that belongs to them, as lines of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Boolean, Integer, Select, Text, Uuid, bindparam, func, select
+from sqlalchemy import literal_column as literal
+
+from pgrecall.core.limits import STATUSES
+from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Call, Execute, Operation, Snapshot
+from pgrecall.core.validation import (
+    in_list,
+    require_bool,
+    require_callable,
+    require_count,
+    require_ids,
+)
+from pgrecall.errors import InputError
+from pgrecall.ranking.conditions import conditions, custom_conditions, owned, scope
+from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.memory_columns import with_usage
+from pgrecall.ranking.question import narrowing
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.scoring import compiler
+
+BATCH_SIZE = 500
+MOST_BATCH_BYTES = 8 * 2**20
+"""After this much text a batch ends, so that long memories do not need more RAM than short ones."""
+_BEFORE_ALL = UUID(int=0)
+
+
+def export(
+    tables: Tables,
+    /,
+    write: Callable[[list[str]], Any],
+    *,
+    agent_id: str | Sequence[str] | None = None,
+    after: tuple[str, UUID] | None = None,
+    events: bool = False,
+    batch_size: int = BATCH_SIZE,
+    filters: FilterArguments | None = None,
+) -> Operation[int]:
+    """Passes each memory to `write` as a line of JSON, and returns how many there were.
+
+    `write` is called with up to `batch_size` lines at a time; a coroutine function is awaited by
+    the asynchronous repository. A line has every field of the memory, its embedding, counters,
+    votes, labels and the links that begin at it, and with `events` its history, so that
+    `transfer.restore` and `pgrecall import` make the same memory of it.
+
+    The memories are those of one agent, of several, or of every agent and team. Without `filters`,
+    all of them; with filters, those that pass, also if they are not active or not valid, unless
+    `statuses` or `include_invalid` say otherwise. They come agent by agent in the order of their
+    ids. `after`, the owner (`team:<id>` for a team) and the id of a memory, begins behind it.
+
+    On an Engine, all lines show the database at one moment, however long `write` takes. On a
+    Connection or Session this depends on the isolation level of its transaction. Once `write` has
+    been called, nothing is retried. Raises InputError.
+    """
+    require_callable("write", write)
+    if write is None:
+        raise InputError("write must be a function, got None")
+    require_bool("events", events)
+    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    named = _named(tables, agent_id)
+    owner_id, last_id = _begin(after, named)
+    wanted = _wanted(filters)
+    yield Snapshot()
+    chosen = yield from narrowing(tables, wanted)
+    statement = _page(tables, chosen)
+    exported = 0
+    if owner_id is None:
+        owner_id = yield from _next(tables, named, None)
+    while owner_id is not None:
+        parameters = {**chosen.parameters, "owner_id": owner_id, "events": events}
+        while rows := (
+            yield Execute(statement, parameters | {"after": last_id, "batch_size": batch_size})
+        ):
+            yield Call(write, ([row.line for row in rows],))
+            exported += len(rows)
+            last_id = rows[-1].id
+        owner_id, last_id = (yield from _next(tables, named, owner_id)), _BEFORE_ALL
+    return exported
+
+
+def _wanted(filters: object) -> Filters:
+    """The filters; what they do not name does not restrict anything."""
+    given = {} if filters is None else filters
+    if not isinstance(given, Mapping):
+        raise InputError(f"filters must be a mapping, got {shortened(given)}")
+    every: Any = {"statuses": STATUSES, "include_invalid": True, **given}
+    return Filters.of(every)
+
+
+def _named(tables: Tables, agent_id: object) -> list[str] | None:
+    """The owners asked for, each once; None for all."""
+    if agent_id is None:
+        return None
+    several = None if isinstance(agent_id, Mapping) else in_list(agent_id)
+    given = [agent_id] if several is None else several
+    if not given:
+        raise InputError("agent_id must name an agent, got an empty list")
+    return list(dict.fromkeys(require_owner(tables, one) for one in given))
+
+
+def _begin(after: object, named: list[str] | None) -> tuple[str | None, UUID]:
+    """The owner and the id to begin behind; no owner for the first one."""
+    if after is None:
+        return None, _BEFORE_ALL
+    if not isinstance(after, tuple) or len(after) != 2 or not isinstance(after[0], str):
+        raise InputError(f"after must be an owner and an id, got {shortened(after)}")
+    [last_id] = require_ids(after[1])
+    if named is not None and after[0] not in named:
+        raise InputError(f"after names {shortened(after[0])}, which is not exported")
+    return after[0], last_id
+
+
+def _next(tables: Tables, named: list[str] | None, owner_id: str | None) -> Operation[str | None]:
+    """The owner behind this one, or the first one."""
+    if named is not None:
+        rest = named if owner_id is None else named[named.index(owner_id) + 1 :]
+        return rest[0] if rest else None
+    while True:
+        [row] = yield Execute(_owner_behind(tables), {"owner_id": owner_id or ""})
+        owner_id = row.owner_id
+        if owner_id is None or owner_id.startswith(tables.prefix):
+            return owner_id
+
+
+@lru_cache
+def _owner_behind(tables: Tables) -> Select[Any]:
+    """The first owner behind `owner_id`; one lookup in the primary key."""
+    owner = tables.memories.c.agent_id
+    return select(func.min(owner).label("owner_id")).where(
+        owner > bindparam("owner_id", type_=Text())
+    )
+
+
+def _page(tables: Tables, filters: Filters) -> Select[Any]:
+    """The lines of the next memories of `owner_id` behind `after`, with their ids."""
+    memories, shape = tables.memories, filters.shape
+    size = func.octet_length(memories.c.content, type_=Integer())
+    before = func.sum(size, type_=BigInteger()).over(order_by=memories.c.id) - size
+    within = scope(tables, memories, as_of=False)
+    keys = (
+        select(memories.c.id, before.label("before"))
+        .select_from(with_usage(memories, tables.memory_usage) if shape.reads_usage else memories)
+        .where(
+            owned(memories),
+            memories.c.id > bindparam("after", type_=Uuid()),
+            *conditions(within, shape, as_of=False).values(),
+            *custom_conditions(filters.where).values(),
+        )
+        .order_by(memories.c.id)
+        .limit(bindparam("batch_size", type_=Integer()))
+        .subquery("keys")
+    )
+    m = memories.alias("m")
+    events: Any = bindparam("events", type_=Boolean())
+    line = compiler.schema_function(tables.schema, "exported", literal("m"), events, type_=Text())
+    return (
+        select(m.c.id, line.label("line"))
+        .select_from(keys.join(m, m.c.id == keys.c.id))
+        .where(owned(m), keys.c.before < literal(str(MOST_BATCH_BYTES)))
+        .order_by(m.c.id)
+    )

@@ -1,0 +1,64 @@
+"""Renames the fields of a line before it is read as a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from pgrecall.core.quoting import shortened
+from pgrecall.errors import InputError
+
+METADATA = "metadata."
+_MISSING = object()
+
+
+def require_map(fields: object) -> dict[str, str]:
+    """Checks a map of fields: old name or path → new name, empty to leave the field out."""
+    if not isinstance(fields, Mapping) or not all(
+        isinstance(old, str) and old and isinstance(new, str) for old, new in fields.items()
+    ):
+        raise InputError(f"fields must map old names to new names, got {shortened(fields)}")
+    return dict(fields)
+
+
+def renamed(values: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    """The line with its fields renamed. An old name that it does not have is ignored.
+
+    An old name may be a path into objects, such as `meta.user.name`, and a new one may be
+    `metadata.<key>`. Raises InputError where two values would get one name.
+    """
+    if not fields:
+        return dict(values)
+    left = deepcopy(dict(values))
+    taken = {old: value for old in fields if (value := _take(left, old)) is not _MISSING}
+    for old in fields:
+        _drop_empty(left, values, old)
+    for old, value in taken.items():
+        new = fields[old]
+        holder, name = left, new
+        if new.startswith(METADATA):
+            holder, name = left.setdefault("metadata", {}), new.removeprefix(METADATA)
+            if not isinstance(holder, dict):
+                raise InputError(f"metadata must be a JSON object, got {shortened(holder)}")
+        if name and name in holder:
+            raise InputError(f"{shortened(old)} and another field both become {shortened(new)}")
+        if name:
+            holder[name] = value
+    return left
+
+
+def _take(values: dict[str, Any], path: str) -> Any:
+    """Removes and returns what the path leads to; _MISSING if there is nothing."""
+    if path in values:
+        return values.pop(path)
+    first, dot, rest = path.partition(".")
+    inner = values.get(first)
+    return _take(inner, rest) if dot and isinstance(inner, dict) else _MISSING
+
+
+def _drop_empty(left: dict[str, Any], values: Mapping[str, Any], path: str) -> None:
+    """Removes the object that a path leads through if nothing of it is left."""
+    first = path.partition(".")[0]
+    if first != path and left.get(first) == {} != values.get(first):
+        del left[first]

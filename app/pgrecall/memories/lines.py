@@ -1,0 +1,99 @@
+"""The lines of a file of JSON, gzipped or not, and errors that name one."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from pgrecall.core.quoting import LONGEST, cut, shortened
+from pgrecall.errors import InputError, InvalidLine
+
+MOST_LINE_BYTES = 32 * 2**20
+"""The most bytes of one line: the longest content with six bytes for each byte, and as much for
+other fields."""
+_PIECE = 2**20
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def lines_of(path: Path, *, cut_long: bool = False) -> Iterator[tuple[int, bytes, int]]:
+    """The lines of a file, gzipped or not, that are not empty: number, content, bytes read so far.
+
+    A line of more than MOST_LINE_BYTES raises InvalidLine; with `cut_long` it comes cut to one byte
+    more than that. Raises InputError if the file cannot be read.
+    """
+    number = 0
+    shown = shortened(path, LONGEST)
+    try:
+        with _opened(path) as (file, raw):
+            while content := file.readline(MOST_LINE_BYTES + 1):
+                number += 1
+                if len(content) > MOST_LINE_BYTES and not cut_long:
+                    raise InvalidLine(f"{shown}, line {number}: {TOO_LONG}")
+                if number == 1:
+                    content = content.removeprefix(BOM_UTF8)
+                if content.strip():
+                    yield number, content, raw.tell()
+                while not content.endswith(b"\n") and (content := file.readline(_PIECE)):
+                    pass  # the rest of a line that was cut
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InvalidLine(f"{shown} is damaged or cut off after line {number}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{shown} cannot be read: {error.strerror or error}") from error
+
+
+TOO_LONG = f"has more than {MOST_LINE_BYTES:,} bytes"
+
+
+def require_new(path: Path) -> Path:
+    """Raises InputError if the file exists."""
+    try:
+        exists = path.exists()
+    except OSError as error:  # such as a name that is too long
+        raise InputError(
+            f"{shortened(path, LONGEST)} cannot be written: {error.strerror or error}"
+        ) from error
+    if exists:
+        raise InputError(f"{shortened(path, LONGEST)} exists already: name a new file")
+    return path
+
+
+@contextmanager
+def naming_line(path: Path, number: int) -> Iterator[None]:
+    """Converts errors about a line to an InvalidLine that names it."""
+    try:
+        yield
+    except (InputError, ValueError, TypeError, RecursionError) as error:
+        raise InvalidLine(
+            f"{shortened(path, LONGEST)}, line {number}: {reason_of(error)}"
+        ) from error
+
+
+def reason_of(error: Exception) -> str:
+    """Says why a line cannot be read."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at column {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error) if isinstance(error, InputError) else cut(str(error))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO | gzip.GzipFile | io.BufferedReader, BinaryIO]]:
+    """The file, decompressed if necessary, and the raw file, whose position is the progress."""
+    with path.open("rb") as raw:
+        packed = raw.read(2) == _GZIP_MAGIC
+        raw.seek(0)
+        if packed:
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield unpacked, raw
+        else:
+            yield raw, raw

@@ -1,0 +1,231 @@
+"""A memory with its state as plain values: a line of an export, or one of another system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, tzinfo
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pgrecall.core.ids import id_of_key
+from pgrecall.core.limits import INVALIDATION_REASONS, LABEL_KINDS, STATUSES
+from pgrecall.core.quoting import listed, shortened
+from pgrecall.core.validation import (
+    require_aware,
+    require_bool,
+    require_count,
+    require_given_share,
+    require_json_object,
+    require_name,
+    require_one_of,
+    require_text,
+)
+from pgrecall.errors import InputError, InvalidMemory, UnknownName
+from pgrecall.memories.incoming import FIELDS, checked
+from pgrecall.schema.tables import COUNTERS
+
+MOST_COUNTED = 2_147_483_647
+OWNER_FIELDS = ("agent_id", "team_id")
+"""The fields of an exported line that name its owner."""
+_MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_at")
+
+Check = Callable[[Any, str, "tzinfo | None"], Any]
+"""Of a value, the owner's stored id, and the time zone of times without one."""
+
+
+class Record(dict[str, Any]):
+    """Fields that `record_of` has checked, so that a file's lines are not checked twice."""
+
+    __slots__ = ("owner_id",)
+
+    def __init__(self, fields: Mapping[str, Any], owner_id: str) -> None:
+        super().__init__(fields)
+        self.owner_id = owner_id
+
+
+def record_of(values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None = None) -> Record:
+    """The fields as they will be stored: times as datetimes, ids as UUIDs, state that is None left
+    out.
+
+    Ids that are no UUIDs become keys, and references to them the ids of these keys. Times without a
+    time zone are in `zone`. Raises InputError.
+    """
+    unknown = [name for name in values if name not in FIELDS and name not in STATE]
+    if unknown:
+        raise UnknownName(
+            f"unknown field {listed(unknown)}; the fields are "
+            f"{', '.join(sorted(FIELDS | STATE.keys()))}"
+        )
+    told = {name: value for name, value in values.items() if name in FIELDS}
+    told |= {name: moment_of(name, told[name], zone) for name in _MOMENTS if name in told}
+    told |= _identity(told, owner_id)
+    if "content" not in told:
+        raise InputError("the object has no content")
+    state = {
+        name: check(values[name], owner_id, zone)
+        for name, check in STATE.items()
+        if values.get(name) is not None
+    }
+    return Record(checked(told) | state, owner_id)
+
+
+def _identity(values: Mapping[str, Any], owner_id: str) -> dict[str, Any]:
+    given, key = values.get("id"), values.get("key")
+    if given is None or (isinstance(given, UUID) and key is None):
+        return {}
+    found = _referred("id", given, owner_id)
+    if key is None and is_uuid(given):
+        return {"id": found}
+    if key is None:
+        return {"id": None, "key": str(given)}
+    if isinstance(key, str) and found != id_of_key(owner_id, key):
+        raise InvalidMemory(
+            f"id {found} is not that of key {shortened(key)}: leave one of them out"
+        )
+    return {"id": None}
+
+
+def id_of_source(given: str | int, owner_id: str) -> UUID:
+    """The memory's id for an id in a file: the same if it is a UUID, else that of a key."""
+    return UUID(str(given)) if is_uuid(given) else id_of_key(owner_id, str(given))
+
+
+def is_uuid(given: object) -> bool:
+    """Whether an id in a file is a UUID."""
+    try:
+        UUID(str(given))
+    except ValueError:
+        return False
+    return True
+
+
+def moment_of(name: str, value: Any, zone: tzinfo | None = None) -> datetime | None:
+    """Parses an ISO 8601 time, in `zone` if it has no time zone; raises InputError."""
+    if value is None:
+        return None
+    if not isinstance(value, str | datetime):
+        raise InputError(f"{name} must be an ISO 8601 time as text, got {shortened(value)}")
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    except ValueError:
+        raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
+    return moment if zone is None or moment.tzinfo is not None else moment.replace(tzinfo=zone)
+
+
+def _moment(name: str, value: Any, _: str, zone: tzinfo | None) -> datetime | None:
+    found = moment_of(name, value, zone)
+    require_aware(name, found, error=InvalidMemory)
+    return found
+
+
+def _count(name: str, value: Any, *_: Any) -> int:
+    return require_count(name, value, at_least=0, at_most=MOST_COUNTED, error=InvalidMemory)
+
+
+def _referred(name: str, value: Any, owner_id: str, _: Any = None) -> UUID:
+    """The id of a memory that is named by its id, whether a UUID or not."""
+    if isinstance(value, UUID):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 512:
+        value = str(value)
+    if not isinstance(value, str) or not value:
+        raise InvalidMemory(f"{name} must be a text that is not empty, got {shortened(value)}")
+    if not is_uuid(value):
+        require_name(name, str(value), error=InvalidMemory)
+    return id_of_source(value, owner_id)
+
+
+def _one_of(known: tuple[str, ...], name: str, value: Any, *_: Any) -> str:
+    return require_one_of(name, value, known, error=InvalidMemory)
+
+
+def _flag(name: str, value: Any, *_: Any) -> bool:
+    return require_bool(name, value)
+
+
+def _several(
+    check: Callable[[str, Mapping[str, Any], str, tzinfo | None], dict[str, Any]],
+    name: str,
+    values: Any,
+    owner_id: str,
+    zone: tzinfo | None,
+) -> list[dict[str, Any]]:
+    if not isinstance(values, list | tuple):
+        raise InvalidMemory(f"{name} must be a list, got {shortened(values)}")
+    return [check(f"{name}[{place}]", one, owner_id, zone) for place, one in enumerate(values)]
+
+
+def _fields(name: str, value: Any, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The value, which has these fields and no others; raises InvalidMemory."""
+    if not isinstance(value, Mapping):
+        raise InvalidMemory(f"{name} must be a JSON object, got {shortened(value)}")
+    unknown = [key for key in value if key not in known]
+    if unknown:
+        raise UnknownName(f"{name}: unknown field {listed(unknown)}; known are {', '.join(known)}")
+    return {**known, **value}
+
+
+def _label(name: str, value: Any, *_: Any) -> dict[str, Any]:
+    given = {"value": value} if isinstance(value, str) else value
+    label = _fields(name, given, {"value": None, "kind": "keyword", "weight": 1.0})
+    return {
+        "value": require_name(name, label["value"], error=InvalidMemory),
+        "kind": _one_of(LABEL_KINDS, f"kind of {name}", label["kind"]),
+        "weight": require_given_share(f"weight of {name}", label["weight"], error=InvalidMemory),
+    }
+
+
+def _link(name: str, value: Any, owner_id: str, _: Any = None) -> dict[str, Any]:
+    given = value if isinstance(value, Mapping) else {"target_id": value}
+    link = _fields(name, given, {"target_id": None, "kind": "related", "weight": 1.0})
+    return {
+        "target_id": _referred(f"target_id of {name}", link["target_id"], owner_id),
+        "kind": require_name(f"kind of {name}", link["kind"], error=InvalidMemory),
+        "weight": require_given_share(f"weight of {name}", link["weight"], error=InvalidMemory),
+    }
+
+
+_EVENT = ("id", "event_type", "reason", "actor", "old_values", "new_values", "metadata")
+
+
+def _event(name: str, value: Any, owner_id: str, zone: tzinfo | None) -> dict[str, Any]:
+    event = _fields(name, value, dict.fromkeys((*_EVENT, "occurred_at")))
+    for key in ("reason", "actor"):
+        if event[key] is not None:
+            require_text(f"{key} of {name}", event[key], error=InvalidMemory)
+    for key in ("old_values", "new_values", "metadata"):
+        if event[key] is not None:
+            require_json_object(f"{key} of {name}", event[key], error=InvalidMemory)
+    if event["id"] is not None and not is_uuid(event["id"]):
+        raise InvalidMemory(f"id of {name} must be a UUID, got {shortened(event['id'])}")
+    return {
+        **event,
+        "event_type": require_name(
+            f"event_type of {name}", event["event_type"], error=InvalidMemory
+        ),
+        "occurred_at": _moment(f"occurred_at of {name}", event["occurred_at"], owner_id, zone),
+    }
+
+
+_CHECKS: Mapping[str, Callable[..., Any]] = {
+    "status": partial(_one_of, STATUSES),
+    "needs_review": _flag,
+    "updated_at": _moment,
+    "invalidated_at": _moment,
+    "invalidation_reason": partial(_one_of, INVALIDATION_REASONS),
+    "superseded_by": _referred,
+    "edition": _count,
+    **dict.fromkeys(COUNTERS, _count),
+    "last_accessed_at": _moment,
+    "labels": partial(_several, _label),
+    "links": partial(_several, _link),
+    "events": partial(_several, _event),
+}
+STATE: Mapping[str, Check] = {name: partial(check, name) for name, check in _CHECKS.items()}
+"""The fields of a memory's state, which `restore` takes and `add` does not, with their checks."""
+IN_MEMORIES = (
+    *("status", "needs_review", "updated_at", "invalidated_at", "invalidation_reason"),
+    *("superseded_by", "edition"),
+)
+"""Those of them that are columns of agent_memories."""

@@ -1,0 +1,196 @@
+"""Stores memories together with their state: counters, votes, status, labels, links and history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from sqlalchemy import (
+    Boolean,
+    Executable,
+    Integer,
+    Text,
+    bindparam,
+    false,
+    literal_column,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.schema import DropTable
+
+from pgrecall.core.memory import NewMemory
+from pgrecall.core.steps import Copy, Execute, Inspect, Operation
+from pgrecall.core.validation import in_list
+from pgrecall.errors import InvalidMemory
+from pgrecall.memories.added import Added
+from pgrecall.memories.incoming import FIELDS
+from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
+from pgrecall.memories.record import IN_MEMORIES, OWNER_FIELDS, STATE, Record, record_of
+from pgrecall.memories.staging import NOTHING, ORDINAL, UNSET_FIELDS, memory_fields
+from pgrecall.schema import Layout, Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.temporary_tables import CreateTemporaryTable
+
+_PART = 1_000
+"""Rows per call of `restore_rows`."""
+_STATE = "state"
+_ELSEWHERE = tuple(name for name in STATE if name not in IN_MEMORIES)
+"""The fields of the state that other tables hold."""
+
+
+def restore(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memories: Iterable[Mapping[str, Any]],
+    *,
+    check_compliance: bool = True,
+    actor: str | None = None,
+) -> Operation[list[Added]]:
+    """Stores a batch of memories with their state, in one transaction. Returns the ids in order.
+
+    A memory is a mapping, such as a line of an export read as JSON. It has the fields of NewMemory
+    and may have `status`, `needs_review`, `updated_at`, `invalidated_at`, `invalidation_reason`,
+    `superseded_by`, `edition`, `retrieval_count`, `last_accessed_at`, `success_count`,
+    `failure_count`, `feedback_up`, `feedback_down`, `labels`, `links` and `events`. Times may be
+    ISO 8601 text. An `id` that is not a UUID becomes the `key`; `superseded_by` and the
+    `target_id` of links may name such ids too, and memories that come later. `agent_id` and
+    `team_id` in the mapping are not read.
+
+    Memories are known by their id. One that is there is left as it is, so a call can be repeated.
+    Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
+    (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
+    fields that NewMemory leaves unset are computed only where they are missing. A memory without
+    `events` begins a history.
+
+    Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
+    the position of the memory, counted from 0. Then nothing is stored.
+    """
+    policy = Policy.of("keep", None, check_compliance, actor)
+    agent_id = require_owner(tables, agent_id)
+    given = None if isinstance(memories, Mapping) else in_list(memories)
+    if given is None:
+        raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
+    records: list[Record] = []
+    for position, one in enumerate(given):
+        with Position(position, len(given), named=True):
+            if not isinstance(one, Mapping):
+                raise InvalidMemory(f"a memory must be a mapping, got {type(one).__name__}")
+            if isinstance(one, Record) and one.owner_id == agent_id:
+                records.append(one)
+                continue
+            told = {name: one[name] for name in one if name not in OWNER_FIELDS}
+            records.append(record_of(told, agent_id))
+    fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
+    batch = yield from prepared(
+        tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True
+    )
+    for one, incoming in zip(fields, batch, strict=True):
+        if "tokens" in one:  # None: they were never counted
+            incoming.values["tokens"] = one["tokens"]
+    rows: dict[UUID, _Row] = {}
+    for incoming, record in zip(batch, records, strict=True):
+        rows.setdefault(incoming.id, _Row(incoming, record))
+    outcomes = (yield from _restored(tables, agent_id, [*rows.values()], policy)) if rows else {}
+    results = []
+    for incoming in batch:
+        results.append(Added(incoming.id, outcomes[incoming.id]))
+        if outcomes[incoming.id] == "inserted":
+            outcomes[incoming.id] = "known"  # if it is in the batch once more
+    return results
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A memory to be stored and its state."""
+
+    incoming: Incoming
+    state: Mapping[str, Any]
+
+    def values(self) -> Iterator[Any]:
+        """The values of the staging table's columns, except the ordinal."""
+        yield self.incoming.unset
+        values = self.incoming.values | {
+            "embedding": self.incoming.vector,
+            "metadata": Jsonb(self.incoming.values["metadata"]),
+        }
+        yield from (values[name] for name in memory_fields())
+        yield from (self.state.get(name) for name in IN_MEMORIES)
+        elsewhere = {name: self.state[name] for name in _ELSEWHERE if name in self.state}
+        yield Jsonb(_as_json(elsewhere))
+
+
+def _restored(
+    tables: Tables, agent_id: str, rows: Sequence[_Row], policy: Policy
+) -> Operation[dict[UUID, Any]]:
+    """Stores the rows, whose ids differ. The outcome of each id."""
+    layout: Layout = yield Inspect()
+    staging = _staging(tables)
+    yield Execute(staging)
+    copied = ((ordinal, *row.values()) for ordinal, row in enumerate(rows))
+    yield Copy(staging.table, copied, layout.embedding_oid)
+    outcomes = {}
+    for first in range(0, len(rows), _PART):
+        parameters = {"agent": agent_id, "first": first, "last": first + _PART - 1}
+        parameters |= {"check_compliance": policy.check_compliance, "actor": policy.actor}
+        for row in (yield Execute(_restore_staged(tables), parameters)):
+            outcomes[row.memory_id] = row.outcome
+    yield Execute(DropTable(staging.table))
+    return outcomes
+
+
+@lru_cache
+def _staging(tables: Tables) -> CreateTemporaryTable:
+    nothing = select(
+        literal_column("0", Integer()).label(ORDINAL),
+        literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS),
+        *(tables.memories.c[name] for name in (*memory_fields(), *IN_MEMORIES)),
+        literal_column("'{}'::jsonb", JSONB()).label(_STATE),
+    ).where(false())
+    return CreateTemporaryTable(nothing, "pgrecall_restoring")
+
+
+@lru_cache
+def _restore_staged(tables: Tables) -> Executable:
+    """Stores the staged rows with ordinals `first` to `last`. Rows: ordinal, memory_id, outcome."""
+    schema = f'"{tables.schema}"'
+
+    def given(name: str) -> str:
+        if name in NOTHING:
+            return (
+                f"CASE WHEN '{name}' = ANY (s.{UNSET_FIELDS}) THEN NULL "
+                f"ELSE coalesce(s.{name}, '{NOTHING[name]}') END"
+            )
+        return f's."{name}"' if name in (*memory_fields(), *IN_MEMORIES) else "NULL"
+
+    row = ", ".join(given(column.name) for column in tables.memories.c)
+    staged = (
+        f"FROM pg_temp.{_staging(tables).table.name} s WHERE s.{ORDINAL} BETWEEN :first AND :last"
+    )
+    return text(
+        f"SELECT * FROM {schema}.restore_rows(:agent, "  # noqa: S608  names of our own
+        f"(SELECT array_agg(ROW({row})::{schema}.agent_memories ORDER BY s.{ORDINAL}) {staged}), "
+        f"(SELECT array_agg(s.{_STATE} ORDER BY s.{ORDINAL}) {staged}), "
+        ":check_compliance, :actor)"
+    ).bindparams(
+        *(bindparam(name, type_=Text()) for name in ("agent", "actor")),
+        *(bindparam(name, type_=Integer()) for name in ("first", "last")),
+        bindparam("check_compliance", type_=Boolean()),
+    )
+
+
+def _as_json(value: Any) -> Any:
+    """The value with its times and ids as text."""
+    if isinstance(value, Mapping):
+        return {name: _as_json(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_as_json(one) for one in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value

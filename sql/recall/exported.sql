@@ -1,0 +1,52 @@
+-- For readers.
+-- UTC and shortest exact numbers, whatever the session has set, so that what is read back is the same.
+CREATE OR REPLACE FUNCTION exported(m agent_memories, with_events boolean DEFAULT false)
+    RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET TimeZone = 'UTC'
+    SET extra_float_digits = 1 AS $function$
+DECLARE
+    used memory_usage;
+    line text;
+BEGIN
+    SELECT * INTO used FROM memory_usage u WHERE u.agent_id = m.agent_id AND u.memory_id = m.id;
+    SELECT row_to_json(r)::text INTO line FROM (SELECT
+        CASE WHEN NOT starts_with(m.agent_id, 'team:') THEN m.agent_id END AS agent_id,
+        CASE WHEN starts_with(m.agent_id, 'team:') THEN substr(m.agent_id, 6) END AS team_id,
+        m.id, m.key, m.content, m.memory_type, m.additional_types, m.memory_nature,
+        m.content_type, m.tier, m.status, m.subject, m.tags, m.entities, m.metadata,
+        m.importance, m.usefulness, m.confidence, m.needs_review, m.trust, m.trust_provenance,
+        m.trust_consensus, m.trust_governance, m.trust_usage, m.trust_curve,
+        m.trust_half_life_hours, m.component, m.output_type, m.domain, m.category, m."loop",
+        m.quality_score, m.compliant, m.requires_approval, m.has_errors, m.violates_policy,
+        m.under_policy_review, m.created_at, m.observed_at, m.updated_at, m.valid_from,
+        m.valid_until, m.expires_at, m.invalidated_at, m.invalidation_reason, m.superseded_by,
+        m.tokens, m.session, m.turn, m.edition,
+        coalesce(used.retrieval_count, 0) AS retrieval_count, used.last_accessed_at,
+        coalesce(used.success_count, 0) AS success_count,
+        coalesce(used.failure_count, 0) AS failure_count,
+        coalesce(used.feedback_up, 0) AS feedback_up,
+        coalesce(used.feedback_down, 0) AS feedback_down,
+        coalesce((SELECT json_agg(json_build_object('value', l.value, 'kind', l.kind,
+                                                    'weight', l.weight) ORDER BY l.kind, l.value)
+                    FROM memory_labels l
+                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id), '[]') AS labels,
+        coalesce((SELECT json_agg(json_build_object('target_id', l.target_id, 'kind', l.kind,
+                                                    'weight', l.weight)
+                                  ORDER BY l.target_id, l.kind)
+                    FROM memory_links l
+                   WHERE l.agent_id = m.agent_id AND l.source_id = m.id), '[]') AS links,
+        CASE WHEN with_events THEN coalesce((
+            SELECT json_agg(json_build_object(
+                       'id', e.id, 'event_type', e.event_type, 'reason', e.reason,
+                       'actor', e.actor, 'old_values', e.old_values, 'new_values', e.new_values,
+                       'metadata', e.metadata, 'occurred_at', e.occurred_at)
+                       ORDER BY e.occurred_at, e.id)
+              FROM memory_events e
+             WHERE e.agent_id = m.agent_id AND e.memory_id = m.id), '[]') END AS events,
+        m.embedding_model, m.embedding::text::json AS embedding) r;
+    RETURN line;
+END
+$function$;
+
+COMMENT ON FUNCTION exported IS
+    'A memory with its counters, labels and links from it, with_events also its history, as a line of JSON that pgrecall import reads.';

@@ -1,0 +1,118 @@
+-- Each memory is known by its id alone. A field of `memories` that is NULL gets its default, as in
+-- new_memory; `states` has what other tables hold: the counters, labels, links and events. A line of
+-- an export serves for it as it is. The constraints of the tables check every value.
+-- Memories that exist stay as they are, with all that belongs to them, so a call can be repeated.
+CREATE OR REPLACE FUNCTION restore_rows(
+    agent text, memories agent_memories[], states jsonb[], check_compliance boolean DEFAULT true,
+    actor text DEFAULT session_user)
+    RETURNS TABLE (ordinal integer, memory_id uuid, outcome text)
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' SET enable_seqscan = off
+AS $function$
+#variable_conflict use_column
+DECLARE
+    ids uuid[] := require_incoming(agent, memories, 'keep', NULL, check_compliance, actor);
+    stored uuid[] := '{}';
+    trusts jsonb[] := '{}';
+    restored jsonb;
+    one record;
+BEGIN
+    PERFORM require(cardinality(states) = coalesce(cardinality(memories), 0), format(
+        'states must have one element for each of the %s memories, got %s',
+        coalesce(cardinality(memories), 0), coalesce(cardinality(states)::text, 'NULL')));
+    PERFORM require(i.many = 1, format('memory %s is given twice', i.id), 'PM001')
+       FROM (SELECT id, count(*) AS many FROM unnest(ids) id GROUP BY id) i;
+    -- In the order of the hashes, as in insert_memories, so that two writers cannot deadlock.
+    FOR one IN
+        INSERT INTO agent_memories AS i (
+            agent_id, id, usefulness, confidence, importance, trust, trust_half_life_hours,
+            created_at, updated_at, valid_from, valid_until, expires_at, invalidated_at,
+            observed_at, status, tier, memory_type, trust_curve, entities, embedding, content,
+            embedding_model, additional_types, memory_nature, content_type, subject, tags,
+            metadata, needs_review, trust_provenance, trust_consensus, trust_governance,
+            trust_usage, component, output_type, domain, category, "loop", quality_score,
+            compliant, requires_approval, has_errors, violates_policy, under_policy_review,
+            invalidation_reason, superseded_by, tokens, key, edition, session, turn)
+        SELECT agent, m.id, m.usefulness, m.confidence, m.importance, m.trust,
+               m.trust_half_life_hours, m.created_at, coalesce(was.updated_at, m.updated_at),
+               m.valid_from, m.valid_until, m.expires_at, was.invalidated_at, m.observed_at,
+               coalesce(was.status, m.status), m.tier, m.memory_type, m.trust_curve, m.entities,
+               m.embedding, m.content, m.embedding_model, m.additional_types, m.memory_nature,
+               m.content_type, m.subject, m.tags, m.metadata,
+               coalesce(was.needs_review, m.needs_review), m.trust_provenance,
+               m.trust_consensus, m.trust_governance, m.trust_usage, m.component,
+               m.output_type, m.domain, m.category, m."loop", m.quality_score, m.compliant,
+               m.requires_approval, m.has_errors, m.violates_policy, m.under_policy_review,
+               was.invalidation_reason, was.superseded_by, m.tokens, m.key, was.edition,
+               m.session, m.turn
+          FROM assessed(agent, memories, ids, NULL) m
+         CROSS JOIN LATERAL (SELECT (memories[date_part('epoch', m.inserted_at)::integer]).*) was
+         ORDER BY m.content_hash, m.id
+            ON CONFLICT DO NOTHING
+        RETURNING i.id, trust_parts(i) AS parts LOOP
+        stored := stored || one.id;
+        trusts := trusts || one.parts;
+    END LOOP;
+
+    SELECT jsonb_agg(s.state || jsonb_build_object('memory_id', s.id)) INTO restored
+      FROM unnest(ids, states) s(id, state) JOIN unnest(stored) new(id) ON new.id = s.id;
+    INSERT INTO memory_usage AS u (
+        agent_id, memory_id, retrieval_count, last_accessed_at, success_count, failure_count,
+        feedback_up, feedback_down)
+    SELECT agent, s.memory_id, coalesce(s.retrieval_count, 0), s.last_accessed_at,
+           coalesce(s.success_count, 0), coalesce(s.failure_count, 0), coalesce(s.feedback_up, 0),
+           coalesce(s.feedback_down, 0)
+      FROM jsonb_populate_recordset(NULL::memory_usage, restored) s
+     WHERE s.last_accessed_at IS NOT NULL
+        OR coalesce(nullif(s.retrieval_count, 0), nullif(s.success_count, 0),
+                    nullif(s.failure_count, 0), nullif(s.feedback_up, 0),
+                    nullif(s.feedback_down, 0)) IS NOT NULL
+     ORDER BY s.memory_id
+        -- Counters of a memory that was deleted, which the garbage collection had not yet removed.
+        ON CONFLICT (agent_id, memory_id) DO UPDATE
+       SET retrieval_count = excluded.retrieval_count, last_accessed_at = excluded.last_accessed_at,
+           success_count = excluded.success_count, failure_count = excluded.failure_count,
+           feedback_up = excluded.feedback_up, feedback_down = excluded.feedback_down;
+    INSERT INTO memory_labels (agent_id, memory_id, kind, value, weight)
+    SELECT agent, s.memory_id, coalesce(l.kind, 'keyword'), l.value,
+           storable_share(coalesce(l.weight, 1))
+      FROM jsonb_to_recordset(restored) s(memory_id uuid, labels jsonb)
+     CROSS JOIN LATERAL jsonb_to_recordset(s.labels)
+                        l(kind text, value text, weight float8)
+        ON CONFLICT DO NOTHING;
+    INSERT INTO memory_links (agent_id, source_id, target_id, kind, weight)
+    SELECT agent, s.memory_id, l.target_id, coalesce(l.kind, 'related'),
+           storable_share(coalesce(l.weight, 1))
+      FROM jsonb_to_recordset(restored) s(memory_id uuid, links jsonb)
+     CROSS JOIN LATERAL jsonb_to_recordset(s.links)
+                        l(target_id uuid, kind text, weight float8)
+        ON CONFLICT DO NOTHING;
+    INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values,
+                               new_values, metadata, occurred_at)
+    SELECT agent, s.memory_id, coalesce(e.id, event_id()), e.event_type, e.reason, e.actor,
+           e.old_values, e.new_values, coalesce(e.metadata, '{}'),
+           coalesce(e.occurred_at, clock_timestamp())
+      FROM jsonb_to_recordset(restored) s(memory_id uuid, events jsonb)
+     CROSS JOIN LATERAL jsonb_to_recordset(s.events)
+                        e(id uuid, event_type text, reason text, actor text, old_values jsonb,
+                          new_values jsonb, metadata jsonb, occurred_at timestamptz)
+        ON CONFLICT DO NOTHING;
+    -- A memory that brings no history begins one; note_events leaves out the others.
+    PERFORM note_events(agent, 'initial', ARRAY(
+        SELECT CASE WHEN (n.id IN (SELECT s.id FROM unnest(ids, states) s(id, state)
+                                    WHERE s.state -> 'events' NOT IN ('[]', 'null'))) IS NOT TRUE
+                    THEN n.id END
+          FROM unnest(stored) WITH ORDINALITY n(id, place) ORDER BY n.place),
+        '{}', trusts, NULL, actor, '{}');
+
+    RETURN QUERY
+    SELECT i.place::integer, i.id,
+           CASE WHEN new.id IS NOT NULL THEN 'inserted'
+                WHEN EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = i.id)
+                THEN 'known' ELSE 'duplicate' END
+      FROM unnest(ids) WITH ORDINALITY i(id, place)
+      LEFT JOIN unnest(stored) new(id) ON new.id = i.id;
+END
+$function$;
+
+COMMENT ON FUNCTION restore_rows IS
+    'Stores memories with their state: status, counters, labels, links and events. outcome: inserted, known (this id is there; nothing changes) or duplicate (an active memory has its text and edition).';

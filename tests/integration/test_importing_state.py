@@ -1,0 +1,215 @@
+"""Importing lines of another system: their names, ids, times, owners and state."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from pgrecall import MemoryRepository, NewMemory, import_file
+from pgrecall.core.ids import id_of_key
+from pgrecall.errors import InputError, InvalidLine, InvalidMemory
+from tests.integration.owner import Owner
+from tests.integration.support import read
+
+GRACE = """
+{"agent_id": "%(agent)s", "id": "mem_1", "body": "first", "embedding": null, \
+"made": "2026-05-01 10:00", "stats": {"uses": 12, "used": "2026-06-01T08:00"}, \
+"src": {"by": "ann"}}
+{"agent_id": "%(agent)s", "id": "mem_2", "body": "second", "embedding": null, \
+"status": "archived", "superseded_by": "mem_3", "invalidated_at": "2026-06-02T00:00:00Z", \
+"invalidation_reason": "superseded", \
+"labels": ["tea", {"value": "x", "kind": "tag", "weight": 0.5}], \
+"links": ["mem_3", {"target_id": "mem_1", "kind": "next", "weight": 0.25}]}
+{"team_id": "%(agent)s", "id": 7, "body": "of the team", "embedding": null, "trust": 0.25, \
+"success_count": 2, "failure_count": 1, "feedback_up": 3, "feedback_down": 1}
+{"id": "mem_3", "body": "second", "embedding": null, "retrieval_count": 1}
+{"id": "mem_4", "body": "second", "embedding": null, "retrieval_count": 1}
+"""
+FIELDS = {
+    "body": "content",
+    "made": "created_at",
+    "stats.uses": "retrieval_count",
+    "stats.used": "last_accessed_at",
+    "src.by": "metadata.author",
+}
+
+
+def write(path: Path, *lines: Any) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_what_another_system_knew_comes_along(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "grace.jsonl"
+    file.write_text(GRACE % {"agent": agent}, encoding="utf-8")
+    zone = ZoneInfo("Europe/Berlin")
+    one, two, three, four = (id_of_key(agent, f"mem_{n}") for n in range(1, 5))
+
+    def imported() -> tuple[int, int]:
+        done = import_file(shared_repo, agent, file, fields=FIELDS, timezone=zone)
+        return done.added, done.already_there
+
+    assert imported() == (5, 0)
+
+    first, second = read(shared_repo, agent, one), read(shared_repo, agent, two)
+    assert (first.key, first.content, first.metadata) == ("mem_1", "first", {"author": "ann"})
+    assert first.created_at == datetime(2026, 5, 1, 8, tzinfo=UTC)
+    assert first.last_accessed_at == datetime(2026, 6, 1, 6, tzinfo=UTC)
+    assert (first.retrieval_count, first.status) == (12, "active")
+    assert (second.status, second.superseded_by) == ("archived", three)
+    assert second.invalidated_at == datetime(2026, 6, 2, tzinfo=UTC)
+    labels = {
+        (label.value, label.kind, label.weight) for label in shared_repo.labels.of(agent, two)
+    }
+    assert labels == {("tea", "keyword", 1.0), ("x", "tag", 0.5)}
+    links = {(link.target_id, link.kind, link.weight) for link in shared_repo.links.of(agent, two)}
+    assert links == {(three, "related", 1.0), (one, "next", 0.25)}
+    assert [event.event_type for event in shared_repo.history(agent, two)] == ["initial"]
+    # Of one text, but of two ids: both are there.
+    assert read(shared_repo, agent, three).content == read(shared_repo, agent, four).content
+    of_team = read(shared_repo.teams, agent, id_of_key(f"team:{agent}", "7"))
+    counted = (of_team.success_count, of_team.failure_count)
+    assert (of_team.key, of_team.trust, counted) == ("7", 0.25, (2, 1))
+    assert (of_team.feedback_up, of_team.feedback_down) == (3, 1)
+    assert imported() == (0, 5)
+
+
+BAD: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"status": "open"}, "unknown status 'open'; known are active"),
+    ({"retrieval_count": -1}, "retrieval_count must lie within 0 and"),
+    ({"success_count": 1.5}, "success_count"),
+    ({"trust": 1.5}, "trust must lie within 0 and 1"),
+    ({"last_accessed_at": "2026-05-01 10:00"}, "last_accessed_at has no time zone"),
+    ({"updated_at": "soon"}, "updated_at is not an ISO 8601 time"),
+    ({"superseded_by": ""}, "superseded_by must be a text"),
+    ({"labels": [{"value": "x", "kind": "odd"}]}, r"unknown kind of labels\[0\] 'odd'"),
+    ({"labels": [{"value": "x", "weight": 2}]}, r"weight of labels\[0\]"),
+    ({"links": [{"to": "x"}]}, r"links\[0\]: unknown field to"),
+    ({"events": [{"reason": "x"}]}, r"event_type of events\[0\]"),
+    ({"key": "k", "id": str(UUID(int=1))}, "is not that of key 'k'"),
+    ({"id": "x" * 201, "status": "active"}, "id.*200"),
+    ({"color": "red"}, "unknown field color"),
+    ({"agent_id": "a", "team_id": "b"}, "one owner"),
+)
+
+
+@pytest.mark.parametrize(("fields", "reason"), BAD)
+def test_state_that_cannot_be_is_refused_and_named(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path, fields: dict[str, Any], reason: str
+) -> None:
+    file = write(tmp_path / "bad.jsonl", {"content": "x", "embedding": None, **fields})
+
+    with pytest.raises(InvalidLine, match=rf"bad\.jsonl, line 1: .*{reason}"):
+        import_file(shared_repo, agent, file)
+
+    assert shared_repo.count(agent) == 0
+
+
+def test_the_database_checks_what_is_restored_by_sql(mine: Owner) -> None:
+    for bad in ('{"retrieval_count": -1}', '{"labels": [{"value": "x", "weight": 2}]}'):
+        with pytest.raises(Exception, match="violates check constraint"):
+            mine.sql(
+                "SELECT * FROM pgrecall.restore_rows(:agent, "
+                "ARRAY[pgrecall.new_memory('x')], ARRAY[CAST(:bad AS jsonb)])",
+                bad=bad,
+            )
+    with pytest.raises(Exception, match="is given twice"):
+        mine.sql(
+            "SELECT * FROM pgrecall.restore_rows(:agent, "
+            "ARRAY[pgrecall.new_memory('x', key => 'k'), pgrecall.new_memory('y', key => 'k')], "
+            "ARRAY['{}', '{}']::jsonb[])"
+        )
+    assert mine.everything() == Owner(mine.bind, "nobody at all").everything()
+
+
+def test_rejected_lines_go_to_a_file_and_the_others_are_stored(
+    shared_repo: MemoryRepository,
+    agent: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pgrecall.memories.lines.MOST_LINE_BYTES", 1_000)
+    monkeypatch.setattr("pgrecall.memories.importing.MOST_LINE_BYTES", 1_000)
+    lines = [
+        '{"content": "good", "embedding": null}',
+        "{not json",
+        '{"content": "bad vector", "embedding": [1, 2]}',
+        f'{{"content": "{"x" * 5_000}", "embedding": null}}',
+        '{"content": "state", "embedding": null, "status": "archived"}',
+        '{"content": "bad state", "embedding": [0], "status": "archived"}',
+        '{"content": "last", "embedding": null}',
+    ]
+    file, bad = tmp_path / "mixed.jsonl", tmp_path / "bad.jsonl"
+    file.write_text("\n".join(lines))
+    told: dict[int, str] = {}
+
+    done = import_file(shared_repo, agent, file, rejects=bad, on_reject=told.__setitem__)
+
+    assert (done.added, done.rejected, sorted(told)) == (3, 4, [2, 3, 4, 6])
+    assert "not JSON" in told[2]
+    assert "2 dimensions" in told[3]
+    assert "has more than" in told[4]
+    left = bad.read_text().splitlines()
+    assert {*left} - {lines[1], lines[2], lines[5]} == {lines[3][:1_001]}
+    assert shared_repo.count(agent, statuses=["active", "archived"]) == 3
+    with pytest.raises(InputError, match="exists already"):
+        import_file(shared_repo, agent, file, rejects=bad)
+
+
+def test_a_name_that_two_fields_get_is_refused(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path
+) -> None:
+    line = {"content": "x", "text": "y", "embedding": None, "odd": {"a": 1, "b": {"c": 2}}}
+    file = write(tmp_path / "lines.jsonl", line)
+
+    with pytest.raises(InvalidLine, match="'text' and another field both become 'content'"):
+        import_file(shared_repo, agent, file, fields={"text": "content"})
+    with pytest.raises(InvalidLine, match="unknown field odd"):
+        import_file(shared_repo, agent, file, fields={"text": "", "odd.a": ""})
+    fields = {"text": "", "odd.a": "metadata.a", "odd.b.c": "turn", "odd.b": "", "odd": ""}
+    with pytest.raises(InvalidLine, match="a turn is a place in a session"):
+        import_file(shared_repo, agent, file, fields=fields)
+
+
+def test_a_memory_of_the_same_edition_is_left_alone(mine: Owner) -> None:
+    there = mine.add(NewMemory("Said.", embedding=None))
+    before = mine.everything()
+
+    [restored] = mine.transfer.restore([{"content": "SAID.", "embedding": None, "edition": 0}])
+
+    assert (restored.outcome, restored != there) == ("duplicate", True)
+    assert mine.everything() == before
+    mine.transfer.restore([{"content": "Other.", "embedding": None, "status": "archived"}])
+    assert mine.rows("memory_usage") == []  # no row until the first use
+
+
+def test_a_restored_memory_is_in_a_rank_index_at_once(mine: Owner) -> None:
+    vector = [1.0, *[0.0] * 7]
+    mine.add_many([NewMemory(f"memory {n}", embedding=[n, 1, *[0.0] * 6]) for n in range(50)])
+    mine.repo.rank_indexes.build(agent_id=mine.name, at_least=1)
+    mine.transfer.restore(
+        [{"content": "new", "embedding": vector, "importance": 1, "retrieval_count": 50}]
+    )
+
+    hits = mine.search(vector, k=1, strategy="index", profile="five_factor", touch=False)
+
+    assert [hit.memory.content for hit in hits] == ["new"]
+    assert hits.strategy == "index"
+
+
+def test_bad_memories_are_refused_as_a_whole(mine: Owner) -> None:
+    good = {"content": "good", "embedding": None}
+    for bad in ({"embedding": None}, 7, {**good, "status": None, "tier": "no"}):
+        with pytest.raises(InputError, match="memory 1 of 2"):
+            mine.transfer.restore([good, bad])
+    with pytest.raises(InvalidMemory, match="must be a list"):
+        mine.transfer.restore(good)
+    assert mine.count() == 0
