@@ -156,4 +156,4 @@ def _ids(
             teams = given.get("teams", ())
             yield one.name, id_of(repo, given["agent"], given[one.name], teams)
         elif kind == list[UUID]:
-            yield one.name, [id_of(repo, given["agent"], text) for text in given[one.name]]
+            yield one.name, [id_of(repo, given["agent"], text) for text in given[one.name] or ()]
