@@ -253,6 +253,7 @@ def test_a_run_is_logged_with_its_thresholds_and_numbers(
     """By the repository, and by the procedure, which names the session's user."""
     limits: dict[str, Any] = {"min_trust_threshold": 0.25, "delete_threshold": 0.1}
     limits |= {"max_age_hours": 99.0, "max_live": 30}
+    limits |= {"max_event_age_hours": 24.0, "max_run_age_hours": 48.0}
     fill(mine)
     fill(mine.other)
     begun = datetime.now(UTC)
