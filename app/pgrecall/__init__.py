@@ -12,6 +12,7 @@ from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
+from pgrecall.lifecycle.erased import Erased
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.label import Label
 from pgrecall.lifecycle.link import Link
@@ -70,6 +71,7 @@ __all__ = [
     "Difference",
     "Embedder",
     "EntityOverlap",
+    "Erased",
     "Evaluation",
     "Event",
     "Explanation",

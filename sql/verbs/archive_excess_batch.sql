@@ -8,7 +8,7 @@ DECLARE
     locked uuid[];
 BEGIN
     PERFORM require_owner(agent);
-    PERFORM require_garbage_policy(NULL, NULL, NULL, max_live, policy);
+    PERFORM require_garbage_policy(NULL, NULL, NULL, max_live, NULL, NULL, policy);
     PERFORM require_count('batch_size', batch_size, 1, 100000);
     IF max_live IS NULL THEN
         RETURN 0;

@@ -4,9 +4,11 @@
 CREATE OR REPLACE PROCEDURE collect_garbage(
     agent text DEFAULT NULL, min_trust_threshold float8 DEFAULT 0.2,
     max_age_hours float8 DEFAULT 720, delete_threshold float8 DEFAULT 0.1,
-    max_live bigint DEFAULT NULL, dry_run boolean DEFAULT false, policy text DEFAULT 'default',
+    max_live bigint DEFAULT NULL, max_event_age_hours float8 DEFAULT NULL,
+    max_run_age_hours float8 DEFAULT NULL, dry_run boolean DEFAULT false, policy text DEFAULT 'default',
     batch_size integer DEFAULT 1000, INOUT scanned bigint DEFAULT 0,
-    INOUT archived bigint DEFAULT 0, INOUT deleted bigint DEFAULT 0, INOUT swept bigint DEFAULT 0)
+    INOUT archived bigint DEFAULT 0, INOUT deleted bigint DEFAULT 0, INOUT swept bigint DEFAULT 0,
+    INOUT events bigint DEFAULT 0, INOUT runs bigint DEFAULT 0)
     LANGUAGE plpgsql
 AS $verb$
 #variable_conflict use_variable
@@ -19,7 +21,8 @@ DECLARE
 BEGIN
     PERFORM @extschema@.require_count('batch_size', batch_size, 1, 100000);
     PERFORM @extschema@.require_garbage_policy(
-        min_trust_threshold, max_age_hours, delete_threshold, max_live, policy);
+        min_trust_threshold, max_age_hours, delete_threshold, max_live, max_event_age_hours,
+        max_run_age_hours, policy);
     IF dry_run IS NULL THEN
         RAISE EXCEPTION 'dry_run must be true or false, got NULL'
             USING ERRCODE = 'invalid_parameter_value';
@@ -31,15 +34,21 @@ BEGIN
     END IF;
     IF dry_run THEN
         SELECT coalesce(pg_catalog.sum(c.scanned), 0), coalesce(pg_catalog.sum(c.archived), 0),
-               coalesce(pg_catalog.sum(c.deleted), 0), coalesce(pg_catalog.sum(c.swept), 0)
-          INTO scanned, archived, deleted, swept
+               coalesce(pg_catalog.sum(c.deleted), 0), coalesce(pg_catalog.sum(c.swept), 0),
+               coalesce(pg_catalog.sum(c.events), 0), coalesce(pg_catalog.sum(c.runs), 0)
+          INTO scanned, archived, deleted, swept, events, runs
           FROM pg_catalog.unnest(owners) o(owner),
                @extschema@.count_garbage(
-                   o.owner, min_trust_threshold, max_age_hours, delete_threshold, max_live) c;
+                   o.owner, min_trust_threshold, max_age_hours, delete_threshold, max_live,
+                   max_event_age_hours, max_run_age_hours) c;
+        IF agent IS NULL THEN
+            runs := runs + @extschema@.count_runs(NULL, max_run_age_hours);
+        END IF;
         RETURN;
     END IF;
     run := @extschema@.begin_garbage_run(
-        agent, min_trust_threshold, max_age_hours, delete_threshold, max_live, policy);
+        agent, min_trust_threshold, max_age_hours, delete_threshold, max_live, max_event_age_hours,
+        max_run_age_hours, policy);
     COMMIT;
     FOREACH whose IN ARRAY owners LOOP
         after := NULL;
@@ -50,7 +59,8 @@ BEGIN
             EXIT WHEN NOT more;
         END LOOP;
     END LOOP;
-    SELECT r.scanned, r.archived, r.deleted, r.swept INTO scanned, archived, deleted, swept
+    SELECT r.scanned, r.archived, r.deleted, r.swept, r.events, r.runs
+      INTO scanned, archived, deleted, swept, events, runs
       FROM @extschema@.end_garbage_run(agent, run) r;
 END
 $verb$;

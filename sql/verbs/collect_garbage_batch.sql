@@ -6,7 +6,8 @@ CREATE OR REPLACE FUNCTION collect_garbage_batch(
     agent text, run uuid, after uuid DEFAULT NULL, batch_size integer DEFAULT 1000,
     actor text DEFAULT session_user)
     RETURNS TABLE (
-        scanned bigint, archived bigint, deleted bigint, swept bigint, last_id uuid, more boolean)
+        scanned bigint, archived bigint, deleted bigint, swept bigint, events bigint, runs bigint,
+        last_id uuid, more boolean)
     LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_custom_plan AS $verb$
 #variable_conflict use_column
 DECLARE
@@ -43,6 +44,8 @@ BEGIN
     archived := 0;
     deleted := 0;
     swept := 0;
+    events := 0;
+    runs := 0;
     FOR judged IN
         SELECT locked.rule, array_agg(locked.id) AS ids
           FROM (SELECT m.id, garbage_rule(m.trust, m.expires_at, m.created_at, moment,
@@ -65,9 +68,16 @@ BEGIN
         archived := archive_excess_batch(agent, this.max_live, this.policy, batch_size, actor);
     END IF;
     more := scanned = batch_size OR capped AND (scanned > 0 OR archived = batch_size);
-    IF NOT more THEN
+    IF NOT more AND this.max_event_age_hours IS NOT NULL THEN
+        events := expire_events_batch(agent, this.max_event_age_hours, batch_size);
+        more := events >= batch_size;
+    END IF;
+    IF NOT more THEN  -- last, since each batch of it reads all that belongs to memories
         swept := sweep_orphans_batch(agent, batch_size);
         more := swept >= batch_size;
+    END IF;
+    IF NOT more THEN
+        runs := expire_runs(agent, this.id, this.max_run_age_hours);
     END IF;
     moment := clock_timestamp();
     UPDATE gc_runs r
@@ -75,6 +85,8 @@ BEGIN
            archived = r.archived + collect_garbage_batch.archived,
            deleted = r.deleted + collect_garbage_batch.deleted,
            swept = r.swept + collect_garbage_batch.swept,
+           events = r.events + collect_garbage_batch.events,
+           runs = r.runs + collect_garbage_batch.runs,
            seconds = greatest(date_part('epoch', moment - r.started_at), 0)
      WHERE r.agent_id = this.agent_id AND r.id = run;
     RETURN NEXT;
@@ -82,4 +94,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION collect_garbage_batch IS
-    'One batch of a garbage collection: the next live memories of an owner after an id, then memories beyond max_live, then rows that deleted memories left behind. Call again with last_id while more is true.';
+    'One batch of a garbage collection: the next live memories of an owner after an id, then memories beyond max_live, then events that are too old, rows that deleted memories left behind, and earlier runs that are too old. Call again with last_id while more is true.';

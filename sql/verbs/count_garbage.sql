@@ -1,17 +1,21 @@
 -- For maintainers.
 CREATE OR REPLACE FUNCTION count_garbage(
     agent text, min_trust_threshold float8 DEFAULT 0.2, max_age_hours float8 DEFAULT 720,
-    delete_threshold float8 DEFAULT 0.1, max_live bigint DEFAULT NULL)
-    RETURNS TABLE (scanned bigint, archived bigint, deleted bigint, swept bigint)
+    delete_threshold float8 DEFAULT 0.1, max_live bigint DEFAULT NULL,
+    max_event_age_hours float8 DEFAULT NULL, max_run_age_hours float8 DEFAULT NULL)
+    RETURNS TABLE (
+        scanned bigint, archived bigint, deleted bigint, swept bigint, events bigint, runs bigint)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
     oldest timestamptz;
     excess bigint;
+    before timestamptz := events_expire_before(agent, max_event_age_hours);
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require_garbage_policy(
-        min_trust_threshold, max_age_hours, delete_threshold, max_live, 'default');
+        min_trust_threshold, max_age_hours, delete_threshold, max_live, max_event_age_hours,
+        max_run_age_hours, 'default');
     oldest := now() - max_age_hours * interval '1 hour';
     SELECT count(*), count(*) FILTER (WHERE judged.rule <> 'delete'),
            count(*) FILTER (WHERE judged.rule = 'delete')
@@ -36,9 +40,31 @@ BEGIN
                                    WHERE m.agent_id = agent AND m.id = l.source_id)
                    OR NOT EXISTS (SELECT FROM agent_memories m
                                    WHERE m.agent_id = agent AND m.id = l.target_id)));
+    events := (SELECT count(*) FROM memory_events e
+                WHERE e.agent_id = agent AND e.event_type <> 'initial' AND e.occurred_at < before)
+            + (SELECT count(*) FROM memory_events e
+                WHERE e.agent_id = agent AND e.event_type = 'initial' AND e.occurred_at < before
+                  AND e.memory_id IN (
+                      SELECT d.memory_id FROM memory_events d
+                       WHERE d.agent_id = agent AND d.event_type = 'deleted'
+                         AND d.occurred_at < before)
+                  AND NOT EXISTS (SELECT FROM agent_memories m
+                                   WHERE m.agent_id = agent AND m.id = e.memory_id));
+    runs := count_runs(agent, max_run_age_hours);
     RETURN NEXT;
 END
 $verb$;
 
 COMMENT ON FUNCTION count_garbage IS
     'What a garbage collection would do to the memories of an owner, without doing it.';
+
+CREATE OR REPLACE FUNCTION count_runs(agent text, max_run_age_hours float8) RETURNS bigint
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT count(*) FROM gc_runs r
+     WHERE r.agent_id = coalesce(count_runs.agent, '')
+       AND r.started_at < now() - count_runs.max_run_age_hours * interval '1 hour';
+END;
+
+COMMENT ON FUNCTION count_runs IS
+    'How many garbage collections of an owner in gc_runs are older than that; agent NULL: those of all owners.';

@@ -1,7 +1,7 @@
 -- For maintainers.
 CREATE OR REPLACE FUNCTION require_garbage_policy(
     min_trust_threshold float8, max_age_hours float8, delete_threshold float8, max_live bigint,
-    policy text) RETURNS void
+    max_event_age_hours float8, max_run_age_hours float8, policy text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $check$
 BEGIN
     IF min_trust_threshold IS NOT NULL THEN
@@ -12,6 +12,12 @@ BEGIN
     END IF;
     IF NOT max_age_hours BETWEEN 0 AND 8766000 THEN
         RAISE EXCEPTION 'max_age_hours must lie within 0 and 8,766,000 hours, got %', max_age_hours
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT (coalesce(max_event_age_hours, 24) BETWEEN 24 AND 8766000
+               AND coalesce(max_run_age_hours, 24) BETWEEN 24 AND 8766000) THEN
+        RAISE EXCEPTION 'max_event_age_hours and max_run_age_hours must lie within 24 and 8,766,000 '
+            'hours, got % and %', coalesce(max_event_age_hours::text, 'NULL'),
+            coalesce(max_run_age_hours::text, 'NULL')
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF max_live < 0 THEN
         RAISE EXCEPTION 'max_live must not be negative, got %', max_live

@@ -32,7 +32,6 @@ CALLS: dict[str, list[str]] = {
     "calibrated_candidates": [
         "calibrated_candidates({relation}, ARRAY[{position}], 10, '{{64}}', 0.99, 0.5)"
     ],
-    "clear": ["clear('one')"],
     "clusters": ["clusters('one', 0.5, 2, 1)"],
     "collect_garbage_batch": ["collect_garbage_batch('one', {run})"],
     "common_terms": ["common_terms('one', 1, now())"],
@@ -44,12 +43,20 @@ CALLS: dict[str, list[str]] = {
         "context('one', {vector}, teams => '{{one}}')",
     ],
     "count_garbage": ["count_garbage('one')"],
+    "count_owner": ["count_owner('one')"],
+    "count_runs": ["count_runs('one', -1)"],
     "count_retrievals": ["count_retrievals('one', ARRAY[{memory}], ARRAY[now()])"],
     "create_positions": ["length(create_positions('one'))"],
     "drop_positions": ["drop_positions({relation})", "drop_positions()"],
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
     "exported": ["max(exported(m, true)) FROM agent_memories m WHERE agent_id = 'one'"],
+    "erase": ["erase('one', ARRAY[{memory}])"],
+    "erase_owner_batch": ["erase_owner_batch('one')"],
+    "erase_rows": ["erase_rows('one', ARRAY[{memory}])"],
+    "events_expire_before": ["count(*) FROM events_expire_before('one', 24)"],
+    "expire_events_batch": ["expire_events_batch('one', 24)"],
+    "expire_runs": ["expire_runs('one', {memory}, -1)"],
     "explain": [
         "explain('one', {memory}, {vector})",
         "explain('one', {memory}, query_text => 'onesecret', profile => 'hybrid')",
@@ -164,6 +171,7 @@ PROCEDURES: dict[str, list[str]] = {
         "collect_garbage('one', dry_run => true)",
         "collect_garbage()",
     ],
+    "erase_owner": ["erase_owner('one')"],
 }
 OF_NO_OWNER = {
     *("align_positions", "await_writers", "meaning", "positions_table"),
@@ -194,6 +202,7 @@ SAME_FOR_ALL = {
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
     *("supersede_successors", "trust_parts", "with_learned"),
+    *("events_expire_before", "expire_events_batch"),
 }
 """What they return does not depend on what the owner has."""
 
@@ -225,7 +234,6 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
         lambda r: r.rank_indexes.build(at_least=100),
     ],
     "rank_indexes.check": lambda m, _: [lambda r: r.rank_indexes.check("one")],
-    "clear": lambda m, _: [lambda r: r.clear("one")],
     "upkeep.clusters": lambda m, _: [
         lambda r: r.upkeep.clusters("one", min_similarity=0.5, more_than=1)
     ],
@@ -249,6 +257,8 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     "upkeep.demote": lambda m, _: [lambda r: r.upkeep.demote("one", m)],
     "rank_indexes.drop": lambda m, _: [lambda r: r.rank_indexes.drop("one")],
     "evaluation.evaluate": lambda m, _: [lambda r: r.evaluation.evaluate("one", _queries(m))],
+    "erase": lambda m, _: [lambda r: r.erase("one", m).memories],
+    "upkeep.erase_owner": lambda m, _: [lambda r: r.upkeep.erase_owner("one").memories],
     "existing": lambda m, _: [lambda r: r.existing("one", m)],
     "exists": lambda m, _: [lambda r: r.exists("one", m)],
     "transfer.export": lambda m, _: [
@@ -273,6 +283,7 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
         lambda r: r.list("one", total=True),
         lambda r: r.list("one", order="retrieval_count", labels=["onelabel"]),
     ],
+    "upkeep.vacuum": lambda m, _: [lambda r: r.upkeep.vacuum("one")],
     "rank_indexes.maintain": lambda m, _: [lambda r: r.rank_indexes.maintain(agent_id="one")],
     "upkeep.near_duplicates": lambda m, _: [
         lambda r: r.upkeep.near_duplicates("one", threshold=0.5)

@@ -115,7 +115,7 @@ def test_what_does_not_hold_at_a_moment_is_not_seen(mine: Owner) -> None:
         ):
             hits = mine.search(NORTH, as_of=as_of, touch=False, **filters)
             assert len(hits) == mine.count(as_of=as_of, **filters) == expected, columns
-        mine.clear()
+        mine.upkeep.erase_owner()
 
 
 def test_validity_is_judged_now_unless_a_moment_is_given(mine: Owner) -> None:

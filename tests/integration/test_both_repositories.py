@@ -173,7 +173,13 @@ CASES = (
     ),
     Case("upkeep.promote", lambda r: r.upkeep.promote(A, [ONE, TWO]), 2),
     Case("upkeep.demote", lambda r: r.upkeep.demote(A, [ONE, TWO]), 2),
-    Case("clear", lambda r: (r.clear(A), r.count(A), r.count("another")), (6, 0, 1)),
+    Case("erase", lambda r: (r.erase(A, ONE).memories, r.history(A, ONE), r.count(A)), (1, [], 4)),
+    Case(
+        "upkeep.erase_owner",
+        lambda r: (r.upkeep.erase_owner(A).memories, r.count(A), r.count("another")),
+        (6, 0, 1),
+    ),
+    Case("upkeep.vacuum", lambda r: r.upkeep.vacuum(A), None),
     Case(
         "upkeep.clusters",
         lambda r: [len(one.memories) for one in r.upkeep.clusters(A, **WHOLE)],

@@ -24,7 +24,7 @@ from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
 from tests.integration.owner import Owner, plain
 
 HOUR = timedelta(hours=1)
-NUMBERS = ("scanned", "archived", "deleted", "swept")
+NUMBERS = ("scanned", "archived", "deleted", "swept", "events", "runs")
 OFF: dict[str, Any] = dict.fromkeys(
     ("min_trust_threshold", "max_age_hours", "delete_threshold", "max_live")
 )
@@ -176,6 +176,7 @@ def test_a_run_does_what_an_independent_judge_would_and_what_psql_does(
     outcome = [expected[memory_id] for memory_id in live]
     archived, deleted = outcome.count("archived"), outcome.count("deleted")
     told = {"scanned": len(live), "archived": archived, "deleted": deleted, "swept": 4}
+    told |= {"events": 0, "runs": 0}
     assert (numbers(run), numbers(dry), dry.id) == (told, told, None)
 
     given = {"policy" if name == "name" else name: one for name, one in POLICIES[policy].items()}
@@ -252,6 +253,7 @@ def test_a_run_is_logged_with_its_thresholds_and_numbers(
     """By the repository, and by the procedure, which names the session's user."""
     limits: dict[str, Any] = {"min_trust_threshold": 0.25, "delete_threshold": 0.1}
     limits |= {"max_age_hours": 99.0, "max_live": 30}
+    limits |= {"max_event_age_hours": 24.0, "max_run_age_hours": 48.0}
     fill(mine)
     fill(mine.other)
     begun = datetime.now(UTC)
@@ -260,7 +262,7 @@ def test_a_run_is_logged_with_its_thresholds_and_numbers(
     told = collect(connection, agent=mine.other.name, policy="nightly", **limits)
 
     assert 0 < run.seconds < 60
-    assert min(numbers(run).values()) > 0
+    assert min(getattr(run, name) for name in ("scanned", "archived", "deleted", "swept")) > 0
     for owner, said in ((mine, numbers(run)), (mine.other, told)):
         [logged] = [row for row in runs(owner.bind) if row["agent_id"] == owner.name]  # type: ignore[arg-type]
         assert (logged.pop("id") == run.id, logged.pop("seconds") == run.seconds) == (
@@ -410,7 +412,7 @@ def test_a_batch_goes_on_after_the_id_given(mine: Owner, connection: Connection)
 
     batch = call(connection, "collect_garbage_batch", mine.name, run, ids[1], 2)
 
-    done = {"scanned": 2, "archived": 2, "deleted": 0, "swept": 0}
+    done = dict.fromkeys(NUMBERS, 0) | {"scanned": 2, "archived": 2}
     assert batch == done | {"last_id": ids[3], "more": True}
     assert archived(mine) == ids[2:4]
     ended = call(connection, "end_garbage_run", mine.name, run)
@@ -454,7 +456,8 @@ def test_the_procedure_without_an_agent_goes_through_all_of_them(
     with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
         told = collect(connection, batch_size=2)
 
-    assert told == {"scanned": 11, "archived": 9, "deleted": 2, "swept": 4}
+    done = {"scanned": 11, "archived": 9, "deleted": 2, "swept": 4}
+    assert told == dict.fromkeys(NUMBERS, 0) | done
     [logged] = runs(engine)
     assert (logged["agent_id"], logged["scanned"], logged["finished"]) == ("", 11, True)
 

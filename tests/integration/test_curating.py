@@ -1,4 +1,4 @@
-"""Near duplicates, clusters, consolidation, stale tasks, pruning and clearing."""
+"""Near duplicates, clusters, consolidation, stale tasks, pruning."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from pgrecall.errors import InputError
 from pgrecall.lifecycle.label import Label
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import Compass
-from tests.integration.owner import TABLES, Owner, north, plain
-from tests.integration.support import NORTH, at, before
+from tests.integration.owner import Owner, north, plain
+from tests.integration.support import at, before
 
 Similarities = dict[UUID, dict[UUID, float]]
 DAY = timedelta(days=1)
@@ -307,7 +307,7 @@ MEDDLING: dict[str, Meddling] = {
     "forgotten": lambda mine, ids: mine.invalidate(ids[2]),
     "superseded": lambda mine, ids: mine.supersede(ids[0], "45"),
     "deleted": lambda mine, ids: mine.delete(ids[1]),
-    "cleared": lambda mine, ids: mine.clear(),
+    "erased": lambda mine, ids: mine.upkeep.erase_owner(),
     "consolidated": lambda mine, ids: mine.upkeep.consolidate(more_than=0),
 }
 
@@ -412,7 +412,7 @@ def test_two_who_consolidate_at_once_do_it_once(mine: Owner) -> None:
     assert mine.count() == 2
 
 
-# Stale tasks, pruning, clearing
+# Stale tasks, pruning
 
 
 def test_stale_tasks_are_completed(mine: Owner) -> None:
@@ -532,42 +532,6 @@ def test_pruning_by_age_and_score_archives_what_can_be_revived(
     some = [UUID(int=one.int) for one in (min(both), theirs)]
     assert mine.sql(among, ids=[uuid4()]) == [0]
     assert mine.sql(among, ids=some) == [1]
-
-
-def test_clearing_leaves_nothing_of_the_owner_in_any_table(mine: Owner) -> None:
-    for owner in (mine, mine.other):
-        live_through_everything(owner)
-    found = mine.sql(
-        "SELECT DISTINCT table_name::text FROM information_schema.columns NATURAL JOIN "
-        "information_schema.tables WHERE table_schema = 'pgrecall' AND table_type = 'BASE TABLE' "
-        "AND column_name = 'agent_id' ORDER BY 1"
-    )
-    assert {*TABLES, "rank_indexes"} <= {*found}
-    assert all(mine.rows(table) for table in found)
-    others = {table: mine.other.rows(table) for table in found}
-
-    assert mine.clear() == 4
-
-    assert not any(mine.rows(table) for table in found)
-    assert {table: mine.other.rows(table) for table in found} == others
-    deleted = mine.add(north("a"))
-    mine.delete(deleted)
-    assert (mine.clear(), mine.history(deleted)) == (0, [])
-
-
-def live_through_everything(mine: Owner) -> None:
-    """Leaves rows in every table: four memories, one more that is deleted."""
-    ids = mine.add_many([north(text, embedding=at(n)) for n, text in enumerate("abcd")])
-    mine.search(NORTH)
-    mine.add(north("a"))
-    mine.feedback(ids[0], "useful")
-    mine.labels.add(ids[0], ["x", "y"])
-    mine.links.add(ids[0], ids[1])
-    new = mine.supersede(ids[2], north("e"))
-    mine.links.add(new, ids[2])
-    mine.delete(ids[3])
-    mine.repo.rank_indexes.build(agent_id=mine.name)
-    mine.collect_garbage()
 
 
 def alike(mine: Owner, count: int, turned: float = 0.0) -> list[UUID]:

@@ -249,7 +249,7 @@ def test_weights_follow_every_change_at_once(mine: Owner) -> None:
     assert_exact("(cloud)", "tea drum,", "brick")
     mine.delete(second)
     assert_exact("(cloud)", "brick")
-    mine.clear()
+    mine.upkeep.erase_owner()
     mine.add(plain("lamp"))
     assert_exact("lamp")
 

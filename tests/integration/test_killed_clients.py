@@ -136,7 +136,7 @@ WORKS: dict[str, Work] = {
     "link": lambda repo: repo.links.add(A, number(1), number(4), weight=0.2),
     "unlink": lambda repo: repo.links.remove(A, number(1), number(2), "next"),
     "delete": lambda repo: repo.delete(A, [number(1), number(2)]),
-    "clear": lambda repo: repo.clear(A),
+    "erase": lambda repo: repo.erase(A, [number(1), number(2)]),
     "prune": lambda repo: repo.upkeep.prune(A, older_than=timedelta(0)),
 }
 CASES = {name: Case(work, some_memories) for name, work in WORKS.items()} | {
@@ -151,8 +151,9 @@ CASES = {name: Case(work, some_memories) for name, work in WORKS.items()} | {
         garbage,
         frozenset({"gc_runs"}),
     ),
+    "erase_owner": Case(lambda repo: repo.upkeep.erase_owner(A, batch_size=2), some_memories),
 }
-ASYNCHRONOUS = ("add_many", "supersede", "collect_garbage")
+ASYNCHRONOUS = ("add_many", "supersede", "collect_garbage", "erase_owner")
 
 
 class Reaper:

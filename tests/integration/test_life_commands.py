@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import NewMemory
+from pgrecall import Erased, NewMemory
 from pgrecall.core.embedders import LocalEmbedder
 from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
 from tests.integration.owner import Owner
@@ -202,21 +202,37 @@ def test_tasks_are_completed_and_what_is_old_or_scores_low_is_pruned(run: Run, m
     assert (mine.count(), run("prune").code) == (1, 2)
 
 
-def test_clearing_asks_unless_told_not_to(run: Run, mine: Owner) -> None:
+def test_an_erasure_asks_unless_told_not_to(run: Run, mine: Owner) -> None:
     mine.add_many(["one", "two"])
+    everything = ("erase", "--everything")
 
-    declined, unanswered = run("clear", answer="n\n"), run("clear")
+    declined, unanswered = run(*everything, answer="n\n"), run(*everything)
+    dry = run(*everything, "--dry-run")
     left = mine.count()
-    agreed = run("clear", answer="y\n")
+    agreed = run(*everything, "--vacuum", answer="y\n")
 
-    assert (declined.code, unanswered.code, left) == (1, 1, 2)
-    assert f"Delete everything of {mine.name}?" in declined.out + declined.err
+    assert (declined.code, unanswered.code, dry.code, left) == (1, 1, 0, 2)
+    assert f"Erase everything of {mine.name}?" in declined.out + declined.err
     assert "Traceback" not in declined.err + unanswered.err
+    assert dry.out.startswith("dry run: 2 memories")
     assert (agreed.code, mine.count()) == (0, 0)
-    assert "2 memories deleted" in agreed.out
-    mine.add("three")
-    assert run("clear", "--json", answer="y\n").records == [{"cleared": 1}]
-    assert run("clear", "--yes", "--json").records == [{"cleared": 0}]
+    assert "2 memories" in agreed.out
+    assert run(*everything, "--yes", "--json").records == [Erased().record()]
+
+
+def test_memories_are_erased_by_their_ids(run: Run, mine: Owner) -> None:
+    one, two, three = mine.add_many(["one", "two", "three"])
+    mine.delete(one)
+    made = mine.links.add(three, two, "consolidates")
+
+    refused = [run("erase", "--yes"), run("erase", str(two), "--everything", "--yes")]
+    erased = run("erase", str(one), str(two), "--yes")
+
+    assert made is None
+    assert [(done.code, mine.history(two) == []) for done in refused] == [(2, True)] * 2
+    assert "2 memories" not in erased.out
+    assert f"made from erased memories: {three}" in " ".join(erased.out.split())
+    assert (mine.history(one), mine.history(two), mine.count()) == ([], [], 1)
 
 
 # Garbage
@@ -241,9 +257,11 @@ def test_garbage_is_collected_and_the_run_is_told(
     [done] = run("gc", "--policy", "mine", "--batch-size", "1", "--json").records
 
     numbers = {"owners": 1, "scanned": 4, "archived": 2, "deleted": 1, "swept": 0}
+    numbers |= {"events": 0, "runs": 0}
     assert foretold == {"id": None, "dry_run": True, **numbers, "seconds": foretold["seconds"]}
     assert said.out.startswith(
-        "dry run: 4 live memories scanned, 2 archived, 1 deleted, 0 leftovers removed in "
+        "dry run: 4 live memories scanned, 2 archived, 1 deleted, 0 leftovers, 0 old events and "
+        "0 old runs removed in "
     )
     assert untouched == (4, [])
     assert done == foretold | {"id": done["id"], "dry_run": False, "seconds": done["seconds"]}
@@ -408,7 +426,7 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(run: Run, mine
         *(("links", one), ("unlink", one, other), ("near-duplicates", "--threshold", "0")),
         *(("clusters", *everything), ("complete-tasks",), ("prune", "--days", "1")),
         *(("supersede", other, "of the team now"), ("history", one), ("consolidate", *everything)),
-        *(("gc",), ("delete", one), ("clear", "--yes")),
+        *(("gc",), ("delete", one), ("erase", "--everything", "--yes")),
     ]
 
     done = {str(command[0]): run(*command, *team) for command in commands}
@@ -474,7 +492,7 @@ def test_the_first_digits_of_an_id_stand_for_it_unless_they_begin_several(
         done = run(*(names.get(text, text) for text in arguments))
         assert (done.code, done.err) == (0, ""), arguments
         if arguments[0] in ("supersede", "delete"):
-            mine.clear()
+            mine.upkeep.erase_owner()
             mine.add_many([NewMemory(f"memory {id_}", id=id_) for id_ in alike])
 
 
@@ -556,7 +574,7 @@ def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) ->
         "explain": run("explain", ids[0], EVIL, *of),
         "consolidate": run("consolidate", *cluster, "--actor", EVIL),
         "gc": run("gc", *of, "--policy", EVIL),
-        "clear": run("clear", *of, answer="y\n"),
+        "erase": run("erase", "--everything", *of, answer="y\n"),
     }
 
     said = {name: done.out + done.err for name, done in shown.items()}

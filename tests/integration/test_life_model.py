@@ -157,7 +157,7 @@ class Life:
     RULES = (
         *("add", "add_many", "update", "delete", "touch", "record_outcome", "adjust_trust"),
         *("feedback", "supersede", "invalidate", "revive", "set_importance", "change_tier"),
-        *("complete_stale_tasks", "prune", "clear"),
+        *("complete_stale_tasks", "prune", "erase_owner"),
     )
 
     def __init__(self, of: Owner) -> None:
@@ -646,9 +646,9 @@ class Life:
             self.memories[memory_id].status = status
             self.note(memory_id, status)
 
-    def clear(self, chance: Random) -> None:
+    def erase_owner(self, chance: Random) -> None:
         if chance.random() < 0.2:
-            assert self.of.clear() == len(self.memories)
+            assert self.of.upkeep.erase_owner().memories == len(self.memories)
             self.forget_everything()
 
 

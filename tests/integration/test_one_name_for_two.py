@@ -72,11 +72,16 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryReposit
         assert not own.rank_indexes.status(agent_id=NAME)
         assert not own.rank_indexes.drop(NAME)
         assert not own.links.remove(NAME, first, second, "next")
-        assert own.touch(NAME, first) == own.delete(NAME, [first, second]) == own.clear(NAME) == 0
+        assert (
+            own.touch(NAME, first)
+            == own.delete(NAME, [first, second])
+            == own.upkeep.erase_owner(NAME).memories
+            == 0
+        )
 
         kinds = [event.event_type for event in theirs.history(NAME, first)]
         assert kinds == ["initial", "labelled", "linked", "feedback"]
-        assert theirs.clear(NAME) == 2
+        assert theirs.upkeep.erase_owner(NAME).memories == 2
 
 
 WORKS: dict[str, Work] = {
@@ -107,7 +112,7 @@ WORKS: dict[str, Work] = {
     ),
     "collect all garbage": lambda repo, ids: repo.upkeep.collect_garbage(GarbagePolicy(max_live=0)),
     "delete": lambda repo, ids: repo.delete(NAME, ids),
-    "clear": lambda repo, ids: repo.clear(NAME),
+    "erase_owner": lambda repo, ids: repo.upkeep.erase_owner(NAME),
     "build": lambda repo, ids: repo.rank_indexes.build(at_least=1),
     "drop": lambda repo, ids: repo.rank_indexes.drop(NAME),
 }
@@ -168,4 +173,4 @@ def test_a_team_is_found_by_its_id_as_it_is_stored(repo: MemoryRepository) -> No
         STORED
     ]
     assert repo.teams.rank_indexes.check(STORED, sample=1).agent_id == STORED
-    assert repo.teams.clear(STORED) == 2
+    assert repo.teams.upkeep.erase_owner(STORED).memories == 2

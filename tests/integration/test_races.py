@@ -637,37 +637,21 @@ def test_what_all_delete_is_deleted_and_noted_once(
     assert Counter(event_types(engine)) == {"initial": len(ids), "deleted": len(ids)}
 
 
-def test_what_is_added_while_all_is_cleared_keeps_its_history_and_its_counters(
-    own_engine: Engine,
-) -> None:
-    """Added when the memories are deleted already, and what belongs to them is not."""
+def test_an_owner_is_erased_after_a_build_that_is_under_way(own_engine: Engine) -> None:
+    """Which would otherwise bring back the rank index, and the words in it."""
     repo = MemoryRepository(own_engine)
-    for statement in (
-        "CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS "
-        "'BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NULL; END'",
-        "CREATE TRIGGER pause AFTER DELETE ON pgrecall.agent_memories EXECUTE FUNCTION pause()",
-    ):
-        sql(own_engine, statement)
     repo.add(A, new("old"))
+    lock = "pg_advisory_xact_lock(hashtextextended('pgrecall rank index pgrecall agent', 0))"
 
     with ThreadPoolExecutor(1) as threads:
         with own_engine.begin() as connection:
-            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(42)")
-            cleared = threads.submit(repo.clear, A)
-            while not sql(own_engine, "SELECT FROM pg_locks WHERE objid = 42 AND NOT granted"):
-                assert not cleared.done()
-            memory_id = repo.add(A, new("new"))
-            repo.touch(A, memory_id)
-            repo.feedback(A, memory_id, "useful")
-            repo.labels.add(A, memory_id, "label")
-        assert cleared.result() == 1
-
-    memory = read(repo, A, memory_id)
-    assert [one.event_type for one in repo.history(A, memory_id)] == [
-        *("initial", "feedback", "labelled")
-    ]
-    assert (memory.retrieval_count, memory.feedback_up) == (1, 1)
-    assert repo.labels.of(A, memory_id) == [Label("label")]
+            connection.exec_driver_sql(f"SELECT {lock}")
+            erased = threads.submit(repo.upkeep.erase_owner, A)
+            waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            while not sql(own_engine, waiting):
+                assert not erased.done()
+            assert repo.count(A) == 0
+        assert erased.result().memories == 1
 
 
 def rows(engine: Engine, column: str) -> list[Any]:

@@ -296,7 +296,7 @@ def test_hostile_names_move_no_terminal_and_break_no_table(
     run: Run, repo: MemoryRepository, local_url: str
 ) -> None:
     repo.add_many(EVIL, TEXTS[:20])
-    repo.clear("a")
+    repo.upkeep.erase_owner("a")
     many, of_evil = ("--at-least", "20"), ("-a", EVIL)
     shown = [run("index", "list", *many), run("index", "build", *of_evil, "--at-least", "1")]
     shown.append(run("index", "list"))

@@ -337,7 +337,7 @@ def test_of_two_maintenances_at_once_one_builds(site: Site, *, index_is_there: b
 def test_what_has_gone_during_maintenance_is_not_built(site: Site) -> None:
     """The index, and then the agent."""
     fill(site.repo)
-    for go in (site.repo.rank_indexes.drop, site.repo.clear):
+    for go in (site.repo.rank_indexes.drop, site.repo.upkeep.erase_owner):
         site.build()
         site.run(AGED)
 

@@ -148,7 +148,7 @@ def own(world: World, agent: str) -> Iterator[MemoryRepository]:
     repo = MemoryRepository(world.engine)
     yield repo
     for among in (repo, repo.teams):
-        among.clear(agent)
+        among.upkeep.erase_owner(agent)
         among.rank_indexes.drop(agent)
 
 
@@ -412,7 +412,7 @@ WORSENED: dict[str, Change] = {
     "no longer valid": lambda r, m: r.update(BIG, m, valid_until=ago(0.5)),
     "not valid yet": lambda r, m: r.update(BIG, m, valid_from=MOMENT + timedelta(days=900)),
     "archived": lambda r, _: r.upkeep.prune(BIG, older_than=timedelta(days=20)),
-    "cleared": lambda r, _: r.clear(BIG),
+    "erased": lambda r, _: r.upkeep.erase_owner(BIG),
 }
 
 

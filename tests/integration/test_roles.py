@@ -112,13 +112,13 @@ def test_writers_change_memories(repo: MemoryRepository, level: Level) -> None:
     assert repo.delete(owner, one) == 1
 
 
-def test_maintainers_collect_build_and_clear(repo: MemoryRepository, level: Level) -> None:
+def test_maintainers_collect_build_and_erase(repo: MemoryRepository, level: Level) -> None:
     owner = f"{AGENT} of {level}"
     if level != "maintainer":
         for work in (
             lambda: repo.upkeep.collect_garbage(agent_id=AGENT),
             lambda: repo.rank_indexes.build(agent_id=AGENT, at_least=1),
-            lambda: repo.clear(AGENT),
+            lambda: repo.upkeep.erase_owner(AGENT),
         ):
             with pytest.raises(DatabaseError, match="permission denied"):
                 work()
@@ -129,7 +129,7 @@ def test_maintainers_collect_build_and_clear(repo: MemoryRepository, level: Leve
     assert repo.search(owner, at(3), strategy="index").strategy == "index"
     assert repo.upkeep.collect_garbage(agent_id=owner).scanned == 50
     assert repo.rank_indexes.drop(owner)
-    assert repo.clear(owner) == 50
+    assert repo.upkeep.erase_owner(owner).memories == 50
 
 
 def test_a_temporary_table_does_not_run_its_triggers_as_the_owner(

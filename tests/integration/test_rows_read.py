@@ -59,7 +59,9 @@ UPDATE pgrecall.agent_memories m
    SET invalidated_at = now(), invalidation_reason = 'superseded', superseded_by = s.id
   FROM pgrecall.agent_memories s
  WHERE m.content = 'memory 41' AND s.content = 'memory 51';
-SELECT pgrecall.remember('agent 1', 'known by its key', key => 'key 0')
+SELECT pgrecall.remember('agent 1', 'known by its key', key => 'key 0');
+UPDATE pgrecall.memory_events SET occurred_at = now() - interval '2 days'
+ WHERE event_type = 'feedback'
 """
 
 ON_FEW = {
@@ -111,7 +113,6 @@ ON_FEW = {
 
 ON_ALL = {
     "archive_excess_batch": "archive_excess_batch(%(agent)s, 900)",
-    "clear": "clear(%(agent)s)",
     "clusters": "clusters(%(agent)s, newest => 20)",
     "collect_garbage_batch": "collect_garbage_batch(%(agent)s, begin_garbage_run(%(agent)s))",
     "collect_garbage_batch deletes": (
@@ -122,6 +123,10 @@ ON_ALL = {
     "consolidate": "consolidate(%(agent)s, min_similarity => 0.5, newest => 20)",
     "context": "context(%(agent)s, %(vector)s)",
     "count_garbage": "count_garbage(%(agent)s)",
+    "count_owner": "count_owner(%(agent)s)",
+    "erase": "erase(%(agent)s, %(ab)s)",
+    "erase_owner_batch": "erase_owner_batch(%(agent)s)",
+    "expire_events_batch": "expire_events_batch(%(agent)s, 24)",
     "explain": "explain(%(agent)s, %(a)s, %(vector)s)",
     "forget_matching": "forget_matching(%(agent)s, labels => '{label 1}')",
     "list_memories": "list_memories(%(agent)s)",
@@ -150,13 +155,14 @@ WITHIN = {
     *("note_events", "noted_labels", "put_away", "question", "require_incoming", "restate"),
     *("same_memory", "successors", "supersede_in_turn", "supersede_successors", "together"),
     *("unmet_condition", "write_memory"),
-    *("begin_garbage_run", "create_positions"),
+    *("begin_garbage_run", "create_positions", "erase_rows"),
+    *("events_expire_before",),
 }
 """What the calls above call in their turn."""
 OF_NO_MEMORIES = {
     *("id_of_key", "incoming_fault", "named_owner", "require_found", "require_note"),
     *("require_owner", "term_key", "term_keys"),
-    *("drop_rank_index", "end_garbage_run", "wait_for_near_writers"),
+    *("drop_rank_index", "count_runs", "end_garbage_run", "expire_runs", "wait_for_near_writers"),
 }
 OF_RANK_INDEXES = {*("memories_of", "rank_candidates", "rank_index_states", "worded_candidates")}
 """Asked for an owner with a rank index, or for all owners; they have tests of their own."""

@@ -52,7 +52,7 @@ def engine(odd_url: str) -> Iterator[Engine]:
 
 def work(repo: MemoryRepository) -> None:
     agent = "agent"
-    repo.clear(agent)
+    repo.upkeep.erase_owner(agent)
     memory = NewMemory("tea", embedding=at(30), created_at=CREATED, importance=1 / 3)
     other = NewMemory("milk", embedding=at(60), created_at=CREATED)
     [memory_id, _] = repo.add_many(agent, [memory, other])

@@ -284,7 +284,7 @@ def test_on_an_engine_a_verb_is_one_statement_in_autocommit(
         "supersede": ("supersede", b, plain("newer")),
         "near_duplicates": ("upkeep.near_duplicates",),
         "clusters": ("upkeep.clusters",),
-        "clear": ("clear",),
+        "erase": ("erase", a),
     }
     event.listen(engine, "before_cursor_execute", see)
     for name, (called, *given) in verbs.items():

@@ -172,10 +172,14 @@ GOOD: dict[str, dict[str, Any]] = {
     "update_memory": {"memory_id": "a", "changes": {"importance": 0.4}},
     **{key: {"source_id": "a", "target_id": "b"} for key in ["link", "unlink"]},
     **{key: {"memory_id": "a"} for key in ["history", "labels", "links"]},
-    **{key: {"memory_ids": ["a"]} for key in ["forget", "revive", "invalidate"]},
+    **{key: {"memory_ids": ["a"]} for key in ["forget", "revive", "invalidate", "erase"]},
     **{key: {} for key in ["recorded_queries", "near_duplicates", "clusters"]},
     **{
-        key: {} for key in ["complete_stale_tasks", "clear", "count_garbage", "sweep_orphans_batch"]
+        key: {}
+        for key in [
+            *("complete_stale_tasks", "count_garbage", "sweep_orphans_batch"),
+            *("erase_owner", "erase_owner_batch", "count_owner"),
+        ]
     },
     **{key: {} for key in ["begin_garbage_run", "collect_garbage"]},
 }
@@ -255,6 +259,8 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("archive_excess_batch", "policy", InputError, [""]),
     ("collect_garbage", "dry_run", InputError, [None]),
     ("collect_garbage archive_excess_batch sweep_orphans_batch", "batch_size", InputError, [-1, 0]),
+    ("erase_owner erase_owner_batch", "batch_size", InputError, [0, 100_001, None]),
+    ("erase", "dry_run", InputError, [None]),
     ("collect_garbage archive_excess_batch", "batch_size", InputError, [100_001, None]),
 ]
 """Functions, an argument that makes no sense (of no name: several), and how that is refused."""
@@ -305,7 +311,7 @@ def call_named(
             value = Jsonb(value)
         values[argument] = value
         marks.append(f"{argument} => %({argument})s")
-    verb = "CALL" if name == "collect_garbage" else "SELECT * FROM"
+    verb = "CALL" if name in ("collect_garbage", "erase_owner") else "SELECT * FROM"
     connection.execute(f"{verb} pgrecall.{name}({', '.join(marks)})", values)
 
 
@@ -354,7 +360,9 @@ def test_hostile_texts_are_kept_as_they_are(mine: Owner, connection: Connection)
         assert {(row["reason"], row["actor"]) for row in noted} == {(text, text)}
         assert all(row["metadata"][text] == [text] for row in noted)
         assert text in collected["reason"]
-        assert call(connection, "clear", owner.name) == [{"clear": 1}]
+        assert call(connection, "count_owner", owner.name)[0]["memories"] == 1
+        [erased] = call(connection, "erase_owner_batch", owner.name)
+        assert (erased["memories"], mine.rows("memory_events")) == (1, [])
 
 
 # Where it runs
@@ -393,7 +401,10 @@ OPERATIONS: list[tuple[str, str, Any]] = [
     ("count(*)", "consolidate('agent', more_than => 0)", 1),
     ("count(*)", "forget('agent', %(ids)s)", 7),
     ("agent_id", "owners_of_memories()", "agent"),
-    ("*", "clear('agent')", 2),
+    ("memories", "count_owner('agent')", 2),
+    ("memories", "erase('agent', %(ids)s)", 0),
+    ("memories", "erase_owner_batch('agent', 1)", 1),
+    ("CALL", "erase_owner('agent')", 1),
     ("count(*)", "owners_of_memories(true)", 0),
 ]
 """What is asked for of a call, and what it is at first."""

@@ -13,6 +13,7 @@ from sqlalchemy.engine.interfaces import IsolationLevel
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import DatabaseUnavailable, MigrationFailed, PgRecallError
 from pgrecall.migrate import Status
+from pgrecall.schema import REVISION
 from tests.migrations.asking import (
     as_role,
     engine_of,
@@ -112,7 +113,7 @@ def test_the_second_waits_and_says_for_whom(
         holder = first.info.backend_pid
         second: Future[Status] = background.submit(migrate.upgrade, migrated)
         wait_until("the second says so", lambda: bool(caplog.messages) or second.done())
-        assert migrate.status(migrated).revision == "0001"
+        assert migrate.status(migrated).revision == REVISION
         assert not second.done()
 
     assert second.result().pending == []

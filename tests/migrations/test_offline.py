@@ -12,6 +12,7 @@ from sqlalchemy import make_url
 
 from pgrecall import NewMemory, migrate
 from pgrecall.errors import InputError, SchemaError
+from pgrecall.schema import REVISION
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.migrations.asking import (
     ROOT,
@@ -64,7 +65,7 @@ def test_the_text_for_another_schema_and_as_plain_alembic_writes_it(
 def test_the_text_from_the_newest_revision_on_changes_nothing(migrated: str) -> None:
     before = dump(migrated)
 
-    psql(migrated, migrate.sql(dimensions=3, start="0001"))
+    psql(migrated, migrate.sql(dimensions=3, start=REVISION))
     assert dump(migrated) == before
 
     with pytest.raises(AssertionError, match="already exists"):  # it stops where it fails

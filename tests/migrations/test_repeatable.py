@@ -19,6 +19,7 @@ from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError, MigrationFailed, SchemaMissing
 from pgrecall.migrate import repeatable
 from pgrecall.migrate.repeatable import File
+from pgrecall.schema import REVISION
 from tests.migrations.asking import psql, repository, run, value, values
 
 FREQUENCY = "signals/frequency.sql"
@@ -77,7 +78,7 @@ def text_of(path: str) -> str:
 
 def apply(url: str, *, by_psql: bool) -> None:
     if by_psql:
-        psql(url, migrate.sql(dimensions=3, start="0001"))
+        psql(url, migrate.sql(dimensions=3, start=REVISION))
     else:
         migrate.upgrade(url)
 

@@ -340,9 +340,9 @@ def alembic_engine(empty_url: str) -> Iterator[Engine]:
 
 def test_every_revision_applies_and_can_be_undone(history: MigrationContext) -> None:
     tests.test_upgrade(history)
-    assert history.current == history.heads[0]
+    assert history.current in history.heads
     tests.test_up_down_consistency(history)
-    assert history.current == history.heads[0]
+    assert history.current in history.heads
 
 
 CHANGES = {

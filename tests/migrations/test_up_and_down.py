@@ -69,13 +69,15 @@ def test_down_drops_everything_of_ours_and_leaves_the_rest(empty_url: str) -> No
 
 
 def test_down_leaves_what_others_built_on_it(migrated: str) -> None:
-    """It would go with the tables; nothing is dropped instead."""
+    """It would go with the tables; no memory is dropped instead."""
     run(migrated, "CREATE VIEW public.mine AS SELECT id FROM pgrecall.agent_memories")
     built = dump(migrated)
 
     with pytest.raises(MigrationFailed, match="other objects depend on them"):
         migrate.downgrade(migrated)
 
+    assert migrate.status(migrated).revision == "0001"
+    migrate.upgrade(migrated)
     assert dump(migrated) == built
     assert migrate.status(migrated).pending == []
 
@@ -120,3 +122,19 @@ def test_the_code_is_written_against_the_newest_revision() -> None:
         "older and newer are told apart by comparing the numbers as text"
     )
     assert of_tables[-1] == REVISION
+
+
+def test_a_log_from_before_retention_is_kept(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3, revision="0001")
+    run(
+        empty_url,
+        "INSERT INTO pgrecall.gc_runs (agent_id, id, policy, scanned, archived, deleted, swept, "
+        "started_at, seconds, finished) "
+        "VALUES ('a', gen_random_uuid(), 'old', 1, 2, 3, 4, now(), 5, true)",
+    )
+
+    migrate.upgrade(empty_url)
+
+    logged = "SELECT swept || ',' || events || ',' || runs FROM pgrecall.gc_runs"
+    assert value(empty_url, logged) == "4,0,0"
+    assert value(empty_url, "SELECT max_event_age_hours FROM pgrecall.gc_runs") is None

@@ -219,10 +219,36 @@ MUTANTS = (
         f"{HERE}curating.py::test_stale_tasks_are_completed",
     ),
     Mutant(
-        "sql/verbs/clear.sql",
-        "WHERE e.agent_id = agent",
-        "WHERE false AND e.agent_id = agent",
-        f"{HERE}curating.py::test_clearing_leaves_nothing_of_the_owner_in_any_table",
+        "sql/verbs/erase.sql",
+        "DELETE FROM memory_events e WHERE",
+        "DELETE FROM memory_events e WHERE false AND",
+        f"{HERE}erasing.py::test_nothing_of_an_erased_memory_is_in_any_table",
+    ),
+    Mutant(
+        "sql/verbs/erase.sql",
+        "SET old_values = e.old_values - naming, new_values = e.new_values - naming",
+        "SET old_values = e.old_values - naming",
+        f"{HERE}erasing.py::test_nothing_of_an_erased_memory_is_in_any_table",
+    ),
+    Mutant(
+        "sql/verbs/erase.sql",
+        "         WHERE e.agent_id = agent AND e.event_type <> 'initial'\n           AND ARRAY[",
+        "         WHERE e.event_type <> 'initial'\n           AND ARRAY[",
+        f"{HERE}erasing.py::test_an_erasure_is_within_one_owner",
+    ),
+    Mutant(
+        "sql/verbs/expire_events_batch.sql",
+        "               (SELECT r.built_at FROM rank_indexes r\n"
+        "                 WHERE r.agent_id = events_expire_before.agent)) END;",
+        "               NULL) END;",
+        f"{HERE}retention.py::test_events_that_a_rank_index_needs_stay",
+    ),
+    Mutant(
+        "sql/verbs/expire_events_batch.sql",
+        "\n       AND NOT EXISTS (SELECT FROM agent_memories m\n"
+        "                        WHERE m.agent_id = agent AND m.id = e.memory_id)",
+        "",
+        f"{HERE}retention.py::test_old_events_go_and_the_first_of_a_memory_stays",
     ),
     Mutant(
         "sql/verbs/label.sql",

@@ -172,10 +172,11 @@ MUTANTS = (
         f"{RACES}::test_rivals_that_look_for_near_duplicates_store_one_of_each",
     ),
     Mutant(
-        "sql/verbs/clear.sql",
-        "DELETE FROM memory_events e\n     WHERE e.agent_id = agent\n       AND NOT EXISTS (",
-        "DELETE FROM memory_events e\n     WHERE e.agent_id = agent\n       AND EXISTS (",
-        f"{RACES}::test_what_is_added_while_all_is_cleared_keeps_its_history_and_its_counters",
+        "sql/verbs/erase_owner.sql",
+        "        PERFORM pg_advisory_xact_lock(hashtextextended(format(\n"
+        "            'pgrecall rank index %s %s', current_schema(), agent), 0));\n",
+        "",
+        f"{RACES}::test_an_owner_is_erased_after_a_build_that_is_under_way",
     ),
     Mutant(
         "sql/verbs/archive_excess_batch.sql",

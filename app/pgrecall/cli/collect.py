@@ -29,6 +29,12 @@ def gc(
     max_live: Annotated[
         int | None, option("Keep this many live memories of an agent; archive the least trusted.")
     ] = None,
+    max_event_age_hours: Annotated[
+        float | None, option("Delete events of the history that are older, from 24 on.")
+    ] = None,
+    max_run_age_hours: Annotated[
+        float | None, option("Delete rows of gc_runs that are older, from 24 on.")
+    ] = None,
     any_age: Annotated[bool, option("Ignore age.", "--any-age")] = False,
     policy: Annotated[str, option("Name of these rules in gc_runs.")] = "default",
     dry_run: Annotated[bool, option("Count, but change nothing.", "--dry-run")] = False,
@@ -46,6 +52,8 @@ def gc(
         max_age_hours=None if any_age else max_age_hours,
         delete_threshold=delete_threshold,
         max_live=max_live,
+        max_event_age_hours=max_event_age_hours,
+        max_run_age_hours=max_run_age_hours,
     )
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=complaints, transient=True) as progress:
@@ -64,5 +72,6 @@ def gc(
 def _said(run: GarbageRun) -> str:
     return (
         f"{run.scanned:,} live memories scanned, {run.archived:,} archived, "
-        f"{run.deleted:,} deleted, {run.swept:,} leftovers removed"
+        f"{run.deleted:,} deleted, {run.swept:,} leftovers, "
+        f"{run.events:,} old events and {run.runs:,} old runs removed"
     )

@@ -1,4 +1,4 @@
-"""pgrecall near-duplicates, clusters, consolidate, complete-tasks, prune, clear"""
+"""pgrecall near-duplicates, clusters, consolidate, complete-tasks, prune"""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Annotated, TypedDict, Unpack
 
-import typer
 from rich.progress import Progress
 from rich.table import Column
 from rich.text import Text
@@ -163,20 +162,6 @@ def prune(
         actor=actor,
     )
     return number("archived", done, "archived")
-
-
-@app.declare("pgrecall clear --agent zoe")
-def clear(
-    repo: MemoryRepository,
-    agent: Agent,
-    yes: Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")] = False,
-) -> Output:
-    """Delete everything of an agent: memories, counters, labels, links, and history."""
-    if not yes:
-        question = f"Delete everything of {plain(agent)}? This cannot be undone."
-        typer.confirm(question, abort=True, err=True)
-    done = repo.clear(agent)
-    return number("cleared", done, "memory deleted", "memories deleted")
 
 
 def _days(days: float) -> timedelta:

@@ -59,7 +59,7 @@ class _Commands(LateGroup):
         **dict.fromkeys(("complete-tasks", "prune"), "curate"),
         "gc": "collect",
         "delete": "delete_command",
-        "clear": "curate",
+        "erase": "erase",
         **dict.fromkeys(("label", "unlabel", "labels", "labelled"), "label_memories"),
         **dict.fromkeys(("link", "unlink", "links"), "link_memories"),
         "profiles": "profile_commands",

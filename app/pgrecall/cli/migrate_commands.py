@@ -87,7 +87,7 @@ def grant(
     writer: Annotated[list[str] | None, option("May also change memories.", metavar="ROLE")] = None,
     maintainer: Annotated[
         list[str] | None,
-        option("May also build rank indexes, collect garbage, and clear.", metavar="ROLE"),
+        option("May also build rank indexes, collect garbage, and erase.", metavar="ROLE"),
     ] = None,
 ) -> Output:
     """Give roles access to the schema, as its owner. Each role has one of three levels.

@@ -19,6 +19,7 @@ from pgrecall.lifecycle import (
     consolidating,
     correcting,
     curating,
+    erasing,
     labelling,
     linking,
     using,
@@ -89,7 +90,7 @@ _METHODS: Methods = {
     "supersede": correcting.supersede,
     "invalidate": correcting.invalidate,
     "revive": correcting.revive,
-    "clear": curating.clear,
+    "erase": erasing.erase,
 }
 
 _LABELS: Methods = {
@@ -125,6 +126,8 @@ _UPKEEP: Methods = {
     "prune": curating.prune,
     "complete_stale_tasks": curating.complete_stale_tasks,
     "collect_garbage": collecting.collect_garbage,
+    "erase_owner": erasing.erase_owner,
+    "vacuum": erasing.vacuum,
     "telling_terms": telling_terms.telling_terms,
 }
 

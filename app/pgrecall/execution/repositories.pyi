@@ -21,6 +21,7 @@ from pgrecall.evaluation.tuned import Tuning
 from pgrecall.execution import asynchronous, synchronous
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
 from pgrecall.lifecycle.consolidating import Summarise
+from pgrecall.lifecycle.erased import Erased
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
 from pgrecall.lifecycle.label import Label, LabelKind
@@ -812,10 +813,18 @@ class MemoryRepository(synchronous.Repository):
         if one was superseded and its successor is valid; with `force` both are then recalled. If it
         raises, nothing is changed.
         """
-    def clear(self, agent_id: str) -> int:
-        """Deletes everything of an agent. Returns how many memories there were.
+    def erase(
+        self, agent_id: str, memory_ids: UUID | Iterable[UUID], *, dry_run: bool = False
+    ) -> Erased:
+        """Deletes memories and everything of them, including their history. Returns how many rows.
 
-        This includes counters, labels, links and the history.
+        `delete` keeps the history, which may contain texts; `erase` also removes that of memories that
+        were deleted before. Other memories that name an erased one, as their successor or as the end of
+        a link in their history, no longer do. Memories that consolidate erased ones may contain the
+        same text. They stay; `derived` lists them. Ids that the agent never had are ignored. `dry_run`
+        changes nothing, but locks the memories meanwhile.
+
+        PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure".
         """
 
 class AsyncMemoryRepository(asynchronous.Repository):
@@ -1580,10 +1589,18 @@ class AsyncMemoryRepository(asynchronous.Repository):
         if one was superseded and its successor is valid; with `force` both are then recalled. If it
         raises, nothing is changed.
         """
-    async def clear(self, agent_id: str) -> int:
-        """Deletes everything of an agent. Returns how many memories there were.
+    async def erase(
+        self, agent_id: str, memory_ids: UUID | Iterable[UUID], *, dry_run: bool = False
+    ) -> Erased:
+        """Deletes memories and everything of them, including their history. Returns how many rows.
 
-        This includes counters, labels, links and the history.
+        `delete` keeps the history, which may contain texts; `erase` also removes that of memories that
+        were deleted before. Other memories that name an erased one, as their successor or as the end of
+        a link in their history, no longer do. Memories that consolidate erased ones may contain the
+        same text. They stay; `derived` lists them. Ids that the agent never had are ignored. `dry_run`
+        changes nothing, but locks the memories meanwhile.
+
+        PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure".
         """
 
 class Labels(synchronous.Namespace):
@@ -1871,11 +1888,12 @@ class Upkeep(synchronous.Namespace):
         """Archives and deletes memories by a policy, of one agent or of all.
 
         For each agent: memories below the policy's thresholds, too old or expired (see GarbagePolicy),
-        then the least trusted beyond its cap, then counters, labels and links of memories that are
-        gone. Each batch of `batch_size` is a transaction of its own that locks only the rows it
-        changes, in key order. So it can run beside writers, twice at once, and be interrupted without
-        losing what it did. Each change is recorded as an event, each run as a row of gc_runs. `dry_run`
-        only counts. `on_progress` is called after each batch with the run so far.
+        then the least trusted beyond its cap, then events that are too old, then counters, labels and
+        links of memories that are gone, then earlier runs that are too old. Each batch of `batch_size`
+        is a transaction of its own that locks only the rows it changes, in key order. So it can run
+        beside writers, twice at once, and be interrupted without losing what it did. Each change is
+        recorded as an event, each run as a row of gc_runs. `dry_run` only counts. `on_progress` is
+        called after each batch with the run so far.
 
         Raises InputError.
         """
@@ -2377,11 +2395,12 @@ class AsyncUpkeep(asynchronous.Namespace):
         """Archives and deletes memories by a policy, of one agent or of all.
 
         For each agent: memories below the policy's thresholds, too old or expired (see GarbagePolicy),
-        then the least trusted beyond its cap, then counters, labels and links of memories that are
-        gone. Each batch of `batch_size` is a transaction of its own that locks only the rows it
-        changes, in key order. So it can run beside writers, twice at once, and be interrupted without
-        losing what it did. Each change is recorded as an event, each run as a row of gc_runs. `dry_run`
-        only counts. `on_progress` is called after each batch with the run so far.
+        then the least trusted beyond its cap, then events that are too old, then counters, labels and
+        links of memories that are gone, then earlier runs that are too old. Each batch of `batch_size`
+        is a transaction of its own that locks only the rows it changes, in key order. So it can run
+        beside writers, twice at once, and be interrupted without losing what it did. Each change is
+        recorded as an event, each run as a row of gc_runs. `dry_run` only counts. `on_progress` is
+        called after each batch with the run so far.
 
         Raises InputError.
         """

@@ -18,7 +18,7 @@ from pgrecall.lifecycle import collection_steps
 from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
 
 BATCH_SIZE = 1_000
-NUMBERS = ("scanned", "archived", "deleted", "swept")
+NUMBERS = ("scanned", "archived", "deleted", "swept", "events", "runs")
 
 
 def collect_garbage(
@@ -32,11 +32,12 @@ def collect_garbage(
     """Archives and deletes memories by a policy, of one agent or of all.
 
     For each agent: memories below the policy's thresholds, too old or expired (see GarbagePolicy),
-    then the least trusted beyond its cap, then counters, labels and links of memories that are
-    gone. Each batch of `batch_size` is a transaction of its own that locks only the rows it
-    changes, in key order. So it can run beside writers, twice at once, and be interrupted without
-    losing what it did. Each change is recorded as an event, each run as a row of gc_runs. `dry_run`
-    only counts. `on_progress` is called after each batch with the run so far.
+    then the least trusted beyond its cap, then events that are too old, then counters, labels and
+    links of memories that are gone, then earlier runs that are too old. Each batch of `batch_size`
+    is a transaction of its own that locks only the rows it changes, in key order. So it can run
+    beside writers, twice at once, and be interrupted without losing what it did. Each change is
+    recorded as an event, each run as a row of gc_runs. `dry_run` only counts. `on_progress` is
+    called after each batch with the run so far.
 
     Raises InputError.
     """
@@ -66,6 +67,7 @@ class _Run:
         on_progress: Callable[[GarbageRun], Any] | None,
     ) -> None:
         self._policy = policy
+        self._of_all = owner_id is None
         self._run = None if dry_run else collection_steps.Run(new_id(), owner_id)
         self._numbers: Counter[str] = Counter()
         self._start = time.monotonic()
@@ -78,6 +80,9 @@ class _Run:
                 partial(collection_steps.count_garbage, owner_id=owner_id, policy=self._policy)
             )
             yield from self._add(row)
+        if self._of_all:
+            counted = partial(collection_steps.count_runs, policy=self._policy)
+            self._numbers["runs"] += yield Transact(counted)
         return self._so_far()
 
     def collected(self, owners: list[tuple[str, bool]], batch_size: int) -> Job[GarbageRun]:
@@ -93,8 +98,8 @@ class _Run:
                 row = yield Transact(partial(collect, owner_id=owner_id, after=after))
                 yield from self._add(row)
                 after, more = row.last_id, row.more
-        seconds: float = yield Transact(partial(collection_steps.end_run, run=run))
-        return replace(self._so_far(), seconds=seconds)
+        row = yield Transact(partial(collection_steps.end_run, run=run))
+        return replace(self._so_far(), runs=row.runs, seconds=row.seconds)
 
     def _add(self, row: Any) -> Job[None]:
         self._numbers.update({name: getattr(row, name) for name in NUMBERS})
@@ -110,5 +115,7 @@ class _Run:
             archived=self._numbers["archived"],
             deleted=self._numbers["deleted"],
             swept=self._numbers["swept"],
+            events=self._numbers["events"],
+            runs=self._numbers["runs"],
             seconds=time.monotonic() - self._start,
         )

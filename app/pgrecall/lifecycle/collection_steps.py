@@ -23,6 +23,8 @@ _ARGUMENTS: Mapping[str, Any] = {
     "max_age_hours": Double(),
     "delete_threshold": Double(),
     "max_live": BigInteger(),
+    "max_event_age_hours": Double(),
+    "max_run_age_hours": Double(),
     "policy": Text(),
     "with_leftovers": Boolean(),
     "after": Uuid(),
@@ -44,8 +46,8 @@ class Run:
 def owners(tables: Tables, agent_id: str | None = None) -> Operation[list[tuple[str, bool]]]:
     """The owners to collect, ordered by id, and whether each has memories.
 
-    An owner without memories may have left counters, labels or links. If `agent_id` is given, only
-    that owner. Raises InputError.
+    An owner without memories may have left counters, labels, links or history. If `agent_id` is
+    given, only that owner. Raises InputError.
     """
     if agent_id is not None:
         return [(require_owner(tables, agent_id), True)]
@@ -58,9 +60,16 @@ def owners(tables: Tables, agent_id: str | None = None) -> Operation[list[tuple[
 
 
 def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Operation[Any]:
-    """What a run would do to an owner's memories: scanned, archived, deleted, swept."""
+    """What a run would do to an owner's memories: scanned, archived, deleted and so on."""
     [row] = yield _called(tables, "count_garbage", agent=owner_id, **policy.parameters)
     return row
+
+
+def count_runs(tables: Tables, policy: GarbagePolicy) -> Operation[int]:
+    """How many runs over all owners a run over all would delete from gc_runs."""
+    age = policy.max_run_age_hours
+    [row] = yield _called(tables, "count_runs", agent=None, max_run_age_hours=age)
+    return int(row.count_runs)
 
 
 def begin_run(tables: Tables, run: Run, policy: GarbagePolicy) -> Operation[None]:
@@ -81,10 +90,10 @@ def collect_batch(
     return row
 
 
-def end_run(tables: Tables, run: Run) -> Operation[float]:
-    """Completes the run's row in gc_runs and returns its seconds."""
+def end_run(tables: Tables, run: Run) -> Operation[Any]:
+    """Completes the run's row in gc_runs and returns it."""
     [row] = yield _called(tables, "end_garbage_run", agent=run.owner_id, run=run.id)
-    return float(row.seconds)
+    return row
 
 
 def _called(tables: Tables, name: str, **given: Any) -> Verb:

@@ -1,4 +1,4 @@
-"""Curation of an agent's memories: duplicates, clusters, stale tasks, pruning, clearing."""
+"""Curation of an agent's memories: duplicates, clusters, stale tasks, pruning."""
 
 from __future__ import annotations
 
@@ -211,15 +211,6 @@ def _below(tables: Tables, agent_id: str, profile: Profile, limit: float) -> Ope
     wanted = Search(agent_id=agent_id, query=None, k=1, profile=profile, filters=every)
     rows = yield Execute(below(tables, wanted), wanted.parameters | {"below_score": limit})
     return [row.id for row in rows]
-
-
-def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
-    """Deletes everything of an agent. Returns how many memories there were.
-
-    This includes counters, labels, links and the history.
-    """
-    [[cleared]] = yield _called(tables, "clear", agent=require_owner(tables, agent_id))
-    return int(cleared)
 
 
 def _called(tables: Tables, name: str, **given: Any) -> Verb:

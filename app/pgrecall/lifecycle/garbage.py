@@ -7,8 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.validation import require_count, require_hours, require_name, require_share
+from pgrecall.errors import InputError
 
 MAX_LIVE = 2**53
+LEAST_AGE = 24
+"""Hours. Builds of rank indexes that are under way still need the latest events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +21,7 @@ class GarbagePolicy:
     With the defaults, memories older than 30 days are archived. Thresholds apply to the stored
     trust, before decay, and not to memories whose trust was never assessed. A memory that meets
     both rules is deleted. Memories that are archived already are left alone; only `delete` and
-    `clear` delete them. None turns a rule off. Raises InputError.
+    `erase` delete them. None turns a rule off. Raises InputError.
     """
 
     name: str = "default"
@@ -31,6 +34,11 @@ class GarbagePolicy:
     max_live: int | None = None
     """The most live memories of an owner. The least trusted others are archived, the older first;
     trust that was never assessed counts as 0.5."""
+    max_event_age_hours: float | None = None
+    """Events of the history that are older are deleted, from 24 hours on. The first event of a
+    memory stays as long as the memory, and events since the owner's rank index was built stay."""
+    max_run_age_hours: float | None = None
+    """Rows of gc_runs that are older are deleted, from 24 hours on."""
 
     def __post_init__(self) -> None:
         require_name("name", self.name)
@@ -40,6 +48,10 @@ class GarbagePolicy:
             require_hours("max_age_hours", self.max_age_hours)
         if self.max_live is not None:
             require_count("max_live", self.max_live, at_least=0, at_most=MAX_LIVE)
+        for name in ("max_event_age_hours", "max_run_age_hours"):
+            age = getattr(self, name)
+            if age is not None and require_hours(name, age) < LEAST_AGE:
+                raise InputError(f"{name} must be at least {LEAST_AGE} hours, got {age}")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -49,6 +61,8 @@ class GarbagePolicy:
             "max_age_hours": self.max_age_hours,
             "delete_threshold": self.delete_threshold,
             "max_live": self.max_live,
+            "max_event_age_hours": self.max_event_age_hours,
+            "max_run_age_hours": self.max_run_age_hours,
         }
 
 
@@ -66,6 +80,10 @@ class GarbageRun:
     deleted: int
     swept: int
     """Number of counters, labels and links removed because their memories no longer exist."""
+    events: int
+    """Number of events that were too old."""
+    runs: int
+    """Number of rows of gc_runs that were too old."""
     seconds: float
 
     def record(self) -> dict[str, Any]:
@@ -78,5 +96,7 @@ class GarbageRun:
             "archived": self.archived,
             "deleted": self.deleted,
             "swept": self.swept,
+            "events": self.events,
+            "runs": self.runs,
             "seconds": round(self.seconds, 3),
         }

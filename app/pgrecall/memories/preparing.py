@@ -139,7 +139,11 @@ class Position:
     """Adds the position in the batch to the message of an InputError, or collects the error."""
 
     def __init__(
-        self, position: int, total: int, named: bool, refused: dict[int, InputError] | None
+        self,
+        position: int,
+        total: int,
+        named: bool,
+        refused: dict[int, InputError] | None = None,
     ) -> None:
         self._position, self._refused = position, refused
         self._prefix = f"memory {position} of {total}: " if named else ""

@@ -52,8 +52,9 @@ def count_column(name: str, comment: str) -> Column[Any]:
     return Column(name, Integer, nullable=False, server_default=text("0"), comment=comment)
 
 
-def total_column(name: str, comment: str) -> Column[Any]:
-    return Column(name, BigInteger, nullable=False, comment=comment)
+def total_column(name: str, comment: str, *, default: str | None = None) -> Column[Any]:
+    server_default = None if default is None else text(default)
+    return Column(name, BigInteger, nullable=False, server_default=server_default, comment=comment)
 
 
 def moment_column(

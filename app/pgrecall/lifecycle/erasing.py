@@ -1,0 +1,153 @@
+"""Erasure: leaves nothing of a memory or of an owner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Boolean, Integer, Text, TextClause, Uuid, text
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from pgrecall.core.steps import Autocommit, Call, Execute, Job, Operation, Transact, Verb
+from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
+from pgrecall.errors import DatabaseError
+from pgrecall.lifecycle.erased import Erased
+from pgrecall.ranking.known_owners import known_owners
+from pgrecall.schema import Tables
+from pgrecall.schema.names import full_name, quoted
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import verb
+
+BATCH_SIZE = 1_000
+_OF_MEMORIES = ("memories", "counters", "labels", "links", "events", "positions")
+_ARGUMENTS: Mapping[str, Any] = {
+    "agent": Text(),
+    "memory_ids": ARRAY(Uuid()),
+    "dry_run": Boolean(),
+    "batch_size": Integer(),
+}
+"""The types of the arguments of the functions called here."""
+
+
+def erase(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    dry_run: bool = False,
+) -> Operation[Erased]:
+    """Deletes memories and everything of them, including their history. Returns how many rows.
+
+    `delete` keeps the history, which may contain texts; `erase` also removes that of memories that
+    were deleted before. Other memories that name an erased one, as their successor or as the end of
+    a link in their history, no longer do. Memories that consolidate erased ones may contain the
+    same text. They stay; `derived` lists them. Ids that the agent never had are ignored. `dry_run`
+    changes nothing, but locks the memories meanwhile.
+
+    PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure".
+    """
+    agent_id = require_owner(tables, agent_id)
+    require_bool("dry_run", dry_run)
+    ids = require_ids(memory_ids)
+    if not ids:
+        return Erased(dry_run=dry_run)
+    [row] = yield _called(tables, "erase", agent=agent_id, memory_ids=ids, dry_run=dry_run)
+    derived = tuple(row.derived)
+    return Erased(dry_run=dry_run, derived=derived, **_numbers(row, *_OF_MEMORIES, "mentions"))
+
+
+def erase_owner(
+    agent_id: str,
+    *,
+    dry_run: bool = False,
+    batch_size: int = BATCH_SIZE,
+    on_progress: Callable[[Erased, int], Any] | None = None,
+) -> Job[Erased]:
+    """Deletes everything of an agent. Returns how many rows.
+
+    These are its memories, counters, labels, links, history, its rank index, and runs of its own
+    garbage collection. Each batch of `batch_size` memories is a transaction of its own, so an
+    interrupted erasure can be started again. Stop the agent's writers first: what is added
+    meanwhile may be erased or may stay. `dry_run` only counts. `on_progress(erased, memories)` is
+    called after each batch with what was erased so far, and with how many memories there were.
+
+    PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure".
+    """
+    require_bool("dry_run", dry_run)
+    require_callable("on_progress", on_progress)
+    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    there: Any = yield Transact(partial(_counted, agent_id=agent_id))
+    if dry_run:
+        return Erased(dry_run=True, **_numbers(there, *_OF_MEMORIES, "runs"))
+    erased = Erased()
+    more = True
+    while more:
+        row: Any = yield Transact(partial(_batch, agent_id=agent_id, batch_size=batch_size))
+        numbers = _numbers(row, *_OF_MEMORIES, "runs")
+        erased = replace(erased, **{n: getattr(erased, n) + value for n, value in numbers.items()})
+        more = row.more
+        if on_progress is not None:
+            yield Call(on_progress, (erased, there.memories))
+    yield Transact(partial(_forget_lookups, agent_id=agent_id))
+    return erased
+
+
+def vacuum(tables: Tables, /, agent_id: str) -> Operation[None]:
+    """Removes deleted rows from the tables, and from the agent's rank index: VACUUM (ANALYZE).
+
+    For use after an erasure, instead of waiting for autovacuum. It blocks neither readers nor
+    writers. Only the owner of the schema may call it, on an Engine. Rows that an open transaction
+    may still read stay until a later VACUUM.
+
+    Raises DatabaseError.
+    """
+    owner_id = require_owner(tables, agent_id)
+    yield Autocommit()
+    [row] = yield Execute(
+        _to_vacuum(tables), {"owner_id": owner_id, "memories": full_name(tables.memories)}
+    )
+    if not row.may:
+        raise DatabaseError("permission denied to VACUUM: only the owner of the schema may")
+    ours = (tables.memories, tables.memory_usage, tables.memory_events)
+    names = [full_name(table) for table in (*ours, tables.memory_labels, tables.memory_links)]
+    if row.relation:
+        names.append(f"{quoted(tables.schema)}.{quoted(row.relation)}")
+    yield Execute(text(f"VACUUM (ANALYZE) {', '.join(names)}"))
+
+
+def _to_vacuum(tables: Tables) -> TextClause:
+    """The agent's table of positions, and whether the role owns our tables: VACUUM skips others."""
+    return text(
+        f"SELECT (SELECT r.relation FROM {full_name(tables.rank_indexes)} r "  # noqa: S608  our own
+        "         WHERE r.agent_id = :owner_id) AS relation, "
+        "       pg_has_role(c.relowner, 'USAGE') AS may "
+        "  FROM pg_class c WHERE c.oid = to_regclass(:memories)"
+    )
+
+
+def _counted(tables: Tables, agent_id: str) -> Operation[Any]:
+    [row] = yield _called(tables, "count_owner", agent=require_owner(tables, agent_id))
+    return row
+
+
+def _batch(tables: Tables, agent_id: str, batch_size: int) -> Operation[Any]:
+    owner_id = require_owner(tables, agent_id)
+    [row] = yield _called(tables, "erase_owner_batch", agent=owner_id, batch_size=batch_size)
+    return row
+
+
+def _forget_lookups(tables: Tables, agent_id: str) -> Operation[None]:
+    """What searches cached of the agent's rank index."""
+    yield known_owners(tables, [require_owner(tables, agent_id)], refresh=True)
+
+
+def _numbers(row: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def _called(tables: Tables, name: str, **given: Any) -> Verb:
+    return Verb(verb(tables, name, {argument: _ARGUMENTS[argument] for argument in given}), given)

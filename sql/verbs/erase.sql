@@ -1,0 +1,85 @@
+-- For maintainers.
+-- Every table is searched by the ids, whether the memories still exist or not: `forget` leaves
+-- history behind. Memories are locked in the order of the key, so nothing is added to them meanwhile.
+CREATE OR REPLACE FUNCTION erase_rows(
+    agent text, memory_ids uuid[], OUT memories bigint, OUT counters bigint, OUT labels bigint,
+    OUT links bigint, OUT events bigint, OUT positions bigint)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $change$
+#variable_conflict use_column
+BEGIN
+    PERFORM FROM agent_memories m
+      WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id FOR UPDATE;
+    DELETE FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (memory_ids);
+    GET DIAGNOSTICS memories = ROW_COUNT;
+    -- Counters are locked in the order of the key, as counting does.
+    PERFORM FROM memory_usage u
+      WHERE u.agent_id = agent AND u.memory_id = ANY (memory_ids) ORDER BY u.memory_id FOR UPDATE;
+    DELETE FROM memory_usage u WHERE u.agent_id = agent AND u.memory_id = ANY (memory_ids);
+    GET DIAGNOSTICS counters = ROW_COUNT;
+    DELETE FROM memory_labels l WHERE l.agent_id = agent AND l.memory_id = ANY (memory_ids);
+    GET DIAGNOSTICS labels = ROW_COUNT;
+    DELETE FROM memory_links l
+     WHERE l.agent_id = agent
+       AND (l.source_id = ANY (memory_ids) OR l.target_id = ANY (memory_ids));
+    GET DIAGNOSTICS links = ROW_COUNT;
+    DELETE FROM memory_events e WHERE e.agent_id = agent AND e.memory_id = ANY (memory_ids);
+    GET DIAGNOSTICS events = ROW_COUNT;
+    positions := forget_positions(agent, memory_ids);
+END
+$change$;
+
+COMMENT ON FUNCTION erase_rows IS
+    'Deletes the rows of memories in all tables, history too; returns how many of each. For erase and erase_owner.';
+
+-- A dry run erases, counts, and is undone, so it cannot count anything else than what is done.
+-- memory_events is append-only but for this: ids of erased memories leave the history of others.
+CREATE OR REPLACE FUNCTION erase(agent text, memory_ids uuid[], dry_run boolean DEFAULT false)
+    RETURNS TABLE (
+        memories bigint, counters bigint, labels bigint, links bigint, events bigint,
+        positions bigint, mentions bigint, derived uuid[])
+    LANGUAGE plpgsql ROWS 1 SET search_path FROM CURRENT AS $verb$
+#variable_conflict use_column
+DECLARE
+    naming constant text[] := '{superseded_by,target_id}';
+    superseded uuid[];
+    history bigint;
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require(memory_ids IS NOT NULL, 'memory_ids must be given: erase_owner erases everything');
+    PERFORM require(dry_run IS NOT NULL, 'dry_run must be true or false, got NULL');
+    superseded := ARRAY(
+        SELECT m.id FROM agent_memories m
+         WHERE m.agent_id = agent AND m.superseded_by = ANY (memory_ids)
+           AND m.superseded_by IS NOT NULL);
+    PERFORM FROM agent_memories m
+      WHERE m.agent_id = agent AND m.id = ANY (superseded || memory_ids) ORDER BY m.id FOR UPDATE;
+    derived := ARRAY(
+        SELECT DISTINCT l.source_id FROM memory_links l
+         WHERE l.agent_id = agent AND l.target_id = ANY (memory_ids) AND l.kind = 'consolidates'
+           AND l.source_id <> ALL (memory_ids) ORDER BY l.source_id);
+    BEGIN
+        SELECT r.* INTO memories, counters, labels, links, events, positions
+          FROM erase_rows(agent, memory_ids) r;
+        UPDATE agent_memories m SET superseded_by = NULL
+         WHERE m.agent_id = agent AND m.superseded_by = ANY (memory_ids)
+           AND m.superseded_by IS NOT NULL;
+        GET DIAGNOSTICS mentions = ROW_COUNT;
+        UPDATE memory_events e
+           SET old_values = e.old_values - naming, new_values = e.new_values - naming
+         WHERE e.agent_id = agent AND e.event_type <> 'initial'
+           AND ARRAY[e.old_values ->> 'superseded_by', e.new_values ->> 'superseded_by',
+                     e.old_values ->> 'target_id', e.new_values ->> 'target_id'] && memory_ids::text[];
+        GET DIAGNOSTICS history = ROW_COUNT;
+        mentions := mentions + history;
+        IF dry_run THEN
+            RAISE EXCEPTION USING ERRCODE = 'PM000';
+        END IF;
+    EXCEPTION WHEN SQLSTATE 'PM000' THEN
+        NULL;
+    END;
+    RETURN NEXT;
+END
+$verb$;
+
+COMMENT ON FUNCTION erase IS
+    'Deletes memories with everything of them, history too, also of memories deleted before, and returns how many rows of each table. mentions: where other memories and their history named them. derived: memories that consolidate them and may hold their text; these stay. dry_run only counts.';

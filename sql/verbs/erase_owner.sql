@@ -1,0 +1,106 @@
+-- For maintainers.
+-- First memories, then what memories deleted before have left. The rank index goes last, in a
+-- transaction without other locks: a build that is under way has to end first, so that it cannot
+-- bring the index back.
+CREATE OR REPLACE FUNCTION erase_owner_batch(agent text, batch_size integer DEFAULT 1000)
+    RETURNS TABLE (
+        memories bigint, counters bigint, labels bigint, links bigint, events bigint,
+        positions bigint, runs bigint, more boolean)
+    LANGUAGE plpgsql ROWS 1 SET search_path FROM CURRENT AS $verb$
+#variable_conflict use_column
+DECLARE
+    ids uuid[];
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    ids := ARRAY(SELECT m.id FROM agent_memories m
+                  WHERE m.agent_id = agent ORDER BY m.id LIMIT batch_size);
+    IF ids = '{}' THEN
+        ids := ARRAY(
+            (SELECT DISTINCT e.memory_id FROM memory_events e
+              WHERE e.agent_id = agent ORDER BY e.memory_id LIMIT batch_size)
+            UNION
+            (SELECT u.memory_id FROM memory_usage u
+              WHERE u.agent_id = agent ORDER BY u.memory_id LIMIT batch_size)
+            UNION
+            (SELECT DISTINCT l.memory_id FROM memory_labels l
+              WHERE l.agent_id = agent ORDER BY l.memory_id LIMIT batch_size)
+            UNION
+            (SELECT DISTINCT l.source_id FROM memory_links l
+              WHERE l.agent_id = agent ORDER BY l.source_id LIMIT batch_size));
+    END IF;
+    more := ids <> '{}';
+    runs := 0;
+    IF more THEN
+        SELECT r.* INTO memories, counters, labels, links, events, positions
+          FROM erase_rows(agent, ids) r;
+    ELSE
+        SELECT 0, 0, 0, 0, 0, 0 INTO memories, counters, labels, links, events, positions;
+        PERFORM pg_advisory_xact_lock(hashtextextended(format(
+            'pgrecall rank index %s %s', current_schema(), agent), 0));
+        PERFORM drop_rank_index(agent);
+        DELETE FROM gc_runs r WHERE r.agent_id = agent;
+        GET DIAGNOSTICS runs = ROW_COUNT;
+    END IF;
+    RETURN NEXT;
+END
+$verb$;
+
+COMMENT ON FUNCTION erase_owner_batch IS
+    'One batch of erase_owner: everything of the next memories of an owner; where none is left, its runs in gc_runs and its rank index. Call again while more is true.';
+
+CREATE OR REPLACE FUNCTION count_owner(agent text)
+    RETURNS TABLE (
+        memories bigint, counters bigint, labels bigint, links bigint, events bigint,
+        positions bigint, runs bigint)
+    LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $verb$
+#variable_conflict use_column
+DECLARE
+    relation text;
+BEGIN
+    PERFORM require_owner(agent);
+    memories := (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
+    counters := (SELECT count(*) FROM memory_usage u WHERE u.agent_id = agent);
+    labels := (SELECT count(*) FROM memory_labels l WHERE l.agent_id = agent);
+    links := (SELECT count(*) FROM memory_links l WHERE l.agent_id = agent);
+    events := (SELECT count(*) FROM memory_events e WHERE e.agent_id = agent);
+    runs := (SELECT count(*) FROM gc_runs r WHERE r.agent_id = agent);
+    positions := 0;
+    SELECT r.relation INTO relation FROM rank_indexes r WHERE r.agent_id = agent;
+    IF FOUND THEN
+        EXECUTE format('SELECT count(*) FROM %s', positions_table(relation)) INTO positions;
+    END IF;
+    RETURN NEXT;
+END
+$verb$;
+
+COMMENT ON FUNCTION count_owner IS 'What erase_owner would delete of an owner, without doing it.';
+
+-- Each batch is a transaction of its own, so this cannot run inside another one. A procedure that
+-- commits can have no SET search_path, so names are written in full.
+CREATE OR REPLACE PROCEDURE erase_owner(
+    agent text, batch_size integer DEFAULT 1000, INOUT memories bigint DEFAULT 0,
+    INOUT counters bigint DEFAULT 0, INOUT labels bigint DEFAULT 0, INOUT links bigint DEFAULT 0,
+    INOUT events bigint DEFAULT 0, INOUT positions bigint DEFAULT 0, INOUT runs bigint DEFAULT 0)
+    LANGUAGE plpgsql
+AS $verb$
+DECLARE
+    batch pg_catalog.record;
+BEGIN
+    LOOP
+        SELECT * INTO batch FROM @extschema@.erase_owner_batch(agent, batch_size);
+        COMMIT;
+        memories := memories + batch.memories;
+        counters := counters + batch.counters;
+        labels := labels + batch.labels;
+        links := links + batch.links;
+        events := events + batch.events;
+        positions := positions + batch.positions;
+        runs := runs + batch.runs;
+        EXIT WHEN NOT batch.more;
+    END LOOP;
+END
+$verb$;
+
+COMMENT ON PROCEDURE erase_owner IS
+    'Deletes everything of an owner in batches that commit: memories, counters, labels, links, history, runs of its garbage collection and rank index; returns how many rows of each. Repeat it where it was interrupted.';

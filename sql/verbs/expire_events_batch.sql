@@ -1,0 +1,54 @@
+-- For maintainers.
+-- A search through a rank index reads which memories have changed since the index was built, so
+-- events since then stay. A build that is under way is younger than the least age of a policy.
+CREATE OR REPLACE FUNCTION events_expire_before(agent text, max_event_age_hours float8)
+    RETURNS timestamptz
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE WHEN max_event_age_hours IS NOT NULL THEN least(
+               now() - max_event_age_hours * interval '1 hour',
+               (SELECT r.built_at FROM rank_indexes r
+                 WHERE r.agent_id = events_expire_before.agent)) END;
+END;
+
+COMMENT ON FUNCTION events_expire_before IS
+    'Events of an owner from before this moment are older than the policy allows; NULL: none.';
+
+-- The first event of a memory stays as long as the memory, and goes with the event of its deletion.
+-- Locked rows are skipped: another run is deleting them.
+CREATE OR REPLACE FUNCTION expire_events_batch(
+    agent text, max_event_age_hours float8, batch_size integer DEFAULT 1000) RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
+DECLARE
+    before timestamptz := events_expire_before(agent, max_event_age_hours);
+    ids uuid[];
+    memories uuid[];
+    gone uuid[];
+    expired bigint;
+    firsts bigint;
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require_garbage_policy(NULL, NULL, NULL, NULL, max_event_age_hours, NULL, 'default');
+    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    SELECT array_agg(o.id), array_agg(o.memory_id),
+           array_agg(o.memory_id) FILTER (WHERE o.event_type = 'deleted')
+      INTO ids, memories, gone
+      FROM (SELECT e.id, e.memory_id, e.event_type FROM memory_events e
+             WHERE e.agent_id = agent AND e.event_type <> 'initial' AND e.occurred_at < before
+             ORDER BY e.occurred_at LIMIT batch_size FOR UPDATE SKIP LOCKED) o;
+    DELETE FROM memory_events e
+     USING unnest(memories, ids) old(memory_id, id)
+     WHERE e.agent_id = agent AND e.memory_id = old.memory_id AND e.id = old.id;
+    GET DIAGNOSTICS expired = ROW_COUNT;
+    DELETE FROM memory_events e
+     WHERE e.agent_id = agent AND e.memory_id = ANY (gone) AND e.event_type = 'initial'
+       AND e.occurred_at < before
+       AND NOT EXISTS (SELECT FROM agent_memories m
+                        WHERE m.agent_id = agent AND m.id = e.memory_id);
+    GET DIAGNOSTICS firsts = ROW_COUNT;
+    RETURN expired + firsts;
+END
+$verb$;
+
+COMMENT ON FUNCTION expire_events_batch IS
+    'One batch of the garbage collection: deletes the oldest events beyond max_event_age_hours, at most batch_size and the first events of memories whose deletion is among them; returns how many. NULL: none.';
