@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
 from typing import Annotated
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, QueuePool
 
 from pgrecall import embedded
 from pgrecall.cli.output import complaints
@@ -71,7 +69,7 @@ class Database:
                 from pgrecall import migrate
 
                 migrate.upgrade(url, schema=self.schema)
-            engine = engine_of(url)
+            engine = engine_of(url, poolclass=QueuePool)
             try:
                 yield engine
             finally:
@@ -81,7 +79,6 @@ class Database:
     def repository(self, of_team: bool = False) -> Iterator[MemoryRepository]:
         """A repository that takes text, embedded locally; its tokens are counted by tiktoken where
         PGRECALL_TIKTOKEN names an encoding."""
-        _defer("requests")
         encoding = os.environ.get("PGRECALL_TIKTOKEN")
         counter = tiktoken_counter(encoding) if encoding else estimated_tokens
         with self.engine() as engine:
@@ -89,16 +86,6 @@ class Database:
                 engine, schema=self.schema, embedder=LocalEmbedder(), token_counter=counter
             )
             yield repo.teams if of_team else repo
-
-
-def _defer(name: str) -> None:
-    """Has a module imported when it is first used. The local embedder imports requests, which takes
-    a tenth of a second, for downloads that are never made."""
-    spec = find_spec(name)
-    if spec is not None and spec.loader is not None and name not in sys.modules:
-        spec.loader = LazyLoader(spec.loader)
-        module = sys.modules[name] = module_from_spec(spec)
-        spec.loader.exec_module(module)
 
 
 def data_folder() -> Path:
