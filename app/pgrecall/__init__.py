@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from pgrecall.context.assembled import Context, LeftOut, Packed
     from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
     from pgrecall.core.memory import Memory, NewMemory
+    from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
+    from pgrecall.core.openai_embedder import OpenAIEmbedder
     from pgrecall.core.tokens import tiktoken_counter
     from pgrecall.evaluation.floors import Floor, FloorEvaluation
     from pgrecall.evaluation.judged_query import JudgedQuery
@@ -66,6 +68,7 @@ __all__ = [
     "Evaluation",
     "Event",
     "Explanation",
+    "FastEmbedEmbedder",
     "FilterArguments",
     "Floor",
     "FloorEvaluation",
@@ -85,6 +88,7 @@ __all__ = [
     "MemoryRepository",
     "NearDuplicate",
     "NewMemory",
+    "OpenAIEmbedder",
     "Packed",
     "Profile",
     "ProfileEvaluation",
@@ -96,6 +100,7 @@ __all__ = [
     "ScoredMemory",
     "Scores",
     "SearchArguments",
+    "SentenceTransformersEmbedder",
     "SignalAccount",
     "Similarity",
     "Strategy",
@@ -118,6 +123,8 @@ _MODULES = {
     "context.assembled": "Context LeftOut Packed",
     "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
     "core.memory": "Memory NewMemory",
+    "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
+    "core.openai_embedder": "OpenAIEmbedder",
     "core.tokens": "tiktoken_counter",
     "evaluation.floors": "Floor FloorEvaluation",
     "evaluation.judged_query": "JudgedQuery",
