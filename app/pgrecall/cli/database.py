@@ -12,9 +12,10 @@ from typing import Annotated
 from sqlalchemy import Engine, QueuePool
 
 from pgrecall import embedded
+from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
-from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.embedders import Embedder
 from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
 from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
@@ -23,15 +24,20 @@ DatabaseUrl = Annotated[
     str | None,
     option(
         "postgresql://user:password@host/name. Default: an embedded database.",
-        envvar="PGRECALL_DATABASE_URL",
+        envvar=VARIABLES["database_url"],
         metavar="URL",
         show_default=False,
         rich_help_panel="Common",
     ),
 ]
-Schema = Annotated[str, option("Schema with pgrecall's tables.", rich_help_panel="Common")]
+Schema = Annotated[
+    str,
+    option("Schema with pgrecall's tables.", envvar=VARIABLES["schema"], rich_help_panel="Common"),
+]
 OfTeam = Annotated[bool, option("--agent names a team.", "--of-team", rich_help_panel="Common")]
-Agent = Annotated[str, option("Agent that the memories belong to.", "--agent", "-a")]
+Agent = Annotated[
+    str, option("Agent that the memories belong to.", "--agent", "-a", envvar=VARIABLES["agent"])
+]
 AnyAgent = Annotated[
     str | None, option("Only this agent. Default: all.", "--agent", "-a", show_default=False)
 ]
@@ -43,6 +49,7 @@ class Database:
 
     given_url: str | None
     schema: str
+    embedder: Embedder | None = None
 
     @contextmanager
     def url(self) -> Iterator[str]:
@@ -77,13 +84,13 @@ class Database:
 
     @contextmanager
     def repository(self, of_team: bool = False) -> Iterator[MemoryRepository]:
-        """A repository that takes text, embedded locally; its tokens are counted by tiktoken where
-        PGRECALL_TIKTOKEN names an encoding."""
+        """A repository; its tokens are counted by tiktoken where PGRECALL_TIKTOKEN names an
+        encoding."""
         encoding = os.environ.get("PGRECALL_TIKTOKEN")
         counter = tiktoken_counter(encoding) if encoding else estimated_tokens
         with self.engine() as engine:
             repo = MemoryRepository(
-                engine, schema=self.schema, embedder=LocalEmbedder(), token_counter=counter
+                engine, schema=self.schema, embedder=self.embedder, token_counter=counter
             )
             yield repo.teams if of_team else repo
 

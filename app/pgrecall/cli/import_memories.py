@@ -10,10 +10,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
+from pgrecall.cli.embedding import EmbedsTexts
 from pgrecall.cli.output import Output, complaints, counted, plain
 from pgrecall.cli.written import argument, option
 from pgrecall.errors import InputError
-from pgrecall.execution import MemoryRepository
 from pgrecall.memories.importing import Imported, import_file
 
 app = App(panel="Store and search")
@@ -21,7 +21,7 @@ app = App(panel="Store and search")
 
 @app.declare("pgrecall import memories.jsonl --agent zoe", name="import")
 def import_(
-    repo: MemoryRepository,
+    repo: EmbedsTexts,
     file: Annotated[Path, argument("A JSON Lines file; may be gzipped.")],
     agent: Agent,
     check_compliance: Annotated[bool, option("Refuse memories that are not compliant.")] = True,

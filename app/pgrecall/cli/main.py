@@ -65,6 +65,7 @@ class _Commands(LateGroup):
         "tune": "tune",
         "migrate": "migrate_commands",
         "status": "status_command",
+        "config": "show_configuration",
         "index": "rank_indexes",
         "demo": "demonstrate",
     }

@@ -69,6 +69,16 @@ def database_url(target: str | URL) -> URL:
     return url.set(drivername="postgresql+psycopg")
 
 
+def shown_url(target: str) -> str:
+    """The URL without its secrets; of what cannot be read as one, nothing."""
+    try:
+        url = make_url(target)
+    except (ArgumentError, ValueError):
+        return "***"
+    hidden = {name: "***" for name in url.query if "pass" in name or "key" in name}
+    return url.update_query_dict(hidden).render_as_string(hide_password=True)
+
+
 def _require_connectable(url: URL) -> None:
     """Raises InputError for what psycopg would refuse or truncate before it calls a server."""
     try:
