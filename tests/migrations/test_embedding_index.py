@@ -105,13 +105,13 @@ def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
         return said.getvalue()
 
     alembic(empty_url, "stamp", "head")
-    assert values(empty_url, VERSIONS) == ["0001"]
+    assert values(empty_url, VERSIONS) == ["0002"]
     alembic(empty_url, "stamp", "base")
 
     alembic(empty_url, "-x", "dimensions=3", "upgrade", "head")
-    assert (values(empty_url, VERSIONS), built(empty_url)) == (["0001"], {})
+    assert (values(empty_url, VERSIONS), built(empty_url)) == (["0002"], {})
     alembic(empty_url, "check")
-    assert current() == "0001 (effective head)\n"
+    assert current() == "0002 (head)\n"
 
     alembic(empty_url, "upgrade", "embedding_index@head")
     found = built(empty_url)
@@ -123,7 +123,7 @@ def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
     assert migrate.status(empty_url).embedding_index
 
     alembic(empty_url, "downgrade", "embedding_index@base")
-    assert (values(empty_url, VERSIONS), built(empty_url)) == (["0001"], {})
+    assert (values(empty_url, VERSIONS), built(empty_url)) == (["0002"], {})
     alembic(empty_url, "upgrade", "heads")
     alembic(empty_url, "downgrade", "base")
     assert values(empty_url, VERSIONS) == []

@@ -112,7 +112,7 @@ def test_the_second_waits_and_says_for_whom(
         holder = first.info.backend_pid
         second: Future[Status] = background.submit(migrate.upgrade, migrated)
         wait_until("the second says so", lambda: bool(caplog.messages) or second.done())
-        assert migrate.status(migrated).revision == "0001"
+        assert migrate.status(migrated).revision == "0002"
         assert not second.done()
 
     assert second.result().pending == []
@@ -124,7 +124,7 @@ def test_waiting_for_another_migration_ends_with_its_reason(
     empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pgrecall.migrate.locking.LOCK_WAIT_SECONDS", 0.0)
-    migrate.upgrade(empty_url, dimensions=3, revision="0001")
+    migrate.upgrade(empty_url, dimensions=3, revision="0002")
     with psycopg.connect(empty_url) as other:
         other.execute(LOCK)
 
@@ -196,7 +196,7 @@ def test_a_table_locked_by_others_gives_up_soon(
     ):
         migrate.downgrade(database_url)
 
-    assert migrate.status(database_url).revision == "0001"
+    assert migrate.status(database_url).revision == "0001", "the one before could be undone"
     assert migrate.downgrade(database_url).revision is None
 
 

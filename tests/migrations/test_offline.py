@@ -64,7 +64,7 @@ def test_the_text_for_another_schema_and_as_plain_alembic_writes_it(
 def test_the_text_from_the_newest_revision_on_changes_nothing(migrated: str) -> None:
     before = dump(migrated)
 
-    psql(migrated, migrate.sql(dimensions=3, start="0001"))
+    psql(migrated, migrate.sql(dimensions=3, start="0002"))
     assert dump(migrated) == before
 
     with pytest.raises(AssertionError, match="already exists"):  # it stops where it fails

@@ -77,7 +77,7 @@ def text_of(path: str) -> str:
 
 def apply(url: str, *, by_psql: bool) -> None:
     if by_psql:
-        psql(url, migrate.sql(dimensions=3, start="0001"))
+        psql(url, migrate.sql(dimensions=3, start="0002"))
     else:
         migrate.upgrade(url)
 

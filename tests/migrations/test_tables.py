@@ -36,6 +36,7 @@ REFERENCE = {
     "profiles": "name",
     "installed_sql": "file",
     "granted_roles": "role",
+    "embedding_model": "is_set",
 }
 """Tables that belong to all, to be copied to each node, and what their keys are."""
 POSITIONS = "rank_positions"
@@ -340,9 +341,9 @@ def alembic_engine(empty_url: str) -> Iterator[Engine]:
 
 def test_every_revision_applies_and_can_be_undone(history: MigrationContext) -> None:
     tests.test_upgrade(history)
-    assert history.current == history.heads[0]
+    assert history.current in history.heads
     tests.test_up_down_consistency(history)
-    assert history.current == history.heads[0]
+    assert history.current in history.heads
 
 
 CHANGES = {

@@ -7,7 +7,33 @@ TENANTS = "integration/test_row_level_security.py"
 BOTH = "integration/test_both_repositories.py"
 LAST = "migrations/test_"
 
+MODEL = "integration/test_embedding_model.py"
+
 MUTANTS = (
+    Mutant(
+        "app/pgrecall/execution/embedding_model.py",
+        "        if layout.model is not None:\n",
+        "        if layout.model == model:\n",
+        f"{MODEL}::test_the_first_embedder_is_recorded_and_another_refused",
+    ),
+    Mutant(
+        "app/pgrecall/execution/embedding_model.py",
+        "    if recorded not in (None, model):",
+        "    if recorded == '':",
+        f"{MODEL}::test_two_that_are_first_at_once_are_told_apart",
+    ),
+    Mutant(
+        "app/pgrecall/execution/embedding_model.py",
+        "and call.ours and",
+        "and",
+        f"{MODEL}::test_a_transaction_that_is_rolled_back_records_nothing",
+    ),
+    Mutant(
+        "sql/verbs/claim_embedding_model.sql",
+        "pg_try_advisory_xact_lock(",
+        "true OR pg_try_advisory_xact_lock(",
+        f"{MODEL}::test_nobody_waits_for_a_transaction_that_records",
+    ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
         "(keyword_weight > 0 OR NOT coalesce(row_security_active(to_regclass(relation)), false))",

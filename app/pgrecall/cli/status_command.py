@@ -47,7 +47,7 @@ def _rows(
     about = "about " if held.estimated else ""
     rows += [
         ("schema", f"{found.schema} at revision {found.revision}{pending}"),
-        ("embeddings", f"{found.embedding_type}({found.dimensions})"),
+        ("embeddings", f"{found.embedding_type}({found.dimensions}){_made_by(found)}"),
         ("memories", f"{about}{held.memories:,} of {about}{held.owners:,} agents and teams"),
         ("retrieved at least once", f"{about}{held.used:,}"),
         ("size", f"{_size(held.bytes)}, {_size(held.index_bytes)} of it indexes"),
@@ -64,6 +64,10 @@ def _rows(
         ]
     invalid = "run `pgrecall migrate embedding-index`"
     return [*rows, *(("invalid index", f"{name}: {invalid}") for name in found.invalid_indexes)]
+
+
+def _made_by(found: Status) -> str:
+    return f" by {found.embedding_model}" if found.embedding_model else ""
 
 
 def _size(number: int) -> str:

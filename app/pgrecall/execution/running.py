@@ -23,6 +23,7 @@ from pgrecall.core.steps import (
     Step,
     Verb,
 )
+from pgrecall.execution.embedding_model import record_model, unrecorded_model
 from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
 from pgrecall.execution.lookups import cache, cached
 from pgrecall.execution.watching import Invocation
@@ -74,6 +75,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
     inspected_only = autocommit = False
+    new_model: str | None = None
     while True:
         try:
             step = steps.send(reply)
@@ -101,10 +103,14 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
         if connected is None:
             connected = yield from _connected(call, _needs(step, autocommit))
             inspected_only = isinstance(step, Inspect)
+            new_model = unrecorded_model(call, connected[1])
         elif inspected_only and isinstance(step, Verb):
             yield _needs(step, autocommit)
             inspected_only = False
         _, layout = connected
+        if new_model is not None and not isinstance(step, Inspect):
+            yield from record_model(call, layout, new_model)
+            new_model = None
         match step:
             case Inspect():
                 reply = layout

@@ -140,7 +140,7 @@ class Repository:
         ours = isinstance(self._bind, Engine)
         attempts = MAX_ATTEMPTS if ours else 1
         call = Invocation(
-            start, self._tables, bind.engine, job=job, durable=self._durable or not ours
+            start, self._tables, bind.engine, job=job, durable=self._durable, ours=ours
         )
         with watched(call, self._slow_after):
             for attempt in range(1, attempts):

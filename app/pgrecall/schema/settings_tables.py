@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Double,
     MetaData,
     PrimaryKeyConstraint,
     Table,
+    text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.limits import (
+    MAX_NAME_LENGTH,
     TIERS,
     TRUST_CURVES,
 )
@@ -109,6 +112,25 @@ def installed_sql_table(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("file"),
         comment="Files of functions and views that were applied to this schema, by pgrecall "
         "migrate up.",
+    )
+
+
+def embedding_model_table(metadata: MetaData) -> Table:
+    return Table(
+        "embedding_model",
+        metadata,
+        Column(
+            "is_set",
+            Boolean,
+            nullable=False,
+            server_default=text("true"),
+            comment="Always true: there is one row at most.",
+        ),
+        name_column("model", "What its embedder calls it."),
+        PrimaryKeyConstraint("is_set"),
+        check("is_set", "is_set"),
+        check("model", f"model <> '' AND length(model) <= {MAX_NAME_LENGTH}"),
+        comment="The model that made the embeddings; no row until an embedder has made one.",
     )
 
 

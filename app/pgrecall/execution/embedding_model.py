@@ -1,0 +1,59 @@
+"""Keeps the embeddings of two models out of one schema: their vectors cannot be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Text
+
+from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Execute
+from pgrecall.core.vectors import components_of
+from pgrecall.errors import EmbedderMismatch
+from pgrecall.execution.inspection import remember_layout
+from pgrecall.execution.watching import Invocation
+from pgrecall.schema import Layout, tables
+from pgrecall.schema.verbs import verb
+
+
+def unrecorded_model(call: Invocation[Any], layout: Layout) -> str | None:
+    """The model to record for the schema: of the first call that embeds texts of memories.
+
+    Raises EmbedderMismatch if another model is recorded. An embedder without a name is not checked.
+    """
+    for step, embedded in call.embeddings.items():
+        model = embedded.model
+        if model is None or model == layout.model:
+            continue
+        if layout.model is not None:
+            raise mismatch(call.schema, layout.model, model)
+        fits = all(len(components_of(one)) == layout.dimensions for one in embedded.vectors)
+        if fits and not step.as_query:  # other vectors are refused later
+            return model
+    return None
+
+
+def record_model(
+    call: Invocation[Any], layout: Layout, model: str
+) -> Generator[Execute, Any, None]:
+    """Records the model, unless another call was faster, whose model may be another.
+
+    The record is cached once it is committed. In a caller's transaction, which may be rolled back,
+    each call that embeds records it, until a new process finds it.
+    """
+    claim = verb(tables(call.schema), "claim_embedding_model", {"model": Text()})
+    [(recorded,)] = yield Execute(claim, {"model": model})
+    if recorded not in (None, model):
+        raise mismatch(call.schema, recorded, model)
+    if recorded is not None and call.ours and call.engine is not None:
+        remember_layout(call.engine, call.schema, replace(layout, model=recorded))
+
+
+def mismatch(schema: str, recorded: str, model: str) -> EmbedderMismatch:
+    return EmbedderMismatch(
+        f"schema {schema!r} holds embeddings of {shortened(recorded)}, and this embedder is "
+        f"{shortened(model)}: their vectors cannot be compared. Use an embedder of the first, or "
+        "another schema; if both are one model, run `pgrecall migrate embedding-model NAME`"
+    )
