@@ -14,6 +14,7 @@ PgRecallError
 ├── DuplicateMemory                  another active memory of the owner has the same text
 ├── SupersessionConflict             a memory cannot take the place of another unless forced
 ├── EmbeddingFailed                  an endpoint made no embeddings
+├── ServerInUse                      an embedded server that others use is not stopped
 ├── ExtraMissing (also ImportError)  an optional dependency is not installed
 └── DatabaseError                    the database refused a statement or cannot be used
     ├── DatabaseUnavailable          no server, no database, or no permission to connect
@@ -85,6 +86,10 @@ class SupersessionConflict(PgRecallError):
 
 class EmbeddingFailed(PgRecallError):
     """The embedder made no embeddings."""
+
+
+class ServerInUse(PgRecallError):
+    """Other processes use the embedded server."""
 
 
 class ExtraMissing(PgRecallError, ImportError):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
 from pgrecall.core.embedders import Embedder
+from pgrecall.core.resources import migrations_folder, sql_folder
 from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
 from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
@@ -73,9 +75,7 @@ class Database:
         """An engine; the embedded database is migrated first."""
         with self.url() as url:
             if not self.given_url:
-                from pgrecall import migrate
-
-                migrate.upgrade(url, schema=self.schema)
+                self._migrate(url)
             engine = engine_of(url, poolclass=QueuePool)
             try:
                 yield engine
@@ -93,6 +93,28 @@ class Database:
                 engine, schema=self.schema, embedder=self.embedder, token_counter=counter
             )
             yield repo.teams if of_team else repo
+
+    def _migrate(self, url: str) -> None:
+        """Migrates the embedded database, unless this code has done so: to find out what differs
+        takes two seconds."""
+        note = data_folder() / f"pgrecall_{self.schema}_migrated_by"
+        code = _code()
+        if note.is_file() and note.read_text(encoding="utf-8") == code:
+            return
+        from pgrecall import migrate
+
+        migrate.upgrade(url, schema=self.schema)
+        note.write_text(code, encoding="utf-8")
+
+
+def _code() -> str:
+    """What changes with every edit and every version of what migrates."""
+    folders = (Path(__file__).parents[1], sql_folder(), migrations_folder())
+    files = (
+        file for folder in folders for file in folder.rglob("*.*") if file.suffix in (".py", ".sql")
+    )
+    known = sorted((str(one), one.stat().st_mtime_ns, one.stat().st_size) for one in files)
+    return sha256(repr(known).encode()).hexdigest()
 
 
 def data_folder() -> Path:

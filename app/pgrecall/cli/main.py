@@ -66,6 +66,7 @@ class _Commands(LateGroup):
         "migrate": "migrate_commands",
         "status": "status_command",
         "config": "show_configuration",
+        "server": "server",
         "index": "rank_indexes",
         "demo": "demonstrate",
     }
