@@ -118,8 +118,8 @@ def stop(directory: str | Path, *, force: bool = False) -> bool:
 def status(directory: str | Path) -> ServerStatus:
     """What the server of a directory does. Starts nothing. Raises ExtraMissing."""
     data = _resolved(directory)
-    info = _pgserver().utils.PostmasterInfo.read_from_pgdata(data)
-    url = info.get_uri() if info is not None and info.is_running() else None
+    found = _postmaster(data)
+    url = None if found is None else found.get_uri()
     version, connections = None, 0
     if url is not None:
         import psycopg
@@ -131,6 +131,25 @@ def status(directory: str | Path) -> ServerStatus:
             url = None
     sizes = (file.stat().st_size for file in data.rglob("*") if file.is_file())
     return ServerStatus(data, url, version, _stays(data), _users(data), connections, sum(sizes))
+
+
+def _postmaster(data: Path) -> Any | None:
+    """What pgserver knows of the server of a folder, if one runs or has just been killed."""
+    try:
+        found = _pgserver().utils.PostmasterInfo.read_from_pgdata(data)
+    except AssertionError:  # it is starting, and has written half of its file
+        return None
+    return found if found is not None and found.is_running() else None
+
+
+def _await_end_of_killed(data: Path) -> None:
+    """Until its parent has noticed, a killed server counts as running for pgserver."""
+    import psutil
+
+    found = _postmaster(data)
+    with suppress(psutil.NoSuchProcess):
+        if found is not None and found.process.status() == psutil.STATUS_ZOMBIE:
+            found.process.wait(timeout=60)
 
 
 _ACTIVITY = """
@@ -310,6 +329,7 @@ def _join(use: _Use, data: Path, postgres_version: int) -> None:
             if fresh:
                 with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
                     file.write(_CONFIGURATION)
+            _await_end_of_killed(data)
             use.server.ensure_postgres_running()
     except Exception as error:
         use.lock.release_read_lock()
