@@ -61,6 +61,15 @@ def settings() -> dict[str, Setting]:
     return found
 
 
+def current() -> dict[str, tuple[str, str]]:
+    """The value of each setting that has one, and its variable or file."""
+    found = {name: (one.value, str(one.file)) for name, one in settings().items()}
+    for name, variable in VARIABLES.items():
+        if value := os.environ.get(variable):
+            found[name] = value, variable
+    return found
+
+
 def _of_project() -> Iterator[tuple[Path, dict[str, Any]]]:
     here = Path.cwd()
     for folder in (here, *here.parents):

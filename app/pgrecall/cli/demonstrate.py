@@ -14,6 +14,7 @@ from typing import Annotated
 from pgrecall.cli import demo as demo_
 from pgrecall.cli import embedding
 from pgrecall.cli.app import App
+from pgrecall.cli.configuration import current
 from pgrecall.cli.database import Database
 from pgrecall.cli.embedding import EmbedderName
 from pgrecall.cli.output import console, shown_hits
@@ -55,10 +56,11 @@ def demo(
                 console.print(part)
             console.print()
     command = [_program(), "search", "what does Ines like?", "--agent", demo_.AGENT]
-    if database.schema != DEFAULT_SCHEMA:
-        command += ["--schema", database.schema]
-    if embedder is not None:
-        command += ["--embedder", embedder]
+    given = {"database_url": database.given_url, "schema": database.schema, "embedder": embedder}
+    known = {"schema": DEFAULT_SCHEMA} | {name: value for name, (value, _) in current().items()}
+    for name, value in given.items():
+        if value is not None and value != known.get(name):
+            command += [f"--{name.replace('_', '-')}", value]
     print(f"Try your own: {shlex.join(command)}")  # noqa: T201
 
 

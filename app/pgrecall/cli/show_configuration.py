@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from pgrecall.cli.app import App
-from pgrecall.cli.configuration import VARIABLES, settings, user_file
+from pgrecall.cli.configuration import VARIABLES, current, user_file
 from pgrecall.cli.output import Output, table
 from pgrecall.migrate.connecting import shown_url
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -36,13 +35,9 @@ def show() -> Output:
 
 
 def _settings() -> Iterator[dict[str, str | None]]:
-    in_files = settings()
-    for name, variable in VARIABLES.items():
-        value, source = os.environ.get(variable), variable
-        if not value and name in in_files:
-            value, source = in_files[name].value, str(in_files[name].file)
-        if not value:
-            value, source = DEFAULTS.get(name), "default"
-        elif name == "database_url":
-            value = shown_url(value)
+    found = current()
+    for name in VARIABLES:
+        value, source = found.get(name, (DEFAULTS.get(name), "default"))
+        if name == "database_url" and name in found:
+            value = shown_url(str(value))
         yield {"setting": name, "value": value, "source": source}
