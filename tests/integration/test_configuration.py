@@ -147,7 +147,7 @@ def test_any_embedder_and_any_schema(
     assert "by halves" in run("status").out
 
     wrong = {
-        "pgrecall:LocalEmbedder": "the database stores 8",
+        "pgrecall:LocalEmbedder": "holds embeddings of 'halves'",
         "halves_embedder:Halves(dimensions=7)": "7 dimensions, the database stores 8",
         "halves_embedder:Halves(1, 2)": "makes none",
         "halves_embedder:Nothing": "is not there",

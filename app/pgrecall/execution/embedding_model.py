@@ -55,5 +55,6 @@ def mismatch(schema: str, recorded: str, model: str) -> EmbedderMismatch:
     return EmbedderMismatch(
         f"schema {schema!r} holds embeddings of {shortened(recorded)}, and this embedder is "
         f"{shortened(model)}: their vectors cannot be compared. Use an embedder of the first, or "
-        "another schema; if both are one model, run `pgrecall migrate embedding-model NAME`"
+        "another schema. To change the model, run `pgrecall migrate embedding-model NAME` and "
+        "embed the memories again"
     )
