@@ -82,7 +82,8 @@ class OpenAIEmbedder:
             answer = self._create(input=texts)
             return [one.embedding for one in sorted(answer.data, key=lambda one: one.index)]
         except APIError as error:
-            problem = error.message.replace(self._client.api_key, "…")
+            status = f"status {code}: " if (code := getattr(error, "status_code", None)) else ""
+            problem = status + error.message.replace(self._client.api_key, "…")
         except (AttributeError, TypeError, ValueError):  # how the client fails on other answers
             problem = "its answer has no embeddings; is base_url the beginning of its API?"
         # The error behind it may quote the key.
