@@ -956,7 +956,7 @@ CREATE TABLE pgrecall.embedding_model (
     is_set boolean DEFAULT true NOT NULL,
     model text NOT NULL,
     CONSTRAINT ck_embedding_model_is_set CHECK (is_set),
-    CONSTRAINT ck_embedding_model_model CHECK (((model <> ''::text) AND (length(model) <= 200)))
+    CONSTRAINT ck_embedding_model_model CHECK ((model <> ''::text))
 );
 
 --

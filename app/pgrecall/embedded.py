@@ -129,8 +129,7 @@ def status(directory: str | Path) -> ServerStatus:
                 version, connections = connection.execute(_ACTIVITY).fetchone() or (None, 0)
         except psycopg.OperationalError:  # it has just stopped, or been killed
             url = None
-    sizes = (file.stat().st_size for file in data.rglob("*") if file.is_file())
-    return ServerStatus(data, url, version, _stays(data), _users(data), connections, sum(sizes))
+    return ServerStatus(data, url, version, _stays(data), _users(data), connections, _size(data))
 
 
 def _postmaster(data: Path) -> Any | None:
@@ -170,6 +169,14 @@ def _users(data: Path) -> list[int]:
         if process.pid != os.getpid()
         and any(file.path == lock for file in process.info["open_files"] or ())
     )
+
+
+def _size(data: Path) -> int:
+    total = 0
+    for file in data.rglob("*"):
+        with suppress(FileNotFoundError):  # the server removes files meanwhile
+            total += file.lstat().st_size
+    return total
 
 
 def _stay_path(data: Path) -> Path:

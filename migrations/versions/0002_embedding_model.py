@@ -42,7 +42,7 @@ def upgrade() -> None:
         sa.Column("model", sa.Text(), nullable=False, comment="What its embedder calls it."),
         sa.PrimaryKeyConstraint("is_set", name=op.f(f"pk_{TABLE}")),
         sa.CheckConstraint("is_set", name=op.f(f"ck_{TABLE}_is_set")),
-        sa.CheckConstraint("model <> '' AND length(model) <= 200", name=op.f(f"ck_{TABLE}_model")),
+        sa.CheckConstraint("model <> ''", name=op.f(f"ck_{TABLE}_model")),
         schema=settings().schema,
         comment="The model that made the embeddings; no row until an embedder has made one.",
     )

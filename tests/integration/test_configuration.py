@@ -151,6 +151,7 @@ def test_any_embedder_and_any_schema(
         "halves_embedder:Halves(dimensions=7)": "7 dimensions, the database stores 8",
         "halves_embedder:Halves(1, 2)": "makes none",
         "halves_embedder:Nothing": "cannot be imported",
+        ":Halves": "cannot be imported",
         "no_such_module:Halves": "cannot be imported",
         "halves_embedder": "is neither MODULE:OBJECT nor",
         "halves_embedder:Halves(open('x'))": "is neither MODULE:OBJECT nor",

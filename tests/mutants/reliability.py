@@ -24,8 +24,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/embedding_model.py",
-        "and call.ours and",
-        "and",
+        "recorded is not None and call.ours else",
+        "recorded is not None else",
         f"{MODEL}::test_a_transaction_that_is_rolled_back_records_nothing",
     ),
     Mutant(

@@ -102,5 +102,8 @@ def _of(file: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             values = values.get("tool", {}).get("pgrecall")
     except (OSError, ValueError) as problem:
         raise InputError(f"{file} cannot be read: {problem}") from None
-    if values is not None:
-        yield file, values
+    if values is None:
+        return
+    if not isinstance(values, dict):
+        raise InputError(f"{file}: pgrecall must be a table of settings, got {shortened(values)}")
+    yield file, values

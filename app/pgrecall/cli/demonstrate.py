@@ -68,6 +68,6 @@ def _program() -> str:
     """How this program can be called from this folder: by its name where the shell finds it."""
     program = Path(sys.argv[0])
     found = shutil.which(program.name)
-    if found is not None and Path(found).samefile(program):
+    if found is not None and Path(found).resolve() == program.resolve():
         return program.name
     return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)

@@ -100,11 +100,11 @@ def _named(name: str) -> Embedder:
         found: Any = import_module(module_name)
         for part in function.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as problem:
+    except (ImportError, AttributeError, TypeError, ValueError) as problem:
         raise InputError(
             f"--embedder: {shortened(name)} cannot be imported: {problem}"
         ) from problem
-    if isinstance(found, type) or not isinstance(found, Embedder):
+    if isinstance(made, ast.Call) or isinstance(found, type) or not isinstance(found, Embedder):
         try:
             found = found(*values, **options)
         except TypeError as problem:

@@ -100,10 +100,8 @@ class LocalEmbedder:
         try:
             import wordllama
         finally:
-            root.handlers[:], root.level = (
-                handlers,
-                level,
-            )  # the import reconfigures the root logger
+            # The import reconfigures the root logger.
+            root.handlers[:], root.level = handlers, level
         # By default, WordLlama looks for the tokenizer in the wrong folder of its package and then
         # downloads it. With the package folder as cache_dir it finds the file.
         return wordllama.WordLlama.load(

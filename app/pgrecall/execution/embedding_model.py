@@ -12,7 +12,6 @@ from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Execute
 from pgrecall.core.vectors import components_of
 from pgrecall.errors import EmbedderMismatch
-from pgrecall.execution.inspection import remember_layout
 from pgrecall.execution.watching import Invocation
 from pgrecall.schema import Layout, tables
 from pgrecall.schema.verbs import verb
@@ -37,18 +36,17 @@ def unrecorded_model(call: Invocation[Any], layout: Layout) -> str | None:
 
 def record_model(
     call: Invocation[Any], layout: Layout, model: str
-) -> Generator[Execute, Any, None]:
+) -> Generator[Execute, Any, Layout | None]:
     """Records the model, unless another call was faster, whose model may be another.
 
-    The record is cached once it is committed. In a caller's transaction, which may be rolled back,
-    each call that embeds records it, until a new process finds it.
+    Returns the layout to cache when the call has succeeded. In a caller's transaction that is none,
+    since it may be rolled back: each call that embeds records it, until a new process finds it.
     """
     claim = verb(tables(call.schema), "claim_embedding_model", {"model": Text()})
     [(recorded,)] = yield Execute(claim, {"model": model})
     if recorded not in (None, model):
         raise mismatch(call.schema, recorded, model)
-    if recorded is not None and call.ours and call.engine is not None:
-        remember_layout(call.engine, call.schema, replace(layout, model=recorded))
+    return replace(layout, model=recorded) if recorded is not None and call.ours else None
 
 
 def mismatch(schema: str, recorded: str, model: str) -> EmbedderMismatch:

@@ -76,11 +76,14 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     connected: tuple[Engine, Layout] | None = None
     inspected_only = autocommit = False
     new_model: str | None = None
+    recorded: Layout | None = None
     while True:
         try:
             step = steps.send(reply)
         except StopIteration as done:
             result: T = done.value
+            if recorded is not None:
+                remember_layout(engine, call.schema, recorded)
             call.result = result
             return result
         if isinstance(step, Autocommit):
@@ -109,7 +112,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             inspected_only = False
         _, layout = connected
         if new_model is not None and not isinstance(step, Inspect):
-            yield from record_model(call, layout, new_model)
+            recorded = yield from record_model(call, layout, new_model)
             new_model = None
         match step:
             case Inspect():

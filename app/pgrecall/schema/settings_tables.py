@@ -14,7 +14,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.limits import (
-    MAX_NAME_LENGTH,
     TIERS,
     TRUST_CURVES,
 )
@@ -129,7 +128,7 @@ def embedding_model_table(metadata: MetaData) -> Table:
         name_column("model", "What its embedder calls it."),
         PrimaryKeyConstraint("is_set"),
         check("is_set", "is_set"),
-        check("model", f"model <> '' AND length(model) <= {MAX_NAME_LENGTH}"),
+        check("model", "model <> ''"),
         comment="The model that made the embeddings; no row until an embedder has made one.",
     )
 
