@@ -48,7 +48,7 @@ bench: .venv/test  ## Measure searches beside what people write by hand, and pri
 bench-growing: .venv/test  ## Measure a database that grows, on connections opened while it was empty
 	$(BIN)/python -m benchmarks.growing
 
-bench-import: .venv/test  ## Measure what importing costs beside SQLAlchemy and psycopg
+bench-import: .venv/test  ## Measure what importing and commands cost beside SQLAlchemy and psycopg
 	$(BIN)/python -m benchmarks.importing
 
 bench-context: .venv/test  ## Measure what assembling a context costs beside a search

@@ -1,13 +1,18 @@
-"""`python -m benchmarks.importing`: CPU time of imports, each in a new process."""
+"""`python -m benchmarks.importing`: CPU time of imports and commands, each in a new process."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import statistics
 import subprocess
 import sys
 
 from rich.console import Console
 from rich.table import Table
+
+from pgrecall import LocalEmbedder, MemoryRepository, embedded, migrate
+from pgrecall.migrate.connecting import engine_of
 
 ROUNDS = 20
 BASE = "import sqlalchemy, psycopg"
@@ -17,19 +22,34 @@ STATEMENTS = {
     "import sqlalchemy, psycopg, pgrecall": 1.3,
     "from pgrecall import MemoryRepository": None,
     "from pgrecall import migrate": None,
+    "pgrecall --version": None,
+    "pgrecall search cello --agent zoe": 2.5,
+    "pgrecall context cello --agent zoe": 2.5,
 }
-"""With the goals, as multiples of the first, where there are any."""
+"""Statements, and commands on a server that runs, with the goals, as multiples of the first, where
+there are any."""
 
 
 def seconds(statement: str) -> float:
+    if statement.startswith("pgrecall "):
+        statement = (
+            f"import contextlib, sys\nsys.argv = {shlex.split(statement)}\n"
+            "from pgrecall.cli import main\nwith contextlib.suppress(SystemExit):\n    main()"
+        )
     code = f"{statement}\nimport time\nprint(time.process_time())"
     command = [sys.executable, "-c", code]
-    return float(subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout)
+    done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")
+    return float(done.stdout.splitlines()[-1])
 
 
 def main() -> None:
     """Measures in rounds, so that a disturbance meets all, and prints ratios within a round."""
-    rounds = [{statement: seconds(statement) for statement in STATEMENTS} for _ in range(ROUNDS)]
+    with embedded.database() as url:
+        migrate.upgrade(url)
+        repo = MemoryRepository(engine_of(url), embedder=LocalEmbedder())
+        repo.add("zoe", "Zoe plays the cello.")
+        os.environ["PGRECALL_DATABASE_URL"] = url
+        rounds = [{one: seconds(one) for one in STATEMENTS} for _ in range(ROUNDS)]
     table = Table(title=f"CPU time, {ROUNDS} rounds")
     for heading in ("statement", "fastest, ms", "median, ms", "of the first", "goal"):
         table.add_column(heading, justify="left" if heading == "statement" else "right")

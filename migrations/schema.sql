@@ -1090,6 +1090,35 @@ COMMENT ON TABLE pgrecall.alembic_version IS 'The migrations this schema is at.'
 COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'A revision.';
 
 --
+-- Name: embedding_model; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.embedding_model (
+    is_set boolean DEFAULT true NOT NULL,
+    model text NOT NULL,
+    CONSTRAINT ck_embedding_model_is_set CHECK (is_set),
+    CONSTRAINT ck_embedding_model_model CHECK ((model <> ''::text))
+);
+
+--
+-- Name: TABLE embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.embedding_model IS 'The model that made the embeddings; no row until an embedder has made one.';
+
+--
+-- Name: COLUMN embedding_model.is_set; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.embedding_model.is_set IS 'Always true: there is one row at most.';
+
+--
+-- Name: COLUMN embedding_model.model; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.embedding_model.model IS 'What its embedder calls it.';
+
+--
 -- Name: granted_roles; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -1261,6 +1290,13 @@ ALTER TABLE ONLY pgrecall.agent_memories
 
 ALTER TABLE ONLY pgrecall.component_reputations
     ADD CONSTRAINT pk_component_reputations PRIMARY KEY (component);
+
+--
+-- Name: embedding_model pk_embedding_model; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.embedding_model
+    ADD CONSTRAINT pk_embedding_model PRIMARY KEY (is_set);
 
 --
 -- Name: gc_runs pk_gc_runs; Type: CONSTRAINT; Schema: pgrecall; Owner: -

@@ -3,59 +3,59 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pgrecall import embedded
-from pgrecall.context.assembled import Context, LeftOut, Packed
-from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
-from pgrecall.core.memory import Memory, NewMemory
-from pgrecall.evaluation.floors import Floor, FloorEvaluation
-from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
-from pgrecall.evaluation.tuned import Tuning
-from pgrecall.lifecycle.cluster import Cluster, Consolidation
-from pgrecall.lifecycle.erased import Erased
-from pgrecall.lifecycle.event import Event
-from pgrecall.lifecycle.label import Label
-from pgrecall.lifecycle.link import Link
-from pgrecall.lifecycle.near_duplicate import NearDuplicate
-from pgrecall.memories.added import Added
-from pgrecall.memories.batch import Batch
-from pgrecall.memories.owner_count import OwnerCount
-from pgrecall.memories.page import Page
-from pgrecall.memories.term import Term
-from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
-from pgrecall.ranking.hits import Hits, Strategy
-from pgrecall.scoring import profiles
-from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.scored_memory import ScoredMemory
-from pgrecall.scoring.scorer import score
-from pgrecall.scoring.signals import (
-    Clock,
-    Confidence,
-    Curve,
-    EntityOverlap,
-    Frequency,
-    Importance,
-    Keyword,
-    Recency,
-    Similarity,
-    Time,
-    Trust,
-    Usefulness,
-)
-from pgrecall.search.explanation import Explanation, SignalAccount
-from pgrecall.search.query_plan import QueryPlan
-
 if TYPE_CHECKING:
-    from pgrecall import migrate
+    from pgrecall import embedded, migrate
+    from pgrecall.context.assembled import Context, LeftOut, Packed
+    from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
+    from pgrecall.core.memory import Memory, NewMemory
+    from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
+    from pgrecall.core.openai_embedder import OpenAIEmbedder
     from pgrecall.core.tokens import tiktoken_counter
+    from pgrecall.evaluation.floors import Floor, FloorEvaluation
+    from pgrecall.evaluation.judged_query import JudgedQuery
     from pgrecall.evaluation.queries_file import load_queries, save_queries
+    from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
+    from pgrecall.evaluation.tuned import Tuning
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
+    from pgrecall.lifecycle.cluster import Cluster, Consolidation
+    from pgrecall.lifecycle.erased import Erased
+    from pgrecall.lifecycle.event import Event
     from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
+    from pgrecall.lifecycle.label import Label
+    from pgrecall.lifecycle.link import Link
+    from pgrecall.lifecycle.near_duplicate import NearDuplicate
+    from pgrecall.memories.added import Added
+    from pgrecall.memories.batch import Batch
     from pgrecall.memories.changing import MemoryChanges
     from pgrecall.memories.file_export import export_file
     from pgrecall.memories.importing import import_file
+    from pgrecall.memories.owner_count import OwnerCount
+    from pgrecall.memories.page import Page
+    from pgrecall.memories.term import Term
+    from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
+    from pgrecall.ranking.hits import Hits, Strategy
+    from pgrecall.scoring import profiles
+    from pgrecall.scoring.profile import Profile
+    from pgrecall.scoring.scored_memory import ScoredMemory
+    from pgrecall.scoring.scorer import score
+    from pgrecall.scoring.signals import (
+        Clock,
+        Confidence,
+        Curve,
+        EntityOverlap,
+        Frequency,
+        Importance,
+        Keyword,
+        Recency,
+        Similarity,
+        Time,
+        Trust,
+        Usefulness,
+    )
+    from pgrecall.search.explanation import Explanation, SignalAccount
+    from pgrecall.search.query_plan import QueryPlan
 
 __all__ = [
     "Added",
@@ -75,6 +75,7 @@ __all__ = [
     "Evaluation",
     "Event",
     "Explanation",
+    "FastEmbedEmbedder",
     "FilterArguments",
     "Floor",
     "FloorEvaluation",
@@ -94,6 +95,7 @@ __all__ = [
     "MemoryRepository",
     "NearDuplicate",
     "NewMemory",
+    "OpenAIEmbedder",
     "OwnerCount",
     "Packed",
     "Page",
@@ -107,6 +109,7 @@ __all__ = [
     "ScoredMemory",
     "Scores",
     "SearchArguments",
+    "SentenceTransformersEmbedder",
     "SignalAccount",
     "Similarity",
     "Strategy",
@@ -126,30 +129,60 @@ __all__ = [
     "tiktoken_counter",
 ]
 
-
-_LAZY = {
-    "AsyncMemoryRepository": "pgrecall.execution",
-    "FilterArguments": "pgrecall.ranking.filters",
-    "GarbagePolicy": "pgrecall.lifecycle.garbage",
-    "GarbageRun": "pgrecall.lifecycle.garbage",
-    "MemoryChanges": "pgrecall.memories.changing",
-    "MemoryRepository": "pgrecall.execution",
-    "SearchArguments": "pgrecall.ranking.arguments",
-    "export_file": "pgrecall.memories.file_export",
-    "import_file": "pgrecall.memories.importing",
-    "load_queries": "pgrecall.evaluation.queries_file",
-    "save_queries": "pgrecall.evaluation.queries_file",
-    "tiktoken_counter": "pgrecall.core.tokens",
+_MODULES = {
+    "context.assembled": "Context LeftOut Packed",
+    "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
+    "core.memory": "Memory NewMemory",
+    "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
+    "core.openai_embedder": "OpenAIEmbedder",
+    "core.tokens": "tiktoken_counter",
+    "evaluation.floors": "Floor FloorEvaluation",
+    "evaluation.judged_query": "JudgedQuery",
+    "evaluation.queries_file": "load_queries save_queries",
+    "evaluation.results": "Difference Evaluation ProfileEvaluation Scores",
+    "evaluation.tuned": "Tuning",
+    "execution": "AsyncMemoryRepository MemoryRepository",
+    "lifecycle.cluster": "Cluster Consolidation",
+    "lifecycle.erased": "Erased",
+    "lifecycle.event": "Event",
+    "lifecycle.garbage": "GarbagePolicy GarbageRun",
+    "lifecycle.label": "Label",
+    "lifecycle.link": "Link",
+    "lifecycle.near_duplicate": "NearDuplicate",
+    "memories.added": "Added",
+    "memories.batch": "Batch",
+    "memories.changing": "MemoryChanges",
+    "memories.file_export": "export_file",
+    "memories.importing": "import_file",
+    "memories.owner_count": "OwnerCount",
+    "memories.page": "Page",
+    "memories.term": "Term",
+    "rank_index.index": "RankIndex RankIndexCheck RankIndexStatus",
+    "ranking.arguments": "SearchArguments",
+    "ranking.filters": "FilterArguments",
+    "ranking.hits": "Hits Strategy",
+    "scoring.profile": "Profile",
+    "scoring.scored_memory": "ScoredMemory",
+    "scoring.scorer": "score",
+    "scoring.signals": "Clock Confidence Curve EntityOverlap Frequency Importance Keyword "
+    "Recency Similarity Time Trust Usefulness",
+    "search.explanation": "Explanation SignalAccount",
+    "search.query_plan": "QueryPlan",
 }
+"""Module → those of its names that can be imported from here."""
+_SUBMODULES = {"embedded": "embedded", "migrate": "migrate", "profiles": "scoring.profiles"}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    """Imports on first access what is slow to import: statements, the repositories and Alembic."""
-    if name == "migrate":
-        return import_module("pgrecall.migrate")
-    if name not in _LAZY:
+    """Imports what a name stands for when it is first used: no program needs all of it."""
+    if name in _SUBMODULES:
+        found: Any = import_module(f"{__name__}.{_SUBMODULES[name]}")
+    elif name in _PLACES:
+        found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = found
     return found
 
 

@@ -20,7 +20,7 @@ from subprocess import CalledProcessError
 from typing import Any
 
 from pgrecall.core.quoting import path_of, shortened
-from pgrecall.errors import DatabaseUnavailable, ExtraMissing, InputError
+from pgrecall.errors import DatabaseUnavailable, ExtraMissing, InputError, ServerInUse
 
 POSTGRES_VERSION = 18
 _CONFIGURATION = "shared_buffers = '256MB'\nmaintenance_work_mem = '256MB'\n"
@@ -63,6 +63,144 @@ def database(
     return Database(None if directory is None else path_of(directory), postgres_version)
 
 
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """An embedded server. Of one that does not run, `url` and `version` are None."""
+
+    folder: Path
+    url: str | None
+    version: str | None
+    stays: bool
+    """Whether it was started to run until it is stopped."""
+    users: list[int]
+    """The ids of other processes that use it."""
+    connections: int
+    bytes: int
+    """The size of the folder."""
+
+
+def start(directory: str | Path, *, postgres_version: int = POSTGRES_VERSION) -> ServerStatus:
+    """Starts the server of a directory, to run until `stop`. Processes may use it by `database`.
+
+    A server that is killed, or ends with the system, is not started again by itself. Raises what
+    `database` raises.
+    """
+    with database(directory, postgres_version=postgres_version):
+        data = _resolved(directory)
+        _stay_path(data).write_text(_identity(data), encoding="utf-8")
+        return status(data)
+
+
+def stop(directory: str | Path, *, force: bool = False) -> bool:
+    """Stops the server of a directory; returns whether it ran.
+
+    Raises ServerInUse if other processes use it or are connected, unless `force` ends their
+    connections.
+    """
+    data = _resolved(directory)
+    found = status(data)
+    if found.version is None:
+        _stay_path(data).unlink(missing_ok=True)
+        return False
+    if not force and (found.users or found.connections):
+        processes = f"processes {', '.join(map(str, found.users))}; " if found.users else ""
+        raise ServerInUse(
+            f"the server in {data} is in use: {processes}{found.connections} connections. End "
+            "them first, or force it to stop"
+        )
+    with database(data, postgres_version=int(found.version.partition(".")[0])):
+        _stay_path(data).unlink(missing_ok=True)
+        if force:
+            _uses[data].server.stop()
+    return True
+
+
+def status(directory: str | Path) -> ServerStatus:
+    """What the server of a directory does. Starts nothing. Raises ExtraMissing."""
+    data = _resolved(directory)
+    found = _postmaster(data)
+    url = None if found is None else found.get_uri()
+    version, connections = None, 0
+    if url is not None:
+        import psycopg
+
+        try:
+            with psycopg.connect(url) as connection:
+                version, connections = connection.execute(_ACTIVITY).fetchone() or (None, 0)
+        except psycopg.OperationalError:  # it has just stopped, or been killed
+            url = None
+    return ServerStatus(data, url, version, _stays(data), _users(data), connections, _size(data))
+
+
+def _postmaster(data: Path) -> Any | None:
+    """What pgserver knows of the server of a folder, if one runs or has just been killed."""
+    try:
+        found = _pgserver().utils.PostmasterInfo.read_from_pgdata(data)
+    except AssertionError:  # it is starting, and has written half of its file
+        return None
+    return found if found is not None and found.is_running() else None
+
+
+def _await_end_of_killed(data: Path) -> None:
+    """Until its parent has noticed, a killed server counts as running for pgserver."""
+    import psutil
+
+    found = _postmaster(data)
+    with suppress(psutil.NoSuchProcess):
+        if found is not None and found.process.status() == psutil.STATUS_ZOMBIE:
+            found.process.wait(timeout=60)
+
+
+_ACTIVITY = """
+    SELECT split_part(current_setting('server_version'), ' ', 1), count(*)
+      FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
+
+
+def _users(data: Path) -> list[int]:
+    """Other processes that hold the lock of users."""
+    import psutil
+
+    lock = str(_lock_path(data, "users"))
+    found = psutil.process_iter(["open_files"])
+    return sorted(
+        process.pid
+        for process in found
+        if process.pid != os.getpid()
+        and any(file.path == lock for file in process.info["open_files"] or ())
+    )
+
+
+def _size(data: Path) -> int:
+    total = 0
+    for file in data.rglob("*"):
+        with suppress(FileNotFoundError):  # the server removes files meanwhile
+            total += file.lstat().st_size
+    return total
+
+
+def _stay_path(data: Path) -> Path:
+    return data.parent / f".{data.name}.stays"
+
+
+def _stays(data: Path) -> bool:
+    """Whether the server that runs is the one that was started to stay."""
+    try:
+        return _stay_path(data).read_text(encoding="utf-8") == _identity(data)
+    except OSError:
+        return False
+
+
+def _identity(data: Path) -> str:
+    """What tells this run of a server from others: its process and when that started."""
+    lines = (data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+    return f"{lines[0]} {lines[2]}"
+
+
+def _resolved(directory: str | Path) -> Path:
+    return path_of(directory).expanduser().resolve()
+
+
 @contextmanager
 def _database(directory: Path | None, postgres_version: int) -> Iterator[str]:
     if directory is None:
@@ -73,7 +211,7 @@ def _database(directory: Path | None, postgres_version: int) -> Iterator[str]:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     else:
-        with _used(directory.expanduser().resolve(), postgres_version) as url:
+        with _used(_resolved(directory), postgres_version) as url:
             yield url
 
 
@@ -124,7 +262,7 @@ def _used(data: Path, postgres_version: int) -> Iterator[str]:
         with use.guard:
             use.users -= 1
             if use.users == 0:
-                _leave(use)
+                _leave(use, data)
 
 
 def _require_usable(data: Path, postgres_version: int) -> None:
@@ -198,6 +336,7 @@ def _join(use: _Use, data: Path, postgres_version: int) -> None:
             if fresh:
                 with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
                     file.write(_CONFIGURATION)
+            _await_end_of_killed(data)
             use.server.ensure_postgres_running()
     except Exception as error:
         use.lock.release_read_lock()
@@ -206,12 +345,14 @@ def _join(use: _Use, data: Path, postgres_version: int) -> None:
         ) from error
 
 
-def _leave(use: _Use) -> None:
+def _leave(use: _Use, data: Path) -> None:
     use.lock.release_read_lock()
     if use.lock.acquire_write_lock(blocking=False):  # no other process uses the server
         import psutil
 
         try:
+            if _stays(data):
+                return
             with suppress(psutil.NoSuchProcess):  # the server has died already
                 use.server.stop()
             if use.server.pgdata.is_symlink():

@@ -8,10 +8,13 @@ PgRecallError
 │   ├── InvalidProfile               a profile, its weights or a signal's parameters
 │   ├── UnknownName                  a profile, signal, filter or column that does not exist
 │   ├── EmbedderRequired             text was given where no embedder is configured
+│   ├── EmbedderMismatch             the schema holds embeddings of another model
 │   └── InvalidLine                  a line of an imported file
 ├── MemoryNotFound (also LookupError)
 ├── DuplicateMemory                  another active memory of the owner has the same text
 ├── SupersessionConflict             a memory cannot take the place of another unless forced
+├── EmbeddingFailed                  an endpoint made no embeddings
+├── ServerInUse                      an embedded server that others use is not stopped
 ├── ExtraMissing (also ImportError)  an optional dependency is not installed
 └── DatabaseError                    the database refused a statement or cannot be used
     ├── DatabaseUnavailable          no server, no database, or no permission to connect
@@ -61,6 +64,10 @@ class EmbedderRequired(InputError):
     """Text needs an embedder: pass embedder=… to the repository, or pass the embedding itself."""
 
 
+class EmbedderMismatch(InputError):
+    """The schema holds embeddings of another model."""
+
+
 class InvalidLine(InputError):
     """A line of the file cannot be imported."""
 
@@ -75,6 +82,14 @@ class DuplicateMemory(PgRecallError):
 
 class SupersessionConflict(PgRecallError):
     """The memory cannot be superseded like this without force=True."""
+
+
+class EmbeddingFailed(PgRecallError):
+    """The embedder made no embeddings."""
+
+
+class ServerInUse(PgRecallError):
+    """Other processes use the embedded server."""
 
 
 class ExtraMissing(PgRecallError, ImportError):

@@ -10,7 +10,8 @@ BEGIN
        AND (c.relname IN ('agent_memories', 'memory_usage', 'memory_events', 'memory_labels',
                           'memory_links', 'gc_runs', 'rank_indexes', 'rank_positions',
                           'component_reputations', 'output_type_defaults', 'tier_defaults',
-                          'profiles', 'installed_sql', 'granted_roles', 'alembic_version')
+                          'profiles', 'installed_sql', 'granted_roles', 'embedding_model',
+                          'alembic_version')
             OR c.relname ~ '^ranks_[0-9a-f]{32}$'
             OR c.relkind = 'v' AND EXISTS (
                 SELECT FROM installed_sql i WHERE c.relname::text = ANY (i.objects)))
@@ -60,7 +61,7 @@ BEGIN
         SELECT format('INSERT, UPDATE, DELETE ON TABLE %s', o.identity) FROM objects_of_ours() o
          WHERE o.kind = 'TABLE' AND rank >= CASE
                WHEN o.name IN ('agent_memories', 'memory_usage', 'memory_events',
-                               'memory_labels', 'memory_links') THEN 2
+                               'memory_labels', 'memory_links', 'embedding_model') THEN 2
                WHEN o.name IN ('gc_runs', 'rank_indexes', 'rank_positions', 'component_reputations',
                                'output_type_defaults', 'tier_defaults') THEN 3 ELSE 4 END
         UNION ALL

@@ -13,7 +13,7 @@ BEGIN
     asked := question(agent, @filtered@);
     metadata := asked.contained;
     IF asked.given <@ '{valid,not_recalled,statuses}' AND statuses = '{active}' THEN
-        RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; clear deletes all '
+        RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; erase_owner deletes all '
             'that an owner has' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- Locked in the order of the key; a memory that has been changed meanwhile must still pass.

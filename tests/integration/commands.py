@@ -7,12 +7,14 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
 from pgrecall.cli import main
+from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
 
@@ -42,6 +44,10 @@ for _name in BUILT.list_commands(None):
 
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command through the entry point; `answer` is typed in."""
+    monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: Path("/no/such/file"))
+    for variable in VARIABLES.values():
+        if variable != VARIABLES["database_url"]:
+            monkeypatch.delenv(variable, raising=False)
 
     def command(*arguments: object, answer: str = "") -> Finished:
         monkeypatch.setattr(sys, "argv", ["pgrecall", *map(str, arguments)])
@@ -59,7 +65,7 @@ def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
 def make_once(monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbedder) -> None:
     """Commands do without building, each anew, what takes longer than any of them."""
-    monkeypatch.setattr("pgrecall.cli.database.LocalEmbedder", lambda: embedder)
+    monkeypatch.setattr("pgrecall.cli.embedding.LocalEmbedder", lambda: embedder)
     monkeypatch.setattr(sys.modules["pgrecall.cli.main"], "app", BUILT)
 
 

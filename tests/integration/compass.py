@@ -26,7 +26,7 @@ class Compass:
 class AsyncCompass:
     """A Compass with the asynchronous methods only."""
 
-    model = "compass-async"
+    model = "compass-1"
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         return [at(float(text)) for text in texts]

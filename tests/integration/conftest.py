@@ -142,7 +142,7 @@ def local_url(emptied_local_url: str) -> Iterator[str]:
 
 def empty(connection: psycopg.Connection[Any]) -> None:
     connection.execute("SET lock_timeout = '20s'")  # of a test that left a transaction open
-    for table in OWNED:
+    for table in (*OWNED, "embedding_model"):
         connection.execute(f"DELETE FROM pgrecall.{table}")
     for (positions,) in connection.execute(POSITIONS).fetchall():
         connection.execute(f"DROP TABLE {positions}")

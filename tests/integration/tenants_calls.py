@@ -32,6 +32,7 @@ CALLS: dict[str, list[str]] = {
     "calibrated_candidates": [
         "calibrated_candidates({relation}, ARRAY[{position}], 10, '{{64}}', 0.99, 0.5)"
     ],
+    "claim_embedding_model": ["claim_embedding_model('compass')"],
     "clusters": ["clusters('one', 0.5, 2, 1)"],
     "collect_garbage_batch": ["collect_garbage_batch('one', {run})"],
     "common_terms": ["common_terms('one', 1, now())"],
@@ -202,7 +203,7 @@ SAME_FOR_ALL = {
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
     *("supersede_successors", "trust_parts", "with_learned"),
-    *("events_expire_before", "expire_events_batch"),
+    *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
 }
 """What they return does not depend on what the owner has."""
 

@@ -101,7 +101,7 @@ def test_what_passes_a_filter_is_deleted_once_that_is_confirmed(run: Run, mine: 
     assert run(*asked, "--json", answer="y\n").records == [{"deleted": 2}]
     assert run("delete", "-a", mine.name, "--text", "m", "--yes").out.strip() == "3 deleted"
     refused = run("delete", "-a", mine.name, "--yes")
-    assert (refused.code, "clear" in refused.err) == (2, True)
+    assert (refused.code, "erase_owner" in refused.err) == (2, True)
 
 
 def test_owners_are_listed(run: Run, mine: Owner) -> None:

@@ -110,9 +110,9 @@ class Reader:
         return self._run([str(embedded.binaries() / "psql"), *PSQL, self.url], block.code)
 
     def toml(self, block: Block) -> str:
-        path = self.folder / "page.toml"
+        path = self.folder / (block.title or "page.toml")
         path.write_text(block.code, encoding="utf-8")
-        assert profiles.load(path) is not None
+        assert block.title or profiles.load(path) is not None
         return ""
 
     def json(self, block: Block) -> str:

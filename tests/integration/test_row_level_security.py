@@ -53,7 +53,7 @@ TOLD = {who: NAMED[who] for who in ("another", "nobody any more")}
 NAME = text("SELECT set_config('pgrecall.owners', :owners, true)")
 COMMON = {
     *("alembic_version", "component_reputations", "output_type_defaults", "tier_defaults"),
-    *("installed_sql", "granted_roles", "profiles"),
+    *("installed_sql", "granted_roles", "profiles", "embedding_model"),
 }
 """Tables of what belongs to all."""
 REFUSALS = ("PM003", "42501", "22023", "PM004", "42P16")

@@ -125,7 +125,7 @@ def test_waiting_for_another_migration_ends_with_its_reason(
     empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pgrecall.migrate.locking.LOCK_WAIT_SECONDS", 0.0)
-    migrate.upgrade(empty_url, dimensions=3, revision="0001")
+    migrate.upgrade(empty_url, dimensions=3, revision="0002")
     with psycopg.connect(empty_url) as other:
         other.execute(LOCK)
 
@@ -197,7 +197,7 @@ def test_a_table_locked_by_others_gives_up_soon(
     ):
         migrate.downgrade(database_url)
 
-    assert migrate.status(database_url).revision == "0001"
+    assert migrate.status(database_url).revision == "0001", "the one before could be undone"
     assert migrate.downgrade(database_url).revision is None
 
 

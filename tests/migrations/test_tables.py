@@ -36,6 +36,7 @@ REFERENCE = {
     "profiles": "name",
     "installed_sql": "file",
     "granted_roles": "role",
+    "embedding_model": "is_set",
 }
 """Tables that belong to all, to be copied to each node, and what their keys are."""
 POSITIONS = "rank_positions"

@@ -7,7 +7,53 @@ TENANTS = "integration/test_row_level_security.py"
 BOTH = "integration/test_both_repositories.py"
 LAST = "migrations/test_"
 
+MODEL = "integration/test_embedding_model.py"
+
+EMBEDDED = "unit/test_embedded.py"
+
 MUTANTS = (
+    Mutant(
+        "app/pgrecall/embedded.py",
+        "            if _stays(data):\n                return\n",
+        "",
+        f"{EMBEDDED}::test_a_server_that_was_started_stays_until_it_is_stopped",
+    ),
+    Mutant(
+        "app/pgrecall/embedded.py",
+        "if not force and (found.users or found.connections):",
+        "if not force and found.users and found.connections:",
+        f"{EMBEDDED}::test_a_server_in_use_is_not_stopped_unless_forced",
+    ),
+    Mutant(
+        "app/pgrecall/cli/configuration.py",
+        "file.stat().st_uid not in (0, os.geteuid())",
+        "False",
+        "integration/test_configuration.py::test_a_file_of_another_user_is_ignored",
+    ),
+    Mutant(
+        "app/pgrecall/execution/embedding_model.py",
+        "        if layout.model is not None:\n",
+        "        if layout.model == model:\n",
+        f"{MODEL}::test_the_first_embedder_is_recorded_and_another_refused",
+    ),
+    Mutant(
+        "app/pgrecall/execution/embedding_model.py",
+        "    if recorded not in (None, model):",
+        "    if recorded == '':",
+        f"{MODEL}::test_two_that_are_first_at_once_are_told_apart",
+    ),
+    Mutant(
+        "app/pgrecall/execution/embedding_model.py",
+        "recorded is not None and call.ours else",
+        "recorded is not None else",
+        f"{MODEL}::test_a_transaction_that_is_rolled_back_records_nothing",
+    ),
+    Mutant(
+        "sql/verbs/claim_embedding_model.sql",
+        "pg_try_advisory_xact_lock(",
+        "true OR pg_try_advisory_xact_lock(",
+        f"{MODEL}::test_nobody_waits_for_a_transaction_that_records",
+    ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
         "(keyword_weight > 0 OR NOT coalesce(row_security_active(to_regclass(relation)), false))",
@@ -101,8 +147,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "if isinstance(self._bind, Session) else self._bind\n        if needs",
-        "if False else self._bind\n        if needs",
+        "if isinstance(self._bind, Connection) else self._bind.connection()",
+        "if True else self._bind.connection()",
         f"{BOTH}::test_a_transaction_of_the_callers_own_is_theirs_to_end",
     ),
     Mutant(
@@ -234,8 +280,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/embedded.py",
-        "if use.users == 0:\n                _leave(use)",
-        "if True:\n                _leave(use)",
+        "if use.users == 0:\n                _leave(use, data)",
+        "if True:\n                _leave(use, data)",
         "unit/test_embedded.py::test_nested_uses_share_one_server",
     ),
     Mutant(

@@ -38,9 +38,9 @@ MUTANTS = (
         f"{PATH}::test_only_touches_may_be_lost",
     ),
     Mutant(
-        "app/pgrecall/execution/synchronous.py",
-        "durable=self._durable or not ours",
-        "durable=self._durable",
+        "app/pgrecall/execution/watching.py",
+        "durable or not ours",
+        "durable",
         f"{PATH}::test_only_touches_may_be_lost",
     ),
     Mutant(

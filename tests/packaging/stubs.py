@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from pgrecall import Profile
-from pgrecall.execution import asynchronous, repositories, synchronous
+from pgrecall.execution import async_repository, asynchronous, repositories, synchronous
 from pgrecall.memories import changing
 from pgrecall.ranking import arguments, filters
 
@@ -34,8 +34,13 @@ from pgrecall.execution import asynchronous, synchronous
 
 def stub() -> str:
     """The text of the stub."""
-    defined = [one for one in vars(repositories).values() if inspect.isclass(one)]
-    classes = [one for one in defined if one.__module__ == repositories.__name__]
+    classes = [
+        one
+        for module in (repositories, async_repository)
+        for one in vars(module).values()
+        if inspect.isclass(one) and one.__module__ == module.__name__
+    ]
+    classes.sort(key=lambda one: not one.__name__.endswith("Repository"))
     written = "\n\n".join(f"{_header(one)}\n{indent(_members(one), '    ')}" for one in classes)
     # Within a class that has a method `list`, the name means that method.
     written = re.sub(r"(?<!\w)list\[", "builtins.list[", written)
@@ -59,6 +64,8 @@ def _header(one: type) -> str:
 
 def _members(one: type) -> str:
     """Everything public that it has, and how it is made."""
+    for name in dir(one):
+        getattr(one, name)  # makes the methods
     written = []
     is_repository = issubclass(one, synchronous.Repository | asynchronous.Repository)
     for name, member in {**(vars(one.__base__) if is_repository else {}), **vars(one)}.items():
@@ -108,7 +115,9 @@ def _sources(one: type) -> Iterator[ModuleType]:
 
 def _imports(module: ModuleType) -> Iterator[tuple[str, str]]:
     """Each name that the module imports or defines, with how to import it from where it is."""
-    for node in ast.parse(inspect.getsource(module)).body:
+    body = ast.parse(inspect.getsource(module)).body
+    only_for_types = [one for node in body if isinstance(node, ast.If) for one in node.body]
+    for node in (*body, *only_for_types):
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             for alias in node.names:
                 if alias.asname is None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from threading import Barrier
 
@@ -18,7 +19,7 @@ import psycopg
 import pytest
 
 from pgrecall import embedded
-from pgrecall.errors import DatabaseUnavailable, InputError
+from pgrecall.errors import DatabaseUnavailable, InputError, ServerInUse
 
 DEADLINE_SECONDS = 30.0
 
@@ -332,6 +333,80 @@ with embedded.database(sys.argv[1]) as url:
 
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
     assert not is_running(directory)
+
+
+def test_a_server_that_was_started_stays_until_it_is_stopped(
+    directory: Path, start: Callable[[Path], User]
+) -> None:
+    started = embedded.start(directory)
+    assert started.stays
+    assert started.url is not None
+    assert started.version == answer(started.url, "SHOW server_version")
+    user = start(directory)
+    assert user.has_url() == started.url
+    assert embedded.status(directory).users == [user.process.pid]
+    user.leaves()
+    with embedded.database(directory):
+        pass
+    assert embedded.status(directory) == replace(started, bytes=embedded.status(directory).bytes)
+    assert started.bytes > 2**20
+
+    assert embedded.stop(directory)
+
+    stopped = embedded.status(directory)
+    assert (stopped.url, stopped.version, stopped.stays, stopped.users) == (None, None, False, [])
+    assert not embedded.stop(directory)
+    with embedded.database(directory):
+        pass
+    assert not is_running(directory), "as before"
+
+
+def test_a_server_in_use_is_not_stopped_unless_forced(
+    directory: Path, start: Callable[[Path], User]
+) -> None:
+    url = embedded.start(directory).url
+    assert url is not None
+    with psycopg.connect(url) as connected:
+        with pytest.raises(ServerInUse, match=r"is in use: 1 connections"):
+            embedded.stop(directory)
+        user = start(directory)
+        user.has_url()
+        with pytest.raises(ServerInUse, match=f"processes {user.process.pid}; 1 connections"):
+            embedded.stop(directory)
+        assert connected.execute("SELECT 1").fetchone() == (1,)
+        assert embedded.status(directory).stays
+
+        assert embedded.stop(directory, force=True)
+
+        with pytest.raises(psycopg.OperationalError):
+            connected.execute("SELECT 1")
+    assert not is_running(directory)
+    user.leaves()
+
+
+def test_a_killed_user_and_a_killed_server_leave_nothing_behind(
+    directory: Path, start: Callable[[Path], User]
+) -> None:
+    assert embedded.start(directory).url is not None
+    user = start(directory)
+    user.has_url()
+    user.is_killed()
+    assert embedded.status(directory).users == []
+    family = [postmaster(directory)]
+    with psycopg.connect(str(embedded.status(directory).url), autocommit=True) as connection:
+        family += [row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity")]
+    os.kill(family[0], signal.SIGKILL)
+    wait_until_dead(family)
+
+    killed = embedded.status(directory)
+    assert (killed.url, killed.version, killed.users) == (None, None, [])
+    with embedded.database(directory) as url:
+        assert answer(url) == 1
+        assert not embedded.status(directory).stays, "this is another run of the server"
+    assert not is_running(directory)
+
+    assert embedded.start(directory).stays
+    assert embedded.stop(directory)
 
 
 PLAIN = (

@@ -8,12 +8,12 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
+from pgrecall.cli.embedding import EmbedsOne
 from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output
 from pgrecall.cli.written import ISO_8601, argument, option
 from pgrecall.core.limits import TIERS
 from pgrecall.core.memory import NewMemory
-from pgrecall.execution import MemoryRepository
 from pgrecall.memories.added import Added
 from pgrecall.memories.preparing import DuplicatePolicy
 
@@ -61,7 +61,7 @@ class KeyedFields(Fields, total=False):
     'pgrecall add "Quaybook ships on Monday." --metadata project=quaybook --agent zoe',
 )
 def add(
-    repo: MemoryRepository,
+    repo: EmbedsOne,
     text: Annotated[str, argument("Text of the memory.")],
     agent: Agent,
     check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
@@ -92,7 +92,7 @@ def add(
 
 @app.declare('pgrecall upsert message-17 "The parcel has arrived." --agent zoe')
 def upsert(
-    repo: MemoryRepository,
+    repo: EmbedsOne,
     key: Annotated[str, argument("Your key for the memory.")],
     text: Annotated[str, argument("Text of the memory.")],
     agent: Agent,

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
+from pgrecall.cli.configuration import settings
 from pgrecall.cli.declaring import Function, as_command
 
 
@@ -25,7 +26,13 @@ class _Flags:
 
 
 class _Command(_Flags, TyperCommand):
-    pass
+    """A command whose options may be given by a file if they may be given by the environment."""
+
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
+        given = {name: setting.value for name, setting in settings().items()}
+        shared = {one.name for one in self.params if getattr(one, "envvar", None)}
+        defaults = {name: value for name, value in given.items() if name in shared}
+        return super().make_context(*arguments, default_map=defaults, **more)
 
 
 class _Group(_Flags, TyperGroup):

@@ -10,12 +10,12 @@ from rich.table import Column
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
+from pgrecall.cli.embedding import EmbedsOne
 from pgrecall.cli.options import Query, UseIndex, between
 from pgrecall.cli.output import Output, Verbatim, cell, counted, right, table
 from pgrecall.cli.written import option
 from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.context.styles import STYLES
-from pgrecall.execution import MemoryRepository
 from pgrecall.ranking.arguments import SearchArguments
 
 app = App(panel="Store and search")
@@ -61,7 +61,7 @@ class Packing(SearchArguments, total=False):
     'pgrecall context "which instrument?" --agent zoe --reserve fact=0.5 --max-similarity 0.92',
 )
 def context(
-    repo: MemoryRepository,
+    repo: EmbedsOne,
     query: Query,
     agent: Agent,
     strategy: UseIndex = "auto",

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import LazyLoader, find_spec, module_from_spec
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, QueuePool
 
 from pgrecall import embedded
+from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
-from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.embedders import Embedder
+from pgrecall.core.resources import migrations_folder, sql_folder
 from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
 from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
@@ -25,15 +26,20 @@ DatabaseUrl = Annotated[
     str | None,
     option(
         "postgresql://user:password@host/name. Default: an embedded database.",
-        envvar="PGRECALL_DATABASE_URL",
+        envvar=VARIABLES["database_url"],
         metavar="URL",
         show_default=False,
         rich_help_panel="Common",
     ),
 ]
-Schema = Annotated[str, option("Schema with pgrecall's tables.", rich_help_panel="Common")]
+Schema = Annotated[
+    str,
+    option("Schema with pgrecall's tables.", envvar=VARIABLES["schema"], rich_help_panel="Common"),
+]
 OfTeam = Annotated[bool, option("--agent names a team.", "--of-team", rich_help_panel="Common")]
-Agent = Annotated[str, option("Agent that the memories belong to.", "--agent", "-a")]
+Agent = Annotated[
+    str, option("Agent that the memories belong to.", "--agent", "-a", envvar=VARIABLES["agent"])
+]
 AnyAgent = Annotated[
     str | None, option("Only this agent. Default: all.", "--agent", "-a", show_default=False)
 ]
@@ -45,6 +51,7 @@ class Database:
 
     given_url: str | None
     schema: str
+    embedder: Embedder | None = None
 
     @contextmanager
     def url(self) -> Iterator[str]:
@@ -68,10 +75,8 @@ class Database:
         """An engine; the embedded database is migrated first."""
         with self.url() as url:
             if not self.given_url:
-                from pgrecall import migrate
-
-                migrate.upgrade(url, schema=self.schema)
-            engine = engine_of(url)
+                self._migrate(url)
+            engine = engine_of(url, poolclass=QueuePool)
             try:
                 yield engine
             finally:
@@ -79,26 +84,37 @@ class Database:
 
     @contextmanager
     def repository(self, of_team: bool = False) -> Iterator[MemoryRepository]:
-        """A repository that takes text, embedded locally; its tokens are counted by tiktoken where
-        PGRECALL_TIKTOKEN names an encoding."""
-        _defer("requests")
+        """A repository; its tokens are counted by tiktoken where PGRECALL_TIKTOKEN names an
+        encoding."""
         encoding = os.environ.get("PGRECALL_TIKTOKEN")
         counter = tiktoken_counter(encoding) if encoding else estimated_tokens
         with self.engine() as engine:
             repo = MemoryRepository(
-                engine, schema=self.schema, embedder=LocalEmbedder(), token_counter=counter
+                engine, schema=self.schema, embedder=self.embedder, token_counter=counter
             )
             yield repo.teams if of_team else repo
 
+    def _migrate(self, url: str) -> None:
+        """Migrates the embedded database, unless this code has done so: to find out what differs
+        takes two seconds."""
+        note = data_folder() / f"pgrecall_{self.schema}_migrated_by"
+        code = _code()
+        if note.is_file() and note.read_text(encoding="utf-8") == code:
+            return
+        from pgrecall import migrate
 
-def _defer(name: str) -> None:
-    """Has a module imported when it is first used. The local embedder imports requests, which takes
-    a tenth of a second, for downloads that are never made."""
-    spec = find_spec(name)
-    if spec is not None and spec.loader is not None and name not in sys.modules:
-        spec.loader = LazyLoader(spec.loader)
-        module = sys.modules[name] = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        migrate.upgrade(url, schema=self.schema)
+        note.write_text(code, encoding="utf-8")
+
+
+def _code() -> str:
+    """What changes with every edit and every version of what migrates."""
+    folders = (Path(__file__).parents[1], sql_folder(), migrations_folder())
+    files = (
+        file for folder in folders for file in folder.rglob("*.*") if file.suffix in (".py", ".sql")
+    )
+    known = sorted((str(one), one.stat().st_mtime_ns, one.stat().st_size) for one in files)
+    return sha256(repr(known).encode()).hexdigest()
 
 
 def data_folder() -> Path:

@@ -22,6 +22,7 @@ import typer
 from typer.models import OptionInfo
 
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
+from pgrecall.cli.embedding import EmbedderName, EmbedsOne, EmbedsTexts, Vector, embedder
 from pgrecall.cli.memory_ids import id_of
 from pgrecall.cli.options import parameters_of, without_none
 from pgrecall.cli.output import Output
@@ -45,13 +46,18 @@ _DATABASE = [
     _parameter("schema", Schema, DEFAULT_SCHEMA),
 ]
 _OF_TEAM = _parameter("of_team", OfTeam, False)
+_EMBEDDING = {
+    EmbedsTexts: [_parameter("embedder", EmbedderName, None)],
+    EmbedsOne: [_parameter("embedder", EmbedderName, None), _parameter("vector", Vector, None)],
+}
 _JSON = _parameter("json", AsJson, False)
 
 
 def as_command(function: Function) -> Callable[..., None]:
     """The function as Typer takes it.
 
-    A parameter of type MemoryRepository or Database becomes the options that say which, and
+    A parameter of type MemoryRepository, EmbedsOne, EmbedsTexts or Database becomes the options
+    that say which, and
     `**arguments: Unpack[…]` options that are passed on where they are given. What Typer cannot
     read is read by WRITTEN, and the beginning of a memory's id becomes the UUID. An Output is
     printed, by --json as records.
@@ -60,12 +66,14 @@ def as_command(function: Function) -> Callable[..., None]:
     works_on = ""
     own: list[Parameter] = []
     shared: list[Parameter] = []
+    embedding: list[Parameter] = []
     optional: list[Parameter] = []
     for one in asked.parameters.values():
-        if one.annotation in (MemoryRepository, Database):
+        if one.annotation in (MemoryRepository, Database, *_EMBEDDING):
             works_on, shared = one.name, list(_DATABASE)
-            if one.annotation is MemoryRepository:
-                shared.insert(0, _OF_TEAM)
+            if one.annotation is not Database:
+                embedding = _EMBEDDING.get(one.annotation, [])
+                shared = [_OF_TEAM, *embedding, *shared]
         elif one.kind is Parameter.VAR_KEYWORD:
             optional = [*parameters_of(get_args(one.annotation)[0])]
             own += optional
@@ -84,7 +92,12 @@ def as_command(function: Function) -> Callable[..., None]:
                 del given[one.name]
         with ExitStack() as stack:
             if works_on:
-                database = Database(given.pop("database_url"), given.pop("schema"))
+                embeds_by = [given.pop(one.name) for one in embedding]
+                database = Database(
+                    given.pop("database_url"),
+                    given.pop("schema"),
+                    embedder(*embeds_by) if embeds_by else None,
+                )
                 given[works_on] = database
                 if _OF_TEAM in shared:
                     repo = stack.enter_context(database.repository(given.pop("of_team")))

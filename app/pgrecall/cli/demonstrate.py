@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 from pgrecall.cli import demo as demo_
+from pgrecall.cli import embedding
 from pgrecall.cli.app import App
+from pgrecall.cli.configuration import current
 from pgrecall.cli.database import Database
+from pgrecall.cli.embedding import EmbedderName
 from pgrecall.cli.output import console, shown_hits
 from pgrecall.cli.written import option
+from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profiles import DEFAULT
 
 app = App(panel="Administer")
@@ -20,9 +29,10 @@ app = App(panel="Administer")
 def demo(
     database: Database,
     k: Annotated[int, option("How many memories each search returns.", "-k")] = 5,
+    embedder: EmbedderName = None,
 ) -> None:
     """Store realistic memories and search them four times; the last query has no answer."""
-    with database.repository() as repo:
+    with replace(database, embedder=embedding.embedder(embedder)).repository() as repo:
         start = time.monotonic()
         added = demo_.store(repo)
         seconds = time.monotonic() - start
@@ -45,8 +55,19 @@ def demo(
             for part in shown_hits(hits, ids, datetime.now(UTC), title):
                 console.print(part)
             console.print()
-    console.print(
-        f'Try your own: pgrecall search "what does Ines like?" --agent {demo_.AGENT}',
-        markup=False,
-        highlight=False,
-    )
+    command = [_program(), "search", "what does Ines like?", "--agent", demo_.AGENT]
+    given = {"database_url": database.given_url, "schema": database.schema, "embedder": embedder}
+    known = {"schema": DEFAULT_SCHEMA} | {name: value for name, (value, _) in current().items()}
+    for name, value in given.items():
+        if value is not None and value != known.get(name):
+            command += [f"--{name.replace('_', '-')}", value]
+    print(f"Try your own: {shlex.join(command)}")  # noqa: T201
+
+
+def _program() -> str:
+    """How this program can be called from this folder: by its name where the shell finds it."""
+    program = Path(sys.argv[0])
+    found = shutil.which(program.name)
+    if found is not None and Path(found).resolve() == program.resolve():
+        return program.name
+    return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)

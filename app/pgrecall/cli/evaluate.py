@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall.cli.app import App
+from pgrecall.cli.embedding import EmbedsTexts
 from pgrecall.cli.floor_table import Precision, floors_shown
 from pgrecall.cli.judged import (
     Judging,
@@ -25,7 +26,6 @@ from pgrecall.cli.written import option
 from pgrecall.errors import PgRecallError
 from pgrecall.evaluation import chart
 from pgrecall.evaluation.results import METRICS, Evaluation, ProfileEvaluation, Scores
-from pgrecall.execution import MemoryRepository
 from pgrecall.scoring.profiles import BUILT_IN
 
 app = App(panel="Choose a profile")
@@ -43,7 +43,7 @@ class Measuring(Judging, total=False):
     "pgrecall evaluate --recorded --agent zoe --plot chart.png",
 )
 def evaluate(
-    repo: MemoryRepository,
+    repo: EmbedsTexts,
     file: QueriesFile = None,
     recorded: Recorded = False,
     profiles: Profiles = None,

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
+from pgrecall.cli.embedding import EmbedsOne
 from pgrecall.cli.memory_ids import MemoryId
 from pgrecall.cli.options import K, Query, between
 from pgrecall.cli.output import Output, age, right, table
-from pgrecall.execution import MemoryRepository
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.search.explanation import Explanation
 
@@ -26,7 +26,7 @@ MAX_TERMS = 40
 
 @app.declare('pgrecall explain 0197a3c2 "which instrument?" --agent zoe')
 def explain(
-    repo: MemoryRepository,
+    repo: EmbedsOne,
     memory: MemoryId,
     query: Query,
     agent: Agent,

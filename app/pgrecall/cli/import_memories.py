@@ -10,11 +10,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from pgrecall.cli.app import App
+from pgrecall.cli.configuration import VARIABLES
+from pgrecall.cli.embedding import EmbedsTexts
 from pgrecall.cli.output import Output, complaints, counted, plain
 from pgrecall.cli.written import argument, option
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, InvalidLine
-from pgrecall.execution import MemoryRepository
 from pgrecall.memories.importing import Imported, import_file
 
 app = App(panel="Store and search")
@@ -43,11 +44,16 @@ def progress_bar() -> Progress:
     name="import",
 )
 def import_(
-    repo: MemoryRepository,
+    repo: EmbedsTexts,
     file: Annotated[Path, argument("A JSON Lines file, may be gzipped, or a .parquet file.")],
     agent: Annotated[
         str | None,
-        option("Agent of lines that name no owner.", "--agent", "-a", show_default=False),
+        option(
+            "Agent of lines that name no owner.",
+            *("--agent", "-a"),
+            envvar=VARIABLES["agent"],
+            show_default=False,
+        ),
     ] = None,
     fields: Annotated[
         list[str] | None,
@@ -70,7 +76,7 @@ def import_(
 
     A line is an object with content and, optionally, agent_id or team_id, id, created_at (ISO 8601)
     and the other fields of NewMemory; also with state, such as status, retrieval_count or labels,
-    as pgrecall export writes it. The local model embeds each text that comes without an embedding.
+    as pgrecall export writes it. Texts that come without an embedding are embedded.
     An interrupted import can be repeated: nothing is stored twice.
     """
     if not file.is_file():

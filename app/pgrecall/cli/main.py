@@ -67,6 +67,8 @@ class _Commands(LateGroup):
         "tune": "tune",
         "migrate": "migrate_commands",
         "status": "status_command",
+        "config": "show_configuration",
+        "server": "server",
         "index": "rank_indexes",
         "demo": "demonstrate",
     }

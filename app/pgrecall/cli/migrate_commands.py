@@ -1,4 +1,4 @@
-"""pgrecall migrate up, down, status, grant, revoke, language, embedding-index, sql"""
+"""pgrecall migrate up, down, status, grant, revoke, language, embedding-model, -index, sql"""
 
 from __future__ import annotations
 
@@ -124,6 +124,21 @@ def language(database: Database, name: Annotated[str, argument(LANGUAGE)]) -> Ou
         changed = migrate.change_language(url, name, schema=database.schema)
     said = counted(changed, "memory rewritten", "memories rewritten")
     return Output([{"language": name, "memories": changed}], f"{said} for {name}")
+
+
+@app.declare("pgrecall migrate embedding-model text-embedding-3-small")
+def embedding_model(
+    database: Database, name: Annotated[str, argument("What its embedder calls it.")]
+) -> Output:
+    """Record which model makes the embeddings; embedders of another are refused.
+
+    The first one is recorded by itself. This is for a model with a new name: the embeddings stay as
+    they are.
+    """
+    with database.url() as url:
+        migrate.change_embedding_model(url, name, schema=database.schema)
+    record = {"schema": database.schema, "embedding_model": name}
+    return Output([record], f"{database.schema} holds embeddings of {name}")
 
 
 @app.declare("pgrecall migrate embedding-index", "pgrecall migrate embedding-index --drop")

@@ -12,6 +12,7 @@ from operator import or_
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.written import ISO_8601, WRITTEN, argument, option
 from pgrecall.core.dates import Period
 from pgrecall.core.limits import LABEL_KINDS, STATUSES, TIERS
@@ -112,6 +113,7 @@ def _declared(argument: str, kind: Any) -> Any:
         HELP.get(argument),
         *names_of(argument, kind),
         metavar=METAVARS.get(argument),
+        envvar=VARIABLES.get(argument),
         show_default=False,
         rich_help_panel="Filters" if argument in _FILTERS else "Ranking",
     )

@@ -129,6 +129,11 @@ def table(
     return made
 
 
+def size(number: int) -> str:
+    """A number of bytes."""
+    return f"{number / 2**20:,.1f} MiB"
+
+
 def facts(rows: Iterable[tuple[str, Any]]) -> Table:
     """A table of names and values."""
     made = Table(show_header=False, show_edge=False)

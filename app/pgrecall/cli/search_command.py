@@ -7,12 +7,12 @@ from typing import Annotated, Unpack
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
+from pgrecall.cli.embedding import EmbedsOne
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.options import K, Query, UseIndex, between, profile_of
 from pgrecall.cli.output import Output, Verbatim, shown_hits
 from pgrecall.cli.written import option
 from pgrecall.core.dates import period_record
-from pgrecall.execution import MemoryRepository
 from pgrecall.ranking.arguments import SearchArguments
 
 app = App(panel="Store and search")
@@ -24,7 +24,7 @@ app = App(panel="Store and search")
     'pgrecall search "what did she play last week?" --agent zoe --dates auto',
 )
 def search(
-    repo: MemoryRepository,
+    repo: EmbedsOne,
     query: Query,
     agent: Agent,
     k: K = 10,
@@ -50,7 +50,7 @@ def search(
 
 @app.declare('pgrecall plan "which instrument?" --agent zoe --run')
 def plan(
-    repo: MemoryRepository,
+    repo: EmbedsOne,
     query: Query,
     agent: Agent,
     k: K = 10,

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
-from pgrecall.cli.output import Output, facts
+from pgrecall.cli.output import Output, facts, size
 from pgrecall.execution import MemoryRepository
 from pgrecall.memories.overview import Overview, overview
 from pgrecall.migrate import Status
@@ -47,10 +47,10 @@ def _rows(
     about = "about " if held.estimated else ""
     rows += [
         ("schema", f"{found.schema} at revision {found.revision}{pending}"),
-        ("embeddings", f"{found.embedding_type}({found.dimensions})"),
+        ("embeddings", f"{found.embedding_type}({found.dimensions}){_made_by(found)}"),
         ("memories", f"{about}{held.memories:,} of {about}{held.owners:,} agents and teams"),
         ("retrieved at least once", f"{about}{held.used:,}"),
-        ("size", f"{_size(held.bytes)}, {_size(held.index_bytes)} of it indexes"),
+        ("size", f"{size(held.bytes)}, {size(held.index_bytes)} of it indexes"),
     ]
     for whose, statuses in indexes.items():
         if statuses:
@@ -66,8 +66,8 @@ def _rows(
     return [*rows, *(("invalid index", f"{name}: {invalid}") for name in found.invalid_indexes)]
 
 
-def _size(number: int) -> str:
-    return f"{number / 2**20:,.1f} MiB"
+def _made_by(found: Status) -> str:
+    return f" by {found.embedding_model}" if found.embedding_model else ""
 
 
 def _numbers(held: Overview, indexes: dict[str, list[RankIndexStatus]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rich.progress import Progress
 from rich.text import Text
 
 from pgrecall.cli.app import App
+from pgrecall.cli.embedding import EmbedsTexts
 from pgrecall.cli.evaluate import evaluation_shown
 from pgrecall.cli.floor_table import Precision
 from pgrecall.cli.judged import (
@@ -25,7 +26,6 @@ from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Floor
 from pgrecall.evaluation.tuned import FEWEST, Tuning
-from pgrecall.execution import MemoryRepository
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import DEFAULT
@@ -49,7 +49,7 @@ VERDICTS = {
     "pgrecall tune --recorded --agent zoe --precision 0.9",
 )
 def tune(
-    repo: MemoryRepository,
+    repo: EmbedsTexts,
     file: QueriesFile = None,
     recorded: Recorded = False,
     start: Annotated[

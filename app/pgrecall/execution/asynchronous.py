@@ -140,7 +140,7 @@ class Repository:
         engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
         ours = isinstance(self._bind, AsyncEngine)
         attempts = MAX_ATTEMPTS if ours else 1
-        call = Invocation(start, self._tables, engine, job=job, durable=self._durable or not ours)
+        call = Invocation(start, self._tables, engine, job=job, durable=self._durable, ours=ours)
         with watched(call, self._slow_after):
             for attempt in range(1, attempts):
                 try:

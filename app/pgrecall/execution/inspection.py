@@ -17,7 +17,7 @@ from pgrecall.errors import (
     SchemaOutdated,
     SchemaTooNew,
 )
-from pgrecall.schema import REVISION, Layout, revision_of
+from pgrecall.schema import REVISION, Layout, revision_of, tables
 
 VERSION_TABLE: Final = "alembic_version"
 OLDEST_PGVECTOR: Final = (0, 8)
@@ -67,7 +67,9 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
         )
     if revision > REVISION:
         raise too_new(schema, revision)
-    return Layout(revision, EmbeddingType(type_name), oid, dimensions, extension_schema)
+    models = yield Execute(select(tables(schema).embedding_model.c.model))
+    model = models[0][0] if models else None
+    return Layout(revision, EmbeddingType(type_name), oid, dimensions, extension_schema, model)
 
 
 def schema_missing(schema: str) -> SchemaMissing:

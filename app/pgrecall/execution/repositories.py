@@ -6,39 +6,45 @@ from the classes at run time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from pgrecall.context import assembling
-from pgrecall.evaluation import evaluating, recording, tuning
-from pgrecall.execution import asynchronous, synchronous
-from pgrecall.execution.presenting import present_as, takes_tables
-from pgrecall.lifecycle import (
-    collecting,
-    consolidating,
-    correcting,
-    curating,
-    erasing,
-    labelling,
-    linking,
-    using,
-)
-from pgrecall.memories import (
-    adding,
-    changing,
-    deleting,
-    exporting,
-    listing,
-    reading,
-    restoring,
-    telling_terms,
-    upserting,
-)
-from pgrecall.rank_index import building, maintaining
-from pgrecall.search import checking, explaining, planning, searching, warming
+from pgrecall.execution import synchronous
+from pgrecall.execution.late_method import LateMethod, Operation, Operations
 
-Methods = Mapping[str, Callable[..., Any]]
+assembling = Operations("context.assembling")
+evaluating = Operations("evaluation.evaluating")
+recording = Operations("evaluation.recording")
+tuning = Operations("evaluation.tuning")
+collecting = Operations("lifecycle.collecting")
+consolidating = Operations("lifecycle.consolidating")
+correcting = Operations("lifecycle.correcting")
+curating = Operations("lifecycle.curating")
+erasing = Operations("lifecycle.erasing")
+labelling = Operations("lifecycle.labelling")
+linking = Operations("lifecycle.linking")
+using = Operations("lifecycle.using")
+adding = Operations("memories.adding")
+changing = Operations("memories.changing")
+deleting = Operations("memories.deleting")
+exporting = Operations("memories.exporting")
+listing = Operations("memories.listing")
+reading = Operations("memories.reading")
+restoring = Operations("memories.restoring")
+telling_terms = Operations("memories.telling_terms")
+upserting = Operations("memories.upserting")
+building = Operations("rank_index.building")
+maintaining = Operations("rank_index.maintaining")
+checking = Operations("search.checking")
+explaining = Operations("search.explaining")
+planning = Operations("search.planning")
+searching = Operations("search.searching")
+warming = Operations("search.warming")
+
+Methods = Mapping[str, Operation]
 """Operations and jobs by the names of their methods."""
 
 
@@ -54,14 +60,6 @@ class MemoryRepository(synchronous.Repository):
     those that take more than `slow_after` seconds at WARNING. Without `durable_touch`, counting
     retrievals on an Engine does not wait for the disk: a crash of the server may lose the last
     counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
-    """
-
-
-class AsyncMemoryRepository(asynchronous.Repository):
-    """Stores and ranks the memories of agents, with the methods of MemoryRepository as coroutines.
-
-    Works on an AsyncEngine, an AsyncConnection or an AsyncSession, under the same rules. An
-    embedder with `aembed_documents` and `aembed_query` is awaited; any other runs in a thread.
     """
 
 
@@ -165,21 +163,21 @@ _NAMESPACES = (
 )
 
 
-def _complete(repository: type, running: ModuleType, prefix: str = "") -> None:
-    """Adds methods and namespaces to a repository. The classes of namespaces join this module."""
+def complete(repository: type, running: ModuleType, prefix: str = "") -> None:
+    """Adds methods and namespaces to a repository. The classes of namespaces join its module."""
+    module = repository.__module__
     for name, class_name, methods, docstring in _NAMESPACES:
-        described = {"__doc__": f"`repository.{name}`. {docstring}", "__module__": __name__}
+        described = {"__doc__": f"`repository.{name}`. {docstring}", "__module__": module}
         namespace = type(f"{prefix}{class_name}", (running.Namespace,), described)
         _give(namespace, methods, running)
-        globals()[namespace.__name__] = namespace
+        setattr(sys.modules[module], namespace.__name__, namespace)
         setattr(repository, name, _reached(namespace, docstring))
     _give(repository, _METHODS, running)
 
 
 def _give(owner: type, methods: Methods, running: ModuleType) -> None:
     for name, operation in methods.items():
-        make = running.method_of if takes_tables(operation) else running.method_of_job
-        setattr(owner, name, present_as(make(operation), operation, owner, name))
+        setattr(owner, name, LateMethod(owner, name, operation, running))
 
 
 def _reached(namespace: type, docstring: str) -> property:
@@ -190,5 +188,12 @@ def _reached(namespace: type, docstring: str) -> property:
     return property(get)
 
 
-_complete(MemoryRepository, synchronous)
-_complete(AsyncMemoryRepository, asynchronous, "Async")
+def __getattr__(name: str) -> Any:
+    """AsyncMemoryRepository and its namespaces, imported when first used: SQLAlchemy's asyncio and
+    ORM take 50 ms."""
+    if not name.startswith("Async"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("pgrecall.execution.async_repository"), name)
+
+
+complete(MemoryRepository, synchronous)

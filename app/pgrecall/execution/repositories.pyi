@@ -339,7 +339,7 @@ class MemoryRepository(synchronous.Repository):
         `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
         deleted, and the result is how many would be. The history of the memories remains.
 
-        Raises InputError if neither ids nor a filter are given: `clear` deletes everything.
+        Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes everything.
         """
     def search(
         self,
@@ -1115,7 +1115,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
         deleted, and the result is how many would be. The history of the memories remains.
 
-        Raises InputError if neither ids nor a filter are given: `clear` deletes everything.
+        Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes everything.
         """
     async def search(
         self,
@@ -1897,6 +1897,33 @@ class Upkeep(synchronous.Namespace):
 
         Raises InputError.
         """
+    def erase_owner(
+        self,
+        agent_id: str,
+        *,
+        dry_run: bool = False,
+        batch_size: int = 1000,
+        on_progress: Callable[[Erased, int], Any] | None = None,
+    ) -> Erased:
+        """Deletes everything of an agent. Returns how many rows.
+
+        These are its memories, counters, labels, links, history, its rank index, and runs of its own
+        garbage collection. Each batch of `batch_size` memories is a transaction of its own, so an
+        interrupted erasure can be started again. Stop the agent's writers first: what is added
+        meanwhile may be erased or may stay. `dry_run` only counts. `on_progress(erased, memories)` is
+        called after each batch with what was erased so far, and with how many memories there were.
+
+        PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure".
+        """
+    def vacuum(self, agent_id: str) -> None:
+        """Removes deleted rows from the tables, and from the agent's rank index: VACUUM (ANALYZE).
+
+        For use after an erasure, instead of waiting for autovacuum. It blocks neither readers nor
+        writers. Only the owner of the schema may call it, on an Engine. Rows that an open transaction
+        may still read stay until a later VACUUM.
+
+        Raises DatabaseError.
+        """
     def telling_terms(self, agent_id: str, *, limit: int = 20) -> builtins.list[Term]:
         """The terms that are most characteristic of an agent's memories, the most telling first.
 
@@ -2042,7 +2069,7 @@ class Transfer(synchronous.Namespace):
     """`repository.transfer`. Moving memories out, and in with their state."""
     def export(
         self,
-        write: Callable[[list[str]], Any],
+        write: Callable[[builtins.list[str]], Any],
         *,
         agent_id: str | Sequence[str] | None = None,
         after: tuple[str, UUID] | None = None,
@@ -2073,7 +2100,7 @@ class Transfer(synchronous.Namespace):
         *,
         check_compliance: bool = True,
         actor: str | None = None,
-    ) -> list[Added]:
+    ) -> builtins.list[Added]:
         """Stores a batch of memories with their state, in one transaction. Returns the ids in order.
 
         A memory is a mapping, such as a line of an export read as JSON. It has the fields of NewMemory
@@ -2404,6 +2431,33 @@ class AsyncUpkeep(asynchronous.Namespace):
 
         Raises InputError.
         """
+    async def erase_owner(
+        self,
+        agent_id: str,
+        *,
+        dry_run: bool = False,
+        batch_size: int = 1000,
+        on_progress: Callable[[Erased, int], Any] | None = None,
+    ) -> Erased:
+        """Deletes everything of an agent. Returns how many rows.
+
+        These are its memories, counters, labels, links, history, its rank index, and runs of its own
+        garbage collection. Each batch of `batch_size` memories is a transaction of its own, so an
+        interrupted erasure can be started again. Stop the agent's writers first: what is added
+        meanwhile may be erased or may stay. `dry_run` only counts. `on_progress(erased, memories)` is
+        called after each batch with what was erased so far, and with how many memories there were.
+
+        PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure".
+        """
+    async def vacuum(self, agent_id: str) -> None:
+        """Removes deleted rows from the tables, and from the agent's rank index: VACUUM (ANALYZE).
+
+        For use after an erasure, instead of waiting for autovacuum. It blocks neither readers nor
+        writers. Only the owner of the schema may call it, on an Engine. Rows that an open transaction
+        may still read stay until a later VACUUM.
+
+        Raises DatabaseError.
+        """
     async def telling_terms(self, agent_id: str, *, limit: int = 20) -> builtins.list[Term]:
         """The terms that are most characteristic of an agent's memories, the most telling first.
 
@@ -2549,7 +2603,7 @@ class AsyncTransfer(asynchronous.Namespace):
     """`repository.transfer`. Moving memories out, and in with their state."""
     async def export(
         self,
-        write: Callable[[list[str]], Any],
+        write: Callable[[builtins.list[str]], Any],
         *,
         agent_id: str | Sequence[str] | None = None,
         after: tuple[str, UUID] | None = None,
@@ -2580,7 +2634,7 @@ class AsyncTransfer(asynchronous.Namespace):
         *,
         check_compliance: bool = True,
         actor: str | None = None,
-    ) -> list[Added]:
+    ) -> builtins.list[Added]:
         """Stores a batch of memories with their state, in one transaction. Returns the ids in order.
 
         A memory is a mapping, such as a line of an export read as JSON. It has the fields of NewMemory

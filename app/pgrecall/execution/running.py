@@ -25,6 +25,7 @@ from pgrecall.core.steps import (
     Step,
     Verb,
 )
+from pgrecall.execution.embedding_model import record_model, unrecorded_model
 from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
 from pgrecall.execution.lookups import cache, cached
 from pgrecall.execution.watching import Invocation
@@ -78,11 +79,15 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
     inspected_only = autocommit = snapshot = False
+    new_model: str | None = None
+    recorded: Layout | None = None
     while True:
         try:
             step = steps.send(reply)
         except StopIteration as done:
             result: T = done.value
+            if recorded is not None:
+                remember_layout(engine, call.schema, recorded)
             call.result = result
             return result
         if isinstance(step, Autocommit):
@@ -112,10 +117,14 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
         if connected is None:
             connected = yield from _connected(call, _needs(step, autocommit, snapshot))
             inspected_only = isinstance(step, Inspect)
+            new_model = unrecorded_model(call, connected[1])
         elif inspected_only and isinstance(step, Verb):
             yield _needs(step, autocommit, snapshot)
             inspected_only = False
         _, layout = connected
+        if new_model is not None and not isinstance(step, Inspect):
+            recorded = yield from record_model(call, layout, new_model)
+            new_model = None
         match step:
             case Inspect():
                 reply = layout

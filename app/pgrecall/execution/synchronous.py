@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table
-from sqlalchemy.orm import Session
 
 from pgrecall.core.embedders import Embedder, model_name
 from pgrecall.core.steps import (
@@ -38,6 +38,9 @@ from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 T = TypeVar("T")
 
@@ -74,7 +77,7 @@ class Repository:
         slow_after: float | None = None,
         durable_touch: bool = True,
     ) -> None:
-        if not isinstance(bind, Engine | Connection | Session):
+        if not isinstance(bind, (Engine, Connection, *_session_classes())):
             raise InputError(
                 f"a repository works on an Engine, a Connection or a Session, "
                 f"got {type(bind).__name__}"
@@ -133,11 +136,11 @@ class Repository:
                 connection.commit()  # a rollback would clear prepared statements
 
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
-        bind = self._bind.get_bind() if isinstance(self._bind, Session) else self._bind
+        bind = self._bind if isinstance(self._bind, Engine | Connection) else self._bind.get_bind()
         ours = isinstance(self._bind, Engine)
         attempts = MAX_ATTEMPTS if ours else 1
         call = Invocation(
-            start, self._tables, bind.engine, job=job, durable=self._durable or not ours
+            start, self._tables, bind.engine, job=job, durable=self._durable, ours=ours
         )
         with watched(call, self._slow_after):
             for attempt in range(1, attempts):
@@ -196,7 +199,7 @@ class Repository:
                     if switched is not None and driver_to_switch(connection, not alone):
                         switched.autocommit = not alone
             return
-        theirs = self._bind.connection() if isinstance(self._bind, Session) else self._bind
+        theirs = self._bind if isinstance(self._bind, Connection) else self._bind.connection()
         if needs.refuses and not has_none(theirs):
             with theirs.begin_nested():
                 yield theirs
@@ -211,6 +214,12 @@ class Repository:
         else:
             vectors = list(self._embedder.embed_documents(list(step.texts)))
         return Embedded.checked(step, vectors, model_name(self._embedder))
+
+
+def _session_classes() -> tuple[type, ...]:
+    """Session if the ORM is loaded; if not, nothing can be one. Loading it takes 35 ms."""
+    orm = sys.modules.get("sqlalchemy.orm")
+    return () if orm is None else (orm.Session,)
 
 
 class Namespace:

@@ -34,11 +34,14 @@ class Invocation(Generic[T]):
         *,
         job: str | None = None,
         durable: bool = True,
+        ours: bool = True,
     ) -> None:
         self.start, self.schema, self.engine = start, tables.schema, engine
         self.name = f"{job}.{start.func.__name__}" if job else start.func.__name__
-        self.durable = durable
+        self.durable = durable or not ours
         """Whether the commit of a touch waits for the disk."""
+        self.ours = ours
+        """Whether the transaction is its own, and not the caller's, who may roll it back."""
         self._prefix = tables.prefix
         self.embeddings: dict[Embed, Embedded] = {}
         """Embeddings of former attempts, so that a retry does not compute them again."""

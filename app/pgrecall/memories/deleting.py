@@ -40,7 +40,7 @@ def delete(
     `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
     deleted, and the result is how many would be. The history of the memories remains.
 
-    Raises InputError if neither ids nor a filter are given: `clear` deletes everything.
+    Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes everything.
     """
     agent_id = require_owner(tables, agent_id)
     noted(reason=reason, actor=actor)
@@ -85,6 +85,6 @@ def _require_some(filters: Filters) -> None:
     """Raises InputError for filters that every memory passes, such as a text of stop words."""
     if filters.are_default:
         raise InputError(
-            "delete needs ids or a filter that leaves something out; `clear` deletes all that an "
+            "delete needs ids or a filter that leaves something out; `upkeep.erase_owner` deletes all that an "
             "agent has"
         )

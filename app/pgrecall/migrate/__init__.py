@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
     from pgrecall.migrate.environment import include_name
     from pgrecall.migrate.language import change_language
+    from pgrecall.migrate.model_change import change_embedding_model
     from pgrecall.migrate.state import Status, status
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "DEFAULT_LANGUAGE",
     "LEVELS",
     "Status",
+    "change_embedding_model",
     "change_language",
     "downgrade",
     "embedding_index",
@@ -37,6 +39,7 @@ _LAZY = {
     **dict.fromkeys(("LEVELS", "grant", "revoke"), "access"),
     **dict.fromkeys(("downgrade", "embedding_index", "sql", "upgrade"), "commands"),
     "include_name": "environment",
+    "change_embedding_model": "model_change",
     "change_language": "language",
     **dict.fromkeys(("Status", "status"), "state"),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Engine, NullPool, Pool, create_engine, make_url, text
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import ArgumentError
 
@@ -21,7 +21,7 @@ _DIALECT: Any = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 _ENCODED = "in a password, percent-encode the characters : / ? # @ and %, for example @ as %40"
 
 
-def engine_of(target: str | URL | Engine) -> Engine:
+def engine_of(target: str | URL | Engine, *, poolclass: type[Pool] = NullPool) -> Engine:
     """An engine for a URL in any of PostgreSQL's spellings, or the engine itself.
 
     An engine made here prepares no statements, so it works behind PgBouncer. Raises InputError.
@@ -31,7 +31,7 @@ def engine_of(target: str | URL | Engine) -> Engine:
         return target
     return create_engine(
         database_url(target),
-        poolclass=NullPool,
+        poolclass=poolclass,
         connect_args={
             "client_encoding": "utf8",
             "fallback_application_name": "pgrecall",
@@ -67,6 +67,16 @@ def database_url(target: str | URL) -> URL:
         raise InputError(f"the database URL has more than one @; {_ENCODED}")
     _require_connectable(url)
     return url.set(drivername="postgresql+psycopg")
+
+
+def shown_url(target: str) -> str:
+    """The URL without its secrets; of what cannot be read as one, nothing."""
+    try:
+        url = make_url(target)
+    except (ArgumentError, ValueError):
+        return "***"
+    hidden = {name: "***" for name in url.query if "pass" in name or "key" in name}
+    return url.update_query_dict(hidden).render_as_string(hide_password=True)
 
 
 def _require_connectable(url: URL) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, text
+from sqlalchemy import URL, Connection, Engine, select, text
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.resources import migrations_folder
@@ -16,7 +16,7 @@ from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.translation import translated
 from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of
+from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Status:
     """The text search configuration for words."""
     invalid_indexes: list[str]
     """Indexes left by interrupted concurrent builds."""
+    embedding_model: str | None
+    """The model that makes the embeddings, as its embedder calls it."""
     embedding_index: bool
     """Whether the optional index on embeddings has been built."""
 
@@ -95,6 +97,7 @@ def read_status(connection: Connection, schema: str) -> Status:
         embedding_type=EmbeddingType(column.typname) if column is not None and is_ours else None,
         language=_language(connection, schema),
         invalid_indexes=list(invalid),
+        embedding_model=_embedding_model(connection, schema),
         embedding_index=EMBEDDING_INDEX in applied,
     )
 
@@ -150,6 +153,15 @@ def _unapplied(connection: Connection, schema: str, revision: str | None) -> lis
         return []
     schemas = (schema, extension_schema(connection) or "public")
     return [f"sql/{path}" for path in repeatable.pending(connection, *schemas)]
+
+
+def _embedding_model(connection: Connection, schema: str) -> str | None:
+    table = tables(schema).embedding_model
+    there = text("SELECT to_regclass(:name) IS NOT NULL")
+    if not connection.scalar(there, {"name": f'"{schema}".{table.name}'}):
+        return None
+    found: str | None = connection.scalar(select(table.c.model))
+    return found
 
 
 def _language(connection: Connection, schema: str) -> str | None:

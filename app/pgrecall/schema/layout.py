@@ -17,6 +17,8 @@ class Layout:
     dimensions: int
     extension_schema: str
     """Where pgvector is installed."""
+    model: str | None = None
+    """The model that makes the embeddings of this schema; None until an embedder has made one."""
 
     def vector(self, values: VectorLike) -> StoredVector:
         """Converts a vector to the form this database stores; raises InvalidVector."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Double,
     MetaData,
     PrimaryKeyConstraint,
     Table,
+    text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -109,6 +111,25 @@ def installed_sql_table(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("file"),
         comment="Files of functions and views that were applied to this schema, by pgrecall "
         "migrate up.",
+    )
+
+
+def embedding_model_table(metadata: MetaData) -> Table:
+    return Table(
+        "embedding_model",
+        metadata,
+        Column(
+            "is_set",
+            Boolean,
+            nullable=False,
+            server_default=text("true"),
+            comment="Always true: there is one row at most.",
+        ),
+        name_column("model", "What its embedder calls it."),
+        PrimaryKeyConstraint("is_set"),
+        check("is_set", "is_set"),
+        check("model", "model <> ''"),
+        comment="The model that made the embeddings; no row until an embedder has made one.",
     )
 
 

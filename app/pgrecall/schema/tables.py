@@ -43,6 +43,7 @@ from pgrecall.schema.memories_table import _moment_check, memories_table
 from pgrecall.schema.rank_tables import rank_indexes_table, rank_positions_table
 from pgrecall.schema.settings_tables import (
     component_reputations_table,
+    embedding_model_table,
     granted_roles_table,
     installed_sql_table,
     output_type_defaults_table,
@@ -86,6 +87,7 @@ class Tables:
     profiles: Table
     installed_sql: Table
     granted_roles: Table
+    embedding_model: Table
     prefix: str = ""
     """Prefix of stored owner ids that the caller's ids do not have: `team:` or empty."""
 
@@ -118,6 +120,7 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         profiles=profiles_table(metadata),
         installed_sql=installed_sql_table(metadata),
         granted_roles=granted_roles_table(metadata),
+        embedding_model=embedding_model_table(metadata),
     )
 
 

@@ -1,6 +1,6 @@
 """Let a run of the garbage collection say how many old events and runs it deleted.
 
-Revision: 0004, 2026-11-23
+Revision: 0003, 2026-11-23
 """
 
 import sqlalchemy as sa
@@ -8,8 +8,8 @@ from alembic import op
 
 from pgrecall.migrate.operations import settings
 
-revision = "0004"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,118 @@
+"""What embeds the texts of a command: --embedder or --vector."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+from pgrecall.cli.configuration import VARIABLES, settings
+from pgrecall.cli.written import option
+from pgrecall.core.embedders import Embedder, LocalEmbedder
+from pgrecall.core.quoting import shortened
+from pgrecall.core.vectors import VectorLike
+from pgrecall.errors import InputError
+from pgrecall.execution import MemoryRepository
+
+EmbedderName = Annotated[
+    str | None,
+    option(
+        "Embedder, as MODULE:OBJECT, or with arguments, such as: "
+        "\"pgrecall:OpenAIEmbedder('text-embedding-3-small')\". Default: the local model.",
+        "--embedder",
+        envvar=VARIABLES["embedder"],
+        metavar="MODULE:OBJECT",
+        show_default=False,
+        rich_help_panel="Common",
+    ),
+]
+Vector = Annotated[
+    str | None,
+    option(
+        "Embedding of the text, made by you: a JSON list, or @FILE with one.",
+        "--vector",
+        metavar="JSON",
+        show_default=False,
+        rich_help_panel="Common",
+    ),
+]
+EmbedsTexts = Annotated[MemoryRepository, EmbedderName]
+"""The repository of a command that embeds texts."""
+EmbedsOne = Annotated[MemoryRepository, EmbedderName, Vector]
+"""The repository of a command that embeds one text, whose vector may be given instead."""
+
+
+class GivenVector:
+    """An embedder that knows the vector of one text."""
+
+    def __init__(self, written: str) -> None:
+        self._vector = vector(written)
+
+    def embed_documents(self, texts: list[str]) -> Sequence[VectorLike]:
+        return [self._vector] * len(texts)
+
+    def embed_query(self, text: str) -> VectorLike:
+        return self._vector
+
+
+def vector(written: str) -> list[float]:
+    """A vector written as a JSON list, or the one in a file after @."""
+    try:
+        text = Path(written[1:]).read_text(encoding="utf-8") if written[:1] == "@" else written
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError) as problem:
+        raise InputError(f"--vector: {shortened(written)} cannot be read: {problem}") from None
+    if not isinstance(found, list):
+        raise InputError(f"--vector: write a JSON list of numbers, got {shortened(found)}")
+    return found
+
+
+def embedder(name: str | None, written: str | None = None) -> Embedder:
+    """The embedder of a command."""
+    if written is not None:
+        return GivenVector(written)
+    return LocalEmbedder() if name is None else _named(name)
+
+
+def _named(name: str) -> Embedder:
+    """The embedder that MODULE:OBJECT names, or OBJECT(…) makes.
+
+    Modules are also looked for in the working folder and beside the file that names the embedder.
+    """
+    module_name, _, written = name.partition(":")
+    try:
+        made = ast.parse(written, mode="eval").body
+        function, values, options = written, [], {}
+        if isinstance(made, ast.Call):
+            function = ast.unparse(made.func)
+            values = [ast.literal_eval(one) for one in made.args]
+            options = {str(one.arg): ast.literal_eval(one.value) for one in made.keywords}
+    except (SyntaxError, ValueError):
+        raise InputError(
+            f"--embedder: {shortened(name)} is neither MODULE:OBJECT nor MODULE:OBJECT('text', …)"
+        ) from None
+    sys.path[:0] = [str(folder) for folder in _folders() if str(folder) not in sys.path]
+    try:
+        found: Any = import_module(module_name)
+        for part in function.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, TypeError, ValueError) as problem:
+        raise InputError(
+            f"--embedder: {shortened(name)} cannot be imported: {problem}"
+        ) from problem
+    if isinstance(made, ast.Call) or isinstance(found, type) or not isinstance(found, Embedder):
+        try:
+            found = found(*values, **options)
+        except TypeError as problem:
+            raise InputError(f"--embedder: {shortened(name)} makes none: {problem}") from problem
+    return found  # type: ignore[no-any-return]  # the repository checks it
+
+
+def _folders() -> Iterator[Path]:
+    yield Path.cwd()
+    if (setting := settings().get("embedder")) is not None:
+        yield setting.file.parent

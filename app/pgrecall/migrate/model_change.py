@@ -1,0 +1,32 @@
+"""Changes which model is recorded as the one that makes the embeddings of a schema."""
+
+from __future__ import annotations
+
+from sqlalchemy import URL, Engine, delete, insert
+
+from pgrecall.core.validation import require_name, require_schema_name
+from pgrecall.execution.inspection import schema_missing
+from pgrecall.execution.translation import translated
+from pgrecall.migrate.connecting import engine_of
+from pgrecall.migrate.state import pin_search_path, read_status
+from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
+
+
+def change_embedding_model(
+    target: str | URL | Engine, model: str, *, schema: str = DEFAULT_SCHEMA
+) -> None:
+    """Records that the embeddings of a schema are made by `model`.
+
+    This is for a model with a new name: the embeddings stay as they are. Processes that run notice
+    it when they start again. Raises InputError, and SchemaMissing unless the schema is at this
+    version's revision.
+    """
+    require_schema_name(schema)
+    require_name("model", model)
+    with translated(), engine_of(target).begin() as connection:
+        pin_search_path(connection)
+        if read_status(connection, schema).revision != REVISION:
+            raise schema_missing(schema)
+        table = tables(schema).embedding_model
+        connection.execute(delete(table))
+        connection.execute(insert(table).values(model=model))

@@ -1,0 +1,226 @@
+"""Settings from options, the environment and files; and embedders that a command is told of."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from pgrecall.core.embedders import LocalEmbedder
+from tests.integration.commands import Run, make_once, runner
+
+HALVES = """
+class Halves:
+    model = "halves"
+
+    def __init__(self, dimensions=8):
+        self._dimensions = dimensions
+
+    def embed_documents(self, texts):
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text):
+        return [0.5] * self._dimensions
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder, in a folder for a project's file."""
+    here = tmp_path / "project" / "here"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
+    return here.parent
+
+
+@pytest.fixture
+def run(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    local_embedder: LocalEmbedder,
+) -> Run:
+    make_once(monkeypatch, local_embedder)
+    return runner(monkeypatch, capsys)
+
+
+def shown(run: Run) -> dict[str, tuple[str, str]]:
+    return {
+        one["setting"]: (one["value"], one["source"]) for one in run("config", "--json").records
+    }
+
+
+def test_an_option_precedes_the_environment_and_that_a_file(
+    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / "pgrecall.toml"
+    file.write_text(
+        f"agent = 'filed'\ndatabase_url = {json.dumps(local_url)}\nprofile = 'mine.toml'"
+    )
+    (folder / "mine.toml").write_text("name = 'mine'\n[signals.similarity]\nweight = 1\n")
+
+    assert run("add", "tea").code == 0
+    [hit] = run("search", "tea", "--json").records
+    assert hit["contributions"].keys() == {"similarity"}
+    monkeypatch.setenv("PGRECALL_AGENT", "named")
+    assert run("search", "tea", "--json", "--profile", "trust").records == []
+    assert len(run("search", "tea", "--json", "--agent", "filed").records) == 1
+
+    found = shown(run)
+    assert found["agent"] == ("named", "PGRECALL_AGENT")
+    assert found["profile"] == (str(folder / "mine.toml"), str(file))
+    assert found["schema"] == ("pgrecall", "default")
+
+
+def test_the_nearest_file_of_a_project_precedes_the_users(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text("agent = 'own'\nschema = 'own'")
+    monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: own)
+    project = folder / "pyproject.toml"
+    project.write_text("[tool.pgrecall]\nagent = 'project'")
+    (folder / "here" / "pyproject.toml").write_text("[project]\ndependencies = ['pgrecall']")
+
+    found = shown(run)
+
+    assert found["agent"] == ("project", str(project))
+    assert found["schema"] == ("own", str(own))
+
+
+def test_secrets_are_masked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", "postgresql://me:hush@host/db?sslpassword=hush")
+    assert "hush" not in run("config").out
+    assert shown(run)["database_url"][0].startswith("postgresql://me:***@host/db")
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", "hush")
+    assert "hush" not in run("config").out
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("agnet = 'x'", "unknown setting 'agnet'; known are agent, database_url"),
+        ("agent = 7", "agent must be a text, got 7"),
+        ("agent = ", "pgrecall.toml cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_used(run: Run, folder: Path, text: str, problem: str) -> None:
+    (folder / "pgrecall.toml").write_text(text)
+    done = run("config")
+    assert (done.code, problem in done.err) == (2, True), done.err
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs another user")
+def test_a_file_of_another_user_is_ignored(run: Run, folder: Path) -> None:
+    file = folder / "pgrecall.toml"
+    file.write_text("embedder = 'evil:Embedder'")
+    os.chown(file, 12345, 12345)
+
+    assert shown(run)["embedder"][1] == "default"
+    assert f"Ignoring {file}, which belongs to another user" in run("config").err
+
+
+def test_any_embedder_and_any_schema(
+    run: Run, folder: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", database_url)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (folder / "halves_embedder.py").write_text(HALVES)
+    (folder / "pgrecall.toml").write_text("embedder = 'halves_embedder:Halves'\nagent = 'a'")
+    vector = json.dumps([1.0] + [0.0] * 7)
+    (folder / "here" / "vector.json").write_text(vector)
+
+    assert run("add", "tea").code == 0
+    [hit] = run("search", "tea", "--json").records
+    assert hit["similarity"] == pytest.approx(1)
+    for given in (vector, "@vector.json"):
+        [hit] = run("search", "tea", "--json", "--vector", given).records
+        assert hit["similarity"] == pytest.approx(8**-0.5, abs=1e-6)
+    assert run("add", "coffee", "--vector", vector).code == 0
+    assert "by halves" in run("status").out
+
+    wrong = {
+        "pgrecall:LocalEmbedder": "holds embeddings of 'halves'",
+        "halves_embedder:Halves(dimensions=7)": "7 dimensions, the database stores 8",
+        "halves_embedder:Halves(1, 2)": "makes none",
+        "halves_embedder:Nothing": "cannot be imported",
+        ":Halves": "cannot be imported",
+        "no_such_module:Halves": "cannot be imported",
+        "halves_embedder": "is neither MODULE:OBJECT nor",
+        "halves_embedder:Halves(open('x'))": "is neither MODULE:OBJECT nor",
+        "os:path": "makes none",
+    }
+    for name, problem in wrong.items():
+        done = run("search", "tea", "--embedder", name)
+        assert (done.code, problem in done.err) == (2, True), (name, done.err)
+    for given in ("[1, 2", "7", "@nowhere", '["a"]'):
+        assert run("search", "tea", "--vector", given).code == 2, given
+    assert run("import", "nothing", "--vector", vector).code == 2, "many texts, many vectors"
+
+
+def test_an_embedder_of_another_model_is_refused(
+    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (folder / "here" / "halves_embedder.py").write_text(HALVES)
+    halves = ("--embedder", "halves_embedder:Halves(256)")
+    run("add", "tea", "--agent", "a")
+
+    refused = run("add", "coffee", "--agent", "a", *halves)
+    assert refused.code == 2
+    assert "holds embeddings of 'wordllama-l2_supercat-256'" in refused.err
+    assert run("migrate", "embedding-model", "halves").code == 0
+    assert run("add", "coffee", "--agent", "a", *halves).code == 0
+
+
+def test_the_demo_ends_with_a_command_that_works(local_url: str, tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("pgrecall")
+    environment = {name: value for name, value in os.environ.items() if "PGRECALL" not in name}
+
+    def shell(command: str, **more: str) -> str:
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=tmp_path,
+            env=environment | more,
+            capture_output=True,
+            encoding="utf-8",
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    demo = f"{shlex.quote(str(program))} demo -k 1 --database-url {shlex.quote(local_url)}"
+    path = f"{program.parent}{os.pathsep}{environment['PATH']}"
+    for given in ({}, {"PATH": path}):
+        command = shell(demo, **given).splitlines()[-1].removeprefix("Try your own: ")
+        assert command.startswith("pgrecall " if given else str(program))
+        assert "Ines" in shell(command, **given)
+
+
+def test_the_embedded_server_by_commands(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.cli.server.data_folder", lambda: folder / "data")
+    monkeypatch.setattr("pgrecall.cli.database.data_folder", lambda: folder / "data")
+
+    [started] = run("server", "start", "--json").records
+    try:
+        added = run("add", "tea", "--agent", "a")
+        assert added.code == 0, added.err
+        assert len(run("search", "tea", "--agent", "a", "--json").records) == 1
+        assert run("server", "status", "--json").records[0]["url"] == started["url"]
+        with psycopg.connect(started["url"]):
+            refused = run("server", "stop")
+            assert (refused.code, "1 connections" in refused.err) == (1, True)
+    finally:
+        stopped = run("server", "stop", "--force")
+    assert "has stopped" in stopped.out
+    assert "does not run" in run("server", "stop").out
