@@ -1,6 +1,7 @@
 CREATE OR REPLACE FUNCTION insert_memories(
     agent text, memories agent_memories[], ids uuid[], edition integer, actor text) RETURNS uuid[]
     LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' SET enable_seqscan = off
+    SET plan_cache_mode = force_generic_plan
 AS $function$
 #variable_conflict use_column
 DECLARE

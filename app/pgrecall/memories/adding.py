@@ -60,7 +60,7 @@ def add(
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
     agent_id = require_owner(tables, agent_id)
-    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
+    [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
     return (yield from stored(tables, agent_id, incoming, policy))
 
 
@@ -89,7 +89,7 @@ def add_many(
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
-    batch = yield from prepared(tables, agent_id, several, policy, named=True)
+    batch = yield from prepared(agent_id, several, policy, named=True)
     if not batch:
         return []
     firsts: dict[UUID, int] = {}
