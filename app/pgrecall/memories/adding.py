@@ -94,11 +94,11 @@ def add_many(
         return []
     firsts: dict[UUID, int] = {}
     for ordinal, memory in enumerate(batch):
-        firsts.setdefault(memory.id, ordinal)
+        firsts.setdefault(memory.values["id"], ordinal)
     chosen = {ordinal: batch[ordinal] for ordinal in firsts.values()}
     results = yield from stored_batch(tables, agent_id, chosen, policy)
     return [
-        results[ordinal] if ordinal in results else _repeated(results[firsts[memory.id]])
+        results[ordinal] if ordinal in results else _repeated(results[firsts[memory.values["id"]]])
         for ordinal, memory in enumerate(batch)
     ]
 

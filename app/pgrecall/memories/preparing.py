@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
-from uuid import UUID
 
 from pgrecall.core.ids import id_of_key, new_id
 from pgrecall.core.memory import NewMemory
@@ -58,7 +57,6 @@ class Policy:
 class Incoming:
     """A new memory, checked and embedded."""
 
-    id: UUID
     values: dict[str, Any]
     """The fields that are not at their defaults, and always id, tokens and embedding."""
     unset: tuple[str, ...]
@@ -74,11 +72,7 @@ def _as_new(memory: NewMemory | str) -> NewMemory:
 
 
 def prepared(
-    agent_id: str,
-    memories: Sequence[NewMemory | str],
-    policy: Policy,
-    *,
-    named: bool,
+    agent_id: str, memories: Sequence[NewMemory | str], policy: Policy, *, named: bool
 ) -> Operation[list[Incoming]]:
     """Checks all fields, embeds texts and counts tokens where these are missing, and checks all
     vectors. Errors name a memory's position if `named`."""
@@ -115,7 +109,7 @@ def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> Incoming:
         values["id"] = id_of_key(agent_id, values["key"])
     elif "id" not in values:
         values["id"] = new_id()
-    return Incoming(values["id"], values, unset)
+    return Incoming(values, unset)
 
 
 class _Position:
