@@ -1,3 +1,4 @@
+-- A generic plan, since planning for the values copies the whole batch several times.
 CREATE OR REPLACE FUNCTION require_incoming(
     agent text, memories agent_memories[], duplicates text, near_duplicates float8,
     check_compliance boolean, actor text) RETURNS uuid[]
