@@ -33,7 +33,9 @@ def measurements(url: str, scale: float, seed: int, progress: Progress) -> list[
                 ours = max(ours, _together(repository, number, url, asked, prepares))
                 bare = max(bare, _together(alone, number, url, asked, prepares))
                 progress.advance(task, 2)
-            what = f"{number} processes{'' if prepares else ', not prepared'}"
+            what = f"{number} process{'es' if number > 1 else ''}"
+            if not prepares:
+                what += ", not prepared"
             found += [
                 Measurement(f"{what}, searches a second", ours, "1/s"),
                 Measurement(f"{what} / psycopg alone", ours / bare, "×"),

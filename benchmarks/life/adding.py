@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -50,10 +51,10 @@ def adding(url: str, progress: Progress, *, index: bool, seed: int) -> list[Meas
         rates = _rates(repo, by_hand, memories, 1 if index else ROUNDS, progress)
         timed = measured(
             {
-                ADD: lambda memory: repo.add("single", memory),
-                BY_HAND: lambda memory: by_hand.loop("by hand", [memory]),
+                ADD: lambda pair: repo.add("single", pair[0]),
+                BY_HAND: lambda pair: by_hand.loop("by hand", [pair[1]]),
             },
-            memories,
+            list(zip(_others(memories[:FEW], 100), _others(memories[:FEW], 101), strict=True)),
             SINGLE,
             progress,
             seed=seed,
@@ -76,6 +77,11 @@ def adding(url: str, progress: Progress, *, index: bool, seed: int) -> list[Meas
         Measurement(BY_HAND, 1e3 * timed[BY_HAND].median, "ms"),
         Measurement(f"{ADD} / {BY_HAND}", timed[ADD].over(timed[BY_HAND]), "×", 2.0),
     ]
+
+
+def _others(memories: list[NewMemory], number: int) -> list[NewMemory]:
+    """The same texts with other vectors, since an HNSW index stores equal ones as one."""
+    return [replace(one, embedding=np.roll(one.embedding, number)) for one in memories]  # type: ignore[arg-type]
 
 
 class _ByHand:
@@ -108,7 +114,7 @@ def _rates(
     progress: Progress,
 ) -> dict[str, list[float]]:
     """Contender → rows a second in each round, each time for a new agent."""
-    agents = (f"agent {number}" for number in count())
+    calls = count(1)
     work: dict[str, tuple[Callable[[str, list[NewMemory]], object], list[NewMemory]]] = {
         MANY: (repo.add_many, memories),
         LOOP: (by_hand.loop, memories[:FEW]),
@@ -118,9 +124,10 @@ def _rates(
     task = progress.add_task("adding", total=len(work) * (rounds + 1))
     for number in range(-1, rounds):  # the first warms up
         for name, (add, chosen) in work.items():
-            given = chosen if number >= 0 else chosen[:FEW]
+            call = next(calls)
+            given = _others(chosen if number >= 0 else chosen[:FEW], call)
             start = time.perf_counter()
-            add(next(agents), given)
+            add(f"agent {call}", given)
             if number >= 0:
                 rates[name].append(len(given) / (time.perf_counter() - start))
             progress.advance(task)
