@@ -108,7 +108,7 @@ def _of_buffer(values: Any, dimensions: int) -> StoredVector | None:
     """A vector of single precision, such as NumPy's float32, without a list of Python's floats."""
     try:
         view = memoryview(values)
-    except (TypeError, ValueError):  # not an array, or one whose memory cannot be read
+    except (TypeError, ValueError, BufferError):  # no array, or one that cannot be read so
         return None
     if view.format != "f" or view.shape != (dimensions,):
         return None
