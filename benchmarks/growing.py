@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -27,7 +27,7 @@ from benchmarks.loading import copy_rows
 from benchmarks.measurement import Measurement, print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import SETTINGS, server
-from pgrecall import MemoryRepository, migrate
+from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.testing import new_database
 
 AGENT = "growing"
@@ -36,12 +36,25 @@ GOAL, WARM_UP, TIMES = 1.3, 12, 25
 TEXT = "the budget of the next release"
 VACUUMED = f"{SETTINGS}autovacuum = on\nautovacuum_naptime = 5s\n"
 Call = Callable[[MemoryRepository, Floats, UUID], object]
+Fill = Callable[[str, list[Row]], None]
 
 CALLS: dict[str, Call] = {
     "search": lambda repo, query, _: repo.search(AGENT, query, query_text=TEXT),
     "search, five_factor": lambda repo, query, _: repo.search(AGENT, query, profile="five_factor"),
     "search, team beside": lambda repo, query, _: repo.search(
         AGENT, query, query_text=TEXT, teams=["crew"], touch=False
+    ),
+    "search, last_access": lambda repo, query, _: repo.search(
+        AGENT, query, query_text=TEXT, profile="last_access", touch=False
+    ),
+    "search, min_trust": lambda repo, query, _: repo.search(
+        AGENT, query, query_text=TEXT, min_trust=0.5, touch=False
+    ),
+    "search, text": lambda repo, query, _: repo.search(
+        AGENT, query, query_text=TEXT, text="budget", touch=False
+    ),
+    "search, entities": lambda repo, query, _: repo.search(
+        AGENT, query, query_text=TEXT, entities=["Entity 7"], touch=False
     ),
     "explain": lambda repo, query, id_: repo.explain(AGENT, id_, query, query_text=TEXT),
     "context": lambda repo, query, _: repo.context(AGENT, query, query_text=TEXT),
@@ -55,13 +68,17 @@ def main(
     largest: Annotated[int, typer.Option(min=100, help="Memories at the end.")] = SIZES[-1],
     seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,
 ) -> None:
-    """Grows a database from nothing, with autovacuum and without."""
+    """Grows a database from nothing: with autovacuum, without it, and by one batch."""
     console = Console()
     console.print(machine(), highlight=False)
-    sizes = [size for size in SIZES if size <= largest]
-    for what, settings in (("autovacuum off", SETTINGS), ("autovacuum on", VACUUMED)):
+    steps = [size for size in SIZES if size <= largest]
+    for what, settings, sizes, fill in (
+        ("autovacuum off", SETTINGS, steps, _copy),
+        ("autovacuum on", VACUUMED, steps, _copy),
+        ("one add_many, autovacuum off", SETTINGS, steps[-1:], _add),
+    ):
         with progress_bar() as progress, server(settings) as url:
-            worst = _grown(url, sizes, seed, progress)
+            worst = _grown(url, sizes, fill, seed, progress)
         found = [
             Measurement(f"{name}, at {size:,}", ratio, "×", GOAL)
             for name, (ratio, size) in worst.items()
@@ -70,7 +87,7 @@ def main(
 
 
 def _grown(
-    url: str, sizes: list[int], seed: int, progress: Progress
+    url: str, sizes: list[int], fill: Fill, seed: int, progress: Progress
 ) -> dict[str, tuple[float, int]]:
     """Call → its greatest ratio, and at how many memories."""
     with new_database(url) as young, new_database(url) as analysed:
@@ -82,14 +99,14 @@ def _grown(
         task = progress.add_task("growing", total=len(sizes))
         with _repository(young) as grown_up:
             there = 20
-            _timed(grown_up, queries, _fill([young, analysed], islice(coming, there)))
+            _timed([grown_up], queries, _filled([young, analysed], islice(coming, there), _copy))
             for size in sizes:
-                newest = _fill([young, analysed], islice(coming, size - there))
+                newest = _filled([young, analysed], islice(coming, size - there), fill)
                 there = size
                 with psycopg.connect(analysed, autocommit=True) as connection:
                     connection.execute("ANALYZE")
                 with _repository(analysed) as fresh:
-                    ours, theirs = _timed(grown_up, queries, newest), _timed(fresh, queries, newest)
+                    ours, theirs = _timed([grown_up, fresh], queries, newest)
                 for name in CALLS:
                     ratio = ours[name] / theirs[name]
                     if ratio > worst.get(name, (0.0, 0))[0]:
@@ -99,13 +116,38 @@ def _grown(
     return worst
 
 
-def _fill(urls: list[str], rows: Iterator[Row]) -> UUID:
-    """Adds memories, half of them used; returns the id of the last."""
+def _filled(urls: list[str], rows: Iterator[Row], fill: Fill) -> UUID:
+    """Adds memories; returns the id of the last."""
     mine = [replace(row, agent_id=AGENT) for row in rows]
     for url in urls:
-        with psycopg.connect(url) as connection:
-            copy_rows(connection, mine)
+        fill(url, mine)
     return mine[-1].id
+
+
+def _copy(url: str, rows: list[Row]) -> None:
+    """Half of them have counters."""
+    with psycopg.connect(url) as connection:
+        copy_rows(connection, rows)
+
+
+def _add(url: str, rows: list[Row]) -> None:
+    """Half of them are touched."""
+    with _repository(url) as repo:
+        repo.add_many(
+            AGENT,
+            [
+                NewMemory(
+                    row.content,
+                    id=row.id,
+                    embedding=row.embedding,
+                    entities=row.entities,
+                    trust=row.trust,
+                    created_at=row.created_at,
+                )
+                for row in rows
+            ],
+        )
+        repo.touch(AGENT, [row.id for row in rows if row.retrieval_count is not None])
 
 
 @contextmanager
@@ -115,16 +157,23 @@ def _repository(url: str) -> Iterator[MemoryRepository]:
     engine.dispose()
 
 
-def _timed(repo: MemoryRepository, queries: list[Floats], id_: UUID) -> dict[str, float]:
-    """Call → the median of its seconds, the calls in turn."""
-    seconds: dict[str, list[float]] = {name: [] for name in CALLS}
+def _timed(
+    repos: Sequence[MemoryRepository], queries: list[Floats], id_: UUID
+) -> list[dict[str, float]]:
+    """Call → the median of its seconds, for each repository; all take turns."""
+    seconds: list[dict[str, list[float]]] = [{name: [] for name in CALLS} for _ in repos]
+    turns = list(zip(repos, seconds, strict=True))
     for number in range(-WARM_UP, TIMES):
+        turns.reverse()  # the second finds more in the processor's cache
         for name, call in CALLS.items():
-            began = time.perf_counter()
-            call(repo, queries[number % len(queries)], id_)
-            if number >= 0:
-                seconds[name].append(time.perf_counter() - began)
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
+            for repo, taken in turns:
+                began = time.perf_counter()
+                call(repo, queries[number % len(queries)], id_)
+                if number >= 0:
+                    taken[name].append(time.perf_counter() - began)
+    return [
+        {name: statistics.median(of_one) for name, of_one in taken.items()} for taken in seconds
+    ]
 
 
 if __name__ == "__main__":

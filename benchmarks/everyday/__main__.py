@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from benchmarks.everyday import agents, small, throughput
+from benchmarks.everyday import agents, processes, small, throughput
 from benchmarks.index.machine import machine
 from benchmarks.loading import load_rows
 from benchmarks.measurement import print_table
@@ -32,6 +32,8 @@ def main(
         if clients:
             found = throughput.measurements(url, scale, seed, progress)
             print_table(console, "many clients, agents of 1,000", found)
+            found = processes.measurements(url, scale, seed, progress)
+            print_table(console, f"processes of {processes.THREADS} threads, the same", found)
 
 
 if __name__ == "__main__":

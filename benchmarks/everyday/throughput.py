@@ -19,7 +19,9 @@ from benchmarks.measurement import Measurement
 from pgrecall import AsyncMemoryRepository, MemoryRepository
 
 SECONDS, TASKS = 3.0, 32
+Asked = list[tuple[str, Floats]]
 Work = Callable[[str, Floats], object]
+Ready = Callable[[], object]
 
 
 def measurements(url: str, scale: float, seed: int, progress: Progress) -> list[Measurement]:
@@ -32,8 +34,8 @@ def measurements(url: str, scale: float, seed: int, progress: Progress) -> list[
     for number in clients:
         ours, bare = 0.0, 0.0
         for _ in range(2):
-            ours = max(ours, _repository(url, asked, number))
-            bare = max(bare, _bare(url, asked, number))
+            ours = max(ours, repository(url, asked, number))
+            bare = max(bare, alone(url, asked, number))
             progress.advance(task, 2)
         by_threads[number] = ours
         found += [
@@ -50,32 +52,41 @@ def measurements(url: str, scale: float, seed: int, progress: Progress) -> list[
     return found
 
 
-def _repository(url: str, asked: list[tuple[str, Floats]], threads: int) -> float:
-    engine = create_engine(url, pool_size=threads, max_overflow=0)
-    repository = MemoryRepository(engine)
+def repository(
+    url: str, asked: Asked, threads: int, prepares: bool = True, ready: Ready = lambda: None
+) -> float:
+    """How many searches a second as many threads make with one repository."""
+    engine = create_engine(
+        url,
+        pool_size=threads,
+        max_overflow=0,
+        connect_args={} if prepares else {"prepare_threshold": None},
+    )
+    repo = MemoryRepository(engine)
     try:
         return _together(
-            [
-                lambda agent, query: repository.search(
-                    agent, query, profile="five_factor", touch=False
-                )
-                for _ in range(threads)
-            ],
+            [lambda agent, query: repo.search(agent, query, profile="five_factor", touch=False)]
+            * threads,
             asked,
+            ready,
         )
     finally:
         engine.dispose()
 
 
-def _bare(url: str, asked: list[tuple[str, Floats]], threads: int) -> float:
-    """The statement that the repository sends, on as many connections, rows as they come."""
+def alone(
+    url: str, asked: Asked, threads: int, prepares: bool = True, ready: Ready = lambda: None
+) -> float:
+    """The same for the repository's statement, sent by psycopg; rows as they come."""
     sent = sent_by(
         url, lambda repo, query: repo.search(asked[0][0], query, profile="five_factor", touch=False)
     )
-    connections = [psycopg.connect(url) for _ in range(threads)]
+    connections = [
+        psycopg.connect(url, prepare_threshold=5 if prepares else None) for _ in range(threads)
+    ]
     clients = [Bare(connection, sent) for connection in connections]
     try:
-        return _together([_of_one_agent(client) for client in clients], asked)
+        return _together([_of_one_agent(client) for client in clients], asked, ready)
     finally:
         for connection in connections:
             connection.close()
@@ -85,8 +96,8 @@ def _of_one_agent(client: Bare) -> Work:
     return lambda _, query: client(query)
 
 
-def _together(clients: list[Work], asked: list[tuple[str, Floats]]) -> float:
-    """How many searches a second they all make, after a warm-up of each."""
+def _together(clients: list[Work], asked: Asked, ready: Ready) -> float:
+    """How many searches a second they all make, after a warm-up of each and `ready`."""
 
     def run(work: Work) -> int:
         number = 0
@@ -98,20 +109,21 @@ def _together(clients: list[Work], asked: list[tuple[str, Floats]]) -> float:
     for work in clients:
         for one in asked[:12]:
             work(*one)
+    ready()
     with ThreadPoolExecutor(len(clients)) as executor:
         until = time.perf_counter() + SECONDS
         return sum(executor.map(run, clients)) / SECONDS
 
 
-async def _tasks(url: str, asked: list[tuple[str, Floats]]) -> float:
+async def _tasks(url: str, asked: Asked) -> float:
     engine = create_async_engine(url, pool_size=8, max_overflow=0)
-    repository = AsyncMemoryRepository(engine)
+    repo = AsyncMemoryRepository(engine)
 
     async def run(until: float) -> int:
         number = 0
         while time.perf_counter() < until:
             agent, query = asked[number % len(asked)]
-            await repository.search(agent, query, profile="five_factor", touch=False)
+            await repo.search(agent, query, profile="five_factor", touch=False)
             number += 1
         return number
 
@@ -122,15 +134,15 @@ async def _tasks(url: str, asked: list[tuple[str, Floats]]) -> float:
     return sum(counts) / SECONDS
 
 
-def _cpu(url: str, asked: list[tuple[str, Floats]]) -> float:
+def _cpu(url: str, asked: Asked) -> float:
     """Seconds of this process for each search of one client."""
     engine = create_engine(url)
-    repository = MemoryRepository(engine)
+    repo = MemoryRepository(engine)
     for agent, query in asked:
-        repository.search(agent, query, profile="five_factor", touch=False)
+        repo.search(agent, query, profile="five_factor", touch=False)
     before = time.process_time()
     for agent, query in asked * 5:
-        repository.search(agent, query, profile="five_factor", touch=False)
+        repo.search(agent, query, profile="five_factor", touch=False)
     spent = time.process_time() - before
     engine.dispose()
     return spent / (5 * len(asked))

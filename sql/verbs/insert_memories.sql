@@ -1,7 +1,8 @@
+-- A generic plan, since planning for the values copies the whole batch several times.
 CREATE OR REPLACE FUNCTION insert_memories(
     agent text, memories agent_memories[], ids uuid[], edition integer, actor text) RETURNS uuid[]
     LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' SET enable_seqscan = off
-AS $function$
+    SET plan_cache_mode = force_generic_plan AS $function$
 #variable_conflict use_column
 DECLARE
     stored uuid[] := '{}';

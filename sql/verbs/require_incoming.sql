@@ -1,7 +1,9 @@
+-- A generic plan, since planning for the values copies the whole batch several times.
 CREATE OR REPLACE FUNCTION require_incoming(
     agent text, memories agent_memories[], duplicates text, near_duplicates float8,
     check_compliance boolean, actor text) RETURNS uuid[]
-    LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB'
+    SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
     ids uuid[];
     place integer;

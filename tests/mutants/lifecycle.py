@@ -281,9 +281,15 @@ MUTANTS = (
         f"{HERE}conflicts.py::test_a_repeated_call_has_all_that_an_iterator_gave",
     ),
     Mutant(
+        "app/pgrecall/core/vectors.py",
+        'view.format != "f" or view.shape != (dimensions,)',
+        'view.format != "f"',
+        "tests/unit/test_stored_vector.py::test_an_array_of_single_precision",
+    ),
+    Mutant(
         "app/pgrecall/memories/preparing.py",
-        "to_embed = [one for one in checked.values() if one.vector is UNSET]",
-        "to_embed = [one for one in checked.values() if one.vector in (UNSET, None)]",
+        'for one in checked.values() if "embedding" not in one.values]',
+        'for one in checked.values() if one.values.get("embedding") is None]',
         f"{HERE}embedding_text.py::test_only_what_has_no_embedding_is_embedded",
     ),
     Mutant(

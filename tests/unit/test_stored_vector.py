@@ -18,6 +18,8 @@ FORMS: tuple[Any, ...] = (
     array("d", [1.0, 2.0, -0.5]),
     np.array([1.0, 2.0, -0.5]),
     np.array([1.0, 2.0, -0.5], dtype=np.float32),
+    np.array([1.0, 9.0, 2.0, 9.0, -0.5], dtype=np.float32)[::2],
+    np.array([1.0, 2.0, -0.5], dtype=">f4"),
     Vector([1.0, 2.0, -0.5]),
     HalfVector([1.0, 2.0, -0.5]),
 )
@@ -37,6 +39,17 @@ def test_large_components_within_the_type_are_kept(largest: float, kind: Embeddi
     stored = stored_vector([largest, 0.0], dimensions=2, embedding_type=kind)
 
     assert stored.to_list()[0] == pytest.approx(largest, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", EmbeddingType)
+def test_an_array_of_single_precision_is_checked_like_a_list(kind: EmbeddingType) -> None:
+    for bad in ([1.0, np.inf], [np.nan, 1.0], [0.0, 0.0], [2.0**-70, 0.0], [2.0**70, 0.0], [1.0]):
+        told = []
+        for values in (bad, np.array(bad, dtype=np.float32)):
+            with pytest.raises(InvalidVector) as refused:
+                stored_vector(values, dimensions=2, embedding_type=kind)
+            told.append(str(refused.value))
+        assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("kind", EmbeddingType)

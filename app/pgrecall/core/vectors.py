@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
+from array import array
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # strict type checkers would report an unknown type
     from pgvector import HalfVector as HalfVector
@@ -58,17 +60,20 @@ def stored_vector(
     finite number in the stored precision, or if the length of the vector is 0 or outside of
     SMALLEST_NORM and LARGEST_NORM.
     """
-    components = components_of(values)
-    if len(components) != dimensions:
-        raise InvalidVector(
-            f"the vector has {len(components)} dimensions, the database stores {dimensions}"
-        )
-    stored = _packed(components, embedding_type)
+    stored = _of_buffer(values, dimensions) if embedding_type is EmbeddingType.VECTOR else None
+    if stored is None:
+        components = components_of(values)
+        if len(components) != dimensions:
+            raise InvalidVector(
+                f"the vector has {len(components)} dimensions, the database stores {dimensions}"
+            )
+        stored = _packed(components, embedding_type)
     norm = math.hypot(*stored.to_list())
     if not math.isfinite(norm):
         position = next(i for i, x in enumerate(stored.to_list()) if not math.isfinite(x))
         raise InvalidVector(
-            f"component {position} of the vector is {shortened(components[position])}; "
+            f"component {position} of the vector is "
+            f"{shortened(components_of(values)[position])}; "
             f"every component must be a finite {embedding_type} number"
         )
     if not SMALLEST_NORM <= norm <= LARGEST_NORM:
@@ -97,6 +102,20 @@ def components_of(values: VectorLike) -> list[float]:
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
         raise InvalidVector(f"a vector must be a sequence of numbers, got {type(values).__name__}")
     return list(values)
+
+
+def _of_buffer(values: Any, dimensions: int) -> StoredVector | None:
+    """A vector of single precision, such as NumPy's float32, without a list of Python's floats."""
+    try:
+        view = memoryview(values)
+    except (TypeError, ValueError, BufferError):  # no array, or one that cannot be read so
+        return None
+    if view.format != "f" or view.shape != (dimensions,):
+        return None
+    components = array("f", view.tobytes())
+    if sys.byteorder == "little":
+        components.byteswap()
+    return Vector.from_binary(struct.pack(">HH", dimensions, 0) + components.tobytes())
 
 
 def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVector:

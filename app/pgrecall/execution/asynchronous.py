@@ -31,7 +31,7 @@ from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, requir
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
-from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
+from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
@@ -282,7 +282,7 @@ async def _copy(connection: AsyncConnection, step: Copy) -> None:
     driver = (await connection.get_raw_connection()).driver_connection
     assert isinstance(driver, psycopg.AsyncConnection)
     async with _reporting_loss(connection, driver), driver.cursor() as cursor:
-        know_vectors(cursor, step.embedding_oid)
+        know_types(cursor, step.embedding_oid)
         async with cursor.copy(copy_statement(step)) as stream:
             stream.set_types(copy_types(step))
             for row in step.rows:

@@ -1,4 +1,4 @@
-"""Binary COPY: the statement, its types, and the encoding of vectors."""
+"""Binary COPY: the statement, its types, and the encoding of vectors and JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import psycopg
 from psycopg import sql
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
+from psycopg.types.json import JsonbBinaryDumper
 from sqlalchemy.dialects.postgresql import dialect
 
 from pgrecall.core.embedding_type import Embedding
@@ -34,11 +35,15 @@ def copy_types(step: Copy) -> list[int | str]:
     ]
 
 
-def know_vectors(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any], oid: int) -> None:
-    """Registers binary vectors on this cursor, not on the connection, which may be the caller's."""
+def know_types(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any], oid: int) -> None:
+    """Registers binary vectors, and dicts as jsonb, on this cursor.
+
+    Not on the connection, which may be the caller's.
+    """
     dumper = type("EmbeddingDumper", (_EmbeddingDumper,), {"oid": oid})
     cursor.adapters.register_dumper(Vector, dumper)
     cursor.adapters.register_dumper(HalfVector, dumper)
+    cursor.adapters.register_dumper(dict, JsonbBinaryDumper)
 
 
 class _EmbeddingDumper(Dumper):

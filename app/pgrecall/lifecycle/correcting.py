@@ -51,8 +51,8 @@ def supersede(
     require_bool("force", force)
     noted(reason=reason, actor=actor)
     policy = Policy.of("keep", None, check_compliance, actor)
-    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
-    given = given_fields(incoming.values, incoming.differing, incoming.vector)
+    [incoming] = yield from prepared(agent_id, [new], policy, named=False)
+    given = given_fields(incoming.values)
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
     bound = {GIVEN + name: value for name, value in given.items()}
     [row] = yield Verb(

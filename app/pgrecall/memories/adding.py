@@ -64,7 +64,7 @@ def add(
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
     agent_id = require_owner(tables, agent_id)
-    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
+    [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
     return (yield from stored(tables, agent_id, incoming, policy))
 
 
@@ -99,17 +99,17 @@ def add_many(
     refused: dict[int, InputError] = {}
     reports = require_one_of("on_error", on_error, get_args(OnError)) == "report"
     batch = yield from prepared(
-        tables, agent_id, several, policy, named=True, refused=refused if reports else None
+        agent_id, several, policy, named=True, refused=refused if reports else None
     )
     if not batch:
         return Batch(refused=refused)
     firsts: dict[UUID, int] = {}
     for ordinal, memory in enumerate(batch):
-        firsts.setdefault(memory.id, ordinal)
+        firsts.setdefault(memory.values["id"], ordinal)
     chosen = {ordinal: batch[ordinal] for ordinal in firsts.values()}
     results = yield from stored_batch(tables, agent_id, chosen, policy)
     added = (
-        results[ordinal] if ordinal in results else _repeated(results[firsts[memory.id]])
+        results[ordinal] if ordinal in results else _repeated(results[firsts[memory.values["id"]]])
         for ordinal, memory in enumerate(batch)
     )
     return Batch(added, refused=refused)

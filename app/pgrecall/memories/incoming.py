@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
+from itertools import compress
+from operator import attrgetter, is_not
 from typing import Any
 from uuid import UUID
 
@@ -182,34 +184,36 @@ _CHECKS: dict[str, Check] = {
     "turn": _turn,
 }
 
-_DEFAULTS = {
-    field.name: field.default
-    for field in fields(NewMemory)
+_FIELDS = fields(NewMemory)
+_NAMES = tuple(field.name for field in _FIELDS)
+_values = attrgetter(*_NAMES)
+_DEFAULTS = tuple(field.default for field in _FIELDS)
+_COMPUTED = tuple(
+    field.name for field in _FIELDS if field.default is UNSET and field.name != "embedding"
+)
+STORED_DEFAULTS = {
+    field.name: _CHECKS[field.name](field.name, field.default)
+    for field in _FIELDS
     if field.default is not MISSING and field.default is not UNSET
-}
-_STORED_DEFAULTS = {name: _CHECKS[name](name, value) for name, value in _DEFAULTS.items()}
-_NAMES = tuple(field.name for field in fields(NewMemory))
+} | {"metadata": {}}
+"""What is stored in fields that are not given, except those that are computed."""
 
 
-def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], list[str], dict[str, Any]]:
-    """Checks a memory. Returns the fields not at their defaults, the unset ones, and all fields.
+def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Checks a memory. Returns the fields not at their defaults, and the names of those that
+    the database computes.
 
     Defaults are not checked, which saves time, since most fields have them.
     """
-    unset, given = [], {}
-    for name in _NAMES:
-        value = getattr(memory, name)
-        if value is UNSET:
-            unset.append(name)
-        elif value is not _DEFAULTS.get(name, UNSET) and not (
-            name == "metadata" and isinstance(value, dict) and not value
-        ):
-            given[name] = value
+    values = _values(memory)
+    given = dict(compress(zip(_NAMES, values, strict=True), map(is_not, values, _DEFAULTS)))
+    if isinstance(given["metadata"], dict) and not given["metadata"]:
+        del given["metadata"]
     changed = checked(given)
     if changed.get("turn") is not None and changed.get("session") is None:
         raise InvalidMemory("a turn is a place in a session: give the session too")
-    return changed, unset, _STORED_DEFAULTS | {"metadata": {}} | changed
+    return changed, tuple(name for name in _COMPUTED if name not in given)
 
 
-FIELDS = frozenset(field.name for field in fields(NewMemory))
+FIELDS = frozenset(_NAMES)
 assert _CHECKS.keys() == FIELDS, _CHECKS.keys() ^ FIELDS

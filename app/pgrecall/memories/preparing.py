@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
-from uuid import UUID
 
 from pgrecall.core.ids import id_of_key, new_id
-from pgrecall.core.memory import UNSET, NewMemory, Unset
+from pgrecall.core.memory import NewMemory
 from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation
 from pgrecall.core.validation import require_bool, require_one_of, require_share
-from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked_memory
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Layout
 
 DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
 NEAR_DUPLICATE = 0.92
@@ -59,12 +57,10 @@ class Policy:
 class Incoming:
     """A new memory, checked and embedded."""
 
-    id: UUID
     values: dict[str, Any]
-    differing: frozenset[str]
-    """The fields that are not at their defaults."""
-    unset: list[str]
-    vector: StoredVector | None
+    """The fields that are not at their defaults, and always id, tokens and embedding."""
+    unset: tuple[str, ...]
+    """The fields that the database computes."""
 
 
 def _as_new(memory: NewMemory | str) -> NewMemory:
@@ -76,7 +72,6 @@ def _as_new(memory: NewMemory | str) -> NewMemory:
 
 
 def prepared(
-    tables: Tables,
     agent_id: str,
     memories: Sequence[NewMemory | str],
     policy: Policy,
@@ -87,52 +82,42 @@ def prepared(
     """Checks all fields, embeds texts and counts tokens where these are missing, and checks all
     vectors. Errors name a memory's position if `named`; if there is `refused`, they are collected
     there by position instead, and these memories are left out."""
-    checked: dict[int, _Checked] = {}
+    checked: dict[int, Incoming] = {}
     for position, memory in enumerate(memories):
         with Position(position, len(memories), named, refused):
-            checked[position] = _checked(tables, agent_id, _as_new(memory), policy)
-    to_embed = [one for one in checked.values() if one.vector is UNSET]
+            checked[position] = _checked(agent_id, _as_new(memory), policy)
+    to_embed = [one.values for one in checked.values() if "embedding" not in one.values]
     if to_embed:
-        embedded: Embedded = yield Embed(tuple(one.values["content"] for one in to_embed))
-        for one, made in zip(to_embed, embedded.vectors, strict=True):
-            one.vector = made
-            one.values["embedding_model"] = one.values["embedding_model"] or embedded.model
-    to_count = [one for one in checked.values() if one.values["tokens"] is None]
+        embedded: Embedded = yield Embed(tuple(values["content"] for values in to_embed))
+        for values, made in zip(to_embed, embedded.vectors, strict=True):
+            values["embedding"] = made
+            values["embedding_model"] = values.get("embedding_model") or embedded.model
+    to_count = [one.values for one in checked.values() if "tokens" not in one.values]
     if to_count:
-        counts = yield CountTokens(tuple(one.values["content"] for one in to_count))
-        for one, tokens in zip(to_count, counts, strict=True):
-            one.values["tokens"] = tokens
+        counts = yield CountTokens(tuple(values["content"] for values in to_count))
+        for values, tokens in zip(to_count, counts, strict=True):
+            values["tokens"] = tokens
     layout: Layout = yield Inspect()
-    ready = []
+    ready: list[Incoming] = []
     for position, one in checked.items():
         with Position(position, len(memories), named, refused):
-            assert one.vector is not UNSET
-            vector = None if one.vector is None else layout.vector(one.vector)
-            ready.append(Incoming(one.values["id"], one.values, one.differing, one.unset, vector))
+            vector = one.values["embedding"]
+            if vector is not None:
+                one.values["embedding"] = layout.vector(vector)
+            ready.append(one)
     return ready
 
 
-@dataclass(slots=True)
-class _Checked:
-    """A memory whose fields have been checked, but not its vector."""
-
-    values: dict[str, Any]
-    differing: frozenset[str]
-    unset: list[str]
-    vector: VectorLike | Literal[Unset.UNSET] | None
-
-
-def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -> _Checked:
-    differing, unset, values = checked_memory(memory)
-    if policy.check_compliance and values["compliant"] is False:
+def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> Incoming:
+    """The embedding is as given, and missing if it is to be made."""
+    values, unset = checked_memory(memory)
+    if policy.check_compliance and values.get("compliant") is False:
         raise NotCompliant()
-    if values["key"] is not None:
+    if "key" in values:
         values["id"] = id_of_key(agent_id, values["key"])
-    values["id"] = values["id"] or new_id()
-    values |= dict.fromkeys(unset)
-    del values["embedding"]
-    decided = [name for name in unset if name != "embedding"]
-    return _Checked(values, frozenset(differing), decided, memory.embedding)
+    elif "id" not in values:
+        values["id"] = new_id()
+    return Incoming(values, unset)
 
 
 class Position:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
 from sqlalchemy import (
     Boolean,
     Executable,
@@ -29,7 +28,7 @@ from pgrecall.core.steps import Copy, Execute, Inspect, Operation
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
-from pgrecall.memories.incoming import FIELDS
+from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
 from pgrecall.memories.record import IN_MEMORIES, OWNER_FIELDS, STATE, Record, record_of
 from pgrecall.memories.staging import NOTHING, ORDINAL, UNSET_FIELDS, memory_fields
@@ -88,21 +87,20 @@ def restore(
             told = {name: one[name] for name in one if name not in OWNER_FIELDS}
             records.append(record_of(told, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
-    batch = yield from prepared(
-        tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True
-    )
+    batch = yield from prepared(agent_id, [NewMemory(**one) for one in fields], policy, named=True)
     for one, incoming in zip(fields, batch, strict=True):
         if "tokens" in one:  # None: they were never counted
             incoming.values["tokens"] = one["tokens"]
     rows: dict[UUID, _Row] = {}
     for incoming, record in zip(batch, records, strict=True):
-        rows.setdefault(incoming.id, _Row(incoming, record))
+        rows.setdefault(incoming.values["id"], _Row(incoming, record))
     outcomes = (yield from _restored(tables, agent_id, [*rows.values()], policy)) if rows else {}
     results = []
     for incoming in batch:
-        results.append(Added(incoming.id, outcomes[incoming.id]))
-        if outcomes[incoming.id] == "inserted":
-            outcomes[incoming.id] = "known"  # if it is in the batch once more
+        memory_id = incoming.values["id"]
+        results.append(Added(memory_id, outcomes[memory_id]))
+        if outcomes[memory_id] == "inserted":
+            outcomes[memory_id] = "known"  # if it is in the batch once more
     return results
 
 
@@ -115,15 +113,12 @@ class _Row:
 
     def values(self) -> Iterator[Any]:
         """The values of the staging table's columns, except the ordinal."""
-        yield self.incoming.unset
-        values = self.incoming.values | {
-            "embedding": self.incoming.vector,
-            "metadata": Jsonb(self.incoming.values["metadata"]),
-        }
-        yield from (values[name] for name in memory_fields())
+        yield list(self.incoming.unset)
+        values = STORED_DEFAULTS | self.incoming.values
+        yield from map(values.get, memory_fields())
         yield from (self.state.get(name) for name in IN_MEMORIES)
         elsewhere = {name: self.state[name] for name in _ELSEWHERE if name in self.state}
-        yield Jsonb(_as_json(elsewhere))
+        yield _as_json(elsewhere)
 
 
 def _restored(

@@ -57,17 +57,13 @@ def memory_fields() -> tuple[str, ...]:
     return tuple(field.name for field in fields(NewMemory))
 
 
-def given_fields(
-    values: Mapping[str, Any], differing: Collection[str], vector: Any
-) -> dict[str, Any]:
-    """The arguments of `remember`: the fields that are not at their defaults."""
-    given = {
+def given_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `remember`, in the order of the fields."""
+    return {
         name: NOTHING.get(name) if values[name] is None else values[name]
         for name in memory_fields()
         if name in values
-        and (name in _ALWAYS or name in differing or name in ("tokens", "embedding_model"))
     }
-    return given | {"embedding": vector}
 
 
 @lru_cache(maxsize=256)

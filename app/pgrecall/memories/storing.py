@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from psycopg.types.json import Jsonb
 from sqlalchemy import Row
 from sqlalchemy.schema import DropTable
 
 from pgrecall.core.steps import Copy, Execute, Inspect, Operation, Verb
 from pgrecall.memories.added import Added
+from pgrecall.memories.incoming import STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy
 from pgrecall.memories.staging import (
     UNSET_FIELDS,
@@ -30,7 +30,7 @@ _PART = 10_000
 
 def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Operation[Added]:
     """Stores one memory, or handles the existing one by the policy."""
-    given = given_fields(memory.values, memory.differing, memory.vector)
+    given = given_fields(memory.values)
     arguments = {"agent": agent_id, **given, **policy.arguments}
     [row] = yield Verb(remember(tables, tuple(given)), arguments, refuses=False)
     return _added(row)
@@ -62,11 +62,8 @@ def _added(row: Row[Any]) -> Added:
 
 def _staged(memories: Mapping[int, Incoming]) -> tuple[Staged, dict[str, Any]]:
     """The fields to send, and the parameter unset_fields if it is the same for all rows."""
-    differing: set[str] = set().union(*(memory.differing for memory in memories.values()))
-    differing.add("tokens")  # counted if not given
-    unset = {tuple(memory.unset) for memory in memories.values()}
-    if any(memory.values["embedding_model"] is not None for memory in memories.values()):
-        differing.add("embedding_model")  # set by the embedder
+    differing: set[str] = set().union(*(memory.values for memory in memories.values()))
+    unset = {memory.unset for memory in memories.values()}
     # If rows differ in their unset fields, each row lists its own.
     if len(unset) > 1:
         return staged_fields({*differing, UNSET_FIELDS}), {}
@@ -76,10 +73,9 @@ def _staged(memories: Mapping[int, Incoming]) -> tuple[Staged, dict[str, Any]]:
 
 def _copied(staged: Staged, memories: Mapping[int, Incoming]) -> Iterator[tuple[Any, ...]]:
     """The values of each row, in the order of the staging table's columns."""
+    defaults = [STORED_DEFAULTS.get(name) for name in staged]
     for ordinal, memory in memories.items():
-        values = memory.values | {
-            UNSET_FIELDS: memory.unset,
-            "embedding": memory.vector,
-            "metadata": Jsonb(memory.values["metadata"]),
-        }
-        yield (ordinal, *(values[name] for name in staged))
+        values = memory.values
+        if UNSET_FIELDS in staged:
+            values = values | {UNSET_FIELDS: list(memory.unset)}
+        yield (ordinal, *map(values.get, staged, defaults))

@@ -40,8 +40,8 @@ def upsert(
     agent_id = require_owner(tables, agent_id)
     if getattr(memory, "key", None) is None:
         raise InvalidMemory("upsert needs a NewMemory with a key")
-    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
-    given = given_fields(incoming.values, incoming.differing, incoming.vector)
+    [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
+    given = given_fields(incoming.values)
     options = {"check_compliance": check_compliance, "reason": reason, "actor": actor}
     bound = {GIVEN + name: value for name, value in given.items()}
     [row] = yield Verb(
