@@ -69,12 +69,12 @@ def test_a_filter_that_leaves_out_nothing_is_refused(
     everything: dict[str, Any],
     dry_run: bool,
 ) -> None:
-    with pytest.raises(InputError, match="`clear` deletes all"):
+    with pytest.raises(InputError, match="erase_owner"):
         stocked.delete(**everything, dry_run=dry_run)
     given = everything | ({"metadata": "{}"} if "metadata" in everything else {})
     named = "".join(f", {name} => %({name})s" for name in given)
     call: Any = f"SELECT pgrecall.forget_matching(%(agent)s, dry_run => %(dry_run)s{named})"
-    with pytest.raises(InputError, match="clear deletes all"), translated():
+    with pytest.raises(InputError, match="erase_owner deletes all"), translated():
         connection.execute(call, {"agent": stocked.name, "dry_run": dry_run} | given)
     assert len(left(stocked)) == 6
 

@@ -171,6 +171,7 @@ def test_an_owner_is_erased_in_psql(mine: Owner, connection: psycopg.Connection[
 
 def test_only_the_owner_of_the_schema_vacuums(own_url: str, own_engine: Engine) -> None:
     repo = MemoryRepository(own_engine)
+    repo.transfer.export(lambda lines: None)  # leaves settings of its transaction on the connection
     repo.upkeep.vacuum("a")
     with own_engine.connect() as connection:
         connection.exec_driver_sql("CREATE ROLE sweeper; GRANT USAGE ON SCHEMA pgrecall TO sweeper")

@@ -42,6 +42,7 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "component_reputations": {"component": "newcomer", "reputation": 0.5},
     "output_type_defaults": {"output_type": "song", **LASTING},
     "tier_defaults": {"tier": "short"},
+    "embedding_model": {"model": "one"},
     "profiles": {"name": "mine", "definition": "{}"},
     "installed_sql": {"file": "verbs/one.sql", "level": "writer"},
     "granted_roles": {"role": "someone", "level": "reader"},

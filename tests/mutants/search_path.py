@@ -109,4 +109,10 @@ MUTANTS = (
         "if False:",
         "integration/test_lost_connection.py::test_a_connection_that_died_in_the_pool",
     ),
+    Mutant(
+        "app/pgrecall/execution/transactions.py",
+        "if _HAD_SNAPSHOT in connection.info:",
+        "if False:",
+        "integration/test_erasing.py::test_only_the_owner_of_the_schema_vacuums",
+    ),
 )

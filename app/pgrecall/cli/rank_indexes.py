@@ -15,6 +15,7 @@ from rich.table import Column
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AnyAgent
+from pgrecall.cli.embedding import EmbedsTexts
 from pgrecall.cli.options import K, Profiles
 from pgrecall.cli.output import Output, complaints, plain, right, table
 from pgrecall.cli.written import option
@@ -106,7 +107,7 @@ def list_(repo: MemoryRepository, agent: AnyAgent = None, at_least: AtLeast = AT
     "pgrecall index check --agent zoe --queries queries.txt --min-recall 0.95",
 )
 def check(
-    repo: MemoryRepository,
+    repo: EmbedsTexts,
     agent: Agent,
     sample: Annotated[int, option("Use this many memories of the agent as queries.")] = SAMPLE,
     queries: Annotated[

@@ -35,7 +35,12 @@ from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
+from pgrecall.execution.transactions import (
+    driver_to_switch,
+    has_none,
+    needs_none,
+    snapshot_options,
+)
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -191,7 +196,7 @@ class Repository:
         if isinstance(self._bind, AsyncEngine):
             async with self._bind.connect() as connection:
                 if needs.snapshot:
-                    await connection.execution_options(**SNAPSHOT)
+                    await connection.execution_options(**snapshot_options(_inner(connection)))
                 alone = needs.autocommit and needs_none(_inner(connection))
                 switched = driver_to_switch(_inner(connection), alone)
                 if switched is not None:

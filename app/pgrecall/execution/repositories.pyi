@@ -339,7 +339,7 @@ class MemoryRepository(synchronous.Repository):
         `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
         deleted, and the result is how many would be. The history of the memories remains.
 
-        Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes everything.
+        Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes all.
         """
     def search(
         self,
@@ -1115,7 +1115,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
         deleted, and the result is how many would be. The history of the memories remains.
 
-        Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes everything.
+        Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes all.
         """
     async def search(
         self,

@@ -34,7 +34,12 @@ from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.raw_statement import RawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
+from pgrecall.execution.transactions import (
+    driver_to_switch,
+    has_none,
+    needs_none,
+    snapshot_options,
+)
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -187,7 +192,7 @@ class Repository:
         if isinstance(self._bind, Engine):
             with self._bind.connect() as connection:
                 if needs.snapshot:
-                    connection.execution_options(**SNAPSHOT)
+                    connection.execution_options(**snapshot_options(connection))
                 alone = needs.autocommit and needs_none(connection)
                 switched = driver_to_switch(connection, alone)
                 if switched is not None:

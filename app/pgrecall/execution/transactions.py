@@ -7,8 +7,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-SNAPSHOT: Mapping[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-"""Options of a connection, which SQLAlchemy resets when it returns to the pool."""
+_HAD_SNAPSHOT = "pgrecall_had_snapshot"
+
+
+def snapshot_options(connection: Connection, /) -> Mapping[str, Any]:
+    """Execution options for a transaction that only reads, and sees the database at one moment.
+
+    SQLAlchemy resets them when the connection returns to the pool, but read_only to False, not to
+    None. So `needs_none` has to know.
+    """
+    connection.info[_HAD_SNAPSHOT] = True
+    return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
 def driver_to_switch(connection: Connection, autocommit: bool, /) -> Any | None:
@@ -41,8 +50,10 @@ def needs_none(connection: Connection, /) -> bool:
         return has_none(connection)
     if connection.dispatch.begin:  # a listener may set something, such as the owner
         return has_none(connection)
-    asked = ("read_only", "deferrable")
-    return has_none(connection) or all(getattr(driver, name, None) is None for name in asked)
+    asked = [getattr(driver, name, None) for name in ("read_only", "deferrable")]
+    if _HAD_SNAPSHOT in connection.info:
+        asked[0] = asked[0] or None
+    return has_none(connection) or asked == [None, None]
 
 
 def has_none(connection: Connection, /) -> bool:

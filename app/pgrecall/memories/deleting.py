@@ -40,7 +40,7 @@ def delete(
     `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
     deleted, and the result is how many would be. The history of the memories remains.
 
-    Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes everything.
+    Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes all.
     """
     agent_id = require_owner(tables, agent_id)
     noted(reason=reason, actor=actor)
