@@ -123,8 +123,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
-        "if isawaitable(reply):",
-        "if False:",
+        "return await result if isawaitable(result) else result",
+        "return result",
         f"{BOTH}::test_callbacks_may_be_coroutines_where_the_repository_is_asynchronous",
     ),
     Mutant(
