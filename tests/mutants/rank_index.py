@@ -61,7 +61,7 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/keep_positions.sql",
-        "ELSIF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = positions) THEN",
+        "ELSIF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = positions_table(relation)) THEN",
         "ELSIF false THEN",
         f"{INDEXES}_roles.py::test_what_runs_with_the_owner_s_rights_touches_new_tables",
     ),
@@ -115,8 +115,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "AND m.inserted_at >= written_since",
-        "AND false",
+        "AND m.inserted_at >= written_since;",
+        "AND false;",
         "integration/test_word_candidates.py::test_a_rare_name_finds_its_memory_at_any_cosine",
     ),
     Mutant(
