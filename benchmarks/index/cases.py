@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.progress import Progress
 
-from benchmarks.index import filters, growth, real, several, single
+from benchmarks.index import filters, growth, real, several, single, use
 from benchmarks.index.comparison import Comparison
 from benchmarks.index.databases import Databases, Source
 from benchmarks.index.setting import Setting
@@ -29,4 +29,5 @@ CASES = {
     5: Case("growth of one agent", growth.sources, growth.run),
     6: Case("filters and teams", filters.sources, filters.run),
     7: Case("from how many memories on", growth.small_sources, growth.run_small),
+    8: Case("a month of use", use.sources, use.run),
 }

@@ -72,5 +72,8 @@ SEVERAL_AGENTS = {
 REAL_TEXT = Goal(recall=0.98, faster=1)
 WIDE = Goal(recall=0.98, faster=15)
 GROWN = Goal(recall=0.98)
+USED = Goal(recall=0.98)
+WORN = 1.5
+"""Times the cost of a fresh index, at most, after a month of use."""
 GROWTH = 1.6
 """Times the cost of the smallest agent, at most, for eight times as many memories."""

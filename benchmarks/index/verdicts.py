@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from benchmarks.index.approaches import INDEX
 from benchmarks.index.comparison import Comparison, Outcome
-from benchmarks.index.goals import COST, FASTER, FULL, GROWTH, RECALL, Goal, Verdict
+from benchmarks.index.goals import COST, FASTER, FULL, GROWTH, RECALL, WORN, Goal, Verdict
 
-GROWTH_CASE, FILTERS_CASE, SMALL_CASE = 5, 6, 7
+GROWTH_CASE, FILTERS_CASE, SMALL_CASE, USE_CASE = 5, 6, 7, 8
 
 
 def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:
@@ -30,6 +31,13 @@ def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:
         fewest = min(one.outcomes[INDEX].full for one in filtered)
         what = "with every filter, and with a team"
         found.append(Verdict(FILTERS_CASE, filtered[0].data, what, FULL, fewest, 1))
+    used: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
+    for one in comparisons:
+        if one.case == USE_CASE:
+            used[one.data, one.question.partition(",")[0]].append(one)
+    for (data, _), (fresh, last) in used.items():
+        times = cost(last, fresh, INDEX)
+        found.append(Verdict(USE_CASE, data, last.question, COST, times, WORN, at_most=True))
     return sorted(found, key=lambda verdict: verdict.case)
 
 

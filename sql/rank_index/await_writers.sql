@@ -1,13 +1,15 @@
 -- For maintainers.
 -- A build does not see rows of a transaction that has not committed. These rows also bear an
--- earlier time than the build, so a search would not score them beside the index either.
-CREATE OR REPLACE FUNCTION await_writers(seconds float8) RETURNS timestamptz
+-- earlier time than the build, so a search would not score them beside the index either. And a
+-- transaction that has noted a use before the build commits has noted it in the former index.
+CREATE OR REPLACE FUNCTION await_writers(seconds float8, written text DEFAULT 'agent_memories')
+    RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
     moment timestamptz := clock_timestamp();
     writers text[] := ARRAY(
         SELECT DISTINCT virtualtransaction FROM pg_locks
-         WHERE locktype = 'relation' AND relation = 'agent_memories'::regclass AND granted
+         WHERE locktype = 'relation' AND relation = written::regclass AND granted
            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
            AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid());
 BEGIN
@@ -23,4 +25,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION await_writers IS
-    'Waits, without a lock of its own, until every transaction that has written memories so far has ended. Returns the moment of the call, or NULL if some have not ended after this many seconds.';
+    'Waits, without a lock of its own, until every transaction that has written this table so far has ended. Returns the moment of the call, or NULL if some have not ended after this many seconds.';

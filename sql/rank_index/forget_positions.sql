@@ -33,17 +33,19 @@ BEGIN
     IF ids IS NULL AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent) THEN
         DELETE FROM rank_indexes r WHERE r.agent_id = agent;
     END IF;
-    BEGIN
-        EXECUTE format($$
-            DELETE FROM %I.%I p
-             WHERE ($1 IS NULL OR p.memory_id = ANY ($1))
-               AND NOT EXISTS (SELECT FROM agent_memories m
-                                WHERE m.agent_id = $2 AND m.id = p.memory_id) $$, current_schema(), found)
-            USING ids, agent;
-        GET DIAGNOSTICS forgotten = ROW_COUNT;
-    EXCEPTION WHEN undefined_table THEN
-        NULL;
-    END;
+    FOREACH found IN ARRAY ARRAY[used_positions(found), found] LOOP
+        BEGIN
+            EXECUTE format($$
+                DELETE FROM %I.%I p
+                 WHERE ($1 IS NULL OR p.memory_id = ANY ($1))
+                   AND NOT EXISTS (SELECT FROM agent_memories m
+                                    WHERE m.agent_id = $2 AND m.id = p.memory_id) $$, current_schema(), found)
+                USING ids, agent;
+            GET DIAGNOSTICS forgotten = ROW_COUNT;
+        EXCEPTION WHEN undefined_table THEN
+            NULL;
+        END;
+    END LOOP;
     RETURN forgotten;
 END
 $function$;
@@ -51,4 +53,4 @@ $function$;
 REVOKE ALL ON FUNCTION forget_positions FROM PUBLIC;
 
 COMMENT ON FUNCTION forget_positions IS
-    'Deletes positions of deleted memories from their owner''s rank index: those of the ids, or without ids all. Where the owner has no memory left, the index is no longer used. For roles that may delete memories.';
+    'Deletes positions of deleted memories from their owner''s rank index: those of the ids, or without ids all. Returns how many memories the index then no longer has. Where the owner has no memory left, the index is no longer used. For roles that may delete memories.';

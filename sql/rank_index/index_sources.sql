@@ -32,11 +32,12 @@ BEGIN
     has_words := has_words AND facts ->> 'reads' LIKE '%words.share%';  -- else only relevance needs them
     SELECT coalesce(sum(s.weight) FILTER (WHERE s.name = 'similarity'), 0),
            coalesce(sum(s.weight) FILTER (
-               WHERE s.uncovered AND (has_entities OR s.name <> 'entity_overlap')), 0),
+               WHERE s.uncovered AND (has_entities OR s.name <> 'entity_overlap')
+                  OR s.name = 'frequency' AND s.weight > 0.1), 0),
            coalesce(sum(s.weight) FILTER (WHERE s.name = 'keyword'), 0),
            coalesce(bool_or(s.roughly AND s.weight > 0), false),
            bool_or(s.name <> 'keyword' AND s.weight > 0.6 * s.rest),
-           coalesce(bool_or(s.reads_usage AND (s.name <> 'frequency' OR s.weight > 0.1)), false)
+           coalesce(bool_or(s.reads_usage AND s.name <> 'frequency'), false)
       INTO leans, beyond, words, rough, one_sided, follows_use
       FROM (SELECT t.*, weighed[place] AS weight,
                    sum(weighed[place]) FILTER (WHERE t.name <> 'keyword') OVER () AS rest
@@ -49,13 +50,14 @@ BEGIN
     SELECT jsonb_agg(jsonb_build_object(
                'number', i.number, 'owner_id', i.agent_id, 'relation', i.relation,
                'built_at', i.built_at,
-               'used_since', CASE WHEN follows_use
-                                  THEN least(i.as_of, i.built_at - interval '1 minute') END,
-               'direction', rank_direction(facts, weighed, query,
-                                           date_part('epoch', moment - i.as_of) / 86400))),
+               'direction', rank_direction(facts, weighed, query, i.elapsed),
+               'used_direction', CASE WHEN follows_use
+                                      THEN rank_direction(facts, weighed, query, i.elapsed, true) END)),
            max(i.candidates)
       INTO indexes, most
-      FROM (SELECT r.*, row_number() OVER (ORDER BY r.agent_id) AS number FROM rank_indexes r
+      FROM (SELECT r.*, row_number() OVER (ORDER BY r.agent_id) AS number,
+                   date_part('epoch', moment - r.as_of) / 86400 AS elapsed
+              FROM rank_indexes r
              WHERE r.agent_id = ANY (owners) AND r.space = (facts -> 'space')::integer
                AND r.as_of <= moment AND (strategy = 'index' OR r.memories >= r.at_least)) i;
     IF indexes IS NULL THEN

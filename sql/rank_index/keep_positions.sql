@@ -1,4 +1,6 @@
 -- For maintainers.
+-- A rank index has two tables of positions: that of its build, and a small one of memories used
+-- since (see note_use). Whoever needs locks on both takes those of the small one first.
 -- Tables of positions are partitions of rank_positions and belong to its owner, so the functions
 -- that create, index, attach and drop them are SECURITY DEFINER. They cannot be abused: they touch
 -- only such tables, none that is in use, and return nothing about memories. Whoever builds an index
@@ -29,23 +31,28 @@ COMMENT ON FUNCTION positions_table IS
 CREATE OR REPLACE FUNCTION create_positions(agent text) RETURNS text
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
-    id uuid := gen_random_uuid();
-    relation text := 'ranks_' || replace(id::text, '-', '');
+    main text := 'ranks_' || replace(gen_random_uuid()::text, '-', '');
+    relation text;
 BEGIN
     PERFORM require_owner(agent);
-    EXECUTE format('CREATE TABLE %1$I.%2$I (LIKE %1$I.rank_positions INCLUDING STORAGE INCLUDING COMMENTS, '
-                   'CHECK (index_id = %3$L)) WITH (toast_tuple_target = 8160)',
-                   current_schema(), relation, id);
-    EXECUTE format('ALTER TABLE %I ALTER index_id SET DEFAULT %L', relation, id);
-    EXECUTE format('COMMENT ON TABLE %I IS %L', relation, 'Positions of one rank index: see rank_indexes.');
-    EXECUTE format('CREATE POLICY of_their_owner ON %I USING ('
-                   '(SELECT true FROM agent_memories WHERE agent_id = %L LIMIT 1))', relation, agent);
-    PERFORM align_positions(relation);
-    RETURN relation;
+    FOREACH relation IN ARRAY ARRAY[main, used_positions(main)] LOOP
+        EXECUTE format('CREATE TABLE %1$I.%2$I (LIKE %1$I.rank_positions INCLUDING STORAGE INCLUDING COMMENTS, '
+                       'CHECK (index_id = %3$L)) WITH (toast_tuple_target = 8160)',
+                       current_schema(), relation, substr(relation, 7));
+        EXECUTE format('ALTER TABLE %I ALTER index_id SET DEFAULT %L', relation, substr(relation, 7));
+        EXECUTE format('COMMENT ON TABLE %I IS %L', relation, CASE relation
+            WHEN main THEN 'Positions of one rank index: see rank_indexes.'
+            ELSE format('Positions of %s whose memories were used since its build.', main) END);
+        EXECUTE format('CREATE POLICY of_their_owner ON %I USING ('
+                       '(SELECT true FROM agent_memories WHERE agent_id = %L LIMIT 1))', relation, agent);
+        PERFORM align_positions(relation);
+    END LOOP;
+    RETURN main;
 END
 $function$;
 
-COMMENT ON FUNCTION create_positions IS 'Creates an empty table of positions for an owner; returns its name.';
+COMMENT ON FUNCTION create_positions IS
+    'Creates the empty tables of positions of a rank index; returns the name of the main one (see used_positions).';
 
 -- Built serially: several workers build a graph that finds less (pgvector, issue 1010).
 CREATE OR REPLACE FUNCTION index_positions(
@@ -77,33 +84,37 @@ COMMENT ON FUNCTION index_positions IS
 CREATE OR REPLACE FUNCTION attach_positions(relation text, agent text) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
-    positions regclass := positions_table(relation);
+    positions regclass;
 BEGIN
+    PERFORM positions_table(relation);
     IF row_security_active('agent_memories') THEN
         RAISE EXCEPTION 'the owner of the schema is subject to row-level security and cannot see '
             'which memories are gone'
             USING ERRCODE = 'insufficient_privilege',
                   HINT = 'Do not FORCE row-level security; let the application use another role.';
-    ELSIF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = positions) THEN
+    ELSIF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = positions_table(relation)) THEN
         RAISE EXCEPTION 'relation % is in use', relation USING ERRCODE = 'invalid_parameter_value';
     END IF;
     LOCK TABLE ONLY rank_positions IN SHARE UPDATE EXCLUSIVE MODE;
     PERFORM pg_advisory_xact_lock(hashtextextended(format(
         'pgrecall positions %s %s', current_schema(), agent), 0));
-    EXECUTE format('DELETE FROM %s p WHERE NOT EXISTS ('
-                   'SELECT FROM agent_memories m WHERE m.agent_id = $1 AND m.id = p.memory_id)', positions)
-        USING agent;
-    EXECUTE format('ALTER TABLE rank_positions ATTACH PARTITION %s FOR VALUES IN (%L)',
-                   positions, substr(relation, 7));
+    FOREACH relation IN ARRAY ARRAY[used_positions(relation), relation] LOOP
+        positions := positions_table(relation);
+        EXECUTE format('DELETE FROM %s p WHERE NOT EXISTS ('
+                       'SELECT FROM agent_memories m WHERE m.agent_id = $1 AND m.id = p.memory_id)', positions)
+            USING agent;
+        EXECUTE format('ALTER TABLE rank_positions ATTACH PARTITION %s FOR VALUES IN (%L)',
+                       positions, substr(relation, 7));
+    END LOOP;
 END
 $function$;
 
 COMMENT ON FUNCTION attach_positions IS
-    'Makes a filled and indexed table of positions a partition, without memories that were deleted meanwhile.';
+    'Makes the filled and indexed tables of a rank index partitions, without memories that were deleted meanwhile.';
 
 -- Waits first for readers of the table, and only then locks the parent: others that attach or drop
 -- a table would wait behind that lock.
-CREATE OR REPLACE FUNCTION drop_positions(relation text DEFAULT NULL) RETURNS integer
+CREATE OR REPLACE FUNCTION drop_positions() RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
     SET lock_timeout = '2s'
@@ -115,8 +126,9 @@ BEGIN
     FOR unused IN
         SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
          WHERE i.inhparent = 'rank_positions'::regclass
-           AND (drop_positions.relation IS NULL OR c.relname = drop_positions.relation)
-           AND NOT EXISTS (SELECT FROM rank_indexes r WHERE r.relation = c.relname) LOOP
+           AND c.relname::text NOT IN (SELECT unnest(ARRAY[r.relation, used_positions(r.relation)])
+                                         FROM rank_indexes r)
+         ORDER BY c.relname = used_positions(c.relname) DESC LOOP
         BEGIN
             PERFORM set_config('lock_timeout', '2s', true);
             EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', current_schema(), unused);
@@ -133,7 +145,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_positions IS
-    'Drops the table of positions of this name, or every one, unless a rank index uses it; returns how many. A table that is still being read is left for the next run.';
+    'Drops every table of positions that no rank index uses; returns how many. A table that is still being read is left for the next run.';
 
 CREATE OR REPLACE FUNCTION align_positions(relation text DEFAULT NULL) RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER

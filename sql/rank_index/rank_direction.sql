@@ -1,8 +1,10 @@
 -- A query as a direction in the rank space. Only the direction depends on weights and time. The
 -- facts of the profile say what each signal takes of each axis; that share fades, or is
--- interpolated between moments.
+-- interpolated between moments. Among memories that were all used since then, those signals that
+-- depend on the time of use are left out, and trust counts without decay.
 CREATE OR REPLACE FUNCTION rank_direction(
-    facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8)
+    facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8,
+    used boolean DEFAULT false)
     RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -29,7 +31,10 @@ BEGIN
                 SELECT t.axis, weighed[s.place] * t.share AS weight,
                        t.half_life, t.moment, t.before, t.after
                   FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place),
-                       jsonb_to_recordset(s.said -> 'terms') t(
+                       jsonb_to_recordset(CASE
+                           WHEN NOT used THEN s.said -> 'terms'
+                           WHEN s.said ->> 'name' = 'recency' AND (s.said -> 'reads_usage')::boolean THEN '[]'
+                           ELSE coalesce(s.said #> '{undecayed,terms}', s.said -> 'terms') END) t(
                            axis integer, share float8, half_life float8,
                            moment float8, before float8, after float8)
                  WHERE query IS NOT NULL OR s.said ->> 'name' <> 'similarity') asked USING (axis)
@@ -42,4 +47,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_direction IS
-    'The direction of a query by a profile with these weights, `elapsed` days after the moment of a rank index, as rank_candidates takes it.';
+    'The direction of a query by a profile with these weights, `elapsed` days after the moment of a rank index, as rank_candidates takes it; used: among memories used since that moment.';

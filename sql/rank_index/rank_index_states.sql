@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION rank_space() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN 1;
+    RETURN 2;
 
 COMMENT ON FUNCTION rank_space IS
     'Version of the space that positions lie in: VERSION of rank_index/space.py, where it is explained.';
@@ -59,15 +59,17 @@ BEGIN
         SELECT count(*) INTO used FROM (
             SELECT FROM memory_usage u
              WHERE u.agent_id = rank_index_states.agent_id
-               AND u.last_accessed_at > least(rank_index_states.as_of, rank_index_states.built_at)
-             LIMIT 10 * max_beside) few;
-        bytes := coalesce(pg_total_relation_size(to_regclass(relation)), 0);
-        beside := written + changed + used;
+               AND u.last_accessed_at > least(rank_index_states.as_of, rank_index_states.built_at)) every;
+        bytes := (SELECT coalesce(sum(pg_total_relation_size(to_regclass(one))), 0)
+                    FROM unnest(ARRAY[relation, used_positions(relation)]) one);
+        beside := written + changed;
         due := CASE
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
             WHEN NOT has_words THEN 'its words are those of a former language, not used'
             WHEN beside > max_beside
-            THEN to_char(beside, 'FM999,999,999,999') || ' memories written, changed or used since'
+            THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
+            WHEN used > greatest(max_beside, memories / 2)
+            THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
             WHEN now() - built_at > max_age THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'
         END;
         RETURN NEXT;

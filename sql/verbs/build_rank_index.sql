@@ -1,5 +1,5 @@
 -- For maintainers.
--- Three transactions, so it cannot run inside another one. A procedure that commits can have no SET
+-- Several transactions, so it cannot run inside another one. A procedure that commits can have no SET
 -- search_path, so names are written in full.
 CREATE OR REPLACE PROCEDURE build_rank_index(
     agent text, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
@@ -9,20 +9,21 @@ CREATE OR REPLACE PROCEDURE build_rank_index(
 AS $procedure$
 DECLARE
     built_at pg_catalog.timestamptz := @extschema@.await_writers(60);
-    made pg_catalog.record;
 BEGIN
     IF built_at IS NULL THEN
         RAISE EXCEPTION 'a transaction that wrote memories has not ended within 60 seconds: end it and '
             'build again, so that what it wrote is not missed' USING ERRCODE = 'object_in_use';
     END IF;
     COMMIT;
-    SELECT * INTO made FROM @extschema@.make_rank_index(
+    PERFORM @extschema@.make_rank_index(
         agent, built_at, at_least, m, ef_construction, as_of, replaces);
     COMMIT;
-    IF made.former IS NOT NULL THEN
-        PERFORM @extschema@.drop_positions(made.former);
-        COMMIT;
-    END IF;
+    PERFORM @extschema@.await_writers(60, 'memory_usage');
+    COMMIT;
+    PERFORM @extschema@.note_use(agent);
+    COMMIT;
+    PERFORM @extschema@.drop_positions();
+    COMMIT;
 END
 $procedure$;
 
@@ -48,6 +49,9 @@ BEGIN
             CALL @extschema@.build_rank_index(
                 state.agent_id, COALESCE(state.used_at_least, at_least), COALESCE(state.m, m),
                 COALESCE(state.ef_construction, ef_construction), NULL, COALESCE(state.built_at, none));
+        ELSE
+            PERFORM @extschema@.note_use(state.agent_id);
+            COMMIT;
         END IF;
     END LOOP;
     PERFORM @extschema@.drop_positions();
@@ -63,14 +67,15 @@ COMMENT ON PROCEDURE maintain_rank_indexes IS
 CREATE OR REPLACE FUNCTION drop_rank_index(agent text) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
-    former text;
+    dropped boolean;
 BEGIN
     PERFORM require_owner(agent);
-    DELETE FROM rank_indexes r WHERE r.agent_id = agent RETURNING r.relation INTO former;
-    IF former IS NOT NULL THEN
-        PERFORM drop_positions(former);
+    DELETE FROM rank_indexes r WHERE r.agent_id = agent;
+    dropped := FOUND;
+    IF dropped THEN
+        PERFORM drop_positions();
     END IF;
-    RETURN former IS NOT NULL;
+    RETURN dropped;
 END
 $function$;
 

@@ -27,6 +27,9 @@ BEGIN
     IF touched = 0 THEN  -- what is no owner's id has no memories
         PERFORM require_owner(agent);
     END IF;
+    IF accessed THEN
+        PERFORM note_use(agent, memory_ids);
+    END IF;
     RETURN touched;
 END
 $function$;

@@ -45,6 +45,10 @@ TABLES = (
 )
 
 
+def used_positions(relation: str) -> str:
+    return f"{relation[:18]}8{relation[19:]}"
+
+
 def memories(number: int, start: int = 0) -> list[NewMemory]:
     random = Random(start)
     return [
@@ -115,6 +119,13 @@ def recall(found: Hits, exact: Hits) -> float:
     return len(same) / len(exact) if exact else 1.0
 
 
+def tables_of(url: str, schema: str = "pgrecall") -> list[str]:
+    """Tables of positions; that of used memories only where its main table has gone."""
+    found: list[str] = values(url, TABLES, f'"{schema}"')
+    beside = {used_positions(name) for name in found if name != used_positions(name)}
+    return [name for name in found if name not in beside]
+
+
 @dataclass(frozen=True)
 class Site:
     """A database, and threads in which something goes on meanwhile."""
@@ -143,17 +154,24 @@ class Site:
         return values(self.url, query, *arguments)
 
     def tables(self, schema: str = "pgrecall") -> list[str]:
-        return self.values(TABLES, f'"{schema}"')
+        return tables_of(self.url, schema)
 
     def listed(self) -> list[tuple[Any, ...]]:
         return self.rows("SELECT agent_id, relation FROM pgrecall.rank_indexes ORDER BY 1")
 
     def assert_only(self, index: RankIndex) -> None:
         """That this index is listed, and no other table there."""
-        assert (self.listed(), self.tables()) == ([(A, index.relation)], [index.relation])
+        tables = self.values(TABLES, '"pgrecall"')
+        assert self.listed() == [(A, index.relation)]
+        assert tables == sorted([index.relation, used_positions(index.relation)])
 
     def positions(self, index: RankIndex) -> list[UUID]:
         return self.values(f"SELECT memory_id FROM pgrecall.{index.relation}")
+
+    def used(self, index: RankIndex) -> list[UUID]:
+        """The memories in the table of those used since the build."""
+        used = f"SELECT memory_id FROM pgrecall.{used_positions(index.relation)} ORDER BY 1"
+        return self.values(used)
 
     def build(self, agent_id: str = A, **options: Any) -> RankIndex:
         return build(self.repo, agent_id, **options)

@@ -82,7 +82,10 @@ def empty(url: str, tenant: str) -> None:
 
 
 def indexes_of(url: str, tenant: str) -> list[str]:
-    query = "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = ANY (%s) ORDER BY agent_id"
+    query = (
+        "SELECT unnest(ARRAY[relation, pgrecall.used_positions(relation)]) "
+        "FROM pgrecall.rank_indexes WHERE agent_id = ANY (%s) ORDER BY agent_id"
+    )
     return values(url, query, [tenant, f"team:{tenant}"])
 
 

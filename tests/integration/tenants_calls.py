@@ -44,11 +44,12 @@ CALLS: dict[str, list[str]] = {
         "context('one', {vector}, teams => '{{one}}')",
     ],
     "count_garbage": ["count_garbage('one')"],
+    "copy_used_positions": ["copy_used_positions('one', {relation}, '2020-01-01')"],
     "count_owner": ["count_owner('one')"],
     "count_runs": ["count_runs('one', -1)"],
     "count_retrievals": ["count_retrievals('one', ARRAY[{memory}], ARRAY[now()])"],
     "create_positions": ["length(create_positions('one'))"],
-    "drop_positions": ["drop_positions({relation})", "drop_positions()"],
+    "drop_positions": ["drop_positions()"],
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
     "exported": ["max(exported(m, true)) FROM agent_memories m WHERE agent_id = 'one'"],
@@ -104,13 +105,14 @@ CALLS: dict[str, list[str]] = {
     "note_events": [
         "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
     ],
+    "note_use": ["note_use('one', ARRAY[{memory}])", "note_use('one')"],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
     "owners": ["owners()"],
     "owners_of_memories": ["owners_of_memories(true)"],
     "positions_of": ["positions_of('one', '2026-01-01')"],
     "prune": ["prune('one', below_score => 1)"],
     "put_away": ["put_away('one', ARRAY[{memory}], 'archived', '{{}}', NULL, 'who', '{{}}')"],
-    "rank_candidates": [f"rank_candidates({RANKED}, 10, '2020-01-01', '2020-01-01')"],
+    "rank_candidates": [f"rank_candidates({RANKED}, 10, '2020-01-01', {{position}})"],
     "rank_index_states": ["rank_index_states('one', 1)", "rank_index_states(at_least => 1)"],
     "rank_questions": ["rank_questions('one', 5)"],
     "recall": RECALLS,
@@ -204,6 +206,7 @@ SAME_FOR_ALL = {
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
     *("supersede_successors", "trust_parts", "with_learned"),
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
+    *("copy_used_positions", "note_use"),
 }
 """What they return does not depend on what the owner has."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -133,14 +134,14 @@ def test_an_index_is_measured_by_the_built_in_profiles(
 
 def test_a_question_has_the_same_direction(connection: Connection) -> None:
     for name in profiles.BUILT_IN:
-        for elapsed in (-1.0, 0.0, 3.0, 7.0, 20.0, 30.0, 45.0):
+        for elapsed, used in product((-1.0, 0.0, 3.0, 7.0, 20.0, 30.0, 45.0), (False, True)):
             facts = f"pgrecall.profile_{name}()"
             direction = connection.exec_driver_sql(
                 f"SELECT pgrecall.rank_direction({facts}, pgrecall.weights_of({facts}, NULL, NULL),"
-                f" '[3,0,4,0,0,0,0,0]', {elapsed})"
+                f" '[3,0,4,0,0,0,0,0]', {elapsed}, {used})"
             ).scalar()
 
-            similarity, coordinates = space.direction(profiles.named(name), elapsed)
+            similarity, coordinates = space.direction(profiles.named(name), elapsed, used=used)
             meaning = [0.6 * similarity, 0.0, 0.8 * similarity, *[0.0] * 5]
             expected = pytest.approx([*meaning, *coordinates, 0.0], abs=1e-6)
             assert json.loads(str(direction)) == expected

@@ -15,7 +15,7 @@ from pgrecall import MemoryRepository
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, M
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
-from tests.integration.rank_indexes import AGED, TABLES
+from tests.integration.rank_indexes import AGED, tables_of
 from tests.migrations.asking import open_transaction, value, values, wait_until
 from tests.migrations.asking import run as run_sql
 
@@ -35,10 +35,6 @@ CHECK_FIELDS = [
 ]
 BUILD = ("index", "build", "-a", "a", "--at-least", "1")
 CHECK = ("index", "check", "-a", "a", "--sample", "3")
-
-
-def tables_of(url: str) -> list[str]:
-    return values(url, TABLES, "pgrecall")
 
 
 def cells(line: str) -> list[str]:

@@ -193,6 +193,5 @@ def test_what_runs_with_the_owner_s_rights_touches_new_tables_of_positions_alone
             pytest.raises(DBAPIError, match=r"must be the table of a rank index|is in use"),
         ):
             connection.exec_driver_sql(f"SELECT pgrecall.{call}")
-    for relation in (index.relation, mine, "agent_memories", "rank_positions"):
-        assert value(site.url, f"SELECT pgrecall.drop_positions('{relation}')") == 0
+    assert value(site.url, "SELECT pgrecall.drop_positions()") == 0
     assert site.tables() == sorted([index.relation, mine])

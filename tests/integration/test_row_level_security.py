@@ -250,7 +250,7 @@ def test_every_table_and_view_shows_a_tenant_what_is_its_own(shared: str, role: 
         "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p', 'v') "
         "AND relnamespace = 'pgrecall'::regnamespace ORDER BY 1",
     )
-    assert len([name for name in relations if "ranks_" in name]) == 4
+    assert len([name for name in relations if "ranks_" in name]) == 8
     for relation in relations:
         if relation.removeprefix("pgrecall.") in COMMON:
             continue

@@ -155,8 +155,8 @@ WITHIN = {
     *("note_events", "noted_labels", "put_away", "question", "require_incoming", "restate"),
     *("same_memory", "successors", "supersede_in_turn", "supersede_successors", "together"),
     *("unmet_condition", "write_memory"),
-    *("begin_garbage_run", "create_positions", "erase_rows"),
-    *("events_expire_before",),
+    *("begin_garbage_run", "copy_used_positions", "create_positions", "erase_rows"),
+    *("events_expire_before", "note_use"),
 }
 """What the calls above call in their turn."""
 OF_NO_MEMORIES = {

@@ -61,7 +61,7 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/keep_positions.sql",
-        "ELSIF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = positions) THEN",
+        "ELSIF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = positions_table(relation)) THEN",
         "ELSIF false THEN",
         f"{INDEXES}_roles.py::test_what_runs_with_the_owner_s_rights_touches_new_tables",
     ),
@@ -115,8 +115,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "AND m.inserted_at >= written_since",
-        "AND false",
+        "AND m.inserted_at >= written_since;",
+        "AND false;",
         "integration/test_word_candidates.py::test_a_rare_name_finds_its_memory_at_any_cosine",
     ),
     Mutant(
@@ -134,8 +134,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/make_rank_index.sql",
-        "IF replaces <> coalesce(former_built_at, '-infinity') THEN",
-        "IF false THEN",
+        "IF replaces <> coalesce((",
+        "IF false AND replaces <> coalesce((",
         f"{INDEXES}_maintenance.py::test_of_two_maintenances_at_once_one_builds",
     ),
     Mutant(
@@ -152,8 +152,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/keep_positions.sql",
-        "AND NOT EXISTS (SELECT FROM rank_indexes r WHERE r.relation = c.relname)",
-        "",
+        "           AND c.relname::text NOT IN (SELECT unnest",
+        "           AND 'x' NOT IN (SELECT unnest",
         f"{INDEXES}_roles.py::test_what_runs_with_the_owner_s_rights_touches_new_tables",
     ),
     Mutant(
@@ -176,14 +176,14 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "IF used_since IS NOT NULL THEN",
+        "IF used_query IS NOT NULL THEN",
         "IF false THEN",
         f"{INDEXES}_search.py::test_the_worst_memory_is_found_first",
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "NOT coalesce(has_table_privilege(to_regclass(relation), 'SELECT'), false)",
-        "false",
+        "bool_and(has_table_privilege(one, 'SELECT')",
+        "bool_and(true",
         f"{INDEXES}_roles.py::test_positions_follow_what_is_granted_by_hand",
     ),
     Mutant(
@@ -289,10 +289,82 @@ MUTANTS = (
         f"{INDEXES}_roles.py::test_positions_follow_what_is_granted_by_hand",
     ),
     Mutant(
-        "app/pgrecall/rank_index/index.py",
-        "min(self.as_of, self.built_at - LONGEST_TOUCH)",
-        "self.built_at",
+        "sql/rank_index/note_use.sql",
+        "least(as_of, built_at - interval '1 minute')",
+        "least(as_of, built_at)",
+        f"{INDEXES}_use.py::test_a_new_index_begins_with_what_was_used_since_its_moment",
+    ),
+    Mutant(
+        "sql/rank_index/note_use.sql",
+        "SECURITY DEFINER SET",
+        "SET",
+        f"{INDEXES}_use.py::test_writers_note_what_they_use_and_nothing_else",
+    ),
+    Mutant(
+        "sql/rank_index/note_use.sql",
+        "AND u.last_accessed_at > $2 AND",
+        "AND",
+        f"{INDEXES}_use.py::test_a_new_index_begins_with_what_was_used_since_its_moment",
+    ),
+    Mutant(
+        "sql/rank_index/note_use.sql",
+        "EXCEPTION WHEN undefined_table THEN",
+        "EXCEPTION WHEN undefined_object THEN",
+        f"{INDEXES}_use.py::test_without_its_tables_an_index_is_in_nobody_s_way",
+    ),
+    Mutant(
+        "sql/verbs/touch.sql",
+        "    IF accessed THEN\n",
+        "    IF true THEN\n",
+        f"{INDEXES}_use.py::test_what_leaves_the_clock_alone_is_no_use",
+    ),
+    Mutant(
+        "sql/verbs/count_retrievals.sql",
+        "PERFORM note_use(agent, memory_ids);",
+        "NULL;",
+        f"{INDEXES}_use.py::test_what_leaves_the_clock_alone_is_no_use",
+    ),
+    Mutant(
+        "sql/rank_index/forget_positions.sql",
+        "ARRAY[used_positions(found), found]",
+        "ARRAY[found]",
+        f"{INDEXES}_use.py::test_deleted_memories_leave_both_tables",
+    ),
+    Mutant(
+        "sql/rank_index/rank_candidates.sql",
+        "IF NOT FOUND\n",
+        "IF false\n",
+        f"{INDEXES}_use.py::test_a_search_that_names_a_former_index",
+    ),
+    Mutant(
+        "sql/rank_index/rank_candidates.sql",
+        "greatest(r.memories / 10, 500)",
+        "r.memories",
+        f"{INDEXES}_use.py::test_where_more_than_a_tenth_was_written_or_changed",
+    ),
+    Mutant(
+        "sql/rank_index/rank_candidates.sql",
+        "count(DISTINCT few.id)",
+        "count(few.id)",
+        f"{INDEXES}_use.py::test_where_more_than_a_tenth_was_written_or_changed",
+    ),
+    Mutant(
+        "app/pgrecall/rank_index/maintaining.py",
+        "            yield Transact(waiting)\n",
+        "",
         f"{INDEXES}_building.py::test_what_was_retrieved_before_and_committed_after",
+    ),
+    Mutant(
+        "app/pgrecall/rank_index/space.py",
+        "return terms(replace(signal, decay=False))",
+        "return terms(signal)",
+        f"{INDEXES}_calibration.py::test_a_question_has_the_same_direction",
+    ),
+    Mutant(
+        "app/pgrecall/rank_index/space.py",
+        "weight > MAX_FREQUENCY",
+        "False",
+        f"{INDEXES}_search.py::test_where_frequency_weighs_more_than_a_tenth",
     ),
     Mutant(
         "app/pgrecall/rank_index/space.py",

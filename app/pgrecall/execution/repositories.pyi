@@ -408,7 +408,7 @@ class MemoryRepository(synchronous.Repository):
         `last_accessed_at`, unless the profile is `accessed_by` use.
 
         `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
-        index and what was written, changed or used since it was built; score every memory if that would
+        index and what was written or changed since it was built; score every memory if that would
         not answer as well), or "auto" (use the index if the agent has enough memories and signals
         unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
 
@@ -1184,7 +1184,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         `last_accessed_at`, unless the profile is `accessed_by` use.
 
         `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
-        index and what was written, changed or used since it was built; score every memory if that would
+        index and what was written or changed since it was built; score every memory if that would
         not answer as well), or "auto" (use the index if the agent has enough memories and signals
         unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
 

@@ -114,16 +114,15 @@ def vacuum(tables: Tables, /, agent_id: str) -> Operation[None]:
         raise DatabaseError("permission denied to VACUUM: only the owner of the schema may")
     ours = (tables.memories, tables.memory_usage, tables.memory_events)
     names = [full_name(table) for table in (*ours, tables.memory_labels, tables.memory_links)]
-    if row.relation:
-        names.append(f"{quoted(tables.schema)}.{quoted(row.relation)}")
+    names += [f"{quoted(tables.schema)}.{quoted(one)}" for one in row.relations or ()]
     yield Execute(text(f"VACUUM (ANALYZE) {', '.join(names)}"))
 
 
 def _to_vacuum(tables: Tables) -> TextClause:
-    """The agent's table of positions, and whether the role owns our tables: VACUUM skips others."""
+    """The agent's tables of positions, and whether the role owns our tables: VACUUM skips others."""
     return text(
-        f"SELECT (SELECT r.relation FROM {full_name(tables.rank_indexes)} r "  # noqa: S608  our own
-        "         WHERE r.agent_id = :owner_id) AS relation, "
+        f"SELECT (SELECT ARRAY[r.relation, r.used_relation] FROM {full_name(tables.rank_indexes)} r "  # noqa: S608  our own
+        "         WHERE r.agent_id = :owner_id) AS relations, "
         "       pg_has_role(c.relowner, 'USAGE') AS may "
         "  FROM pg_class c WHERE c.oid = to_regclass(:memories)"
     )

@@ -17,6 +17,7 @@ from pgrecall.rank_index.calls import (
     drop_positions_statement,
     drop_rank_index_statement,
     make_rank_index,
+    note_use_statement,
     rank_index_progress_statement,
     rank_index_states,
     restore_statement_timeout,
@@ -93,9 +94,14 @@ def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
     return dropped
 
 
-def drop_positions(tables: Tables, relation: str | None = None) -> Operation[None]:
-    """Drops a table of positions, or all of them, unless an index uses it or a session reads it."""
-    yield Verb(drop_positions_statement(tables), {"relation": relation})
+def drop_positions(tables: Tables) -> Operation[None]:
+    """Drops all tables of positions that no index uses and no session reads."""
+    yield Verb(drop_positions_statement(tables))
+
+
+def note_use(tables: Tables, owner_id: str) -> Operation[None]:
+    """Notes in the owner's index what was used since its build and is not noted there."""
+    yield Verb(note_use_statement(tables), {"agent": owner_id})
 
 
 def align_positions(tables: Tables) -> Operation[None]:
@@ -113,13 +119,15 @@ def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operat
     return [row.owner_id for row in rows]
 
 
-def wait_for_writers(tables: Tables, seconds: float) -> Operation[datetime | None]:
-    """Waits up to `seconds` until all transactions that have written memories have ended.
+def wait_for_writers(
+    tables: Tables, seconds: float, written: str = "agent_memories"
+) -> Operation[datetime | None]:
+    """Waits up to `seconds` until all transactions that have written this table have ended.
 
     Returns the moment at which the wait began, or None if it timed out.
     """
     [before] = yield Execute(disable_statement_timeout())
-    [row] = yield Execute(await_writers(tables), {"seconds": seconds})
+    [row] = yield Execute(await_writers(tables), {"seconds": seconds, "written": written})
     yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
     moment: datetime | None = row.await_writers
     return moment
@@ -132,11 +140,11 @@ def build(
     built_at: datetime,
     *,
     expected: Replaced = "any",
-) -> Operation[tuple[RankIndex | None, str | None]]:
+) -> Operation[RankIndex | None]:
     """Builds the owner's index and replaces the old one, atomically.
 
-    Returns the index and the table that it replaced. Nothing is built if the owner has no active
-    memory, or if the present index is not the expected one because another client was faster.
+    Nothing is built if the owner has no active memory, or if the present index is not the expected
+    one because another client was faster.
     """
     [before] = yield Execute(disable_statement_timeout())
     if before.isolation != "read committed" and before.began_at < built_at:
@@ -146,7 +154,7 @@ def build(
             "under way, which does not see what others write; use READ COMMITTED, or an Engine"
         )
     replaces: dict[Any, str | None] = {"none": "-infinity", "any": None}
-    made = yield Execute(
+    [made] = yield Execute(
         make_rank_index(tables),
         {
             "agent": owner_id,
@@ -159,10 +167,10 @@ def build(
         },
     )
     yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
-    if not made:
-        return None, None
+    if made.make_rank_index is None:
+        return None
     [row] = with_index((yield known_owners(tables, [owner_id], refresh=True)))
-    return index_of(row), made[0].former
+    return index_of(row)
 
 
 def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[float]]]:

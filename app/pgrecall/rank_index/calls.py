@@ -52,12 +52,12 @@ def restore_statement_timeout() -> Select[Any]:
 
 
 def await_writers(tables: Tables) -> Executable:
-    """Waits until all transactions that have written memories have ended; NULL after `seconds`."""
-    return verb(tables, "await_writers", {"seconds": Double()})
+    """Waits until all transactions that have written a table have ended; NULL after `seconds`."""
+    return verb(tables, "await_writers", {"seconds": Double(), "written": Text()})
 
 
 def make_rank_index(tables: Tables) -> Executable:
-    """Builds an index and puts it in use; returns its `relation` and the `former` one."""
+    """Builds an index and puts it in use; returns its main table, NULL if nothing was built."""
     arguments: dict[str, Any] = {"agent": Text(), "built_at": DateTime(timezone=True)}
     arguments |= {"at_least": BigInteger(), "m": Integer(), "ef_construction": Integer()}
     arguments |= {"as_of": DateTime(timezone=True), "replaces": NullType()}  # may be -infinity
@@ -69,8 +69,13 @@ def drop_rank_index_statement(tables: Tables) -> Executable:
 
 
 def drop_positions_statement(tables: Tables) -> Executable:
-    """Drops the table `relation`, or all tables for NULL, unless a rank index uses it."""
-    return verb(tables, "drop_positions", {"relation": Text()})
+    """Drops all tables of positions that no rank index uses."""
+    return verb(tables, "drop_positions", {})
+
+
+def note_use_statement(tables: Tables) -> Executable:
+    """Copies positions of memories used since the build that are not yet among those used."""
+    return verb(tables, "note_use", {"agent": Text()})
 
 
 def align_positions_statement(tables: Tables) -> Executable:

@@ -23,7 +23,6 @@ from sqlalchemy import (
     column,
     func,
     literal_column,
-    null,
     select,
     union_all,
 )
@@ -50,9 +49,10 @@ class Source:
     owner_id: str
     relation: str
     built_at: datetime
-    used_since: datetime
     direction: str
     """The query in the rank space, as text."""
+    used_direction: str | None
+    """The same among memories used since the build; None if use does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Sources:
         if self.whole:
             parameters[WHOLE] = list(self.whole)
         for number, source in enumerate(self.indexes):
-            for name in ("owner_id", "relation", "built_at", "used_since", "direction"):
+            for name in ("owner_id", "relation", "built_at", "direction", "used_direction"):
                 parameters[f"source_{number}_{name}"] = getattr(source, name)
         return parameters
 
@@ -187,9 +187,6 @@ def _nominated(found: Sequence[Select[Any]]) -> CTE:
 def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> Select[Any]:
     """The candidates of one index, by position and by words, and everything newer."""
     owner_id = _bound(number, "owner_id", Text())
-    since = {
-        name: _bound(number, name, DateTime(timezone=True)) for name in ("built_at", "used_since")
-    }
     found: Any = compiler.schema_function(
         tables.schema,
         "rank_candidates",
@@ -197,8 +194,8 @@ def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> S
         _bound(number, "relation", Text()),
         _bound(number, "direction", Text()),
         bindparam("candidates", type_=Integer()),
-        since["built_at"],
-        since["used_since"] if shape.follows_use else null(),
+        _bound(number, "built_at", DateTime(timezone=True)),
+        _bound(number, "used_direction", Text()),
         *([] if terms is None else _word_arguments(terms, shape)),
         type_=Uuid(),
     )

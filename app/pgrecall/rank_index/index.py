@@ -24,10 +24,6 @@ MAX_AGE = timedelta(days=28)
 """Maintenance is due after this time, since the graph favours what was recent at its build."""
 
 
-LONGEST_TOUCH = timedelta(minutes=1)
-"""The longest time between the begin of a transaction and its counting of a retrieval."""
-
-
 @dataclass(frozen=True, slots=True)
 class RankIndex:
     """The rank index of one owner's memories."""
@@ -35,7 +31,7 @@ class RankIndex:
     agent_id: str
     """The owner: an agent, or team:<id>."""
     relation: str
-    """The table of its positions."""
+    """The main table of its positions."""
     space: int
     """The version of the rank space."""
     as_of: datetime
@@ -51,12 +47,6 @@ class RankIndex:
     """Duration of the build."""
     candidates: int
     """How many candidates a search first takes from the graph."""
-
-    @property
-    def used_since(self) -> datetime:
-        """Retrievals from this moment on may be missing in the index. It is earlier than the build,
-        since a retrieval has the time at which its transaction began."""
-        return min(self.as_of, self.built_at - LONGEST_TOUCH)
 
     @property
     def is_usable(self) -> bool:
@@ -81,7 +71,7 @@ class RankIndexStatus:
     """Number of memories written since the build."""
     changed: int
     used: int
-    """Number of memories retrieved since the build."""
+    """Number of memories retrieved since the build. The index follows them."""
     bytes: int
     due: str | None
     """Why maintenance is needed; None if it is not."""
@@ -94,7 +84,7 @@ class RankIndexStatus:
     @property
     def beside(self) -> int:
         """At most this many memories are scored in addition to the index."""
-        return self.written + self.changed + self.used
+        return self.written + self.changed
 
     def record(self) -> dict[str, Any]:
         """The status as plain JSON values."""

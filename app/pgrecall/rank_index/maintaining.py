@@ -85,6 +85,8 @@ def maintain_rank_indexes(
         elif status.due:
             as_before = building.Build(index.at_least, index.m, index.ef_construction, None)
             due.append((owner_id, index.built_at, as_before))
+        else:
+            yield Transact(partial(building.note_use, owner_id=owner_id))
     built = yield from _built(due, on_progress)
     yield Transact(building.drop_positions)
     yield Transact(building.align_positions)
@@ -120,15 +122,18 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
                 f"a transaction that wrote memories has not ended within {PATIENCE:g} seconds: "
                 "end it and build again, so that what it wrote is not missed"
             )
-        index, former = yield Transact(
+        index: RankIndex | None = yield Transact(
             partial(
                 building.build, owner_id=owner_id, how=how, built_at=built_at, expected=expected
             )
         )
-        if former is not None:
-            yield Transact(partial(building.drop_positions, relation=former))
         if index is not None:
             built.append(index)
+            # Uses in flight were noted in the former index.
+            waiting = partial(building.wait_for_writers, seconds=PATIENCE, written="memory_usage")
+            yield Transact(waiting)
+            yield Transact(partial(building.note_use, owner_id=owner_id))
+            yield Transact(building.drop_positions)
     if on_progress is not None:
         yield Call(on_progress, ("", len(due), len(due)))
     return built

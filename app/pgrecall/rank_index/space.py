@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pgrecall.scoring.profile import Profile
@@ -39,8 +39,9 @@ from pgrecall.scoring.signals import (
     Usefulness,
 )
 
-VERSION = 1
-"""Increment it whenever AXES or `positions_of` changes. Other versions' positions are not used."""
+VERSION = 2
+"""Increment it whenever AXES or `positions_of` changes. Other versions' positions are not used.
+Version 2 added the positions of memories used since the build."""
 
 HALF_LIVES = (1.0, 4.0, 14.0, 45.0, 180.0)
 """In days. Half-lives in between are interpolated from their two neighbours."""
@@ -49,6 +50,8 @@ MOMENTS = (0.0, 7.0, 30.0)
 CAPS = (20.0, 50.0)
 """Caps of the frequency signal for which positions store its value."""
 MOSTLY_ONE = 0.6
+MAX_FREQUENCY = 0.1
+"""Up to this weight, frequency is covered: positions have the counts of the build."""
 
 _HYPERBOLIC = (
     (0.7110930099, 0.4157745568),
@@ -148,11 +151,13 @@ class Term:
 
 
 def direction(
-    profile: Profile, elapsed: float, *, with_query: bool = True
+    profile: Profile, elapsed: float, *, with_query: bool = True, used: bool = False
 ) -> tuple[float, list[float]]:
     """The direction of a query by this profile, `elapsed` days after the moment of the index.
 
-    Returns the weight of the unit query vector, and one coordinate per axis.
+    Among memories `used` since then, whose positions have outdated times of use, these are left
+    out: recency counts as equal, and trust as not decayed. Returns the weight of the unit query
+    vector, and one coordinate per axis.
     """
     similarity = 0.0
     coordinates = dict.fromkeys(AXES, 0.0)
@@ -161,7 +166,7 @@ def direction(
             if not with_query:
                 continue  # the same for every memory
             similarity = weight
-        for term in terms(signal):
+        for term in _just_used(signal) if used else terms(signal):
             coordinates[term.axis] += weight * term.at(elapsed)
     return similarity, list(coordinates.values())
 
@@ -170,10 +175,13 @@ def uncovered(profile: Profile, *, with_entities: bool) -> float:
     """The total weight of signals that positions do not contain.
 
     They affect the exact scores of candidates, but not which memories become candidates. Signals of
-    unknown classes are among them.
+    unknown classes are among them, and frequency with a weight above MAX_FREQUENCY.
     """
     return sum(
-        weight for signal, weight in profile if not is_covered(signal, with_entities=with_entities)
+        weight
+        for signal, weight in profile
+        if not is_covered(signal, with_entities=with_entities)
+        or (isinstance(signal, Frequency) and weight > MAX_FREQUENCY)
     )
 
 
@@ -269,6 +277,15 @@ def terms(signal: Signal) -> Iterator[Term]:
             yield from _interpolated(_BY_TIER) if _by_tier(signal) else _decays(signal)
         case Frequency():
             yield from _frequencies(signal.cap)
+
+
+def _just_used(signal: Signal) -> Iterator[Term]:
+    """The terms of a signal among memories that were just used."""
+    if isinstance(signal, Trust) and signal.decay:
+        return terms(replace(signal, decay=False))
+    if isinstance(signal, Recency) and signal.reads_usage:
+        return iter(())
+    return terms(signal)
 
 
 def _interpolated(signal: Signal) -> Iterator[Term]:

@@ -187,16 +187,19 @@ def _sources(
     layout: Layout,
 ) -> Sources:
     known = {index.agent_id: index for index in usable}
+
+    def asked(index: RankIndex, *, used: bool) -> str:
+        elapsed = (moment - index.as_of) / timedelta(days=1)
+        return direction(wanted.profile, wanted.query, elapsed, layout, used=used)
+
     return Sources(
         indexes=[
             Source(
                 owner_id=index.agent_id,
                 relation=index.relation,
                 built_at=index.built_at,
-                used_since=index.used_since,
-                direction=direction(
-                    wanted.profile, wanted.query, (moment - index.as_of) / timedelta(days=1), layout
-                ),
+                direction=asked(index, used=False),
+                used_direction=asked(index, used=True) if wanted.follows_use else None,
             )
             for index in (known[owner_id] for owner_id in owners if owner_id in known)
         ],
@@ -204,9 +207,13 @@ def _sources(
     )
 
 
-def direction(profile: Profile, query: StoredVector | None, elapsed: float, layout: Layout) -> str:
+def direction(
+    profile: Profile, query: StoredVector | None, elapsed: float, layout: Layout, *, used: bool
+) -> str:
     """The direction of the query, as text; the axis that equalises lengths is 0."""
-    similarity, coordinates = space.direction(profile, elapsed, with_query=query is not None)
+    similarity, coordinates = space.direction(
+        profile, elapsed, with_query=query is not None, used=used
+    )
     meaning = [0.0] * layout.dimensions
     if query is not None:
         values = query.to_list()

@@ -15,8 +15,6 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Frequency, Keyword, Signal, Time
 
 LEAST_LENDERS = 20
-MAX_FREQUENCY = 0.1
-"""Up to this weight of frequency, a rank index may ignore retrievals until it is rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,6 @@ class Search:
             has_text=self.query_text is not None,
             has_period=self.weighs_time,
             redistributes=self.ranks_by_words and self.profile.redistribute,
-            follows_use=self._follows_use,
             expands=bool(self.expand_session),
             lends=self.lend is not None,
             is_large=self.is_large,
@@ -86,11 +83,11 @@ class Search:
         )
 
     @property
-    def _follows_use(self) -> bool:
-        """Whether retrievals can change a score much: not if frequency has a small weight."""
+    def follows_use(self) -> bool:
+        """Whether the time of use matters, and not just its frequency."""
         return any(
-            signal.reads_usage and (not isinstance(signal, Frequency) or weight > MAX_FREQUENCY)
-            for signal, weight in self.profile
+            signal.reads_usage and not isinstance(signal, Frequency)
+            for signal in self.profile.signals
         )
 
     @property
@@ -139,8 +136,6 @@ class Shape:
     """Whether there is a period for the time signal."""
     redistributes: bool = False
     """Whether the weight of keyword goes to other signals if the text has only stop words."""
-    follows_use: bool = False
-    """Whether memories retrieved since an index was built are scored in addition to it."""
     expands: bool = False
     """Whether turns next to the best memories are read."""
     lends: bool = False

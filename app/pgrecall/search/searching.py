@@ -62,7 +62,7 @@ def search(
     `last_accessed_at`, unless the profile is `accessed_by` use.
 
     `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
-    index and what was written, changed or used since it was built; score every memory if that would
+    index and what was written or changed since it was built; score every memory if that would
     not answer as well), or "auto" (use the index if the agent has enough memories and signals
     unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
 

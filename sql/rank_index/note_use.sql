@@ -1,0 +1,57 @@
+-- For writers.
+-- A position says when its memory was last used, as of the build. Moving it in the graph would leave
+-- a dead node there and cost milliseconds, so the position of a memory that is used is copied, once,
+-- to a second table with a small graph. What the copy says of use is old too. But everything there
+-- was used since the build, so searches of it leave out what depends on the time of use.
+-- SECURITY DEFINER, since writers may not write positions. It cannot be abused: it only copies
+-- positions within an index, of memories that were used. The rows come in the order of a hash: the
+-- graph finds more, and of two clients neither waits for the other in turn. A table that goes in
+-- the middle is that of an index that was replaced or dropped.
+CREATE OR REPLACE FUNCTION note_use(agent text, ids uuid[] DEFAULT NULL) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
+DECLARE
+    index record;
+BEGIN
+    SELECT r.relation, use_unknown_since(r.as_of, r.built_at) AS since INTO index
+      FROM rank_indexes r WHERE r.agent_id = agent;
+    IF FOUND THEN
+        PERFORM copy_used_positions(agent, index.relation, index.since, ids);
+    END IF;
+EXCEPTION WHEN undefined_table THEN
+    NULL;
+END
+$function$;
+
+REVOKE ALL ON FUNCTION note_use FROM PUBLIC;
+
+COMMENT ON FUNCTION note_use IS
+    'Copies the positions of memories used since the build of their owner''s rank index to its table of those, where they are not there yet: of these memories, or without ids of all.';
+
+CREATE OR REPLACE FUNCTION copy_used_positions(
+    agent text, relation text, since timestamptz, ids uuid[] DEFAULT NULL) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+BEGIN
+    IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
+            USING ERRCODE = 'data_exception';
+    END IF;
+    EXECUTE format($$
+        INSERT INTO %1$I.%2$I (memory_id, position, words, bytes)
+        SELECT p.memory_id, p.position, '{}', p.bytes
+          FROM memory_usage u JOIN %1$I.%3$I p ON p.memory_id = u.memory_id
+         WHERE u.agent_id = $1 AND u.last_accessed_at > $2 AND ($3 IS NULL OR u.memory_id = ANY ($3))
+         ORDER BY uuid_hash_extended(p.memory_id, 42)
+            ON CONFLICT DO NOTHING $$, current_schema(), used_positions(relation), relation)
+        USING agent, since, ids;
+END
+$function$;
+
+COMMENT ON FUNCTION copy_used_positions IS
+    'Copies positions from the main table of a rank index to that of memories used since the build, without words: of memories used since this moment, all or these.';
+
+CREATE OR REPLACE FUNCTION use_unknown_since(as_of timestamptz, built_at timestamptz) RETURNS timestamptz
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN least(as_of, built_at - interval '1 minute');
+
+COMMENT ON FUNCTION use_unknown_since IS
+    'From when on positions of a rank index may lack uses. Earlier than the build, since a use has the time at which its transaction began.';
