@@ -57,6 +57,7 @@ CREATE OR REPLACE FUNCTION count_owner(agent text)
 #variable_conflict use_column
 DECLARE
     relation text;
+    these bigint;
 BEGIN
     PERFORM require_owner(agent);
     memories := (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
@@ -66,10 +67,11 @@ BEGIN
     events := (SELECT count(*) FROM memory_events e WHERE e.agent_id = agent);
     runs := (SELECT count(*) FROM gc_runs r WHERE r.agent_id = agent);
     positions := 0;
-    SELECT r.relation INTO relation FROM rank_indexes r WHERE r.agent_id = agent;
-    IF FOUND THEN
-        EXECUTE format('SELECT count(*) FROM %s', positions_table(relation)) INTO positions;
-    END IF;
+    FOR relation IN SELECT unnest(ARRAY[r.relation, used_positions(r.relation)])
+                      FROM rank_indexes r WHERE r.agent_id = agent LOOP
+        EXECUTE format('SELECT count(*) FROM %s', positions_table(relation)) INTO these;
+        positions := positions + these;
+    END LOOP;
     RETURN NEXT;
 END
 $verb$;

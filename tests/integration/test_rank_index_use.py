@@ -171,7 +171,7 @@ def test_deleted_memories_leave_both_tables(site: Site) -> None:
     index = running.result()
     assert site.used(index) == [filled[4]]
     assert not {*filled[:4]} & {*site.positions(index)}
-    site.repo.clear(A)
+    site.repo.upkeep.erase_owner(A)
     assert (site.used(index), site.positions(index)) == ([], [])
 
 

@@ -120,9 +120,10 @@ def vacuum(tables: Tables, /, agent_id: str) -> Operation[None]:
 
 def _to_vacuum(tables: Tables) -> TextClause:
     """The agent's tables of positions, and whether the role owns our tables: VACUUM skips others."""
+    schema = quoted(tables.schema)
     return text(
-        f"SELECT (SELECT ARRAY[r.relation, r.used_relation] FROM {full_name(tables.rank_indexes)} r "  # noqa: S608  our own
-        "         WHERE r.agent_id = :owner_id) AS relations, "
+        f"SELECT (SELECT ARRAY[r.relation, {schema}.used_positions(r.relation)] "  # noqa: S608  own
+        f"          FROM {schema}.rank_indexes r WHERE r.agent_id = :owner_id) AS relations, "
         "       pg_has_role(c.relowner, 'USAGE') AS may "
         "  FROM pg_class c WHERE c.oid = to_regclass(:memories)"
     )
