@@ -13,6 +13,7 @@ SELECT pg_catalog.set_config('search_path', pg_catalog.quote_ident(:'schema')::r
   FROM pg_catalog.pg_extension WHERE extname = 'vector' \gset
 \if :{?source} \else \set source public \endif
 \if :{?timezone} \else \set timezone UTC \endif
+SET TimeZone = :'timezone';
 -- The vectors become those of this schema: vector or halfvec.
 SELECT t.typname AS vector
   FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -44,12 +45,11 @@ WITH theirs AS (
                new_memory(content, id => id, embedding => embedding:::"vector",
                           memory_type => memory_type, importance => importance,
                           session => source_session_id::text, metadata => metadata,
-                          created_at => coalesce(created_at AT TIME ZONE :'timezone', '-infinity'),
+                          created_at => coalesce(created_at, '-infinity'),
                           expires_at => 'infinity'),
                jsonb_build_object('status', status)) AS memory,
            -- It is created_at until the first access.
-           jsonb_build_object('last_accessed_at', nullif(last_accessed_at, created_at)
-                                                  AT TIME ZONE :'timezone') AS state
+           jsonb_build_object('last_accessed_at', nullif(last_accessed_at, created_at)) AS state
       FROM theirs
 ), batches AS (
     SELECT owner, array_agg(memory) AS memories, array_agg(state) AS states
