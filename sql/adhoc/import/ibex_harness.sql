@@ -7,6 +7,7 @@
 -- schema: pgrecall. All or nothing. It can be repeated: memories that are there stay as they are.
 
 \set ON_ERROR_STOP on
+\set QUIET on
 \if :{?schema} \else \set schema pgrecall \endif
 SELECT pg_catalog.set_config('search_path', pg_catalog.quote_ident(:'schema')::regnamespace
        || ', ' || extnamespace::regnamespace, false) AS search_path
