@@ -217,6 +217,20 @@ def own_engine(own_url: str) -> Iterator[Engine]:
     made.dispose()
 
 
+@pytest.fixture
+def own_repo(own_engine: Engine) -> MemoryRepository:
+    return MemoryRepository(own_engine)
+
+
+@pytest.fixture
+def theirs(own_url: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of another system, on which names without a schema are its own."""
+    with psycopg.connect(own_url, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA theirs")
+        connection.execute("SET search_path = theirs, public")
+        yield connection
+
+
 @pytest.fixture(scope="session")
 def shared_engine(shared_url: str) -> Iterator[Engine]:
     engine = create_engine(shared_url)

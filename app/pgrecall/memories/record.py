@@ -151,6 +151,8 @@ def _several(
     owner_id: str,
     zone: tzinfo | None,
 ) -> list[dict[str, Any]]:
+    if isinstance(values, str | Mapping):
+        values = [values]
     if not isinstance(values, list | tuple):
         raise InvalidMemory(f"{name} must be a list, got {shortened(values)}")
     return [check(f"{name}[{place}]", one, owner_id, zone) for place, one in enumerate(values)]

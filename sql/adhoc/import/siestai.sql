@@ -1,0 +1,64 @@
+-- Moves the memories of Siestai in from the same database: its tables agent_memories, team_memories and
+-- adhoc_memories, with ids, vectors and last accesses. Memories of teams become those of teams, the
+-- adhoc memories of a user those of an agent with the user's id.
+--   psql -f siestai.sql
+--   psql -v source=siestai -v timezone=Europe/Berlin -f siestai.sql
+-- source: the schema of Siestai's tables, public; timezone: that of its times, which have none, UTC;
+-- schema: pgrecall. All or nothing. It can be repeated: memories that are there stay as they are.
+
+\set ON_ERROR_STOP on
+\set QUIET on
+\if :{?schema} \else \set schema pgrecall \endif
+SELECT pg_catalog.set_config('search_path', pg_catalog.quote_ident(:'schema')::regnamespace
+       || ', ' || extnamespace::regnamespace, false) AS search_path
+  FROM pg_catalog.pg_extension WHERE extname = 'vector' \gset
+\if :{?source} \else \set source public \endif
+\if :{?timezone} \else \set timezone UTC \endif
+SET TimeZone = :'timezone';
+-- The vectors become those of this schema: vector or halfvec.
+SELECT t.typname AS vector
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+ WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding' \gset
+WITH theirs AS (
+    -- Siestai's documentation has a status, its published tables have none: where the table has no
+    -- such column, the name means that of `absent`.
+    SELECT m.*
+      FROM (VALUES ('active')) absent(status)
+     CROSS JOIN LATERAL (
+           SELECT agent_id::text AS owner, id, content, embedding, memory_type, source_session_id,
+                  importance, created_at, last_accessed_at, status::text AS status,
+                  '{}'::jsonb AS metadata
+             FROM :"source".agent_memories
+            UNION ALL
+           SELECT 'team:' || team_id, id, content, embedding, memory_type, source_session_id,
+                  importance, created_at, last_accessed_at, status::text,
+                  jsonb_strip_nulls(jsonb_build_object('created_by_agent_id', created_by_agent_id))
+             FROM :"source".team_memories
+            UNION ALL
+           SELECT user_id, id, content, embedding, memory_type, source_session_id,
+                  importance, created_at, last_accessed_at, status::text,
+                  jsonb_strip_nulls(jsonb_build_object(
+                      'participant_agent_ids', participant_agent_ids))
+             FROM :"source".adhoc_memories) m
+), ours AS (
+    SELECT owner, row_number() OVER (PARTITION BY owner ORDER BY id) / 1000 AS batch,
+           jsonb_populate_record(
+               new_memory(content, id => id, embedding => embedding:::"vector",
+                          memory_type => memory_type, importance => importance,
+                          session => source_session_id::text, metadata => metadata,
+                          created_at => coalesce(created_at, '-infinity'),
+                          expires_at => 'infinity'),
+               jsonb_build_object('status', status)) AS memory,
+           -- It is created_at until the first access.
+           jsonb_build_object('last_accessed_at', nullif(last_accessed_at, created_at)) AS state
+      FROM theirs
+), batches AS (
+    SELECT owner, array_agg(memory) AS memories, array_agg(state) AS states
+      FROM ours
+     GROUP BY owner, batch
+)
+SELECT r.outcome, count(*) AS memories, count(DISTINCT b.owner) AS owners
+  FROM batches b
+ CROSS JOIN LATERAL restore_rows(b.owner, b.memories, b.states) r
+ GROUP BY r.outcome
+ ORDER BY r.outcome;
