@@ -119,7 +119,7 @@ def vacuum(tables: Tables, /, agent_id: str) -> Operation[None]:
 
 
 def _to_vacuum(tables: Tables) -> TextClause:
-    """The agent's tables of positions, and whether the role owns our tables: VACUUM skips others."""
+    """The agent's tables of positions, and whether the role owns ours: VACUUM skips others."""
     schema = quoted(tables.schema)
     return text(
         f"SELECT (SELECT ARRAY[r.relation, {schema}.used_positions(r.relation)] "  # noqa: S608  own
