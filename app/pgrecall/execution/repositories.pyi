@@ -774,8 +774,9 @@ class MemoryRepository(synchronous.Repository):
         The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
         default now), with the reason superseded and the new one as its successor. The new memory's
         importance is at least the old one's, and it takes over the subject if it names none. If it is
-        the same as another active memory (see `add`), that one becomes the successor. Repeating the
-        call with the same id or key changes nothing.
+        the same as another active memory (see `add`), that one becomes the successor. Repeating
+        the call with the same id or key changes nothing. The new memory must not require approval: add
+        and approve it, then supersede with the same text.
 
         Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
         not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises
@@ -807,7 +808,7 @@ class MemoryRepository(synchronous.Repository):
         many there were.
 
         Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
-        and valid_until stay.
+        and valid_until stay. Memories that wait for approval are ignored.
 
         Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
         if one was superseded and its successor is valid; with `force` both are then recalled. If it
@@ -1550,8 +1551,9 @@ class AsyncMemoryRepository(asynchronous.Repository):
         The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
         default now), with the reason superseded and the new one as its successor. The new memory's
         importance is at least the old one's, and it takes over the subject if it names none. If it is
-        the same as another active memory (see `add`), that one becomes the successor. Repeating the
-        call with the same id or key changes nothing.
+        the same as another active memory (see `add`), that one becomes the successor. Repeating
+        the call with the same id or key changes nothing. The new memory must not require approval: add
+        and approve it, then supersede with the same text.
 
         Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
         not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises
@@ -1583,7 +1585,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         many there were.
 
         Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
-        and valid_until stay.
+        and valid_until stay. Memories that wait for approval are ignored.
 
         Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
         if one was superseded and its successor is valid; with `force` both are then recalled. If it
@@ -1779,6 +1781,34 @@ class Upkeep(synchronous.Namespace):
         """Sets a memory's importance, in [0, 1]. Returns the memory.
 
         Raises MemoryNotFound or InvalidMemory.
+        """
+    def approve(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Makes memories recallable that were stored with `requires_approval`. Returns how many.
+
+        Their status changes from pending to active; ids with another status are ignored. Trust stays
+        as it was assessed. As with any new memory, what took the place of the same text is superseded.
+
+        Raises DuplicateMemory if an active memory says the same, even one that was invalidated, which
+        `revive` brings back. Then nothing is changed.
+        """
+    def reject(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Archives memories that wait for approval. Returns how many there were.
+
+        Ids with another status than pending are ignored. `revive` approves a rejected memory after all.
         """
     def promote(
         self,
@@ -2313,6 +2343,34 @@ class AsyncUpkeep(asynchronous.Namespace):
         """Sets a memory's importance, in [0, 1]. Returns the memory.
 
         Raises MemoryNotFound or InvalidMemory.
+        """
+    async def approve(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Makes memories recallable that were stored with `requires_approval`. Returns how many.
+
+        Their status changes from pending to active; ids with another status are ignored. Trust stays
+        as it was assessed. As with any new memory, what took the place of the same text is superseded.
+
+        Raises DuplicateMemory if an active memory says the same, even one that was invalidated, which
+        `revive` brings back. Then nothing is changed.
+        """
+    async def reject(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Archives memories that wait for approval. Returns how many there were.
+
+        Ids with another status than pending are ignored. `revive` approves a rejected memory after all.
         """
     async def promote(
         self,
