@@ -13,12 +13,15 @@ BEGIN
                                     WHERE m.agent_id = agent AND m.id = ANY (memory_ids)), memory_ids);
     FOR old IN
         SELECT m.* FROM agent_memories m
-         WHERE m.agent_id = agent AND m.id = ANY (memory_ids) AND m.status = 'pending'
+         WHERE m.agent_id = agent AND m.id = ANY (memory_ids) AND (m.status = 'pending' OR m.needs_review)
          ORDER BY m.id LOOP
         changed := old;
-        changed.status := 'active';
-        changed.superseded_by := NULL;
-        IF old.edition IS NOT NULL THEN
+        changed.needs_review := false;
+        IF old.status = 'pending' THEN
+            changed.status := 'active';
+            changed.superseded_by := NULL;
+        END IF;
+        IF old.status = 'pending' AND old.edition IS NOT NULL THEN
             SELECT s.memory_id INTO other FROM same_memory(agent, changed) s;
             IF FOUND THEN
                 RAISE EXCEPTION 'memory % cannot be approved: memory % says the same; reject this one, '
@@ -27,16 +30,18 @@ BEGIN
             changed.edition := next_edition(agent, old.content_hash);
         END IF;
         PERFORM write_memory(agent, changed);
-        PERFORM note_change('approved', old, changed, ARRAY['status'], reason, actor, metadata);
-        IF old.superseded_by IS NOT NULL THEN
-            PERFORM supersede_in_turn(agent, old.id, old.superseded_by, old.valid_from,
-                                      old.valid_until, actor, NULL);
+        PERFORM note_change('approved', old, changed, ARRAY['status', 'needs_review'], reason, actor, metadata);
+        IF old.status = 'pending' THEN
+            IF old.superseded_by IS NOT NULL THEN
+                PERFORM supersede_in_turn(agent, old.id, old.superseded_by, old.valid_from,
+                                          old.valid_until, actor, NULL);
+            END IF;
+            PERFORM supersede_successors(agent, ARRAY[old.id], actor, NULL);
         END IF;
-        PERFORM supersede_successors(agent, ARRAY[old.id], actor, NULL);
         RETURN NEXT old.id;
     END LOOP;
 END
 $function$;
 
 COMMENT ON FUNCTION approve IS
-    'Makes pending memories active and returns their ids. Raises PM004 where an active memory says the same, even one that is no longer valid.';
+    'Makes pending memories active, takes the mark for review away, and returns the ids of those that had one of both. Raises PM004 where an active memory says the same, even one that is no longer valid.';

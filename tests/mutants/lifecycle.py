@@ -6,6 +6,18 @@ HERE = "integration/test_"
 
 MUTANTS = (
     Mutant(
+        "sql/verbs/reject.sql",
+        "OR m.status = 'active' AND m.needs_review",
+        "OR m.status = 'active'",
+        f"{HERE}approval.py::test_approving_and_rejecting_are_in_the_history_and_concern_nothing_else",
+    ),
+    Mutant(
+        "sql/verbs/write_memory.sql",
+        "new.needs_review := old.needs_review;",
+        "",
+        f"{HERE}approval.py::test_what_was_called_outdated_is_listed_until_it_is_reviewed",
+    ),
+    Mutant(
         "sql/verbs/assessed.sql",
         "CASE WHEN m.requires_approval THEN 'pending' ELSE 'active' END AS status",
         "'active' AS status",
@@ -19,7 +31,7 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/approve.sql",
-        "AND m.status = 'pending'",
+        "AND (m.status = 'pending' OR m.needs_review)",
         "AND true",
         f"{HERE}approval.py::test_approving_and_rejecting_are_in_the_history_and_concern_nothing_else",
     ),

@@ -56,8 +56,9 @@ SEVERAL = {
     "invalidate": "Hide memories from searches, from now on. They are stored on, and `revive` "
     "brings them back.",
     "revive": "Bring memories back that were invalidated or archived, or have expired.",
-    "approve": "Let searches find memories that wait for approval: `list --status pending`.",
-    "reject": "Archive memories that wait for approval.",
+    "approve": "Approve memories that wait for it (`list --status pending`), or take the mark for "
+    "review away (`list --needs-review`).",
+    "reject": "Archive memories that wait for approval or are marked for review.",
     "promote": "Move memories up one tier: from short to medium, from medium to long.",
     "demote": "Move memories down one tier: from long to medium, from medium to short.",
 }

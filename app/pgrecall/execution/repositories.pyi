@@ -1838,10 +1838,12 @@ class Upkeep(synchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Makes memories recallable that were stored with `requires_approval`. Returns how many.
+        """Decides reviews in favour of memories. Returns how many there were.
 
-        Their status changes from pending to active; ids with another status are ignored. Trust stays
-        as it was assessed. As with any new memory, what took the place of the same text is superseded.
+        Those that were stored with `requires_approval` become active instead of pending. Those that
+        feedback called outdated lose their mark `needs_review`; their tier stays as it is by then.
+        Other ids are ignored. Trust stays as it was assessed. As with any new memory, what took the
+        place of the same text is superseded.
 
         Raises DuplicateMemory if an active memory says the same, even one that was invalidated, which
         `revive` brings back. Then nothing is changed.
@@ -1854,9 +1856,10 @@ class Upkeep(synchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Archives memories that wait for approval. Returns how many there were.
+        """Archives memories that wait for approval, or that feedback called outdated. Returns how many
+        there were.
 
-        Ids with another status than pending are ignored. `revive` approves a rejected memory after all.
+        Other ids are ignored. `revive` makes a rejected memory active after all.
         """
     def promote(
         self,
@@ -2406,10 +2409,12 @@ class AsyncUpkeep(asynchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Makes memories recallable that were stored with `requires_approval`. Returns how many.
+        """Decides reviews in favour of memories. Returns how many there were.
 
-        Their status changes from pending to active; ids with another status are ignored. Trust stays
-        as it was assessed. As with any new memory, what took the place of the same text is superseded.
+        Those that were stored with `requires_approval` become active instead of pending. Those that
+        feedback called outdated lose their mark `needs_review`; their tier stays as it is by then.
+        Other ids are ignored. Trust stays as it was assessed. As with any new memory, what took the
+        place of the same text is superseded.
 
         Raises DuplicateMemory if an active memory says the same, even one that was invalidated, which
         `revive` brings back. Then nothing is changed.
@@ -2422,9 +2427,10 @@ class AsyncUpkeep(asynchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Archives memories that wait for approval. Returns how many there were.
+        """Archives memories that wait for approval, or that feedback called outdated. Returns how many
+        there were.
 
-        Ids with another status than pending are ignored. `revive` approves a rejected memory after all.
+        Other ids are ignored. `revive` makes a rejected memory active after all.
         """
     async def promote(
         self,
