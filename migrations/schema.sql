@@ -100,7 +100,7 @@ CREATE TABLE pgrecall.agent_memories (
     CONSTRAINT ck_agent_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= '1e-100'::double precision) AND (quality_score <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_session CHECK (((session <> ''::text) AND (length(session) <= 200))),
-    CONSTRAINT ck_agent_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
+    CONSTRAINT ck_agent_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'pending'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
     CONSTRAINT ck_agent_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
     CONSTRAINT ck_agent_memories_tokens CHECK ((tokens >= 0)),
     CONSTRAINT ck_agent_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= '1e-100'::double precision) AND (trust <= (1)::double precision)))),
@@ -214,7 +214,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.observed_at IS 'When it was observed, 
 -- Name: COLUMN agent_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.status IS 'active, consolidated, completed or archived.';
+COMMENT ON COLUMN pgrecall.agent_memories.status IS 'active, pending, consolidated, completed or archived.';
 
 --
 -- Name: COLUMN agent_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -376,7 +376,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.compliant IS 'Whether it passed govern
 -- Name: COLUMN agent_memories.requires_approval; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.requires_approval IS 'Governance asks for approval.';
+COMMENT ON COLUMN pgrecall.agent_memories.requires_approval IS 'Governance asks for approval: it begins as pending.';
 
 --
 -- Name: COLUMN agent_memories.has_errors; Type: COMMENT; Schema: pgrecall; Owner: -

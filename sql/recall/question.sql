@@ -47,7 +47,7 @@ BEGIN
     PERFORM require_one_of(one.name, word, one.known)
        FROM (VALUES ('tiers', tiers, ARRAY['short', 'medium', 'long']),
                     ('statuses', coalesce(statuses, ARRAY[NULL]),
-                     ARRAY['active', 'consolidated', 'completed', 'archived']),
+                     ARRAY['active', 'pending', 'consolidated', 'completed', 'archived']),
                     ('label_kinds', label_kinds, ARRAY['keyword', 'tag', 'concept', 'component'])
             ) one(name, words, known), unnest(one.words) word;
     IF apply_decay IS NULL THEN

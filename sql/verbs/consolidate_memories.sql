@@ -46,10 +46,10 @@ BEGIN
            coalesce(min(m.expires_at), 'infinity'),
            CASE WHEN bool_or(NOT m.compliant) THEN false
                 WHEN count(m.compliant) = count(*) THEN true END,
-           bool_or(m.requires_approval), bool_or(m.has_errors), bool_or(m.violates_policy),
+           bool_or(m.has_errors), bool_or(m.violates_policy),
            bool_or(m.under_policy_review)
       INTO new.importance, new.usefulness, new.confidence, new.trust, new.valid_from,
-           new.valid_until, new.expires_at, new.compliant, new.requires_approval,
+           new.valid_until, new.expires_at, new.compliant,
            new.has_errors, new.violates_policy, new.under_policy_review
       FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = ANY (source_ids);

@@ -31,8 +31,9 @@ BEGIN
                m.has_errors, m.violates_policy, m.under_policy_review, m.observed_at, m.tokens,
                m.key, m.edition, m.session, m.turn
           FROM assessed(agent, memories, ids, insert_memories.edition) m
-         -- A sub-select, run for each row: a join might read all memories of the owner.
-         WHERE m.edition IS NULL OR m.edition > 0
+         -- A sub-select, run for each row: a join might read all memories of the owner. What is
+         -- pending is compared with other texts when it is approved.
+         WHERE m.edition IS NULL OR m.edition > 0 OR m.status = 'pending'
             OR (SELECT true FROM agent_memories said
                  WHERE said.agent_id = agent AND said.content_hash = m.content_hash
                    AND said.status = 'active' LIMIT 1) IS NULL

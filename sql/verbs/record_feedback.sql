@@ -11,11 +11,12 @@ DECLARE
     old record;
     new_usefulness float8;
     new_review boolean;
+    new_tier text;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
     PERFORM require_query(query);
     PERFORM require_one_of('feedback', kind, '{useful,not_useful,outdated,incorrect}');
-    SELECT m.usefulness, m.needs_review INTO old FROM agent_memories m
+    SELECT m.usefulness, m.needs_review, m.tier INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = record_feedback.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
 
@@ -29,12 +30,18 @@ BEGIN
     new_usefulness := usefulness_after_feedback(
         old.usefulness, counted.feedback_up - up, counted.feedback_down - down, up, down);
     new_review := old.needs_review OR kind = 'outdated';
+    -- It decays faster from now on. The expiry stays, so that nothing is lost before the review.
+    new_tier := CASE WHEN kind <> 'outdated' THEN old.tier
+                     WHEN old.tier = 'long' THEN 'medium' ELSE 'short' END;
     UPDATE agent_memories m
-       SET usefulness = new_usefulness, needs_review = new_review, updated_at = moment
+       SET usefulness = new_usefulness, needs_review = new_review, tier = new_tier,
+           updated_at = moment
      WHERE m.agent_id = agent AND m.id = record_feedback.memory_id;
     PERFORM note_events(agent, 'feedback', ARRAY[memory_id],
-        ARRAY[jsonb_build_object('usefulness', old.usefulness, 'needs_review', old.needs_review)],
+        ARRAY[jsonb_build_object('usefulness', old.usefulness, 'needs_review', old.needs_review,
+                                 'tier', old.tier)],
         ARRAY[jsonb_build_object('usefulness', new_usefulness, 'needs_review', new_review,
+                                 'tier', new_tier,
                                  'feedback_up', counted.feedback_up,
                                  'feedback_down', counted.feedback_down)],
         context, actor,
@@ -45,4 +52,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION record_feedback IS
-    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness. query: what it was found for.';
+    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness; outdated also marks it for review and moves its tier down. query: what it was found for.';

@@ -55,7 +55,7 @@ BEGIN
             RETURN;
         END IF;
         SELECT * INTO new FROM assessed(agent, memories, ids, 0);
-        IF new.embedding IS NOT NULL AND new.session IS NULL
+        IF new.embedding IS NOT NULL AND new.session IS NULL AND new.status = 'active'
            AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id)
            AND (new.key IS NOT NULL OR NOT EXISTS (SELECT FROM same_memory(agent, new))) THEN
             SELECT * INTO same FROM near_memory(agent, new, near_duplicates);

@@ -16,6 +16,7 @@ BEGIN
         SELECT m.* FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
            AND (m.invalidated_at IS NOT NULL OR m.status <> 'active' OR m.expires_at <= moment)
+           AND m.status <> 'pending'  -- approve is for these
          ORDER BY m.id LOOP
         changed := old;
         changed.status := 'active';
@@ -54,4 +55,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION revive IS
-    'Makes memories recallable again that were invalidated, put away or have expired. Raises PM004 where another memory says the same by now and, unless force, PM005 where its successor is valid.';
+    'Makes memories recallable again that were invalidated, put away or have expired, but not those that wait for approval. Raises PM004 where another memory says the same by now and, unless force, PM005 where its successor is valid.';

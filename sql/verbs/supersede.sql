@@ -23,7 +23,10 @@ BEGIN
         RETURN QUERY SELECT old.superseded_by, 'known', NULL::float8;
         RETURN;
     END IF;
-    IF old.content_hash = new.content_hash OR old.id = new.id THEN
+    IF new.requires_approval THEN
+        RAISE EXCEPTION 'a memory that requires approval cannot take the place of %: add and approve it, '
+            'then supersede with the same text', old.id USING ERRCODE = 'PM001';
+    ELSIF old.content_hash = new.content_hash OR old.id = new.id THEN
         RAISE EXCEPTION 'memory % says the same: there is nothing to supersede', old.id
             USING ERRCODE = 'PM001';
     ELSIF force IS NOT TRUE AND old.superseded_by IS NOT NULL THEN

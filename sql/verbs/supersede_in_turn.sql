@@ -68,9 +68,9 @@ BEGIN
       CROSS JOIN LATERAL (SELECT DISTINCT m.superseded_by FROM agent_memories m
                            WHERE m.agent_id = agent AND m.content_hash = new.content_hash
                              AND m.superseded_by IS NOT NULL AND same_kind(m, new)) old
-      WHERE new.edition IS NOT NULL;
+      WHERE new.edition IS NOT NULL AND new.status = 'active';
 END
 $function$;
 
 COMMENT ON FUNCTION supersede_successors IS
-    'For new memories that have an edition: supersedes the successors of earlier memories of the same text, even where these were put away, except the one in but.';
+    'For new active memories that have an edition: supersedes the successors of earlier memories of the same text, even where these were put away, except the one in but.';

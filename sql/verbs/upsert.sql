@@ -47,19 +47,23 @@ BEGIN
     memory.tier := coalesce(memory.tier, old.tier);
     SELECT * INTO changed FROM assessed(agent, ARRAY[memory], ARRAY[old.id], NULL);
     changed := with_learned(changed, old);
+    IF changed.status = 'pending' THEN
+        changed.superseded_by := old.superseded_by;  -- settled by approve
+    END IF;
     names := ARRAY(
         SELECT o.key FROM jsonb_each(to_jsonb(old)) o JOIN jsonb_each(to_jsonb(changed)) n USING (key)
          WHERE o.value <> n.value
            AND o.key NOT IN ('updated_at', 'inserted_at', 'terms', 'needs_review', 'content_hash',
                             'key'));
-    IF names = '{}' THEN
+    -- A repeated call does not withdraw what was approved.
+    IF names = '{}' OR names = '{status}' AND changed.status = 'pending' THEN
         outcome := 'known';
     ELSE
         outcome := 'replaced';
         PERFORM write_memory(agent, changed);
         PERFORM note_change('replaced', old, changed, array_remove(names, 'embedding'), reason, actor,
                             '{}');
-        IF old.superseded_by IS NOT NULL THEN
+        IF old.superseded_by IS NOT NULL AND changed.status = 'active' THEN
             PERFORM supersede_in_turn(agent, old.id, old.superseded_by, changed.valid_from,
                                       changed.valid_until, actor, NULL);
         END IF;

@@ -24,7 +24,8 @@ BEGIN
            quality_score = changed.quality_score, compliant = changed.compliant,
            requires_approval = changed.requires_approval, has_errors = changed.has_errors,
            violates_policy = changed.violates_policy,
-           under_policy_review = changed.under_policy_review, observed_at = changed.observed_at,
+           under_policy_review = changed.under_policy_review,
+           needs_review = changed.needs_review, observed_at = changed.observed_at,
            invalidation_reason = changed.invalidation_reason,
            superseded_by = changed.superseded_by, tokens = changed.tokens,
            edition = changed.edition, session = changed.session, turn = changed.turn
@@ -66,9 +67,10 @@ BEGIN
                   AND u.feedback_up + u.feedback_down > 0) THEN
         new.usefulness := old.usefulness;
     END IF;
+    new.needs_review := old.needs_review;
     RETURN new;
 END
 $function$;
 
 COMMENT ON FUNCTION with_learned IS
-    'The fields of a memory that replaces another, with the usefulness that feedback has given the old one.';
+    'The fields of a memory that replaces another, with the usefulness and the mark for review that feedback has given the old one.';

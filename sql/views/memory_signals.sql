@@ -35,7 +35,7 @@ COMMENT ON COLUMN memory_signals.agent_id IS 'Its owner: an agent, or a team as 
 COMMENT ON COLUMN memory_signals.id IS 'The memory.';
 COMMENT ON COLUMN memory_signals.memory_type IS 'Its kind, such as episodic, fact or task.';
 COMMENT ON COLUMN memory_signals.tier IS 'short, medium or long.';
-COMMENT ON COLUMN memory_signals.status IS 'active, consolidated, completed or archived; only active ones are recalled unless asked for.';
+COMMENT ON COLUMN memory_signals.status IS 'active, pending, consolidated, completed or archived; only active ones are recalled unless asked for.';
 COMMENT ON COLUMN memory_signals.valid IS
     'Whether it is valid now: within its validity, not invalidated, not expired; regardless of status.';
 COMMENT ON COLUMN memory_signals.age_days IS 'Days since created_at, never negative; NULL: unknown.';

@@ -25,6 +25,7 @@ ONE_ROW = "{row}, {row}, '{{importance}}', 'why', 'who', '{{}}'"
 RANKED = "'one', {relation}, {position}"
 CALLS: dict[str, list[str]] = {
     "adjust_trust": ["adjust_trust('one', {memory}, 0.1, 'why', 'who')"],
+    "approve": ["approve('one', ARRAY[{waiting}])"],
     "archive_excess_batch": ["archive_excess_batch('one', 1)"],
     "assessed": ["count(trust) FROM assessed('one', ARRAY[{new}], ARRAY[{memory}], 0)"],
     "attach_positions": ["attach_positions({relation}, 'one')"],
@@ -136,6 +137,7 @@ CALLS: dict[str, list[str]] = {
         "cardinality(require_incoming('one', ARRAY[{new}], 'keep', NULL, true, 'who'))"
     ],
     "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL)"],
+    "reject": ["reject('one', ARRAY[{waiting}])"],
     "revive": ["revive('one', ARRAY[{gone}], true)"],
     "same_memory": [
         "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
@@ -211,6 +213,7 @@ SAME_FOR_ALL = {
 """What they return does not depend on what the owner has."""
 
 NEW = NewMemory("new", embedding=at(1))
+WAITING = NewMemory("waiting", embedding=at(1), requires_approval=True)
 HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid", "touch": False}
 
 
@@ -295,6 +298,7 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     "owners": lambda *_: [lambda r: r.owners(), lambda r: r.teams.owners()],
     "plan": lambda m, _: [lambda r: "secret" in repr(r.plan("one", at(3)))],
     "prepare": lambda *_: [lambda r: r.prepare()],
+    "upkeep.approve": lambda *_: [lambda r: r.upkeep.approve("one", r.add("one", WAITING))],
     "upkeep.promote": lambda m, _: [lambda r: r.upkeep.promote("one", m)],
     "upkeep.prune": lambda m, _: [lambda r: r.upkeep.prune("one", below_score=1)],
     "rank_indexes.progress": lambda m, _: [lambda r: r.rank_indexes.progress()],
@@ -303,6 +307,7 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     ],
     "record_outcome": lambda m, _: [lambda r: r.record_outcome("one", m, "success")],
     "evaluation.recorded_queries": lambda m, _: [lambda r: r.evaluation.recorded_queries("one")],
+    "upkeep.reject": lambda *_: [lambda r: r.upkeep.reject("one", r.add("one", WAITING))],
     "revive": lambda m, _: [lambda r: r.revive("one", m)],
     "search": lambda m, _: [
         lambda r: list(r.search("one", at(3), teams=["one"], touch=False)),

@@ -171,6 +171,16 @@ CASES = (
     Case(
         "upkeep.set_importance", lambda r: r.upkeep.set_importance(A, ONE, 0.125).importance, 0.125
     ),
+    Case(
+        "upkeep.approve",
+        lambda r: (awaiting(r), r.upkeep.approve(A, number(9)), r.count(A)),
+        (5, 1, 6),
+    ),
+    Case(
+        "upkeep.reject",
+        lambda r: (awaiting(r), r.upkeep.reject(A, number(9)), r.count(A)),
+        (5, 1, 5),
+    ),
     Case("upkeep.promote", lambda r: r.upkeep.promote(A, [ONE, TWO]), 2),
     Case("upkeep.demote", lambda r: r.upkeep.demote(A, [ONE, TWO]), 2),
     Case("erase", lambda r: (r.erase(A, ONE).memories, r.history(A, ONE), r.count(A)), (1, [], 4)),
@@ -253,6 +263,12 @@ def garbage(repo: MemoryRepository, *numbers: str) -> tuple[bool, ...]:
     """Whether these are more than nothing, also where now() stands still."""
     run = repo.upkeep.collect_garbage(agent_id=A)
     return tuple(getattr(run, name) > 0 for name in numbers)
+
+
+def awaiting(repo: MemoryRepository) -> int:
+    """Adds a memory that waits for approval. Returns how many are recalled."""
+    repo.add(A, replace(NEW, requires_approval=True))
+    return repo.count(A)
 
 
 def refused(repo: MemoryRepository) -> Mapping[int, InputError]:

@@ -43,9 +43,25 @@ LARGE = "large ' \" \\ % : { } 🙂 " * 5_000
 HOSTILE = [*SHORT, *OF_PLPGSQL, LARGE]
 each_hostile = pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
 
-COLUMNS = ("component", "output_type", "domain", "category", "loop")
+COLUMNS = (
+    "memory_nature",
+    "content_type",
+    "component",
+    "output_type",
+    "domain",
+    "category",
+    "loop",
+)
 FILTERS = (
-    *("memory_types", "tags", "all_tags", "entities", "all_entities"),
+    *(
+        "memory_types",
+        "memory_natures",
+        "content_types",
+        "tags",
+        "all_tags",
+        "entities",
+        "all_entities",
+    ),
     *("components", "output_types", "domains", "categories", "loops"),
 )
 

@@ -145,6 +145,18 @@ def test_commands_on_several_memories_tell_how_many(
     assert run("delete", ids[0]).out.strip() == "0 deleted"
 
 
+def test_what_waits_for_approval_is_listed_and_decided(run: Run, mine: Owner) -> None:
+    ids = [run("add", text, "--requires-approval", "--json").records[0]["id"] for text in "ab"]
+
+    waiting = run("list", "--status", "pending", "--json").records
+
+    assert run("list", "--json").records == []
+    assert {record["id"] for record in waiting} == {*ids}
+    assert run("approve", *ids[:1], "--actor", "Ann", "--json").records == [{"approved": 1}]
+    assert run("reject", *ids).out.strip() == "1 rejected"
+    assert mine.history(UUID(ids[0]))[-1].actor == "Ann"
+
+
 def test_importance_is_overridden_and_nothing_revived_beside_its_like(
     run: Run, mine: Owner, memory: UUID
 ) -> None:

@@ -508,6 +508,8 @@ class Life:
             memory.feedback_up += kind == "useful"
             memory.feedback_down += {"useful": 0, "incorrect": 3}.get(kind, 1)
             memory.needs_review |= kind == "outdated"
+            if kind == "outdated":
+                memory.tier = {"long": "medium"}.get(memory.tier, "short")
             votes = memory.feedback_up + memory.feedback_down
             memory.usefulness = (2 * memory.prior + memory.feedback_up) / (2 + votes)
             self.note(memory_id, "feedback")

@@ -120,6 +120,8 @@ def random_memory(dice: random.Random) -> NewMemory:
         valid_from=maybe(dice, before(dice.uniform(-20, 200)), 0.1),
         valid_until=maybe(dice, before(-dice.uniform(21, 400)), 0.1),
         expires_at=maybe(dice, before(dice.uniform(-200, 20)), 0.1),
+        memory_nature=maybe(dice, dice.choice(["semantic", "own"])),
+        content_type=maybe(dice, dice.choice(["text/html", "json"])),
     )
 
 
@@ -158,9 +160,9 @@ def fill(repository: MemoryRepository, connection: Connection) -> None:
             if dice.random() < 0.2:
                 status = dice.choice(["archived", "completed", "active", "active"])
                 connection.execute(
-                    "UPDATE pgrecall.agent_memories SET status = %s, invalidated_at = %s "
-                    "WHERE id = %s",
-                    (status, maybe(dice, before(dice.uniform(-50, 50))), id_),
+                    "UPDATE pgrecall.agent_memories SET status = %s, needs_review = %s, "
+                    "invalidated_at = %s WHERE id = %s",
+                    (status, dice.random() < 0.5, maybe(dice, before(dice.uniform(-50, 50))), id_),
                 )
     connection.execute("ANALYZE")
 
@@ -291,6 +293,9 @@ def passes(row: Row, arguments: Mapping[str, Any], moment: datetime) -> bool:
         "created_after": lambda w: created is not None and created >= w,
         "created_before": lambda w: created is not None and created < w,
         "components": lambda w: row["component"] in w,
+        "memory_natures": lambda w: row["memory_nature"] in w,
+        "content_types": lambda w: row["content_type"] in w,
+        "needs_review": lambda w: row["needs_review"] is w,
         "output_types": lambda w: row["output_type"] in w,
         "domains": lambda w: row["domain"] in w,
         "categories": lambda w: row["category"] in w,
@@ -506,6 +511,10 @@ def questions() -> dict[str, Question]:
         "created_before": about(created_before=before(14), k=EVERYTHING),
         "components": about(components=["hunter"], k=EVERYTHING),
         "output_types": about(output_types=["action", "other"], k=EVERYTHING),
+        "memory_natures": about(memory_natures=["semantic"], k=EVERYTHING),
+        "content_types": about(content_types=["text/html"], k=EVERYTHING),
+        "needs_review": about(needs_review=True, k=EVERYTHING),
+        "not needs_review": about(needs_review=False, k=EVERYTHING),
         "domains": about(domains=["law"], k=EVERYTHING),
         "categories": about(categories=["x"], k=EVERYTHING),
         "loops": about(loops=["inner"], k=EVERYTHING),

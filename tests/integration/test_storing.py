@@ -269,6 +269,7 @@ def test_on_an_engine_a_verb_is_one_statement_in_autocommit(
         "update_memory": ("update", a),
         "forget": ("delete", ids[2]),
         **{name: (name, a) for name in ("touch", "invalidate", "revive", "history")},
+        **{name: (f"upkeep.{name}", a) for name in ("approve", "reject")},
         "labels": ("labels.of", a),
         "record_outcome": ("record_outcome", a, "success"),
         "adjust_trust": ("upkeep.adjust_trust", a, -0.1, "why", "who"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +14,8 @@ from sqlalchemy import Engine, func, select
 from pgrecall import Memory
 from pgrecall.errors import InvalidMemory
 from pgrecall.lifecycle.event import Event
-from tests.integration.owner import Owner, plain
+from tests.integration.owner import Owner, north, plain
+from tests.integration.support import NORTH
 
 PARTS = ("trust_provenance", "trust_consensus", "trust_governance", "trust_usage")
 VOTES = {"useful": (1, 0), "not_useful": (0, 1), "outdated": (0, 1), "incorrect": (0, 3)}
@@ -237,6 +239,7 @@ def test_the_first_feedback_by_hand(mine: Owner, kind: str, usefulness: float) -
         "feedback_up": up,
         "feedback_down": down,
         "needs_review": kind == "outdated",
+        "tier": "medium" if kind == "outdated" else "long",
     }
     moved = {"usefulness": memory.usefulness, "updated_at": memory.updated_at}
     assert memory == replace(before, **votes, **moved)
@@ -278,6 +281,20 @@ def test_no_other_feedback_takes_the_mark_for_review_away(mine: Owner) -> None:
     assert marks == [False, False, False, True, True, True]
 
 
+def test_what_is_outdated_decays_faster_but_does_not_expire(mine: Owner) -> None:
+    memory_id = mine.add(north("tea", created_at=datetime.now(UTC) - timedelta(days=7)))
+    asked: dict[str, Any] = {"profile": "tiered", "weights": {"recency": 1.0}, "touch": False}
+
+    seen = []
+    for _ in range(4):
+        [hit] = mine.search(NORTH, **asked)
+        seen.append((hit.memory.tier, hit.score, hit.memory.expires_at))
+        mine.feedback(memory_id, "outdated")
+
+    decays = [("long", 2 ** (-7 / 90)), ("medium", 0.5), *[("short", 2**-28)] * 2]
+    assert seen == [(tier, pytest.approx(score, rel=1e-4), None) for tier, score in decays]
+
+
 def test_feedback_is_noted_with_its_kind_context_and_values(mine: Owner) -> None:
     memory_id = mine.add(plain("tea"))
 
@@ -287,10 +304,11 @@ def test_feedback_is_noted_with_its_kind_context_and_values(mine: Owner) -> None
     event = mine.history(memory_id)[-1]
     assert (event.event_type, event.reason, event.actor) == ("feedback", "moved in May", "Kai")
     assert event.metadata == {"kind": "outdated", "run": 7, "query": "where?"}
-    assert event.old_values == {"usefulness": 0.5, "needs_review": False}
+    assert event.old_values == {"usefulness": 0.5, "needs_review": False, "tier": "long"}
     assert event.new_values == {
         "usefulness": pytest.approx(1 / 3),
         "needs_review": True,
+        "tier": "medium",
         "feedback_up": 0,
         "feedback_down": 1,
     }

@@ -172,7 +172,10 @@ GOOD: dict[str, dict[str, Any]] = {
     "update_memory": {"memory_id": "a", "changes": {"importance": 0.4}},
     **{key: {"source_id": "a", "target_id": "b"} for key in ["link", "unlink"]},
     **{key: {"memory_id": "a"} for key in ["history", "labels", "links"]},
-    **{key: {"memory_ids": ["a"]} for key in ["forget", "revive", "invalidate", "erase"]},
+    **{
+        key: {"memory_ids": ["a"]}
+        for key in ["forget", "revive", "approve", "reject", "invalidate", "erase"]
+    },
     **{key: {} for key in ["recorded_queries", "near_duplicates", "clusters"]},
     **{
         key: {}
@@ -185,7 +188,9 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 """Of each function arguments that it takes, with memories by their texts."""
 OF_ONE = "adjust_trust record_feedback record_outcome set_importance supersede update_memory"
-NOTING = f"{OF_ONE} label unlabel link unlink forget revive invalidate move_tier prune"
+NOTING = (
+    f"{OF_ONE} label unlabel link unlink forget revive approve reject invalidate move_tier prune"
+)
 GARBAGE = "count_garbage begin_garbage_run collect_garbage"
 SHARES = [-0.1, 1.1, NAN, None]
 FLAGGED: dict[str, Any] = {"compliant": False}
@@ -234,6 +239,7 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("supersede", "new", InvalidMemory, [{"content": "A"}, {"content": ""}]),
     ("supersede", "new", InvalidMemory, [{"content": "x", "valid_until": "2000-01-01"}]),
     ("supersede", "new", NotCompliant, [NOT_COMPLIANT]),
+    ("supersede", "new", InvalidMemory, [{"content": "x", "requires_approval": True}]),
     # NULL waives nothing.
     ("supersede", "", SupersessionConflict, [{"memory_id": "over", "force": None}]),
     ("revive", "", SupersessionConflict, [{"memory_ids": ["over"], "force": None}]),
@@ -315,7 +321,7 @@ def call_named(
     connection.execute(f"{verb} pgrecall.{name}({', '.join(marks)})", values)
 
 
-@pytest.mark.parametrize("name", ["touch", "forget", "invalidate", "revive"])
+@pytest.mark.parametrize("name", ["touch", "forget", "invalidate", "revive", "approve", "reject"])
 def test_no_ids_change_nothing(mine: Owner, connection: Connection, name: str) -> None:
     mine.add(north("a"))
     stored = mine.everything()
@@ -385,6 +391,8 @@ OPERATIONS: list[tuple[str, str, Any]] = [
     ("subject", """update_memory('agent', %(a)s, '{"subject": "tea"}')""", "tea"),
     ("count(*)", "invalidate('agent', %(ids)s)", 8),
     ("count(*)", "revive('agent', %(ids)s)", 8),
+    ("count(*)", "approve('agent', %(ids)s)", 0),
+    ("count(*)", "reject('agent', %(ids)s)", 0),
     ("count(*)", "near_duplicates('agent', k => 5)", 5),
     ("count(*)", "clusters('agent', more_than => 7)", 8),
     ("*", "complete_stale_tasks('agent')", 0),

@@ -138,3 +138,20 @@ def test_a_log_from_before_retention_is_kept(empty_url: str) -> None:
     logged = "SELECT swept || ',' || events || ',' || runs FROM pgrecall.gc_runs"
     assert value(empty_url, logged) == "4,0,0"
     assert value(empty_url, "SELECT max_event_age_hours FROM pgrecall.gc_runs") is None
+
+
+def test_statuses_are_kept_and_what_waits_is_archived_by_going_back(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3, revision="0003")
+    old = "INSERT INTO pgrecall.agent_memories (agent_id, id, content, status, requires_approval) "
+    one = "('a', gen_random_uuid(), '{0}', '{0}', true)"
+    run(empty_url, f"{old} VALUES {one.format('active')}, {one.format('archived')}")
+
+    migrate.upgrade(empty_url)
+
+    statuses = "SELECT content || ' ' || status FROM pgrecall.agent_memories ORDER BY 1"
+    assert values(empty_url, statuses) == ["active active", "archived archived"]
+    waiting = NewMemory("pending", embedding=None, requires_approval=True)
+    repository(empty_url).add("a", waiting)
+    migrate.downgrade(empty_url, revision="0003")
+    assert values(empty_url, statuses)[2:] == ["pending archived"]
+    assert migrate.upgrade(empty_url).pending == []

@@ -6,6 +6,48 @@ HERE = "integration/test_"
 
 MUTANTS = (
     Mutant(
+        "sql/verbs/reject.sql",
+        "OR m.status = 'active' AND m.needs_review",
+        "OR m.status = 'active'",
+        f"{HERE}approval.py::test_approving_and_rejecting_are_in_the_history_and_concern_nothing_else",
+    ),
+    Mutant(
+        "sql/verbs/write_memory.sql",
+        "new.needs_review := old.needs_review;",
+        "",
+        f"{HERE}approval.py::test_what_was_called_outdated_is_listed_until_it_is_reviewed",
+    ),
+    Mutant(
+        "sql/verbs/assessed.sql",
+        "CASE WHEN m.requires_approval THEN 'pending' ELSE 'active' END AS status",
+        "'active' AS status",
+        f"{HERE}approval.py::test_nothing_returns_a_memory_before_it_is_approved",
+    ),
+    Mutant(
+        "sql/verbs/revive.sql",
+        "AND m.status <> 'pending'",
+        "AND true",
+        f"{HERE}approval.py::test_approving_and_rejecting_are_in_the_history_and_concern_nothing_else",
+    ),
+    Mutant(
+        "sql/verbs/approve.sql",
+        "AND (m.status = 'pending' OR m.needs_review)",
+        "AND true",
+        f"{HERE}approval.py::test_approving_and_rejecting_are_in_the_history_and_concern_nothing_else",
+    ),
+    Mutant(
+        "sql/verbs/insert_memories.sql",
+        " OR m.status = 'pending'",
+        "",
+        f"{HERE}approval.py::test_what_waits_changes_nothing_of_what_is_recalled",
+    ),
+    Mutant(
+        "sql/verbs/supersede_in_turn.sql",
+        "new.edition IS NOT NULL AND new.status = 'active'",
+        "new.edition IS NOT NULL",
+        f"{HERE}approval.py::test_what_waits_changes_nothing_of_what_is_recalled",
+    ),
+    Mutant(
         "sql/signals/trust_after_outcome.sql",
         "access_count > 5",
         "access_count > 4",

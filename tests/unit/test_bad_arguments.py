@@ -236,7 +236,17 @@ NO_TEXT: list[Any] = [
 ]
 Searches = list[tuple[dict[str, Any], type[InputError], str]]
 LISTS_OF_TEXTS = (
-    *("memory_types", "tiers", "tags", "all_tags", "entities", "all_entities", "statuses"),
+    *(
+        "memory_types",
+        "memory_natures",
+        "content_types",
+        "tiers",
+        "tags",
+        "all_tags",
+        "entities",
+        "all_entities",
+        "statuses",
+    ),
     *("components", "output_types", "domains", "categories", "loops", "labels"),
 )
 OPERANDS = {"$in": 1, "$nin": "ab", "$exists": 1, "$gt": None, "$lt": True, "$gte": [1]}
@@ -273,6 +283,7 @@ OF_COUNT: Searches = [
     ),
     ({"min_trust": 1.1}, InputError, r"min_trust.*1\.1"),
     ({"compliant": 1}, InputError, r"compliant.*1"),
+    ({"needs_review": 1}, InputError, r"needs_review.*1"),
     ({"include_invalid": "no"}, InputError, r"include_invalid.*'no'"),
     *(
         ({"where": bad}, InputError, f"where.*SQLAlchemy.*{kind}")

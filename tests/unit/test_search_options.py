@@ -17,7 +17,8 @@ from tests.integration.commands import BUILT
 
 MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 SEVERAL = (
-    *("memory_types --type", "tiers --tier", "tags --tag", "all_tags --all-tag"),
+    *("memory_types --type", "memory_natures --memory-nature", "content_types --content-type"),
+    *("tiers --tier", "tags --tag", "all_tags --all-tag"),
     *("entities --entity", "all_entities --all-entity", "labels --label"),
     *("label_kinds --label-kind", "components --component", "output_types --output-type"),
     *("domains --domain", "categories --category", "loops --loop", "statuses --status"),
@@ -30,6 +31,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "created_after": ("--created-after 2026-05-01", MAY),
     "created_before": ("--created-before 2026-06-01T02:00+02:00", JUNE),
     "compliant": ("--no-compliant", False),
+    "needs_review": ("--needs-review", True),
     "min_trust": ("--min-trust 0.5", 0.5),
     "include_invalid": ("--include-invalid", True),
     "profile": ("-p trust", profiles.trust),

@@ -46,6 +46,7 @@ class Fields(TypedDict, total=False):
     component: Annotated[str, option("Component that produced it; sets the trust.")]
     output_type: Annotated[str, option("Type of output; sets how trust decays.")]
     compliant: Annotated[bool, option("Whether it passed governance; sets the trust.")]
+    requires_approval: Annotated[bool, option("Hide it until you `approve` it.")]
     session: Annotated[str, option("Dialogue in which it is a turn.")]
     turn: Annotated[int, option("Its place in the dialogue.")]
 

@@ -1,4 +1,4 @@
-"""pgrecall supersede, importance, invalidate, revive, promote, demote"""
+"""pgrecall supersede, importance, invalidate, revive, approve, reject, promote, demote"""
 
 from __future__ import annotations
 
@@ -56,6 +56,9 @@ SEVERAL = {
     "invalidate": "Hide memories from searches, from now on. They are stored on, and `revive` "
     "brings them back.",
     "revive": "Bring memories back that were invalidated or archived, or have expired.",
+    "approve": "Approve memories that wait for it (`list --status pending`), or take the mark for "
+    "review away (`list --needs-review`).",
+    "reject": "Archive memories that wait for approval or are marked for review.",
     "promote": "Move memories up one tier: from short to medium, from medium to long.",
     "demote": "Move memories down one tier: from long to medium, from medium to short.",
 }
@@ -70,8 +73,9 @@ def _declare(name: str, help_: str) -> None:
         reason: Reason = None,
         actor: Actor = None,
     ) -> Output:
-        method = getattr(repo.upkeep if name in ("promote", "demote") else repo, name)
-        return number(f"{name}d", method(agent, memory, reason=reason, actor=actor), f"{name}d")
+        method = getattr(repo if name in ("invalidate", "revive") else repo.upkeep, name)
+        done = "rejected" if name == "reject" else f"{name}d"
+        return number(done, method(agent, memory, reason=reason, actor=actor), done)
 
     command.__doc__ = help_
     app.declare(f"pgrecall {name} 0197a3c2 0197a3d8 --agent zoe", name=name)(command)

@@ -31,6 +31,8 @@ NAMES = {"memory_types": ("--type",), "profile": ("--profile", "-p"), "query_tim
 
 HELP = {
     "memory_types": "Only memories of this type: fact, preference, task …",
+    "memory_natures": "Only memories of this nature: semantic, episodic, procedural …",
+    "content_types": "Only memories with content of this form, such as text/markdown.",
     "tiers": f"Only memories in this tier: {', '.join(TIERS)}.",
     "tags": "Only memories with this tag. Repeated: with any of them.",
     "all_tags": "Only memories with this tag. Repeated: with all of them.",
@@ -51,6 +53,7 @@ HELP = {
     "categories": "Only memories of this category.",
     "loops": "Only memories of this loop.",
     "compliant": "Only memories that passed governance, or only those that did not.",
+    "needs_review": "Only memories that feedback called outdated, or only others.",
     "min_trust": "Only memories with at least this trust, 0 to 1, after decay.",
     "statuses": f"Only memories with this status: {', '.join(STATUSES)}. Default: active.",
     "include_invalid": "Include memories that are not yet valid, no longer valid, or expired.",

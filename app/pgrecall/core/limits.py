@@ -10,7 +10,7 @@ MAX_NAME_LENGTH = 200
 """In characters, for agent_id and every other short text."""
 MAX_TURN = 2_147_483_647
 
-STATUSES = ("active", "consolidated", "completed", "archived")
+STATUSES = ("active", "pending", "consolidated", "completed", "archived")
 TIERS = ("short", "medium", "long")
 TRUST_CURVES = ("hyperbolic", "exponential", "linear")
 INVALIDATION_REASONS = ("superseded", "forgotten")

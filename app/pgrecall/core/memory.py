@@ -81,6 +81,7 @@ class NewMemory:
     quality_score: float | None = None
     compliant: bool | None = None
     requires_approval: bool = False
+    """Its status is pending until it is approved; trust is lower, too."""
     has_errors: bool = False
     violates_policy: bool = False
     under_policy_review: bool = False

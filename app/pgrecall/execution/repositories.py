@@ -116,6 +116,8 @@ _RANK_INDEXES: Methods = {
 _UPKEEP: Methods = {
     "adjust_trust": using.adjust_trust,
     "set_importance": correcting.set_importance,
+    "approve": correcting.approve,
+    "reject": correcting.reject,
     "promote": correcting.promote,
     "demote": correcting.demote,
     "clusters": curating.clusters,

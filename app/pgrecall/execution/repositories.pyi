@@ -205,6 +205,8 @@ class MemoryRepository(synchronous.Repository):
         include_embedding: bool = False,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -222,6 +224,7 @@ class MemoryRepository(synchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -310,6 +313,8 @@ class MemoryRepository(synchronous.Repository):
         reason: str | None = None,
         actor: str | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -327,6 +332,7 @@ class MemoryRepository(synchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -366,6 +372,8 @@ class MemoryRepository(synchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -383,6 +391,7 @@ class MemoryRepository(synchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -446,6 +455,8 @@ class MemoryRepository(synchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -463,6 +474,7 @@ class MemoryRepository(synchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -525,6 +537,8 @@ class MemoryRepository(synchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -542,6 +556,7 @@ class MemoryRepository(synchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -582,6 +597,8 @@ class MemoryRepository(synchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -599,6 +616,7 @@ class MemoryRepository(synchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -629,6 +647,8 @@ class MemoryRepository(synchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -646,6 +666,7 @@ class MemoryRepository(synchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -671,6 +692,8 @@ class MemoryRepository(synchronous.Repository):
         *,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -688,6 +711,7 @@ class MemoryRepository(synchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -774,8 +798,9 @@ class MemoryRepository(synchronous.Repository):
         The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
         default now), with the reason superseded and the new one as its successor. The new memory's
         importance is at least the old one's, and it takes over the subject if it names none. If it is
-        the same as another active memory (see `add`), that one becomes the successor. Repeating the
-        call with the same id or key changes nothing.
+        the same as another active memory (see `add`), that one becomes the successor. Repeating
+        the call with the same id or key changes nothing. The new memory must not require approval: add
+        and approve it, then supersede with the same text.
 
         Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
         not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises
@@ -807,7 +832,7 @@ class MemoryRepository(synchronous.Repository):
         many there were.
 
         Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
-        and valid_until stay.
+        and valid_until stay. Memories that wait for approval are ignored.
 
         Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
         if one was superseded and its successor is valid; with `force` both are then recalled. If it
@@ -981,6 +1006,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         include_embedding: bool = False,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -998,6 +1025,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -1086,6 +1114,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         reason: str | None = None,
         actor: str | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -1103,6 +1133,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -1142,6 +1173,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -1159,6 +1192,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -1222,6 +1256,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -1239,6 +1275,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -1301,6 +1338,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -1318,6 +1357,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -1358,6 +1398,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -1375,6 +1417,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -1405,6 +1448,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         lend: float | None = None,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -1422,6 +1467,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -1447,6 +1493,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         *,
         as_of: datetime | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -1464,6 +1512,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -1550,8 +1599,9 @@ class AsyncMemoryRepository(asynchronous.Repository):
         The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
         default now), with the reason superseded and the new one as its successor. The new memory's
         importance is at least the old one's, and it takes over the subject if it names none. If it is
-        the same as another active memory (see `add`), that one becomes the successor. Repeating the
-        call with the same id or key changes nothing.
+        the same as another active memory (see `add`), that one becomes the successor. Repeating
+        the call with the same id or key changes nothing. The new memory must not require approval: add
+        and approve it, then supersede with the same text.
 
         Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
         not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises
@@ -1583,7 +1633,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         many there were.
 
         Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
-        and valid_until stay.
+        and valid_until stay. Memories that wait for approval are ignored.
 
         Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
         if one was superseded and its successor is valid; with `force` both are then recalled. If it
@@ -1780,6 +1830,37 @@ class Upkeep(synchronous.Namespace):
 
         Raises MemoryNotFound or InvalidMemory.
         """
+    def approve(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Decides reviews in favour of memories. Returns how many there were.
+
+        Those that were stored with `requires_approval` become active instead of pending. Those that
+        feedback called outdated lose their mark `needs_review`; their tier stays as it is by then.
+        Other ids are ignored. Trust stays as it was assessed. As with any new memory, what took the
+        place of the same text is superseded.
+
+        Raises DuplicateMemory if an active memory says the same, even one that was invalidated, which
+        `revive` brings back. Then nothing is changed.
+        """
+    def reject(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Archives memories that wait for approval, or that feedback called outdated. Returns how many
+        there were.
+
+        Other ids are ignored. `revive` makes a rejected memory active after all.
+        """
     def promote(
         self,
         agent_id: str,
@@ -1947,6 +2028,8 @@ class Evaluations(synchronous.Namespace):
         dates: str | None = None,
         seed: int = 0,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -1964,6 +2047,7 @@ class Evaluations(synchronous.Namespace):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -2007,6 +2091,8 @@ class Evaluations(synchronous.Namespace):
         seed: int = 0,
         on_progress: Callable[[int, int], Any] | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -2024,6 +2110,7 @@ class Evaluations(synchronous.Namespace):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -2314,6 +2401,37 @@ class AsyncUpkeep(asynchronous.Namespace):
 
         Raises MemoryNotFound or InvalidMemory.
         """
+    async def approve(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Decides reviews in favour of memories. Returns how many there were.
+
+        Those that were stored with `requires_approval` become active instead of pending. Those that
+        feedback called outdated lose their mark `needs_review`; their tier stays as it is by then.
+        Other ids are ignored. Trust stays as it was assessed. As with any new memory, what took the
+        place of the same text is superseded.
+
+        Raises DuplicateMemory if an active memory says the same, even one that was invalidated, which
+        `revive` brings back. Then nothing is changed.
+        """
+    async def reject(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Archives memories that wait for approval, or that feedback called outdated. Returns how many
+        there were.
+
+        Other ids are ignored. `revive` makes a rejected memory active after all.
+        """
     async def promote(
         self,
         agent_id: str,
@@ -2481,6 +2599,8 @@ class AsyncEvaluations(asynchronous.Namespace):
         dates: str | None = None,
         seed: int = 0,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -2498,6 +2618,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,
@@ -2541,6 +2662,8 @@ class AsyncEvaluations(asynchronous.Namespace):
         seed: int = 0,
         on_progress: Callable[[int, int], Any] | None = None,
         memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
         tiers: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         all_tags: Sequence[str] | None = None,
@@ -2558,6 +2681,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         categories: Sequence[str] | None = None,
         loops: Sequence[str] | None = None,
         compliant: bool | None = None,
+        needs_review: bool | None = None,
         min_trust: float | None = None,
         statuses: Sequence[str] = ("active",),
         include_invalid: bool = False,

@@ -1,4 +1,4 @@
-"""Corrections: supersede, invalidate, revive, importance, tiers."""
+"""Corrections: supersede, invalidate, revive, approval, importance, tiers."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def supersede(
     The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
     default now), with the reason superseded and the new one as its successor. The new memory's
     importance is at least the old one's, and it takes over the subject if it names none. If it is
-    the same as another active memory (see `add`), that one becomes the successor. Repeating the
-    call with the same id or key changes nothing.
+    the same as another active memory (see `add`), that one becomes the successor. Repeating
+    the call with the same id or key changes nothing. The new memory must not require approval: add
+    and approve it, then supersede with the same text.
 
     Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
     not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises
@@ -93,7 +94,7 @@ def revive(
     many there were.
 
     Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
-    and valid_until stay.
+    and valid_until stay. Memories that wait for approval are ignored.
 
     Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
     if one was superseded and its successor is valid; with `force` both are then recalled. If it
@@ -101,6 +102,45 @@ def revive(
     """
     require_bool("force", force)
     return (yield from _several(tables, "revive", agent_id, memory_ids, reason, actor, force=force))
+
+
+def approve(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Decides reviews in favour of memories. Returns how many there were.
+
+    Those that were stored with `requires_approval` become active instead of pending. Those that
+    feedback called outdated lose their mark `needs_review`; their tier stays as it is by then.
+    Other ids are ignored. Trust stays as it was assessed. As with any new memory, what took the
+    place of the same text is superseded.
+
+    Raises DuplicateMemory if an active memory says the same, even one that was invalidated, which
+    `revive` brings back. Then nothing is changed.
+    """
+    return (yield from _several(tables, "approve", agent_id, memory_ids, reason, actor))
+
+
+def reject(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Archives memories that wait for approval, or that feedback called outdated. Returns how many
+    there were.
+
+    Other ids are ignored. `revive` makes a rejected memory active after all.
+    """
+    return (yield from _several(tables, "reject", agent_id, memory_ids, reason, actor))
 
 
 def set_importance(

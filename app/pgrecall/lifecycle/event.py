@@ -16,8 +16,8 @@ class Event:
     memory_id: UUID
     event_type: str
     """initial, reinforcement, penalty, manual, feedback, importance, promoted, demoted, updated,
-    replaced, restated, superseded, forgotten, revived, consolidated, completed, archived, deleted,
-    labelled, unlabelled, linked or unlinked."""
+    replaced, restated, superseded, forgotten, revived, approved, consolidated, completed, archived,
+    deleted, labelled, unlabelled, linked or unlinked."""
     reason: str | None
     actor: str | None
     old_values: dict[str, Any]

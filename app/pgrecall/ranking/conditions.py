@@ -142,6 +142,8 @@ def conditions(
         any_of(columns.status, "statuses") if "statuses" in given else active(scope.memories)
     )
     for name, column in (
+        ("memory_natures", columns.memory_nature),
+        ("content_types", columns.content_type),
         ("tiers", columns.tier),
         ("components", columns.component),
         ("output_types", columns.output_type),
@@ -173,8 +175,9 @@ def conditions(
         found["created_after"] = columns.created_at >= _time("created_after")
     if "created_before" in given:
         found["created_before"] = columns.created_at < _time("created_before")
-    if "compliant" in given:
-        found["compliant"] = columns.compliant == bindparam("compliant", type_=Boolean())
+    for name in ("compliant", "needs_review"):
+        if name in given:
+            found[name] = columns[name] == bindparam(name, type_=Boolean())
     if "min_trust" in given:
         found["min_trust"] = trusted(scope, decay=shape.apply_decay)
     return found

@@ -21,7 +21,8 @@ from pgrecall.ranking.custom_condition import Expression, require_condition
 from pgrecall.ranking.metadata_filter import MetadataFilter
 
 _TEXTS = (
-    *("memory_types", "tags", "all_tags", "entities", "all_entities"),
+    *("memory_types", "memory_natures", "content_types"),
+    *("tags", "all_tags", "entities", "all_entities"),
     *("components", "output_types", "domains", "categories", "loops", "labels"),
 )
 
@@ -29,7 +30,7 @@ _TEXTS = (
 _VALUES = (
     *_TEXTS,
     *("tiers", "statuses", "label_kinds", "created_after", "created_before"),
-    *("compliant", "min_trust", "text"),
+    *("compliant", "needs_review", "min_trust", "text"),
 )
 
 
@@ -41,6 +42,8 @@ class FilterArguments(TypedDict, total=False):
 
     memory_types: Sequence[str] | None
     """Its memory_type or one of its additional_types."""
+    memory_natures: Sequence[str] | None
+    content_types: Sequence[str] | None
     tiers: Sequence[str] | None
     tags: Sequence[str] | None
     """Any of these tags."""
@@ -70,6 +73,8 @@ class FilterArguments(TypedDict, total=False):
     categories: Sequence[str] | None
     loops: Sequence[str] | None
     compliant: bool | None
+    needs_review: bool | None
+    """Whether feedback called it outdated."""
     min_trust: float | None
     """Trust after decay; a memory whose trust was never assessed does not pass."""
     statuses: Sequence[str]
@@ -100,6 +105,8 @@ class Filters:
     """Checked FilterArguments."""
 
     memory_types: Sequence[str] | None = None
+    memory_natures: Sequence[str] | None = None
+    content_types: Sequence[str] | None = None
     tiers: Sequence[str] | None = None
     tags: Sequence[str] | None = None
     all_tags: Sequence[str] | None = None
@@ -117,6 +124,7 @@ class Filters:
     categories: Sequence[str] | None = None
     loops: Sequence[str] | None = None
     compliant: bool | None = None
+    needs_review: bool | None = None
     min_trust: float | None = None
     statuses: Sequence[str] = ("active",)
     include_invalid: bool = False
@@ -185,8 +193,9 @@ class Filters:
                     f"text may have at most {MAX_FILTER_TEXT:,} characters, got {len(self.text):,}"
                 )
         require_bool("include_invalid", self.include_invalid)
-        if self.compliant is not None:
-            require_bool("compliant", self.compliant)
+        for name in ("compliant", "needs_review"):
+            if getattr(self, name) is not None:
+                require_bool(name, getattr(self, name))
         require_share("min_trust", self.min_trust)
         require_aware("created_after", self.created_after)
         require_aware("created_before", self.created_before)

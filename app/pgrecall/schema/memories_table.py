@@ -66,7 +66,9 @@ def memories_table(metadata: MetaData) -> Table:
         moment_column("expires_at", "From this moment on it is not recalled; NULL: never."),
         moment_column("invalidated_at", "When it was superseded or forgotten; NULL: never."),
         moment_column("observed_at", "When it was observed, where not at created_at."),
-        name_column("status", "active, consolidated, completed or archived.", default="active"),
+        name_column(
+            "status", "active, pending, consolidated, completed or archived.", default="active"
+        ),
         name_column("tier", "short, medium or long: how long it is meant to last.", default="long"),
         name_column("memory_type", "Its kind, such as episodic, fact or task.", default="episodic"),
         text_column("trust_curve", "How trust decays: hyperbolic, exponential or linear."),
@@ -107,7 +109,7 @@ def memories_table(metadata: MetaData) -> Table:
         text_column("loop", "The agent loop it came from."),
         share_column("quality_score", "Quality given by the producer; NULL: unknown."),
         Column("compliant", Boolean, comment="Whether it passed governance; NULL: not judged."),
-        flag_column("requires_approval", "Governance asks for approval."),
+        flag_column("requires_approval", "Governance asks for approval: it begins as pending."),
         flag_column("has_errors", "Errors were found in it."),
         flag_column("violates_policy", "It violates a policy."),
         flag_column("under_policy_review", "A policy review is open."),

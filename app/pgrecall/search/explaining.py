@@ -186,6 +186,8 @@ _ATTRIBUTES = {
     "statuses": "status",
     "tiers": "tier",
     "memory_types": "memory_type",
+    "memory_natures": "memory_nature",
+    "content_types": "content_type",
     "components": "component",
     "output_types": "output_type",
     "domains": "domain",
