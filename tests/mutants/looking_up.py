@@ -72,7 +72,7 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/upsert.sql",
-        "IF old.superseded_by IS NOT NULL THEN",
+        "IF old.superseded_by IS NOT NULL AND changed.status = 'active' THEN",
         "IF false THEN",
         f"{UPSERTING}::test_the_successor_of_an_upserted_memory_is_superseded_in_turn",
     ),
