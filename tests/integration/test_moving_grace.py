@@ -10,6 +10,7 @@ import psycopg
 from pgrecall import MemoryRepository, profiles
 from tests.integration.moving_in import Row, assert_ranked, days, insert, outcomes
 from tests.integration.support import before, read, similar
+from tests.integration.test_adhoc import Database
 
 GRACE = """
 CREATE TABLE cognition_memory_artifacts (
@@ -141,3 +142,10 @@ def test_grace(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRe
     assert (success.actor, success.new_values["trust"]) == ("system", 0.8)
     assert (success.delta("trust_usage"), success.delta("trust_provenance")) == (0.25, 0)
     assert success.metadata == {"event_type": "successful_use", "access_count": 6}
+
+
+def test_grace_needs_an_agent(own_url: str) -> None:
+    refused = Database(own_url).run("import/grace.sql")
+
+    assert (refused.code, refused.printed) == (3, "")
+    assert "agent is not set: psql -v agent=… -f grace.sql" in refused.errors

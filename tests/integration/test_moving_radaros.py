@@ -7,11 +7,13 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+import pytest
 from psycopg.types.json import Jsonb
 
 from pgrecall import MemoryRepository, profiles
 from tests.integration.moving_in import Row, assert_ranked, days, insert, outcomes
 from tests.integration.support import before, read, similar
+from tests.integration.test_adhoc import Database
 
 RADAROS = """
 CREATE TABLE kv_store (
@@ -132,3 +134,23 @@ def test_radaros_without_vectors(
         *(own_repo.teams, "global", profiles.half_life),
         *({UUID(int=1): learning}, radaros_score),
     )
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"namespace": "memory:user-facts", "key": "team:red", "value": {}},
+        {"namespace": "memory:entities:global:user:team:red", "key": "ines", "value": {}},
+        {"namespace": "memory:learnings", "key": "1", "value": {"userId": "team:red"}},
+    ],
+)
+def test_a_user_of_radaros_does_not_become_a_team(
+    own_url: str, theirs: psycopg.Connection[Any], entry: Row
+) -> None:
+    theirs.execute(RADAROS)
+    insert(theirs, "kv_store", [entry])
+
+    refused = Database(own_url).run("import/radaros.sql", source="theirs")
+
+    assert (refused.code, refused.printed) == (3, "")
+    assert "the id of a user begins with team:" in refused.errors

@@ -12,6 +12,7 @@ import psycopg
 from pgrecall import MemoryRepository, profiles
 from tests.integration.moving_in import Row, assert_ranked, days, insert, naive, outcomes
 from tests.integration.support import NORTH, NOW, before, read, similar
+from tests.integration.test_adhoc import Database
 
 SIESTAI = """
 CREATE TABLE agent_memories (
@@ -105,3 +106,16 @@ def test_siestai_with_a_status_and_a_time_zone(
     stored = [read(own_repo, str(agent), row["id"]) for row in rows]
     assert [one.status for one in stored] == ["active", "consolidated", "completed"]
     assert stored[0].created_at == before(40) - timedelta(hours=2)
+
+
+def test_a_user_of_siestai_does_not_become_a_team(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    theirs.execute(SIESTAI)
+    insert(theirs, "adhoc_memories", [siestai_row(1, 0.5, 0.5, user_id="team:red")])
+
+    refused = Database(own_url).run("import/siestai.sql", source="theirs")
+
+    assert (refused.code, refused.printed) == (3, "")
+    assert "a user_id of adhoc_memories begins with team:" in refused.errors
+    assert own_repo.teams.count("red") == 0

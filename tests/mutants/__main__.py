@@ -18,6 +18,7 @@ from pgrecall.testing import hurry
 from tests.mutants import (
     lifecycle,
     looking_up,
+    moving_in,
     outside,
     rank_index,
     reliability,
@@ -31,6 +32,7 @@ ROOT = Path(__file__).parents[2]
 GROUPS = (
     lifecycle,
     looking_up,
+    moving_in,
     outside,
     rank_index,
     reliability,

@@ -20,6 +20,12 @@ SELECT t.typname AS vector,
        to_regclass(format('%I.%I', :'source', :'learnings')) IS NOT NULL AS has_vectors
   FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
  WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding' \gset
+-- The memories of such a user would become those of a team.
+SELECT require(count(*) = 0, 'the id of a user begins with team:, which is kept for teams')
+  FROM :"source".kv_store
+ WHERE namespace = 'memory:user-facts' AND key LIKE 'team:%'
+    OR namespace LIKE 'memory:entities:%:user:team:%'
+    OR namespace = 'memory:learnings' AND value ->> 'userId' LIKE 'team:%' \gset
 BEGIN;
 \if :has_vectors
 CREATE TEMPORARY VIEW vectors AS

@@ -19,6 +19,9 @@ SET TimeZone = :'timezone';
 SELECT t.typname AS vector
   FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
  WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding' \gset
+-- The memories of such a user would become those of a team.
+SELECT require(count(*) = 0, 'a user_id of adhoc_memories begins with team:, which is kept for teams')
+  FROM :"source".adhoc_memories WHERE user_id LIKE 'team:%' \gset
 WITH theirs AS (
     -- Siestai's documentation has a status, its published tables have none: where the table has no
     -- such column, the name means that of `absent`.
