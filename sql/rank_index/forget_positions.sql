@@ -10,6 +10,7 @@ CREATE OR REPLACE FUNCTION forget_positions(agent text, ids uuid[]) RETURNS bigi
 DECLARE
     caller text := coalesce(nullif(current_setting('role'), 'none'), session_user);
     found text;
+    removed bigint;
     forgotten bigint := 0;
 BEGIN
     IF NOT has_table_privilege(caller, 'agent_memories', 'DELETE') THEN
@@ -33,15 +34,20 @@ BEGIN
     IF ids IS NULL AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent) THEN
         DELETE FROM rank_indexes r WHERE r.agent_id = agent;
     END IF;
-    FOREACH found IN ARRAY ARRAY[used_positions(found), found] LOOP
+    -- First of the table of used memories, as others lock it first; and at the end again, since a
+    -- position may have been copied there until its row in the main table was locked.
+    FOREACH found IN ARRAY ARRAY[used_positions(found), found, used_positions(found)] LOOP
         BEGIN
             EXECUTE format($$
-                DELETE FROM %I.%I p
-                 WHERE ($1 IS NULL OR p.memory_id = ANY ($1))
-                   AND NOT EXISTS (SELECT FROM agent_memories m
-                                    WHERE m.agent_id = $2 AND m.id = p.memory_id) $$, current_schema(), found)
+                DELETE FROM %1$I.%2$I WHERE ctid = ANY (ARRAY(
+                    SELECT p.ctid FROM %1$I.%2$I p
+                     WHERE ($1 IS NULL OR p.memory_id = ANY ($1))
+                       AND NOT EXISTS (SELECT FROM agent_memories m
+                                        WHERE m.agent_id = $2 AND m.id = p.memory_id)
+                     ORDER BY uuid_hash_extended(p.memory_id, 42) FOR UPDATE)) $$, current_schema(), found)
                 USING ids, agent;
-            GET DIAGNOSTICS forgotten = ROW_COUNT;
+            GET DIAGNOSTICS removed = ROW_COUNT;
+            forgotten := forgotten + removed;
         EXCEPTION WHEN undefined_table THEN
             NULL;
         END;
@@ -53,4 +59,4 @@ $function$;
 REVOKE ALL ON FUNCTION forget_positions FROM PUBLIC;
 
 COMMENT ON FUNCTION forget_positions IS
-    'Deletes positions of deleted memories from their owner''s rank index: those of the ids, or without ids all. Returns how many memories the index then no longer has. Where the owner has no memory left, the index is no longer used. For roles that may delete memories.';
+    'Deletes positions of deleted memories from their owner''s rank index: those of the ids, or without ids all. Returns how many. Where the owner has no memory left, the index is no longer used. For roles that may delete memories.';

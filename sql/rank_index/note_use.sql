@@ -4,9 +4,10 @@
 -- to a second table with a small graph. What the copy says of use is old too. But everything there
 -- was used since the build, so searches of it leave out what depends on the time of use.
 -- SECURITY DEFINER, since writers may not write positions. It cannot be abused: it only copies
--- positions within an index, of memories that were used. The rows come in the order of a hash: the
--- graph finds more, and of two clients neither waits for the other in turn. A table that goes in
--- the middle is that of an index that was replaced or dropped.
+-- positions within an index, of memories that were used. The lock is for deletions, so that no copy
+-- outlives its memory. The order is that of a hash: a graph filled so finds more, and clients that
+-- lock in one order never wait for each other in turn. A table that goes in the middle is that of
+-- an index that was replaced or dropped.
 CREATE OR REPLACE FUNCTION note_use(agent text, ids uuid[] DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -37,10 +38,12 @@ BEGIN
     END IF;
     EXECUTE format($$
         INSERT INTO %1$I.%2$I (memory_id, position, words, bytes)
-        SELECT p.memory_id, p.position, '{}', p.bytes
-          FROM memory_usage u JOIN %1$I.%3$I p ON p.memory_id = u.memory_id
-         WHERE u.agent_id = $1 AND u.last_accessed_at > $2 AND ($3 IS NULL OR u.memory_id = ANY ($3))
-         ORDER BY uuid_hash_extended(p.memory_id, 42)
+        SELECT locked.memory_id, locked.position, '{}', locked.bytes FROM (
+            SELECT p.memory_id, p.position, p.bytes
+              FROM memory_usage u JOIN %1$I.%3$I p ON p.memory_id = u.memory_id
+             WHERE u.agent_id = $1 AND u.last_accessed_at > $2 AND ($3 IS NULL OR u.memory_id = ANY ($3))
+               AND NOT EXISTS (SELECT FROM %1$I.%2$I f WHERE f.memory_id = p.memory_id)
+             ORDER BY uuid_hash_extended(p.memory_id, 42) FOR KEY SHARE OF p) locked
             ON CONFLICT DO NOTHING $$, current_schema(), used_positions(relation), relation)
         USING agent, since, ids;
 END

@@ -7,6 +7,8 @@
 -- - the role may not read all that this needs,
 -- - a policy guards memories, and either none guards the positions yet or words count: the indexes
 -- of words cannot be used behind a policy, and each term would take a scan of all positions.
+-- Of the memories used since the build it takes 150 or more, since their positions do not know which
+-- were used last, and as many as a walk meets where their words count, which they lack too.
 -- A function of its own, so that PostgreSQL can cache one plan for the search whatever the times
 -- are.
 CREATE OR REPLACE FUNCTION rank_candidates(
@@ -56,8 +58,8 @@ BEGIN
             RETURN QUERY SELECT n.memory_id, false
                            FROM near_positions(
                                used_positions(relation), used_query::@extschema:vector@.halfvec,
-                               CASE WHEN cardinality(terms) > 0 THEN greatest(candidates, reach)
-                                    ELSE candidates END, 0, NULL) n;
+                               greatest(candidates, 150, CASE WHEN cardinality(terms) > 0 THEN reach END),
+                               0, NULL) n;
         END IF;
         IF cardinality(terms) > 0 THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
@@ -80,4 +82,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_candidates IS
-    'Candidates for exact scoring, some of them twice: at most 1000 memories whose positions have the largest inner products with the query (with words: plus the weight of their words), memories written or changed since the build, and, with used_query, as many of those used since then.';
+    'Candidates for exact scoring, some of them twice: at most 1000 memories whose positions have the largest inner products with the query (with words: plus the weight of their words), memories written or changed since the build, and, with used_query, the best of those used since then, without their time of use.';

@@ -175,6 +175,26 @@ def test_deleted_memories_leave_both_tables(site: Site) -> None:
     assert site.tables() == []
 
 
+@pytest.mark.parametrize("first", ["used", "deleted"])
+def test_no_copy_outlives_its_memory(site: Site, first: str) -> None:
+    """Used for the first time while it is being deleted; who comes second waits."""
+    filled = fill(site.repo)
+    index = site.build()
+    steps = [site.repo.touch, site.repo.delete]
+    with site.engine.connect() as connection:
+        within = MemoryRepository(connection)
+        if first == "used":
+            within.touch(A, filled[:3])
+        else:
+            within.delete(A, filled[:3])
+        other = site.background.submit(steps[first == "used"], A, filled[2::-1])
+        wait_until_blocked(site.url, lock="transactionid")
+        connection.commit()
+    assert other.result() == 3
+    assert site.used(index) == []
+    assert not {*filled[:3]} & {*site.positions(index)}
+
+
 # Finding
 
 

@@ -326,9 +326,21 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/forget_positions.sql",
-        "ARRAY[used_positions(found), found]",
+        "ARRAY[used_positions(found), found, used_positions(found)]",
         "ARRAY[found]",
         f"{INDEXES}_use.py::test_deleted_memories_leave_both_tables",
+    ),
+    Mutant(
+        "sql/rank_index/forget_positions.sql",
+        "found, used_positions(found)]",
+        "found]",
+        f"{INDEXES}_use.py::test_no_copy_outlives_its_memory",
+    ),
+    Mutant(
+        "sql/rank_index/note_use.sql",
+        " FOR KEY SHARE OF p)",
+        ")",
+        f"{INDEXES}_use.py::test_no_copy_outlives_its_memory",
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
