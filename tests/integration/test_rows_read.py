@@ -55,6 +55,7 @@ SELECT agent_id, id, gen_random_uuid(), 'feedback' FROM pgrecall.agent_memories
 """
 STANDING = """
 UPDATE pgrecall.agent_memories SET status = 'archived' WHERE content = 'memory 31';
+UPDATE pgrecall.agent_memories SET status = 'pending' WHERE content IN ('memory 61', 'memory 71');
 UPDATE pgrecall.agent_memories m
    SET invalidated_at = now(), invalidation_reason = 'superseded', superseded_by = s.id
   FROM pgrecall.agent_memories s
@@ -66,6 +67,7 @@ UPDATE pgrecall.memory_events SET occurred_at = now() - interval '2 days'
 
 ON_FEW = {
     "adjust_trust": "adjust_trust(%(agent)s, %(a)s, 0.1, 'why')",
+    "approve": "approve(%(agent)s, %(waiting)s)",
     "consolidate_memories": "consolidate_memories(%(agent)s, %(ab)s)",
     "consolidate_memories anew": "consolidate_memories(%(agent)s, %(ab)s, content => 'both')",
     "count_retrievals": "count_retrievals(%(agent)s, %(ab)s, ARRAY[now(), now()])",
@@ -91,6 +93,7 @@ ON_FEW = {
         "remember_rows(%(agent)s, ARRAY[new_memory('memory 1'), new_memory('new')],"
         " 'bump', NULL, true, 'who')"
     ),
+    "reject": "reject(%(agent)s, %(waiting)s)",
     "revive": "revive(%(agent)s, %(gone)s, force => true)",
     "set_importance": "set_importance(%(agent)s, %(a)s, 0.4)",
     "restore_rows": (
@@ -210,6 +213,7 @@ def large(server_url: str, template: str, request: pytest.FixtureRequest) -> Ite
                 "b": b,
                 "ab": [a, b],
                 "gone": [ids["memory 31"], ids["memory 41"]],
+                "waiting": [ids["memory 61"], ids["memory 71"]],
                 "turn": ids["memory 9001"],
                 "vector": "[1,0,0,0,0,0,0,0]",
             },
