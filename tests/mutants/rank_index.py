@@ -313,12 +313,6 @@ MUTANTS = (
         f"{INDEXES}_use.py::test_without_its_tables_an_index_is_in_nobody_s_way",
     ),
     Mutant(
-        "sql/verbs/touch.sql",
-        "    IF accessed THEN\n",
-        "    IF true THEN\n",
-        f"{INDEXES}_use.py::test_what_leaves_the_clock_alone_is_no_use",
-    ),
-    Mutant(
         "sql/verbs/count_retrievals.sql",
         "PERFORM note_use(agent, memory_ids);",
         "NULL;",
