@@ -105,7 +105,7 @@ def test_bump_moves_the_clock_to_when_the_text_was_said_again(
 
 
 def test_replace_takes_on_every_field_as_if_it_was_stored_now(mine: Owner, add: Add) -> None:
-    rich = replace(FULL, id=None, content="TEA")
+    rich = replace(FULL, id=None, content="TEA", requires_approval=False)
     same = ("memory_type", "component", "session", "turn")
     kind = {name: getattr(rich, name) for name in same}
     first = mine.add(north("tea", tags=["old"], **kind))

@@ -32,6 +32,13 @@ _ARGUMENTS: Mapping[str, Any] = {
 """The types of the arguments of the functions called here."""
 
 
+_MAY_VACUUM = text(
+    "SELECT pg_has_role(c.relowner, 'USAGE') AS may "
+    "  FROM pg_class c WHERE c.oid = to_regclass(:memories)"
+)
+"""Whether the role owns our tables: VACUUM skips others."""
+
+
 def erase(
     tables: Tables,
     /,
@@ -107,25 +114,22 @@ def vacuum(tables: Tables, /, agent_id: str) -> Operation[None]:
     """
     owner_id = require_owner(tables, agent_id)
     yield Autocommit()
-    [row] = yield Execute(
-        _to_vacuum(tables), {"owner_id": owner_id, "memories": full_name(tables.memories)}
-    )
+    [row] = yield Execute(_MAY_VACUUM, {"memories": full_name(tables.memories)})
     if not row.may:
         raise DatabaseError("permission denied to VACUUM: only the owner of the schema may")
     ours = (tables.memories, tables.memory_usage, tables.memory_events)
     names = [full_name(table) for table in (*ours, tables.memory_labels, tables.memory_links)]
-    names += [f"{quoted(tables.schema)}.{quoted(one)}" for one in row.relations or ()]
+    schema = quoted(tables.schema)
+    positions = yield Execute(_positions(schema), {"owner_id": owner_id})
+    names += [f"{schema}.{quoted(row.relation)}" for row in positions]
     yield Execute(text(f"VACUUM (ANALYZE) {', '.join(names)}"))
 
 
-def _to_vacuum(tables: Tables) -> TextClause:
-    """The agent's tables of positions, and whether the role owns ours: VACUUM skips others."""
-    schema = quoted(tables.schema)
+def _positions(schema: str) -> TextClause:
+    """The tables of positions of an owner's rank index."""
     return text(
-        f"SELECT (SELECT ARRAY[r.relation, {schema}.used_positions(r.relation)] "  # noqa: S608  own
-        f"          FROM {schema}.rank_indexes r WHERE r.agent_id = :owner_id) AS relations, "
-        "       pg_has_role(c.relowner, 'USAGE') AS may "
-        "  FROM pg_class c WHERE c.oid = to_regclass(:memories)"
+        f"SELECT unnest(ARRAY[r.relation, {schema}.used_positions(r.relation)]) AS relation "  # noqa: S608  our own
+        f"  FROM {schema}.rank_indexes r WHERE r.agent_id = :owner_id"
     )
 
 
