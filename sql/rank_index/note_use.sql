@@ -15,11 +15,14 @@ DECLARE
 BEGIN
     SELECT r.relation, use_unknown_since(r.as_of, r.built_at) AS since INTO index
       FROM rank_indexes r WHERE r.agent_id = agent;
-    IF FOUND THEN
-        PERFORM copy_used_positions(agent, index.relation, index.since, ids);
+    IF NOT FOUND THEN  -- before the block below, which begins a subtransaction
+        RETURN;
     END IF;
-EXCEPTION WHEN undefined_table THEN
-    NULL;
+    BEGIN
+        PERFORM copy_used_positions(agent, index.relation, index.since, ids);
+    EXCEPTION WHEN undefined_table THEN
+        NULL;
+    END;
 END
 $function$;
 

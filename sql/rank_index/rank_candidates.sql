@@ -27,6 +27,7 @@ DECLARE
     owned bigint;
     likeness float8;
     most bigint;
+    beside uuid[];
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
@@ -42,15 +43,17 @@ BEGIN
     SELECT r.likeness, r.term_memories, greatest(r.memories / 10, 500) INTO likeness, owned, most
       FROM rank_indexes r WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
     IF NOT FOUND
-       OR owned IS NULL AND cardinality(terms) > 0  -- built in another text language
-       OR most < (SELECT count(DISTINCT few.id) FROM (
-              SELECT m.id FROM agent_memories m
-               WHERE m.agent_id = agent AND m.inserted_at >= written_since
-               UNION ALL
-              SELECT e.memory_id FROM memory_events e
-               WHERE e.agent_id = agent AND e.occurred_at >= written_since
-                 AND e.event_type <> 'initial'
-               LIMIT 10 * most) few) THEN
+       OR owned IS NULL AND cardinality(terms) > 0 THEN  -- built in another text language
+        RETURN;
+    END IF;
+    beside := ARRAY(
+        (SELECT m.id FROM agent_memories m
+          WHERE m.agent_id = agent AND m.inserted_at >= written_since LIMIT most + 1)
+        UNION
+        SELECT e.memory_id FROM memory_events e
+         WHERE e.agent_id = agent AND e.occurred_at >= written_since
+           AND e.event_type <> 'initial');
+    IF cardinality(beside) > most THEN
         RETURN;
     END IF;
     BEGIN
@@ -73,11 +76,7 @@ BEGIN
     EXCEPTION WHEN undefined_table THEN
         NULL;
     END;
-    RETURN QUERY SELECT m.id, false FROM agent_memories m
-                  WHERE m.agent_id = agent AND m.inserted_at >= written_since;
-    RETURN QUERY SELECT e.memory_id, false FROM memory_events e
-                  WHERE e.agent_id = agent AND e.occurred_at >= written_since
-                    AND e.event_type <> 'initial';
+    RETURN QUERY SELECT unnest(beside), false;
 END
 $function$;
 

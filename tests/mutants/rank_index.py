@@ -115,8 +115,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "AND m.inserted_at >= written_since;",
-        "AND false;",
+        "AND m.inserted_at >= written_since LIMIT",
+        "AND false LIMIT",
         "integration/test_word_candidates.py::test_a_rare_name_finds_its_memory_at_any_cosine",
     ),
     Mutant(
@@ -350,8 +350,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "count(DISTINCT few.id)",
-        "count(few.id)",
+        "UNION\n        SELECT e.memory_id",
+        "UNION ALL\n        SELECT e.memory_id",
         f"{INDEXES}_use.py::test_where_more_than_a_tenth_was_written_or_changed",
     ),
     Mutant(
