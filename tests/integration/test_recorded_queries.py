@@ -48,7 +48,7 @@ def events(engine: Engine, agent: str) -> list[Any]:
         engine,
         "SELECT metadata, occurred_at FROM pgrecall.memory_events "
         "WHERE agent_id = :agent AND event_type IN ('feedback', 'reinforcement', 'penalty') "
-        "ORDER BY id",
+        "ORDER BY occurred_at, id",
         agent=agent,
     )
     return [tuple(row) for row in rows]
