@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.integration.support import at
+from tests.integration.support import at, before
 
 Work = Callable[[MemoryRepository], Any]
 
@@ -153,6 +153,11 @@ CALLS: dict[str, list[str]] = {
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
     "touch": ["touch('one', ARRAY[{memory}])"],
+    "extend_expiry": [
+        "extend_expiry('one', ARRAY[{memory}], now() + '1 day')",
+        "max(extend_expiry('one', ARRAY[u.id], '9000-01-01')) FROM "
+        "update_memory('one', {memory}, '{{\"expires_at\": \"8000-01-01\"}}') u",
+    ],
     "trust_parts": ["trust_parts({row})"],
     "turns_beside": ["turns_beside('one', {over}, 2)"],
     "unlabel": ["unlabel('one', {memory}, ARRAY['onelabel'])"],
@@ -317,12 +322,19 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     "upkeep.set_importance": lambda m, _: [lambda r: r.upkeep.set_importance("one", m, 0.9)],
     "ids.shorten": lambda m, _: [lambda r: r.ids.shorten("one", m)],
     "supersede": lambda m, _: [lambda r: r.supersede("one", m, NEW)],
+    "upkeep.extend_expiry": lambda m, _: [
+        lambda r: r.upkeep.extend_expiry("one", m, expires_at=before(-9))
+    ],
+    "upkeep.metadata_values": lambda *_: [lambda r: r.upkeep.metadata_values("one", "a")],
     "upkeep.telling_terms": lambda m, _: [lambda r: r.upkeep.telling_terms("one")],
     "touch": lambda m, _: [lambda r: r.touch("one", m)],
     "evaluation.tune": lambda m, _: [lambda r: r.evaluation.tune("one", _queries(m))],
     "labels.remove": lambda m, _: [lambda r: r.labels.remove("one", m, "onelabel")],
     "links.remove": lambda m, o: [lambda r: r.links.remove("one", m, o, "one")],
     "upsert": lambda *_: [lambda r: r.upsert("one", NewMemory("new", key="k", embedding=at(1)))],
+    "upsert_many": lambda *_: [
+        lambda r: r.upsert_many("one", [NewMemory("new", key="k", embedding=at(1))])
+    ],
     "update": lambda m, _: [lambda r: r.update("one", m, importance=0.9)],
 }
 """About the memory that is given, or both."""

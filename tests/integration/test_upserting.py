@@ -142,3 +142,38 @@ def test_psql_upserts_too(mine: Owner, connection: psycopg.Connection[dict[str, 
     assert mine.get(key="k").content == "b"
     with pytest.raises(psycopg.Error, match="upsert needs a memory with a key"):
         connection.execute("SELECT pgrecall.upsert('a', pgrecall.new_memory('x'))")
+
+
+def test_a_batch_stores_what_is_new_and_replaces_what_is_there(mine: Owner) -> None:
+    old = mine.upsert(keyed("old", key="b", created_at=before(5)))
+    mine.touch(old)
+
+    batch = [keyed(text, key=text[0]) for text in ("a", "b new", "c", "a again")]
+    added = mine.upsert_many(batch, reason="why", actor="me")
+
+    assert [one.outcome for one in added] == ["inserted", "replaced", "inserted", "replaced"]
+    assert (added[0], added[1]) == (added[3], old)
+    assert sorted(mine.recalled()) == ["a again", "b new", "c"]
+    assert (mine.read(old).created_at, mine.read(old).retrieval_count) == (before(5), 1)
+    assert (mine.event(old, "replaced").reason, mine.event(old, "replaced").actor) == ("why", "me")
+    assert [one.outcome for one in mine.upsert_many(batch[1:3])] == ["known"] * 2
+    assert mine.upsert_many([]) == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        (NewMemory("no key", embedding=NORTH), InvalidMemory, "memory 1 of 2: .*needs .* key"),
+        (keyed("", key="c"), InvalidMemory, "memory 1 of 2: content"),
+        (keyed("no", key="c", compliant=False), NotCompliant, "memory 1 of 2"),
+    ],
+)
+def test_a_bad_memory_in_a_batch_changes_nothing(
+    mine: Owner, bad: NewMemory, error: type[Exception], message: str
+) -> None:
+    mine.upsert(keyed("old"))
+    with pytest.raises(error, match=message):
+        mine.upsert_many([keyed("new"), bad])
+    with pytest.raises(InvalidMemory, match="list of memories, got dict"):
+        mine.upsert_many({})
+    assert mine.recalled() == ["old"]

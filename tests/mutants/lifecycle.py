@@ -84,6 +84,18 @@ MUTANTS = (
         f"{HERE}verbs.py::test_the_actor_is_the_sessions_user_unless_named",
     ),
     Mutant(
+        "sql/verbs/extend_expiry.sql",
+        "m.expires_at > moment AND ",
+        "",
+        f"{HERE}expiry.py::test_expiry_moves_to_a_later_time",
+    ),
+    Mutant(
+        "sql/verbs/extend_expiry.sql",
+        "WHERE m.agent_id = agent AND m.id = ANY (memory_ids)",
+        "WHERE m.id = ANY (memory_ids)",
+        f"{HERE}expiry.py::test_expiry_moves_to_a_later_time",
+    ),
+    Mutant(
         "sql/verbs/require_note.sql",
         "length(actor) > 200",
         "length(actor) > 2000",

@@ -32,6 +32,7 @@ changing = Operations("memories.changing")
 deleting = Operations("memories.deleting")
 exporting = Operations("memories.exporting")
 listing = Operations("memories.listing")
+metadata_values = Operations("memories.metadata_values")
 reading = Operations("memories.reading")
 restoring = Operations("memories.restoring")
 telling_terms = Operations("memories.telling_terms")
@@ -67,6 +68,7 @@ _METHODS: Methods = {
     "add": adding.add,
     "add_many": adding.add_many,
     "upsert": upserting.upsert,
+    "upsert_many": upserting.upsert_many,
     "get": reading.get,
     "get_many": reading.get_many,
     "list": listing.list_memories,
@@ -128,7 +130,9 @@ _UPKEEP: Methods = {
     "collect_garbage": collecting.collect_garbage,
     "erase_owner": erasing.erase_owner,
     "vacuum": erasing.vacuum,
+    "extend_expiry": changing.extend_expiry,
     "telling_terms": telling_terms.telling_terms,
+    "metadata_values": metadata_values.metadata_values,
 }
 
 _EVALUATION: Methods = {

@@ -178,6 +178,23 @@ class MemoryRepository(synchronous.Repository):
         The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
         InvalidMemory for a memory without a key.
         """
+    def upsert_many(
+        self,
+        agent_id: str,
+        memories: Iterable[NewMemory],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        check_compliance: bool = True,
+    ) -> Batch:
+        """Upserts a batch in one transaction, and returns the ids in its order; `upsert` has the rules.
+
+        If one memory is bad, nothing is changed, and the error names its position, counted from 0. Of
+        memories in the batch with the same key, the last wins. Texts are embedded together. New
+        memories are sent by COPY; those whose key is there are replaced one by one.
+
+        Raises what `upsert` raises.
+        """
     def get(
         self,
         agent_id: str,
@@ -978,6 +995,23 @@ class AsyncMemoryRepository(asynchronous.Repository):
 
         The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
         InvalidMemory for a memory without a key.
+        """
+    async def upsert_many(
+        self,
+        agent_id: str,
+        memories: Iterable[NewMemory],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        check_compliance: bool = True,
+    ) -> Batch:
+        """Upserts a batch in one transaction, and returns the ids in its order; `upsert` has the rules.
+
+        If one memory is bad, nothing is changed, and the error names its position, counted from 0. Of
+        memories in the batch with the same key, the last wins. Texts are embedded together. New
+        memories are sent by COPY; those whose key is there are replaced one by one.
+
+        Raises what `upsert` raises.
         """
     async def get(
         self,
@@ -2005,10 +2039,55 @@ class Upkeep(synchronous.Namespace):
 
         Raises DatabaseError.
         """
+    def extend_expiry(
+        self, agent_id: str, memory_ids: UUID | Iterable[UUID], *, expires_at: datetime
+    ) -> int:
+        """Moves the expiry of memories to a later time. Returns how many there were.
+
+        Memories that never expire, have expired or expire later stay as they are. As with `touch`,
+        there is no event, and `updated_at` stays. Raises InputError.
+        """
     def telling_terms(self, agent_id: str, *, limit: int = 20) -> builtins.list[Term]:
         """The terms that are most characteristic of an agent's memories, the most telling first.
 
         Reads the words of all its memories. Raises InputError.
+        """
+    def metadata_values(
+        self,
+        agent_id: str,
+        key: str,
+        *,
+        memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        needs_review: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> builtins.list[tuple[Any, int]]:
+        """The values that a key of the metadata has, with the number of memories, most first.
+
+        As in the filter `metadata`, dots in `key` separate the keys of nested objects. Memories without
+        the key do not count. As in a search, only active and valid memories pass unless `statuses` or
+        `include_invalid` say otherwise. Raises InputError and its children.
         """
 
 class Evaluations(synchronous.Namespace):
@@ -2576,10 +2655,55 @@ class AsyncUpkeep(asynchronous.Namespace):
 
         Raises DatabaseError.
         """
+    async def extend_expiry(
+        self, agent_id: str, memory_ids: UUID | Iterable[UUID], *, expires_at: datetime
+    ) -> int:
+        """Moves the expiry of memories to a later time. Returns how many there were.
+
+        Memories that never expire, have expired or expire later stay as they are. As with `touch`,
+        there is no event, and `updated_at` stays. Raises InputError.
+        """
     async def telling_terms(self, agent_id: str, *, limit: int = 20) -> builtins.list[Term]:
         """The terms that are most characteristic of an agent's memories, the most telling first.
 
         Reads the words of all its memories. Raises InputError.
+        """
+    async def metadata_values(
+        self,
+        agent_id: str,
+        key: str,
+        *,
+        memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        needs_review: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> builtins.list[tuple[Any, int]]:
+        """The values that a key of the metadata has, with the number of memories, most first.
+
+        As in the filter `metadata`, dots in `key` separate the keys of nested objects. Memories without
+        the key do not count. As in a search, only active and valid memories pass unless `statuses` or
+        `include_invalid` say otherwise. Raises InputError and its children.
         """
 
 class AsyncEvaluations(asynchronous.Namespace):
