@@ -8,7 +8,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-growing bench-index bench-life bench-moving bench-policies bench-replacing bench-versions bench-words schema stubs recall clean help
+.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-policies bench-replacing bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -54,6 +54,9 @@ bench-import: .venv/test  ## Measure what importing and commands cost beside SQL
 bench-context: .venv/test  ## Measure what assembling a context costs beside a search
 	$(BIN)/python -m benchmarks.context
 
+bench-frameworks: .venv/test  ## Measure what the stores of LangGraph and LangChain cost over the repository
+	$(BIN)/python -m benchmarks.frameworks
+
 bench-evaluation: .venv/test  ## Measure what profiles, weights and floors find (PASSAGES as below)
 	$(BIN)/python -m benchmarks.evaluation $(if $(PASSAGES),--passages $(PASSAGES))
 
@@ -94,7 +97,7 @@ stubs: .venv/test  ## Write what editors read of the repositories anew
 	@touch $@
 
 .venv/test: .venv/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,compare]'
 	@touch $@ .venv/local
 
 .venv-lowest/test: tests/lowest.txt pyproject.toml
