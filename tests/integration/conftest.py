@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
@@ -36,6 +37,16 @@ POSITIONS = r"SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND r
 """The tables that rank indexes leave."""
 
 _agents = count()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs tests that are coroutines: those that LangChain brings."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 def repository_on(
