@@ -16,6 +16,7 @@ from pathlib import Path
 from pgrecall import embedded
 from pgrecall.testing import hurry
 from tests.mutants import (
+    frameworks,
     lifecycle,
     looking_up,
     moving_in,
@@ -30,6 +31,7 @@ from tests.mutants.mutant import Mutant
 
 ROOT = Path(__file__).parents[2]
 GROUPS = (
+    frameworks,
     lifecycle,
     looking_up,
     moving_in,
