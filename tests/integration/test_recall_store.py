@@ -62,7 +62,7 @@ def test_namespaces_belong_to_agents_by_their_first_labels(repo: MemoryRepositor
     store = RecallStore(repo, owner_labels=1, owner_prefix="graph ")
     for number, namespace in enumerate([("a",), AB, (*AB, "c"), ("a", "bb"), ("ab",)]):
         store.put(namespace, str(number), {"text": "tea"})
-    repo.add("graph a", NewMemory("no item", key="9"))
+    repo.add("graph a", NewMemory("no item", key="9", content_type="text/plain"))
     repo.add("other", NewMemory("tea", key="1"))
 
     owners = {one.agent_id: one.memories for one in repo.owners(prefix="graph ")}
