@@ -9,8 +9,8 @@ DECLARE
     trusts jsonb[] := '{}';
     one record;
 BEGIN
-    -- In the order of the hashes, so that two batches that share texts wait for each other and
-    -- cannot deadlock. The unique index on text and edition decides which of two writers inserts.
+    -- In the order of the hashes, and those with a key in that of their ids, so that two batches that
+    -- share texts or keys wait for each other and cannot deadlock. The unique index on text and edition decides which of two writers inserts.
     FOR one IN
         INSERT INTO agent_memories AS i (
             agent_id, id, usefulness, confidence, importance, trust, trust_half_life_hours,
@@ -37,7 +37,8 @@ BEGIN
             OR (SELECT true FROM agent_memories said
                  WHERE said.agent_id = agent AND said.content_hash = m.content_hash
                    AND said.status = 'active' LIMIT 1) IS NULL
-         ORDER BY m.content_hash, m.inserted_at
+         ORDER BY CASE WHEN m.key IS NULL THEN m.content_hash END,
+                  CASE WHEN m.key IS NOT NULL THEN m.id END, m.inserted_at
             ON CONFLICT DO NOTHING
         RETURNING i.id, trust_parts(i) AS parts LOOP
         stored := stored || one.id;

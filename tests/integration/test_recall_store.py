@@ -143,6 +143,16 @@ def test_a_bad_item_in_a_batch_stores_nothing(store: RecallStore) -> None:
     assert store.search(()) == []
 
 
+def test_in_a_transaction_of_the_caller_it_takes_part(engine: Engine) -> None:
+    with engine.connect() as connection:
+        store = RecallStore(MemoryRepository(connection, embedder=Bags()))
+        store.put(AB, "1", {"text": "tea"}, ttl=5)
+        store.batch([PutOp(AB, key, {"text": "cat"}) for key in "23"])
+        assert len(store.search(AB, query="tea")) == 3
+        connection.rollback()
+        assert store.search(()) == []
+
+
 def test_reading_leaves_no_events(store: RecallStore, repo: MemoryRepository) -> None:
     store.put(AB, "1", {"text": "tea"}, ttl=5)
     [before] = repo.list("a.b")

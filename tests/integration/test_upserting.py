@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from random import Random
+from threading import Barrier
 from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import Engine
 
 from pgrecall import NewMemory
 from pgrecall.errors import InvalidMemory, NotCompliant
@@ -177,3 +181,24 @@ def test_a_bad_memory_in_a_batch_changes_nothing(
     with pytest.raises(InvalidMemory, match="list of memories, got dict"):
         mine.upsert_many({})
     assert mine.recalled() == ["old"]
+
+
+def test_batches_that_overlap_leave_one_memory_for_each_key(mine: Owner) -> None:
+    keys = [str(number) for number in range(30)]
+    together, engine = Barrier(4), mine.bind
+    assert isinstance(engine, Engine)
+
+    def write(writer: int) -> list[str]:
+        order = Random(writer).sample(keys, 20)
+        batch = [keyed(f"{key} of {writer}", key=key) for key in order]
+        together.wait()
+        with engine.begin() as transaction:  # where a deadlock is not retried
+            return [one.outcome for one in Owner(transaction, mine.name).upsert_many(batch)]
+
+    with ThreadPoolExecutor(4) as executor:
+        outcomes = [outcome for done in executor.map(write, range(4)) for outcome in done]
+
+    stored = {one.key: one.content for one in mine.list(limit=100)}
+    assert len(stored) == outcomes.count("inserted")
+    assert outcomes.count("inserted") + outcomes.count("replaced") == 80
+    assert all(content.split()[0] == key for key, content in stored.items())

@@ -84,6 +84,12 @@ MUTANTS = (
         f"{HERE}verbs.py::test_the_actor_is_the_sessions_user_unless_named",
     ),
     Mutant(
+        "sql/verbs/insert_memories.sql",
+        "CASE WHEN m.key IS NULL THEN m.content_hash END",
+        "m.content_hash",
+        f"{HERE}upserting.py::test_batches_that_overlap_leave_one_memory_for_each_key",
+    ),
+    Mutant(
         "sql/verbs/extend_expiry.sql",
         "m.expires_at > moment AND ",
         "",
