@@ -94,6 +94,7 @@ CALLS: dict[str, list[str]] = {
         "mark_superseded('one', {memory}, {other}, '2030-01-01', NULL, 'who', '{{}}')"
     ],
     "memories_below": ["memories_below('one', 2, 'five_factor')"],
+    "memories_beside": ["memories_beside('one')"],
     "memories_of": ["memories_of('one')"],
     "move_tier": ["move_tier('one', ARRAY[{memory}], true)"],
     "near_duplicates": ["near_duplicates('one', 0.5)"],
@@ -107,9 +108,11 @@ CALLS: dict[str, list[str]] = {
         "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
     ],
     "note_use": ["note_use('one', ARRAY[{memory}])", "note_use('one')"],
+    "note_placed": ["note_placed('one', now(), now())"],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
     "owners": ["owners()"],
     "owners_of_memories": ["owners_of_memories(true)"],
+    "place_memories": ["place_memories('one', ARRAY[{memory}])"],
     "positions_of": ["positions_of('one', '2026-01-01')"],
     "prune": ["prune('one', below_score => 1)"],
     "put_away": ["put_away('one', ARRAY[{memory}], 'archived', '{{}}', NULL, 'who', '{{}}')"],
@@ -208,7 +211,7 @@ SAME_FOR_ALL = {
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
     *("supersede_successors", "trust_parts", "with_learned"),
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
-    *("copy_used_positions", "note_use"),
+    *("copy_used_positions", "note_placed", "note_use", "place_memories"),
 }
 """What they return does not depend on what the owner has."""
 

@@ -160,6 +160,7 @@ WITHIN = {
     *("unmet_condition", "write_memory"),
     *("begin_garbage_run", "copy_used_positions", "create_positions", "erase_rows"),
     *("events_expire_before", "note_use"),
+    *("note_placed", "place_memories"),
 }
 """What the calls above call in their turn."""
 OF_NO_MEMORIES = {
@@ -167,7 +168,9 @@ OF_NO_MEMORIES = {
     *("require_owner", "term_key", "term_keys"),
     *("drop_rank_index", "count_runs", "end_garbage_run", "expire_runs", "wait_for_near_writers"),
 }
-OF_RANK_INDEXES = {*("memories_of", "rank_candidates", "rank_index_states", "worded_candidates")}
+OF_RANK_INDEXES = {
+    *("memories_beside", "memories_of", "rank_candidates", "rank_index_states", "worded_candidates")
+}
 """Asked for an owner with a rank index, or for all owners; they have tests of their own."""
 
 

@@ -155,3 +155,20 @@ def test_statuses_are_kept_and_what_waits_is_archived_by_going_back(empty_url: s
     migrate.downgrade(empty_url, revision="0003")
     assert values(empty_url, statuses)[2:] == ["pending archived"]
     assert migrate.upgrade(empty_url).pending == []
+
+
+def test_an_index_of_before_is_written_until_its_build(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3, revision="0004")
+    run(
+        empty_url,
+        "INSERT INTO pgrecall.rank_indexes (agent_id, relation, space, as_of, built_at, memories, "
+        "at_least, m, ef_construction, seconds) "
+        "VALUES ('a', 'ranks_0', 1, '2026-01-01', '2026-01-02', 1, 1, 24, 256, 1)",
+    )
+
+    migrate.upgrade(empty_url)
+
+    same = "SELECT built_at = written_until FROM pgrecall.rank_indexes"
+    assert values(empty_url, same) == [True]
+    migrate.downgrade(empty_url, revision="0004")
+    assert migrate.upgrade(empty_url).pending == []
