@@ -99,7 +99,7 @@ CALLS: dict[str, list[str]] = {
     "move_tier": ["move_tier('one', ARRAY[{memory}], true)"],
     "near_duplicates": ["near_duplicates('one', 0.5)"],
     "near_memory": ["near_memory('one', {new}, 0.5)"],
-    "near_positions": ["near_positions({relation}, {position}, 10, 10, 0.5)"],
+    "near_positions": ["near_positions({relation}, {position}, 10, 0.5)"],
     "nearest_landmark": ["nearest_landmark({relation}, {position})"],
     "newest_memories": ["newest_memories('one', 5)"],
     "next_edition": ["next_edition('one', content_hash({content}))"],
