@@ -1,7 +1,7 @@
 CREATE OR REPLACE FUNCTION supersede(
     agent text, memory_id uuid, new agent_memories, force boolean DEFAULT false,
     check_compliance boolean DEFAULT true, reason text DEFAULT NULL,
-    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}', labels jsonb DEFAULT NULL)
     RETURNS TABLE (successor uuid, outcome text, similarity float8)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -49,7 +49,10 @@ BEGIN
     new.importance := greatest(coalesce(new.importance, 0.5), old.importance);
     new.subject := coalesce(new.subject, old.subject);
     SELECT r.memory_id, r.outcome, r.similarity INTO successor, outcome, similarity
-      FROM remember_rows(agent, ARRAY[new], 'keep', NULL, check_compliance, actor, old.id) r;
+      FROM store_memories(agent, ARRAY[new], 'keep', NULL, check_compliance, actor, old.id) r;
+    IF outcome = 'inserted' THEN
+        PERFORM store_labels(agent, ARRAY[successor], ARRAY[labels], reason, actor, metadata);
+    END IF;
     SELECT * INTO stored FROM agent_memories m WHERE m.agent_id = agent AND m.id = successor;
     IF outcome = 'known' AND (stored.status <> 'active' OR stored.invalidated_at IS NOT NULL) THEN
         RAISE EXCEPTION 'memory % was stored before and is not recalled any longer, so it cannot take '
@@ -63,4 +66,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION supersede IS
-    'Stores a memory (made by new_memory) in the place of another, which is invalidated from then on. Raises PM005 where both claim the same time, unless force.';
+    'Stores a memory (made by new_memory) in the place of another, which is invalidated from then on. labels, a JSON array, are those of the new one. Raises PM005 where both claim the same time, unless force.';

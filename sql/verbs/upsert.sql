@@ -1,7 +1,7 @@
 -- Where others add or delete the memory between looking and writing, it is tried again.
 CREATE OR REPLACE FUNCTION upsert(
     agent text, memory agent_memories, check_compliance boolean DEFAULT true,
-    reason text DEFAULT NULL, actor text DEFAULT session_user)
+    reason text DEFAULT NULL, actor text DEFAULT session_user, labels jsonb DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, outcome text)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -22,7 +22,8 @@ BEGIN
          WHERE m.agent_id = agent AND m.id = upsert.memory_id;
         EXIT WHEN FOUND;
         SELECT r.outcome INTO outcome
-          FROM remember_rows(agent, ARRAY[memory], 'keep', NULL, check_compliance, actor) r;
+          FROM remember_rows(agent, ARRAY[memory], 'keep', NULL, check_compliance, actor,
+                             CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END) r;
         IF outcome = 'inserted' THEN
             RETURN NEXT;
             RETURN;
@@ -68,9 +69,13 @@ BEGIN
                                       changed.valid_until, actor, NULL);
         END IF;
     END IF;
+    IF EXISTS (SELECT FROM store_labels(
+            agent, ARRAY[old.id], ARRAY[labels], reason, actor, '{}')) THEN
+        outcome := 'replaced';
+    END IF;
     RETURN NEXT;
 END
 $function$;
 
 COMMENT ON FUNCTION upsert IS
-    'Stores a memory made by new_memory under its key, or gives the one that has this key its fields. Counters, history, labels and links stay, and so do created_at, trust, its decay and the tier where they are not given. outcome: inserted, replaced, or known where nothing differs.';
+    'Stores a memory made by new_memory under its key, or gives the one that has this key its fields. Counters, history, labels and links stay, and so do created_at, trust, its decay and the tier where they are not given. labels, a JSON array, are added. outcome: inserted, replaced, or known where nothing differs.';

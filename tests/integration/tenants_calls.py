@@ -129,7 +129,10 @@ CALLS: dict[str, list[str]] = {
         "count(*) FROM remember('one', 'new', id => {memory})",
         "count(*) FROM remember('one', 'new', {vector}, near_duplicates => 0.5)",
     ],
-    "remember_rows": ["count(*) FROM remember_rows('one', ARRAY[{new}])"],
+    "remember_rows": [
+        "count(*) FROM remember_rows('one', ARRAY[{new}])",
+        "count(*) FROM remember_rows('one', ARRAY[{new}], labels => ARRAY['[\"a\"]'::jsonb])",
+    ],
     "restore_rows": [
         "count(*) FROM restore_rows('one', ARRAY[{new}], ARRAY['{{\"labels\": []}}'::jsonb])"
     ],
@@ -149,6 +152,12 @@ CALLS: dict[str, list[str]] = {
         "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', {memory})"
     ],
     "supersede_successors": ["supersede_successors('one', ARRAY[{memory}], 'who', {memory})"],
+    "store_labels": [
+        "store_labels('one', ARRAY[{memory}], ARRAY['[\"onelabel\"]'::jsonb], NULL, 'who', '{{}}')"
+    ],
+    "store_memories": [
+        "count(*) FROM store_memories('one', ARRAY[{new}], 'keep', NULL, true, 'who')"
+    ],
     "sweep_orphans_batch": ["sweep_orphans_batch('one')"],
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],

@@ -20,6 +20,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import OperationalError
 
 from pgrecall import Added, MemoryRepository, NewMemory
+from pgrecall.core.label import Label
 from pgrecall.errors import (
     DatabaseConflict,
     DuplicateMemory,
@@ -29,7 +30,6 @@ from pgrecall.errors import (
 )
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.garbage import GarbagePolicy
-from pgrecall.lifecycle.label import Label
 from tests.integration.support import at, read, sql
 from tests.migrations.asking import wait_until
 

@@ -84,6 +84,7 @@ ON_FEW = {
     "record_outcome": "record_outcome(%(agent)s, %(a)s, 'success')",
     "remember": "remember(%(agent)s, 'quite new')",
     "remember a key": "remember(%(agent)s, 'quite new', key => 'key')",
+    "remember with labels": "remember(%(agent)s, 'quite new', labels => '[\"x\", \"label 1\"]')",
     "remember another type": "remember(%(agent)s, 'memory 1', memory_type => 'entity')",
     "remember what is there": "remember(%(agent)s, 'memory 1')",
     "remember in its place": "remember(%(agent)s, 'memory 1', duplicates => 'replace')",
@@ -108,6 +109,9 @@ ON_FEW = {
     "update_memory": """update_memory(%(agent)s, %(a)s, '{"importance": 0.4}')""",
     "upsert": "upsert(%(agent)s, new_memory('quite new', key => 'key'))",
     "upsert what is there": "upsert(%(agent)s, new_memory('quite new', key => 'key 0'))",
+    "upsert labels": (
+        "upsert(%(agent)s, new_memory('quite new', key => 'key 0'), labels => '[\"label 1\"]')"
+    ),
     "update_memory's text": (
         """update_memory(%(agent)s, %(a)s, '{"content": "quite new", "embedding": null}')"""
     ),
@@ -157,7 +161,7 @@ WITHIN = {
     *("mark_superseded", "memories_below", "near_memory", "newest_memories", "next_edition"),
     *("note_events", "noted_labels", "put_away", "question", "require_incoming", "restate"),
     *("same_memory", "successors", "supersede_in_turn", "supersede_successors", "together"),
-    *("unmet_condition", "write_memory"),
+    *("store_labels", "store_memories", "unmet_condition", "write_memory"),
     *("begin_garbage_run", "copy_used_positions", "create_positions", "erase_rows"),
     *("events_expire_before", "note_use"),
 }

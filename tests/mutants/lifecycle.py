@@ -6,6 +6,18 @@ HERE = "integration/test_"
 
 MUTANTS = (
     Mutant(
+        "sql/verbs/remember_rows.sql",
+        "WHERE s.outcome = 'inserted' OR s.outcome <> 'known' AND duplicates = 'replace'",
+        "",
+        f"{HERE}labels.py::test_a_memory_that_is_there_keeps_its_own_labels",
+    ),
+    Mutant(
+        "sql/verbs/store_labels.sql",
+        "    SET extra_float_digits = 1 AS",
+        "    AS",
+        f"{HERE}labels.py::test_psql_stores_labels_whatever_its_settings",
+    ),
+    Mutant(
         "sql/verbs/reject.sql",
         "OR m.status = 'active' AND m.needs_review",
         "OR m.status = 'active'",
@@ -162,7 +174,7 @@ MUTANTS = (
         f"{HERE}duplicates.py::test_near_duplicates_are_strictly_more_similar",
     ),
     Mutant(
-        "sql/verbs/remember_rows.sql",
+        "sql/verbs/store_memories.sql",
         "outcome := 'known';\n                        similarity := NULL;",
         "similarity := NULL;",
         f"{HERE}duplicates.py::test_a_retry_does_not_revive_what_was_forgotten_since",

@@ -43,6 +43,7 @@ class Fields(TypedDict, total=False):
     created_at: Annotated[datetime, option(f"When it was created: {ISO_8601}. Default: now.")]
     tier: Annotated[str, option(f"{', '.join(TIERS)}.")]
     subject: Annotated[str, option("What it is about.")]
+    labels: Annotated[Sequence[str], option("A label to find it by. May be repeated.", "--label")]
     component: Annotated[str, option("Component that produced it; sets the trust.")]
     output_type: Annotated[str, option("Type of output; sets how trust decays.")]
     compliant: Annotated[bool, option("Whether it passed governance; sets the trust.")]
@@ -104,7 +105,7 @@ def upsert(
 ) -> Output:
     """Store a memory under a key, or replace text and fields of the one that has it.
 
-    Counters, history, labels and links stay.
+    Counters, history, labels and links stay; labels that are given are added.
     """
     added = repo.upsert(
         agent,

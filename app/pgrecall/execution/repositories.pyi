@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from pgrecall.context.assembled import Context
 from pgrecall.core.embedders import AsyncEmbedder, Embedder
+from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.memory import Memory, NewMemory, Unset
 from pgrecall.core.tokens import TokenCounter
 from pgrecall.core.vectors import VectorLike
@@ -24,7 +25,6 @@ from pgrecall.lifecycle.consolidating import Summarise
 from pgrecall.lifecycle.erased import Erased
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
-from pgrecall.lifecycle.label import Label, LabelKind
 from pgrecall.lifecycle.link import Link
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.lifecycle.using import Feedback, Outcome
@@ -168,12 +168,13 @@ class MemoryRepository(synchronous.Repository):
     ) -> Added:
         """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
-        The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
-        its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
-        other fields are replaced, also by their defaults. The memory is then active and valid by its
-        own fields, even if it was archived or invalidated; if it was superseded, its successor is
-        superseded in turn. The history records old and new values, `reason` and `actor`. Of two
-        clients that write the same key at once, the last wins, and there is one memory.
+        The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
+        `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
+        there was feedback; all other fields are replaced, also by their defaults. The memory is then
+        active and valid by its own fields, even if it was archived or invalidated; if it was
+        superseded, its successor is superseded in turn. The history records old and new values,
+        `reason` and `actor`. Of two clients that write the same key at once, the last wins, and there
+        is one memory.
 
         The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
         InvalidMemory for a memory without a key.
@@ -295,10 +296,10 @@ class MemoryRepository(synchronous.Repository):
     ) -> Memory:
         """Changes fields of a memory and returns it as it is afterwards.
 
-        MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
-        embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
-        history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
-        again: if it should change, pass `trust`. `compliant=False` is refused unless
+        MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
+        is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+        The history records old and new values (except vectors), `reason` and `actor`. Trust is not
+        computed again: if it should change, pass `trust`. `compliant=False` is refused unless
         `check_compliance=False`.
 
         Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
@@ -969,12 +970,13 @@ class AsyncMemoryRepository(asynchronous.Repository):
     ) -> Added:
         """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
-        The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
-        its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
-        other fields are replaced, also by their defaults. The memory is then active and valid by its
-        own fields, even if it was archived or invalidated; if it was superseded, its successor is
-        superseded in turn. The history records old and new values, `reason` and `actor`. Of two
-        clients that write the same key at once, the last wins, and there is one memory.
+        The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
+        `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
+        there was feedback; all other fields are replaced, also by their defaults. The memory is then
+        active and valid by its own fields, even if it was archived or invalidated; if it was
+        superseded, its successor is superseded in turn. The history records old and new values,
+        `reason` and `actor`. Of two clients that write the same key at once, the last wins, and there
+        is one memory.
 
         The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
         InvalidMemory for a memory without a key.
@@ -1096,10 +1098,10 @@ class AsyncMemoryRepository(asynchronous.Repository):
     ) -> Memory:
         """Changes fields of a memory and returns it as it is afterwards.
 
-        MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
-        embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
-        history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
-        again: if it should change, pass `trust`. `compliant=False` is refused unless
+        MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
+        is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+        The history records old and new values (except vectors), `reason` and `actor`. Trust is not
+        computed again: if it should change, pass `trust`. `compliant=False` is refused unless
         `check_compliance=False`.
 
         Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
@@ -2202,7 +2204,8 @@ class Transfer(synchronous.Namespace):
         Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
         (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
         fields that NewMemory leaves unset are computed only where they are missing. A memory without
-        `events` begins a history.
+        `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+        by the greatest of them.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
         the position of the memory, counted from 0. Then nothing is stored.
@@ -2773,7 +2776,8 @@ class AsyncTransfer(asynchronous.Namespace):
         Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
         (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
         fields that NewMemory leaves unset are computed only where they are missing. A memory without
-        `events` begins a history.
+        `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+        by the greatest of them.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
         the position of the memory, counted from 0. Then nothing is stored.

@@ -66,7 +66,8 @@ def restore(
     Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
     (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
     fields that NewMemory leaves unset are computed only where they are missing. A memory without
-    `events` begins a history.
+    `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+    by the greatest of them.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
     the position of the memory, counted from 0. Then nothing is stored.

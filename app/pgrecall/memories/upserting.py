@@ -25,12 +25,13 @@ def upsert(
 ) -> Operation[Added]:
     """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
-    The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
-    its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
-    other fields are replaced, also by their defaults. The memory is then active and valid by its
-    own fields, even if it was archived or invalidated; if it was superseded, its successor is
-    superseded in turn. The history records old and new values, `reason` and `actor`. Of two
-    clients that write the same key at once, the last wins, and there is one memory.
+    The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
+    `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
+    there was feedback; all other fields are replaced, also by their defaults. The memory is then
+    active and valid by its own fields, even if it was archived or invalidated; if it was
+    superseded, its successor is superseded in turn. The history records old and new values,
+    `reason` and `actor`. Of two clients that write the same key at once, the last wins, and there
+    is one memory.
 
     The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
     InvalidMemory for a memory without a key.
