@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION restate(
     agent text, memory_id uuid, new agent_memories, duplicates text, revives boolean,
-    similarity float8, actor text, superseding uuid) RETURNS boolean
+    similarity float8, actor text, superseding uuid[]) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE

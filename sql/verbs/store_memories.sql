@@ -7,7 +7,8 @@
 -- memories are locked before another edition is added.
 CREATE OR REPLACE FUNCTION store_memories(
     agent text, memories agent_memories[], duplicates text, near_duplicates float8,
-    check_compliance boolean, actor text, superseding uuid DEFAULT NULL)
+    check_compliance boolean, actor text, superseding uuid[] DEFAULT NULL,
+    begins timestamptz DEFAULT NULL)
     RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -44,7 +45,7 @@ BEGIN
         RETURN;
     END IF;
     IF near_duplicates IS NOT NULL THEN
-        PERFORM wait_for_near_writers(agent);
+        PERFORM wait_for_writers(agent, 'near_duplicates');
         IF cardinality(memories) > 1 THEN
             FOR n IN 1 .. cardinality(memories) LOOP
                 RETURN QUERY SELECT n, r.memory_id, r.outcome, r.similarity
@@ -71,9 +72,9 @@ BEGIN
         END IF;
     END IF;
     IF superseding IS NOT NULL THEN
-        -- Without a valid_from it is valid from now on. The search for the same memory uses the one
-        -- given.
-        memories[1].valid_from := coalesce(given_from, moment);
+        -- Without a valid_from it is valid from `begins` on. The search for the same memory uses the
+        -- one given.
+        memories[1].valid_from := coalesce(given_from, begins);
     END IF;
 
     stored := insert_memories(agent, memories, ids, CASE WHEN by_text THEN 0 END, actor);
@@ -157,4 +158,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION store_memories IS
-    'Stores memories made by new_memory, without their labels; remember_rows says how. superseding: a memory that the caller itself supersedes.';
+    'Stores memories made by new_memory, without their labels; remember_rows says how. superseding: memories that the caller itself supersedes by the only one given, which begins then if it has no valid_from.';

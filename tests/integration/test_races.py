@@ -418,6 +418,21 @@ def test_of_rivals_that_supersede_one_memory_exactly_one_wins(
     assert Counter(event_types(engine)) == {"initial": rounds + 1, "superseded": rounds}
 
 
+def test_of_rivals_that_add_about_one_subject_the_last_one_stays(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    def client(n: int) -> int:
+        memories = [new(f"{n} {place} {s}", subject=s) for place in range(5) for s in "ab"]
+        some = shared.add_many(A, memories, supersede_subject=True)
+        return sum(len(one.same_subject) for one in some)
+
+    superseded = sum(at_once(client))
+
+    assert superseded == CLIENTS * 10 - 2
+    assert Counter(event_types(engine))["superseded"] == superseded
+    assert sorted(memory.subject or "" for memory in shared.list(A)) == ["a", "b"]
+
+
 def test_memories_that_supersede_each_other_at_once_meet_no_deadlock(
     shared: MemoryRepository, engine: Engine
 ) -> None:

@@ -6,6 +6,30 @@ HERE = "integration/test_"
 
 MUTANTS = (
     Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "    PERFORM wait_for_writers(agent, 'supersede_subject');\n",
+        "",
+        f"{HERE}races.py::test_of_rivals_that_add_about_one_subject_the_last_one_stays",
+    ),
+    Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "WHERE m.agent_id = agent AND left(",
+        "WHERE left(",
+        f"{HERE}subjects.py::test_adding_reports_what_is_active_about_the_subject_newest_first",
+    ),
+    Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "IF NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id)",
+        "IF true",
+        f"{HERE}subjects.py::test_a_repeated_add_supersedes_nothing_new",
+    ),
+    Mutant(
+        "sql/verbs/supersede.sql",
+        " AND m.valid_from <= clock_timestamp())));",
+        " AND false)));",
+        f"{HERE}races.py::test_of_rivals_that_add_about_one_subject_the_last_one_stays",
+    ),
+    Mutant(
         "sql/verbs/remember_rows.sql",
         "WHERE s.outcome = 'inserted' OR s.outcome <> 'known' AND duplicates = 'replace'",
         "",

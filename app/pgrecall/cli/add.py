@@ -61,6 +61,7 @@ class KeyedFields(Fields, total=False):
 @app.declare(
     'pgrecall add "Zoe plays the cello." --type fact --tag music --agent zoe',
     'pgrecall add "Quaybook ships on Monday." --metadata project=quaybook --agent zoe',
+    'pgrecall add "Zoe lives in Oslo." --subject home --supersede-subject --agent zoe',
 )
 def add(
     repo: EmbedsOne,
@@ -73,6 +74,9 @@ def add(
     near_duplicates: Annotated[
         float | None, option("Treat memories that are more similar as duplicates, such as 0.92.")
     ] = None,
+    supersede_subject: Annotated[
+        bool, option("Supersede what is stored about the same subject.", "--supersede-subject")
+    ] = False,
     actor: Actor = None,
     **fields: Unpack[KeyedFields],
 ) -> Output:
@@ -87,9 +91,11 @@ def add(
         duplicates=duplicates,
         near_duplicates=near_duplicates,
         check_compliance=check_compliance,
+        supersede_subject=supersede_subject,
         actor=actor,
     )
-    return _added(added)
+    done = "superseded" if supersede_subject else "is about the same subject, too"
+    return _added(added, *(f"{other} {done}" for other in added.same_subject))
 
 
 @app.declare('pgrecall upsert message-17 "The parcel has arrived." --agent zoe')
@@ -117,9 +123,14 @@ def upsert(
     return _added(added)
 
 
-def _added(added: Added) -> Output:
+def _added(added: Added, *more: str) -> Output:
     how = "" if added.similarity is None else f" at {added.similarity:.3f}"
     known = f"{added.outcome.replace('_', ' ')}{how}: nothing new is stored"
     notes = {"inserted": [], "replaced": ["replaced"]}.get(added.outcome, [known])
-    record = {"id": added, "outcome": added.outcome, "similarity": added.similarity}
-    return Output([record], str(added), notes=notes)
+    record = {
+        "id": added,
+        "outcome": added.outcome,
+        "similarity": added.similarity,
+        "same_subject": list(added.same_subject),
+    }
+    return Output([record], str(added), notes=[*notes, *more])

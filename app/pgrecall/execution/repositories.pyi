@@ -103,6 +103,7 @@ class MemoryRepository(synchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        supersede_subject: bool = False,
     ) -> Added:
         """Stores one memory. Returns its id as an Added, which also says whether it was stored.
 
@@ -128,6 +129,12 @@ class MemoryRepository(synchronous.Repository):
         with concurrent writers, but compares all of the agent's memories. It is refused at isolation
         level REPEATABLE READ, which hides what others have just written.
 
+        `same_subject` of the result lists the other active memories of the same `subject`. With
+        `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
+        with one memory: of several writers about one subject, one memory stays active. This is refused
+        at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
+        nothing.
+
         A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
         to the history.
 
@@ -144,6 +151,7 @@ class MemoryRepository(synchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        supersede_subject: bool = False,
         on_error: OnError = "raise",
     ) -> Batch:
         """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
@@ -152,10 +160,10 @@ class MemoryRepository(synchronous.Repository):
         `on_error="report"` the others are stored, and `refused` of the result maps the position of each
         bad memory to its error. Errors that concern the whole batch are raised all the same. Of
         memories in the batch that are the same, the first is stored, so pass a history oldest first.
-        Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
-        compared with those before it.
+        Rows are sent by COPY. With `near_duplicates` or `supersede_subject` they are added one by one
+        instead, since each is compared with those before it.
 
-        Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
+        Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict.
         """
     def upsert(
         self,
@@ -905,6 +913,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        supersede_subject: bool = False,
     ) -> Added:
         """Stores one memory. Returns its id as an Added, which also says whether it was stored.
 
@@ -930,6 +939,12 @@ class AsyncMemoryRepository(asynchronous.Repository):
         with concurrent writers, but compares all of the agent's memories. It is refused at isolation
         level REPEATABLE READ, which hides what others have just written.
 
+        `same_subject` of the result lists the other active memories of the same `subject`. With
+        `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
+        with one memory: of several writers about one subject, one memory stays active. This is refused
+        at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
+        nothing.
+
         A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
         to the history.
 
@@ -946,6 +961,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        supersede_subject: bool = False,
         on_error: OnError = "raise",
     ) -> Batch:
         """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
@@ -954,10 +970,10 @@ class AsyncMemoryRepository(asynchronous.Repository):
         `on_error="report"` the others are stored, and `refused` of the result maps the position of each
         bad memory to its error. Errors that concern the whole batch are raised all the same. Of
         memories in the batch that are the same, the first is stored, so pass a history oldest first.
-        Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
-        compared with those before it.
+        Rows are sent by COPY. With `near_duplicates` or `supersede_subject` they are added one by one
+        instead, since each is compared with those before it.
 
-        Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
+        Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict.
         """
     async def upsert(
         self,

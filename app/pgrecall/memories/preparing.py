@@ -28,6 +28,7 @@ class Policy:
     near_duplicates: float | None
     check_compliance: bool
     actor: str | None
+    supersede_subject: bool
 
     @classmethod
     def of(
@@ -36,16 +37,18 @@ class Policy:
         near_duplicates: float | None,
         check_compliance: bool,
         actor: str | None,
+        supersede_subject: bool = False,
     ) -> Policy:
         require_one_of("duplicates", duplicates, get_args(DuplicatePolicy))
         require_bool("check_compliance", check_compliance)
+        require_bool("supersede_subject", supersede_subject)
         noted(reason=None, actor=actor)
         threshold = require_share("near_duplicates", near_duplicates)
         if duplicates == "allow" and threshold is not None:
             raise InputError(
                 "near_duplicates cannot be used with duplicates='allow', which stores every memory"
             )
-        return cls(duplicates, threshold, check_compliance, actor)
+        return cls(duplicates, threshold, check_compliance, actor, supersede_subject)
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -45,6 +45,7 @@ _POLICY: Mapping[str, Any] = {
     "near_duplicates": Double(),
     "check_compliance": Boolean(),
     "actor": Text(),
+    "supersede_subject": Boolean(),
 }
 
 Staged = tuple[str, ...]
@@ -72,7 +73,8 @@ def _type(tables: Tables, name: str) -> Any:
 
 @lru_cache(maxsize=256)
 def remember(tables: Tables, given: Staged) -> Executable:
-    """Stores one memory with these fields. Row: memory_id, outcome, similarity."""
+    """Stores one memory with these fields. Row: memory_id, outcome, similarity,
+    same_subject."""
     of_memory = {name: _type(tables, name) for name in given}
     arguments = {"agent": Text(), **of_memory, **_POLICY}
     return verb(tables, "remember", arguments)
@@ -153,8 +155,9 @@ def staging(tables: Tables, staged: Staged) -> Table:
 def remember_staged(tables: Tables, staged: Staged) -> Executable:
     """Stores the staged rows with ordinals `first` to `last`.
 
-    Rows: ordinal (from 1 within this range), memory_id, outcome, similarity. Parameters: agent,
-    first, last, those of the policy, and unset_fields unless the staging table has this column.
+    Rows: ordinal (from 1 within this range), memory_id, outcome, similarity, same_subject.
+    Parameters: agent, first, last, those of the policy, and unset_fields unless the staging table
+    has this column.
     """
     schema = f'"{tables.schema}"'
     unset = f"s.{UNSET_FIELDS}" if UNSET_FIELDS in staged else f":{UNSET_FIELDS}"
