@@ -19,7 +19,7 @@ CREATE OR REPLACE FUNCTION remember(
     session text DEFAULT NULL, turn integer DEFAULT NULL, labels jsonb DEFAULT NULL,
     duplicates text DEFAULT 'bump', near_duplicates float8 DEFAULT NULL,
     check_compliance boolean DEFAULT true, actor text DEFAULT session_user,
-    supersede_subject boolean DEFAULT false)
+    supersede_subject boolean DEFAULT false, run text DEFAULT NULL)
     RETURNS TABLE (
         ordinal integer, memory_id uuid, outcome text, similarity float8, same_subject uuid[])
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -35,7 +35,7 @@ BEGIN
             violates_policy, under_policy_review, created_at, observed_at, valid_from,
             valid_until, expires_at, tokens, session, turn)],
         duplicates, near_duplicates, check_compliance, actor,
-        CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, supersede_subject);
+        CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, supersede_subject, run);
 END
 $function$;
 

@@ -2,7 +2,7 @@ CREATE OR REPLACE FUNCTION remember_rows(
     agent text, memories agent_memories[], duplicates text DEFAULT 'bump',
     near_duplicates float8 DEFAULT NULL, check_compliance boolean DEFAULT true,
     actor text DEFAULT session_user, labels jsonb[] DEFAULT NULL,
-    supersede_subject boolean DEFAULT false)
+    supersede_subject boolean DEFAULT false, run text DEFAULT NULL)
     RETURNS TABLE (
         ordinal integer, memory_id uuid, outcome text, similarity float8, same_subject uuid[])
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -11,6 +11,7 @@ DECLARE
     -- A sub-select: planning for the values would copy the batch.
     have_subject boolean := EXISTS (
         SELECT FROM unnest((SELECT memories)) m WHERE m.subject IS NOT NULL);
+    metadata jsonb := CASE WHEN run IS NULL THEN '{}' ELSE jsonb_build_object('run', run) END;
     ordinals integer[] := '{}';
     stored uuid[] := '{}';
     outcomes text[] := '{}';
@@ -18,7 +19,7 @@ DECLARE
 BEGIN
     IF labels IS NULL AND NOT have_subject THEN
         RETURN QUERY SELECT s.*, '{}'::uuid[] FROM store_memories(
-            agent, memories, duplicates, near_duplicates, check_compliance, actor) s;
+            agent, memories, duplicates, near_duplicates, check_compliance, actor, metadata) s;
         RETURN;
     END IF;
     PERFORM require(cardinality(labels) = cardinality(memories), format(
@@ -31,7 +32,8 @@ BEGIN
         FOR n IN 1 .. cardinality(memories) LOOP
             ordinal := n;
             SELECT * INTO memory_id, outcome, similarity, same_subject FROM supersede_subject(
-                agent, memories[n], duplicates, near_duplicates, check_compliance, actor);
+                agent, memories[n], duplicates, near_duplicates, check_compliance, actor,
+                metadata);
             RETURN NEXT;
             ordinals := ordinals || ordinal;
             stored := stored || memory_id;
@@ -42,7 +44,7 @@ BEGIN
                array_agg(s.similarity)
           INTO ordinals, stored, outcomes, similarities
           FROM store_memories(
-              agent, memories, duplicates, near_duplicates, check_compliance, actor) s;
+              agent, memories, duplicates, near_duplicates, check_compliance, actor, metadata) s;
         FOR i IN 1 .. coalesce(cardinality(stored), 0) LOOP
             ordinal := ordinals[i];
             memory_id := stored[i];
@@ -55,11 +57,11 @@ BEGIN
     END IF;
     -- A memory that is there already has its own labels, unless it is replaced.
     PERFORM store_labels(agent, array_agg(s.id ORDER BY s.ordinal),
-                         array_agg(labels[s.ordinal] ORDER BY s.ordinal), NULL, actor, '{}')
+                         array_agg(labels[s.ordinal] ORDER BY s.ordinal), NULL, actor, metadata)
        FROM unnest(ordinals, stored, outcomes) s(ordinal, id, outcome)
       WHERE s.outcome = 'inserted' OR s.outcome <> 'known' AND duplicates = 'replace';
 END
 $function$;
 
 COMMENT ON FUNCTION remember_rows IS
-    'Stores memories made by new_memory, all or none. duplicates: what to do where the same memory exists (bump, keep, replace or allow). labels: for each memory a JSON array, see told_labels; stored with a new memory, and added to one that is replaced. supersede_subject: each takes the place of the active ones of its subject. outcome: inserted, known (this id or key was stored before), duplicate, near_duplicate or revived. same_subject: other active memories of its subject, the newest 100; with supersede_subject those that it superseded.';
+    'Stores memories made by new_memory, all or none. duplicates: what to do where the same memory exists (bump, keep, replace or allow). labels: for each memory a JSON array, see told_labels; stored with a new memory, and added to one that is replaced. supersede_subject: each takes the place of the active ones of its subject. run: where they come from, in the metadata of the events. outcome: inserted, known (this id or key was stored before), duplicate, near_duplicate or revived. same_subject: other active memories of its subject, the newest 100; with supersede_subject those that it superseded.';

@@ -7,7 +7,7 @@
 -- memories are locked before another edition is added.
 CREATE OR REPLACE FUNCTION store_memories(
     agent text, memories agent_memories[], duplicates text, near_duplicates float8,
-    check_compliance boolean, actor text, superseding uuid[] DEFAULT NULL,
+    check_compliance boolean, actor text, metadata jsonb, superseding uuid[] DEFAULT NULL,
     begins timestamptz DEFAULT NULL)
     RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -40,7 +40,7 @@ BEGIN
                CASE WHEN i.n > firsts[r.ordinal] AND r.outcome = 'inserted' THEN 'known'
                     ELSE r.outcome END, r.similarity
           FROM store_memories(agent, ARRAY(SELECT memories[n] FROM unnest(firsts) n), duplicates,
-                              near_duplicates, check_compliance, actor) r
+                              near_duplicates, check_compliance, actor, metadata) r
           JOIN unnest(ids) WITH ORDINALITY i(id, n) ON i.id = ids[firsts[r.ordinal]];
         RETURN;
     END IF;
@@ -50,7 +50,7 @@ BEGIN
             FOR n IN 1 .. cardinality(memories) LOOP
                 RETURN QUERY SELECT n, r.memory_id, r.outcome, r.similarity
                   FROM store_memories(agent, memories[n:n], duplicates, near_duplicates,
-                                      check_compliance, actor) r;
+                                      check_compliance, actor, metadata) r;
             END LOOP;
             RETURN;
         END IF;
@@ -62,7 +62,8 @@ BEGIN
             IF FOUND THEN
                 PERFORM FROM agent_memories m
                   WHERE m.agent_id = agent AND m.id = same.memory_id FOR NO KEY UPDATE;
-                IF restate(agent, same.memory_id, new, duplicates, false, same.similarity, actor, NULL)
+                IF restate(agent, same.memory_id, new, duplicates, false, same.similarity, actor, NULL,
+                           metadata)
                    AND duplicates = 'bump' THEN
                     PERFORM count_retrievals(agent, ARRAY[same.memory_id], ARRAY[new.created_at]);
                 END IF;
@@ -77,7 +78,7 @@ BEGIN
         memories[1].valid_from := coalesce(given_from, begins);
     END IF;
 
-    stored := insert_memories(agent, memories, ids, CASE WHEN by_text THEN 0 END, actor);
+    stored := insert_memories(agent, memories, ids, CASE WHEN by_text THEN 0 END, actor, metadata);
     -- Few owners have superseded memories: for most, this is one lookup in an index.
     IF EXISTS (SELECT FROM agent_memories m
                 WHERE m.agent_id = agent AND m.superseded_by IS NOT NULL) THEN
@@ -121,7 +122,8 @@ BEGIN
                     memory_id := same.memory_id;
                     outcome := CASE WHEN revives THEN 'revived' ELSE 'duplicate' END;
                     similarity := 1;
-                    IF restate(agent, same.memory_id, new, duplicates, revives, 1, actor, superseding) THEN
+                    IF restate(agent, same.memory_id, new, duplicates, revives, 1, actor, superseding,
+                               metadata) THEN
                         counted := counted || same.memory_id;
                         said_at := said_at || new.created_at;
                     ELSIF revives THEN
@@ -137,7 +139,7 @@ BEGIN
                 new.edition := greatest(next_edition(agent, new.content_hash), 1);
             END IF;
             CONTINUE WHEN cardinality(insert_memories(
-                agent, memories[ordinal:ordinal], ARRAY[new.id], new.edition, actor)) = 0;
+                agent, memories[ordinal:ordinal], ARRAY[new.id], new.edition, actor, metadata)) = 0;
             PERFORM supersede_successors(agent, ARRAY[new.id], actor, superseding);
             memory_id := new.id;
             outcome := 'inserted';
@@ -158,4 +160,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION store_memories IS
-    'Stores memories made by new_memory, without their labels; remember_rows says how. superseding: memories that the caller itself supersedes by the only one given, which begins then if it has no valid_from.';
+    'Stores memories made by new_memory, without their labels; remember_rows says how. metadata: of the events. superseding: memories that the caller itself supersedes by the only one given, which begins then if it has no valid_from.';

@@ -79,7 +79,7 @@ BEGIN
     END LOOP;
     SELECT s.memory_id, s.outcome, s.similarity INTO successor, outcome, similarity
       FROM store_memories(agent, ARRAY[new], duplicates, near_duplicates, check_compliance, actor,
-                          ids, moment) s;
+                          metadata, ids, moment) s;
     SELECT * INTO stored FROM agent_memories m WHERE m.agent_id = agent AND m.id = successor;
     IF outcome = 'known' AND (stored.status <> 'active' OR stored.invalidated_at IS NOT NULL) THEN
         RAISE EXCEPTION 'memory % was stored before and is not recalled any longer, so it cannot take '

@@ -21,7 +21,7 @@ COMMENT ON FUNCTION same_subject IS
 -- One writer at a time for each owner, so that of several about one subject the last one stays.
 CREATE OR REPLACE FUNCTION supersede_subject(
     agent text, new agent_memories, duplicates text, near_duplicates float8,
-    check_compliance boolean, actor text)
+    check_compliance boolean, actor text, metadata jsonb)
     RETURNS TABLE (memory_id uuid, outcome text, similarity float8, same_subject uuid[])
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -37,13 +37,13 @@ BEGIN
     IF cardinality(same_subject) > 0 THEN
         SELECT * INTO memory_id, outcome, similarity FROM take_place(
             agent, new, same_subject, duplicates, near_duplicates, false, check_compliance, NULL,
-            actor, '{}');
+            actor, metadata);
         same_subject := array_remove(same_subject, memory_id);
     ELSE
         same_subject := '{}';
         SELECT s.memory_id, s.outcome, s.similarity INTO memory_id, outcome, similarity
           FROM store_memories(
-              agent, ARRAY[new], duplicates, near_duplicates, check_compliance, actor) s;
+              agent, ARRAY[new], duplicates, near_duplicates, check_compliance, actor, metadata) s;
     END IF;
     RETURN NEXT;
 END

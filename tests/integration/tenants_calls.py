@@ -78,7 +78,7 @@ CALLS: dict[str, list[str]] = {
         "weights_of(facts_of('five_factor'), 'five_factor', NULL), {vector}, false, false, "
         "10, '{{}}')"
     ],
-    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who')"],
+    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who', '{{}}')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
     "has_term": ["has_term('{{one}}', 'onesecret', NULL)"],
     "keyword_shares": ["keyword_shares('{{one}}', 'onesecret')"],
@@ -139,7 +139,7 @@ CALLS: dict[str, list[str]] = {
     "require_incoming": [
         "cardinality(require_incoming('one', ARRAY[{new}], 'keep', NULL, true, 'who'))"
     ],
-    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL)"],
+    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL, '{{}}')"],
     "reject": ["reject('one', ARRAY[{waiting}])"],
     "revive": ["revive('one', ARRAY[{gone}], true)"],
     "same_subject": ["same_subject('one', {about})"],
@@ -153,7 +153,7 @@ CALLS: dict[str, list[str]] = {
         "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', ARRAY[{memory}])"
     ],
     "supersede_subject": [
-        "count(*) FROM supersede_subject('one', {about}, 'keep', NULL, true, 'who')"
+        "count(*) FROM supersede_subject('one', {about}, 'keep', NULL, true, 'who', '{{}}')"
     ],
     "supersede_successors": [
         "supersede_successors('one', ARRAY[{memory}], 'who', ARRAY[{memory}])"
@@ -162,7 +162,7 @@ CALLS: dict[str, list[str]] = {
         "store_labels('one', ARRAY[{memory}], ARRAY['[\"onelabel\"]'::jsonb], NULL, 'who', '{{}}')"
     ],
     "store_memories": [
-        "count(*) FROM store_memories('one', ARRAY[{new}], 'keep', NULL, true, 'who')"
+        "count(*) FROM store_memories('one', ARRAY[{new}], 'keep', NULL, true, 'who', '{{}}')"
     ],
     "sweep_orphans_batch": ["sweep_orphans_batch('one')"],
     "take_place": [

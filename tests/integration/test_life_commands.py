@@ -365,7 +365,7 @@ def test_what_is_said_again_is_told(run: Run, mine: Owner, memory: UUID) -> None
     run("add", "Ines drinks tea", "--duplicates", "keep")
     run("add", "Ines drinks TEA", "--duplicates", "replace", "--importance", "0.9")
 
-    new = {"outcome": "inserted", "similarity": None, "same_subject": []}
+    new: dict[str, Any] = {"outcome": "inserted", "similarity": None, "same_subject": []}
     assert first == [{"id": first[0]["id"], **new}]
     assert again == [first[0] | {"outcome": "known"}]
     assert shown.out.strip() == first[0]["id"]
@@ -391,6 +391,15 @@ def test_what_is_known_about_a_subject_is_told_and_superseded(run: Run, mine: Ow
     assert f"{oslo} is about the same subject, too" in told[1].err
     assert f"{rome} superseded" in told[2].err
     assert [one.content for one in mine.list() if one.subject == "home"] == ["Lima"]
+
+
+def test_who_wrote_a_memory_and_where_it_comes_from_is_in_its_history(run: Run) -> None:
+    added = run("add", "tea", "--actor", "Ann", "--run", "job 7").out.strip()
+
+    shown = run("history", added)
+    assert "Ann" in shown.out
+    assert "job 7" in shown.out
+    assert run("history", added, "--json").records[0]["metadata"] == {"run": "job 7"}
 
 
 def test_fields_given_when_adding_are_stored(run: Run, mine: Owner) -> None:

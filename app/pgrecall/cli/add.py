@@ -19,6 +19,8 @@ from pgrecall.memories.preparing import DuplicatePolicy
 
 app = App(panel="Store and search")
 
+Run = Annotated[str | None, option("Where it comes from, such as a conversation, for the history.")]
+
 
 class Fields(TypedDict, total=False):
     """Those of NewMemory that are options."""
@@ -78,6 +80,7 @@ def add(
         bool, option("Supersede what is stored about the same subject.", "--supersede-subject")
     ] = False,
     actor: Actor = None,
+    run: Run = None,
     **fields: Unpack[KeyedFields],
 ) -> Output:
     """Store a memory and print its id.
@@ -93,6 +96,7 @@ def add(
         check_compliance=check_compliance,
         supersede_subject=supersede_subject,
         actor=actor,
+        run=run,
     )
     done = "superseded" if supersede_subject else "is about the same subject, too"
     return _added(added, *(f"{other} {done}" for other in added.same_subject))
@@ -107,6 +111,7 @@ def upsert(
     check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
     reason: Reason = None,
     actor: Actor = None,
+    run: Run = None,
     **fields: Unpack[Fields],
 ) -> Output:
     """Store a memory under a key, or replace text and fields of the one that has it.
@@ -119,6 +124,7 @@ def upsert(
         check_compliance=check_compliance,
         reason=reason,
         actor=actor,
+        run=run,
     )
     return _added(added)
 

@@ -103,6 +103,7 @@ class MemoryRepository(synchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        run: str | None = None,
         supersede_subject: bool = False,
     ) -> Added:
         """Stores one memory. Returns its id as an Added, which also says whether it was stored.
@@ -135,8 +136,9 @@ class MemoryRepository(synchronous.Repository):
         at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
         nothing.
 
-        A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
-        to the history.
+        A memory with `compliant=False` is refused unless `check_compliance=False`. The history
+        records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
+        a conversation or a job.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
         then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
@@ -151,6 +153,7 @@ class MemoryRepository(synchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        run: str | None = None,
         supersede_subject: bool = False,
         on_error: OnError = "raise",
     ) -> Batch:
@@ -172,6 +175,7 @@ class MemoryRepository(synchronous.Repository):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        run: str | None = None,
         check_compliance: bool = True,
     ) -> Added:
         """Stores a memory under its key, or gives the memory that has this key its text and fields.
@@ -799,6 +803,7 @@ class MemoryRepository(synchronous.Repository):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        run: str | None = None,
         force: bool = False,
         check_compliance: bool = True,
     ) -> Added:
@@ -913,6 +918,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        run: str | None = None,
         supersede_subject: bool = False,
     ) -> Added:
         """Stores one memory. Returns its id as an Added, which also says whether it was stored.
@@ -945,8 +951,9 @@ class AsyncMemoryRepository(asynchronous.Repository):
         at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
         nothing.
 
-        A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
-        to the history.
+        A memory with `compliant=False` is refused unless `check_compliance=False`. The history
+        records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
+        a conversation or a job.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
         then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
@@ -961,6 +968,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        run: str | None = None,
         supersede_subject: bool = False,
         on_error: OnError = "raise",
     ) -> Batch:
@@ -982,6 +990,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        run: str | None = None,
         check_compliance: bool = True,
     ) -> Added:
         """Stores a memory under its key, or gives the memory that has this key its text and fields.
@@ -1609,6 +1618,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        run: str | None = None,
         force: bool = False,
         check_compliance: bool = True,
     ) -> Added:

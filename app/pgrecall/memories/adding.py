@@ -30,6 +30,7 @@ def add(
     near_duplicates: float | None = None,
     check_compliance: bool = True,
     actor: str | None = None,
+    run: str | None = None,
     supersede_subject: bool = False,
 ) -> Operation[Added]:
     """Stores one memory. Returns its id as an Added, which also says whether it was stored.
@@ -62,14 +63,15 @@ def add(
     at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
     nothing.
 
-    A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
-    to the history.
+    A memory with `compliant=False` is refused unless `check_compliance=False`. The history
+    records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
+    a conversation or a job.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
     then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
     DatabaseConflict if another writer stored the same memory meanwhile: repeat the transaction.
     """
-    policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject)
+    policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject, run)
     agent_id = require_owner(tables, agent_id)
     [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
     return (yield from stored(tables, agent_id, incoming, policy))
@@ -85,6 +87,7 @@ def add_many(
     near_duplicates: float | None = None,
     check_compliance: bool = True,
     actor: str | None = None,
+    run: str | None = None,
     supersede_subject: bool = False,
     on_error: OnError = "raise",
 ) -> Operation[Batch]:
@@ -99,7 +102,7 @@ def add_many(
 
     Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict.
     """
-    policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject)
+    policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject, run)
     agent_id = require_owner(tables, agent_id)
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:

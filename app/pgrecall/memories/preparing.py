@@ -29,6 +29,7 @@ class Policy:
     check_compliance: bool
     actor: str | None
     supersede_subject: bool
+    run: str | None
 
     @classmethod
     def of(
@@ -38,17 +39,18 @@ class Policy:
         check_compliance: bool,
         actor: str | None,
         supersede_subject: bool = False,
+        run: str | None = None,
     ) -> Policy:
         require_one_of("duplicates", duplicates, get_args(DuplicatePolicy))
         require_bool("check_compliance", check_compliance)
         require_bool("supersede_subject", supersede_subject)
-        noted(reason=None, actor=actor)
+        noted(reason=None, actor=actor, run=run)
         threshold = require_share("near_duplicates", near_duplicates)
         if duplicates == "allow" and threshold is not None:
             raise InputError(
                 "near_duplicates cannot be used with duplicates='allow', which stores every memory"
             )
-        return cls(duplicates, threshold, check_compliance, actor, supersede_subject)
+        return cls(duplicates, threshold, check_compliance, actor, supersede_subject, run)
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -46,6 +46,7 @@ _POLICY: Mapping[str, Any] = {
     "check_compliance": Boolean(),
     "actor": Text(),
     "supersede_subject": Boolean(),
+    "run": Text(),
 }
 
 Staged = tuple[str, ...]
@@ -82,15 +83,16 @@ def remember(tables: Tables, given: Staged) -> Executable:
 
 GIVEN = "new_"
 """Prefix of the parameters with the fields of a memory."""
-_OF_UPSERT = (("agent", Text()), ("check_compliance", Boolean()), *NOTE.items())
-_OF_SUPERSEDE = (*_OF_UPSERT, ("memory_id", Uuid()), ("force", Boolean()))
+_OF_BOTH = (("agent", Text()), ("check_compliance", Boolean()), *NOTE.items())
+_OF_UPSERT = (*_OF_BOTH, ("run", Text()))
+_OF_SUPERSEDE = (*_OF_BOTH, ("memory_id", Uuid()), ("force", Boolean()), ("metadata", JSONB()))
 
 
 def supersede_statement(tables: Tables, given: Staged) -> Executable:
     """Stores one memory with these fields in place of another.
 
     Row: successor, outcome, similarity. Parameters: agent, memory_id, force, check_compliance,
-    reason, actor, and new_<field>.
+    reason, actor, metadata, and new_<field>.
     """
     return _with_memory(tables, "supersede", "new", given, _OF_SUPERSEDE)
 
@@ -98,7 +100,8 @@ def supersede_statement(tables: Tables, given: Staged) -> Executable:
 def upsert_statement(tables: Tables, given: Staged) -> Executable:
     """Stores one memory with these fields, or gives them to the one that has its key.
 
-    Row: memory_id, outcome. Parameters: agent, check_compliance, reason, actor, and new_<field>.
+    Row: memory_id, outcome. Parameters: agent, check_compliance, reason, actor, run, and
+    new_<field>.
     """
     return _with_memory(tables, "upsert", "memory", given, _OF_UPSERT)
 

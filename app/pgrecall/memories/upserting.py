@@ -21,6 +21,7 @@ def upsert(
     *,
     reason: str | None = None,
     actor: str | None = None,
+    run: str | None = None,
     check_compliance: bool = True,
 ) -> Operation[Added]:
     """Stores a memory under its key, or gives the memory that has this key its text and fields.
@@ -37,13 +38,13 @@ def upsert(
     InvalidMemory for a memory without a key.
     """
     policy = Policy.of("keep", None, check_compliance, actor)
-    noted(reason=reason, actor=actor)
+    noted(reason=reason, actor=actor, run=run)
     agent_id = require_owner(tables, agent_id)
     if getattr(memory, "key", None) is None:
         raise InvalidMemory("upsert needs a NewMemory with a key")
     [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
     given = given_fields(incoming.values)
-    options = {"check_compliance": check_compliance, "reason": reason, "actor": actor}
+    options = {"check_compliance": check_compliance, "reason": reason, "actor": actor, "run": run}
     bound = {GIVEN + name: value for name, value in given.items()}
     [row] = yield Verb(
         upsert_statement(tables, tuple(given)), {"agent": agent_id, **options, **bound}
