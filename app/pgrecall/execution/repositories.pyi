@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from pgrecall.context.assembled import Context
 from pgrecall.core.embedders import AsyncEmbedder, Embedder
+from pgrecall.core.entity_finding import Entities
 from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.memory import Memory, NewMemory, Unset
 from pgrecall.core.tokens import TokenCounter
@@ -52,10 +53,12 @@ class MemoryRepository(synchronous.Repository):
     transaction, and the caller commits or rolls back.
 
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
-    `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
-    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`, counting
-    retrievals on an Engine does not wait for the disk: a crash of the server may lose the last
-    counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    `token_counter` counts the tokens of texts. `entities`, a function from a text to names, finds
+    the entities of new memories that come without any; "auto" takes the owner's known entities and
+    capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
+    DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
+    counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
+    last counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -64,6 +67,7 @@ class MemoryRepository(synchronous.Repository):
         schema: str = "pgrecall",
         embedder: Embedder | None = None,
         token_counter: TokenCounter = ...,
+        entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
     ) -> None: ...
@@ -879,6 +883,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         schema: str = "pgrecall",
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = ...,
+        entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
     ) -> None: ...

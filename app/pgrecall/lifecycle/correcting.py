@@ -53,7 +53,7 @@ def supersede(
     require_bool("force", force)
     noted(reason=reason, actor=actor, run=run)
     policy = Policy.of("keep", None, check_compliance, actor)
-    [incoming] = yield from prepared(agent_id, [new], policy, named=False)
+    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
     given = given_fields(incoming.values)
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
     note = {} if run is None else {"run": run}

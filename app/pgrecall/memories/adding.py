@@ -73,7 +73,7 @@ def add(
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject, run)
     agent_id = require_owner(tables, agent_id)
-    [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
+    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
     return (yield from stored(tables, agent_id, incoming, policy))
 
 
@@ -110,7 +110,7 @@ def add_many(
     refused: dict[int, InputError] = {}
     reports = require_one_of("on_error", on_error, get_args(OnError)) == "report"
     batch = yield from prepared(
-        agent_id, several, policy, named=True, refused=refused if reports else None
+        tables, agent_id, several, policy, named=True, refused=refused if reports else None
     )
     if not batch:
         return Batch(refused=refused)

@@ -88,7 +88,9 @@ def restore(
             told = {name: one[name] for name in one if name not in OWNER_FIELDS}
             records.append(record_of(told, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
-    batch = yield from prepared(agent_id, [NewMemory(**one) for one in fields], policy, named=True)
+    batch = yield from prepared(
+        tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True
+    )
     for one, incoming in zip(fields, batch, strict=True):
         if "tokens" in one:  # None: they were never counted
             incoming.values["tokens"] = one["tokens"]

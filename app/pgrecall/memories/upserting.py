@@ -42,7 +42,7 @@ def upsert(
     agent_id = require_owner(tables, agent_id)
     if getattr(memory, "key", None) is None:
         raise InvalidMemory("upsert needs a NewMemory with a key")
-    [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
+    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
     given = given_fields(incoming.values)
     options = {"check_compliance": check_compliance, "reason": reason, "actor": actor, "run": run}
     bound = {GIVEN + name: value for name, value in given.items()}
