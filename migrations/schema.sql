@@ -1409,6 +1409,12 @@ CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition ON pgrecall.
 CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL);
 
 --
+-- Name: ix_agent_memories_subjects; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_subjects ON pgrecall.agent_memories USING btree (agent_id, "left"(subject, 200)) WHERE ((subject IS NOT NULL) AND (status = 'active'::text) AND (invalidated_at IS NULL));
+
+--
 -- Name: ix_agent_memories_turns; Type: INDEX; Schema: pgrecall; Owner: -
 --
 

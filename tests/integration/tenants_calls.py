@@ -78,7 +78,7 @@ CALLS: dict[str, list[str]] = {
         "weights_of(facts_of('five_factor'), 'five_factor', NULL), {vector}, false, false, "
         "10, '{{}}')"
     ],
-    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who')"],
+    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who', '{{}}')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
     "has_term": ["has_term('{{one}}', 'onesecret', NULL)"],
     "keyword_shares": ["keyword_shares('{{one}}', 'onesecret')"],
@@ -132,16 +132,20 @@ CALLS: dict[str, list[str]] = {
         "count(*) FROM remember('one', 'new', id => {memory})",
         "count(*) FROM remember('one', 'new', {vector}, near_duplicates => 0.5)",
     ],
-    "remember_rows": ["count(*) FROM remember_rows('one', ARRAY[{new}])"],
+    "remember_rows": [
+        "count(*) FROM remember_rows('one', ARRAY[{new}])",
+        "count(*) FROM remember_rows('one', ARRAY[{new}], labels => ARRAY['[\"a\"]'::jsonb])",
+    ],
     "restore_rows": [
         "count(*) FROM restore_rows('one', ARRAY[{new}], ARRAY['{{\"labels\": []}}'::jsonb])"
     ],
     "require_incoming": [
         "cardinality(require_incoming('one', ARRAY[{new}], 'keep', NULL, true, 'who'))"
     ],
-    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL)"],
+    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL, '{{}}')"],
     "reject": ["reject('one', ARRAY[{waiting}])"],
     "revive": ["revive('one', ARRAY[{gone}], true)"],
+    "same_subject": ["same_subject('one', {about})"],
     "same_memory": [
         "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
     ],
@@ -149,10 +153,25 @@ CALLS: dict[str, list[str]] = {
     "successors": ["successors('one', {memory}, {other}, NULL, NULL)"],
     "supersede": ["count(*) FROM supersede('one', {memory}, {new})"],
     "supersede_in_turn": [
-        "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', {memory})"
+        "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', ARRAY[{memory}])"
     ],
-    "supersede_successors": ["supersede_successors('one', ARRAY[{memory}], 'who', {memory})"],
+    "supersede_subject": [
+        "count(*) FROM supersede_subject('one', {about}, 'keep', NULL, true, 'who', '{{}}')"
+    ],
+    "supersede_successors": [
+        "supersede_successors('one', ARRAY[{memory}], 'who', ARRAY[{memory}])"
+    ],
+    "store_labels": [
+        "store_labels('one', ARRAY[{memory}], ARRAY['[\"onelabel\"]'::jsonb], NULL, 'who', '{{}}')"
+    ],
+    "store_memories": [
+        "count(*) FROM store_memories('one', ARRAY[{new}], 'keep', NULL, true, 'who', '{{}}')"
+    ],
     "sweep_orphans_batch": ["sweep_orphans_batch('one')"],
+    "take_place": [
+        "count(*) FROM take_place("
+        "'one', {new}, ARRAY[{memory}], 'keep', NULL, true, true, NULL, 'who', '{{}}')"
+    ],
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
     "touch": ["touch('one', ARRAY[{memory}])"],
@@ -202,7 +221,7 @@ OF_NO_OWNER = {
         "search_text",
         "settable_fields",
     ),
-    "wait_for_near_writers",
+    "wait_for_writers",
 }
 """They read the catalogue or settings of all, or no table."""
 SAME_FOR_ALL = {
