@@ -1,6 +1,6 @@
 """Find the active memories of a subject.
 
-Revision: 0005, 2026-11-23
+Revision: 0006, 2026-11-23
 """
 
 from alembic import op
@@ -8,8 +8,8 @@ from sqlalchemy import text
 
 from pgrecall.migrate.operations import create_index_concurrently, settings
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
