@@ -53,6 +53,7 @@ CALLS: dict[str, list[str]] = {
     "drop_positions": ["drop_positions()"],
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
+    "next_exported": ["next_exported('one', '00000000-0000-0000-0000-000000000000', 9, 999)"],
     "exported": ["max(exported(m, true)) FROM agent_memories m WHERE agent_id = 'one'"],
     "erase": ["erase('one', ARRAY[{memory}])"],
     "erase_owner_batch": ["erase_owner_batch('one')"],

@@ -81,6 +81,9 @@ ON_FEW = {
     "link": "link(%(agent)s, %(a)s, %(b)s)",
     "links": "links(%(agent)s, %(a)s)",
     "move_tier": "move_tier(%(agent)s, %(ab)s, false)",
+    "next_exported": (
+        "next_exported(%(agent)s, '00000000-0000-0000-0000-000000000000', 90, 100000)"
+    ),
     "record_feedback": "record_feedback(%(agent)s, %(a)s, 'useful', query => 'q')",
     "record_outcome": "record_outcome(%(agent)s, %(a)s, 'success')",
     "remember": "remember(%(agent)s, 'quite new')",
