@@ -769,119 +769,6 @@ COMMENT ON COLUMN pgrecall.gc_runs.events IS 'Events deleted for their age.';
 COMMENT ON COLUMN pgrecall.gc_runs.runs IS 'Earlier runs deleted for their age.';
 
 --
--- Name: rank_indexes; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.rank_indexes (
-    agent_id text NOT NULL,
-    relation text NOT NULL,
-    space integer NOT NULL,
-    as_of timestamp with time zone NOT NULL,
-    built_at timestamp with time zone NOT NULL,
-    memories bigint NOT NULL,
-    at_least bigint NOT NULL,
-    m integer NOT NULL,
-    ef_construction integer NOT NULL,
-    seconds double precision NOT NULL,
-    candidates integer DEFAULT 100 NOT NULL,
-    term_memories bigint,
-    common_terms jsonb,
-    likeness double precision,
-    CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
-);
-
---
--- Name: TABLE rank_indexes; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.rank_indexes IS 'Rank indexes, one for each large owner; derived, and can be rebuilt.';
-
---
--- Name: COLUMN rank_indexes.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.agent_id IS 'Whose memories it ranks.';
-
---
--- Name: COLUMN rank_indexes.relation; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.relation IS 'The table of positions that is in use, in this schema.';
-
---
--- Name: COLUMN rank_indexes.space; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.space IS 'Version of the space they lie in.';
-
---
--- Name: COLUMN rank_indexes.as_of; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.as_of IS 'The moment that positions were computed for.';
-
---
--- Name: COLUMN rank_indexes.built_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.built_at IS 'Memories written or changed from then on are not in it and are scored beside it.';
-
---
--- Name: COLUMN rank_indexes.memories; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.memories IS 'Memories in it.';
-
---
--- Name: COLUMN rank_indexes.at_least; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.at_least IS 'Used for searches if it holds this many memories.';
-
---
--- Name: COLUMN rank_indexes.m; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.m IS 'Links of a node of the HNSW graph.';
-
---
--- Name: COLUMN rank_indexes.ef_construction; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.ef_construction IS 'Candidates considered for each node when it was built.';
-
---
--- Name: COLUMN rank_indexes.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
-
---
--- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search takes from it at first, measured by its build.';
-
---
--- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'How many memories the owner had at its build, created by as_of.';
-
---
--- Name: COLUMN rank_indexes.common_terms; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Common terms and how many memories had each; others are counted.';
-
---
--- Name: COLUMN rank_indexes.likeness; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'Cosine similarity that the nearest memory met by a walk usually has.';
-
---
 -- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -1222,6 +1109,127 @@ COMMENT ON COLUMN pgrecall.profiles.name IS 'Its name, as recall takes it.';
 COMMENT ON COLUMN pgrecall.profiles.definition IS 'Its signals with their weights and parameters, as in a file.';
 
 --
+-- Name: rank_indexes; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.rank_indexes (
+    agent_id text NOT NULL,
+    relation text NOT NULL,
+    space integer NOT NULL,
+    as_of timestamp with time zone NOT NULL,
+    built_at timestamp with time zone NOT NULL,
+    memories bigint NOT NULL,
+    at_least bigint NOT NULL,
+    m integer NOT NULL,
+    ef_construction integer NOT NULL,
+    seconds double precision NOT NULL,
+    candidates integer DEFAULT 100 NOT NULL,
+    term_memories bigint,
+    common_terms jsonb,
+    likeness double precision,
+    written_until timestamp with time zone NOT NULL,
+    CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_rank_indexes_written_until CHECK (((written_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (written_until <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+);
+
+--
+-- Name: TABLE rank_indexes; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.rank_indexes IS 'Rank indexes, one for each large owner; derived, and can be rebuilt.';
+
+--
+-- Name: COLUMN rank_indexes.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.agent_id IS 'Whose memories it ranks.';
+
+--
+-- Name: COLUMN rank_indexes.relation; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.relation IS 'The table of positions that is in use, in this schema.';
+
+--
+-- Name: COLUMN rank_indexes.space; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.space IS 'Version of the space they lie in.';
+
+--
+-- Name: COLUMN rank_indexes.as_of; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.as_of IS 'The moment that positions were computed for.';
+
+--
+-- Name: COLUMN rank_indexes.built_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.built_at IS 'When its build began.';
+
+--
+-- Name: COLUMN rank_indexes.memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.memories IS 'Memories in it.';
+
+--
+-- Name: COLUMN rank_indexes.at_least; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.at_least IS 'Used for searches if it holds this many memories.';
+
+--
+-- Name: COLUMN rank_indexes.m; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.m IS 'Links of a node of the HNSW graph.';
+
+--
+-- Name: COLUMN rank_indexes.ef_construction; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.ef_construction IS 'Candidates considered for each node when it was built.';
+
+--
+-- Name: COLUMN rank_indexes.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
+
+--
+-- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search takes from it at first, measured by its build.';
+
+--
+-- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'How many memories the owner had at its build, created by as_of.';
+
+--
+-- Name: COLUMN rank_indexes.common_terms; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Common terms and how many memories had each; others are counted.';
+
+--
+-- Name: COLUMN rank_indexes.likeness; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'Cosine similarity that the nearest memory met by a walk usually has.';
+
+--
+-- Name: COLUMN rank_indexes.written_until; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.written_until IS 'Memories written or changed from then on are not in it and are scored beside it.';
+
+--
 -- Name: rank_positions; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -1399,6 +1407,12 @@ CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition ON pgrecall.
 --
 
 CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL);
+
+--
+-- Name: ix_agent_memories_subjects; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_subjects ON pgrecall.agent_memories USING btree (agent_id, "left"(subject, 200)) WHERE ((subject IS NOT NULL) AND (status = 'active'::text) AND (invalidated_at IS NULL));
 
 --
 -- Name: ix_agent_memories_turns; Type: INDEX; Schema: pgrecall; Owner: -

@@ -1,6 +1,7 @@
 -- A generic plan, since planning for the values copies the whole batch several times.
 CREATE OR REPLACE FUNCTION insert_memories(
-    agent text, memories agent_memories[], ids uuid[], edition integer, actor text) RETURNS uuid[]
+    agent text, memories agent_memories[], ids uuid[], edition integer, actor text,
+    metadata jsonb) RETURNS uuid[]
     LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' SET enable_seqscan = off
     SET plan_cache_mode = force_generic_plan AS $function$
 #variable_conflict use_column
@@ -44,7 +45,7 @@ BEGIN
         stored := stored || one.id;
         trusts := trusts || one.parts;
     END LOOP;
-    PERFORM note_events(agent, 'initial', stored, '{}', trusts, NULL, actor, '{}');
+    PERFORM note_events(agent, 'initial', stored, '{}', trusts, NULL, actor, metadata);
     RETURN stored;
 END
 $function$;

@@ -72,9 +72,11 @@ BEGIN
        SET retrieval_count = excluded.retrieval_count, last_accessed_at = excluded.last_accessed_at,
            success_count = excluded.success_count, failure_count = excluded.failure_count,
            feedback_up = excluded.feedback_up, feedback_down = excluded.feedback_down;
+    -- Weights of other systems may be above 1: those of a memory are divided by its greatest.
     INSERT INTO memory_labels (agent_id, memory_id, kind, value, weight)
     SELECT agent, s.memory_id, coalesce(l.kind, 'keyword'), l.value,
-           storable_share(coalesce(l.weight, 1))
+           storable_share(coalesce(l.weight, 1) / greatest(
+               max(coalesce(l.weight, 1)) OVER (PARTITION BY s.memory_id), 1))
       FROM jsonb_to_recordset(restored) s(memory_id uuid, labels jsonb)
      CROSS JOIN LATERAL jsonb_to_recordset(s.labels)
                         l(kind text, value text, weight float8)

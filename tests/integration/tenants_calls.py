@@ -53,6 +53,7 @@ CALLS: dict[str, list[str]] = {
     "drop_positions": ["drop_positions()"],
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
+    "next_exported": ["next_exported('one', '00000000-0000-0000-0000-000000000000', 9, 999)"],
     "exported": ["max(exported(m, true)) FROM agent_memories m WHERE agent_id = 'one'"],
     "erase": ["erase('one', ARRAY[{memory}])"],
     "erase_owner_batch": ["erase_owner_batch('one')"],
@@ -78,7 +79,7 @@ CALLS: dict[str, list[str]] = {
         "weights_of(facts_of('five_factor'), 'five_factor', NULL), {vector}, false, false, "
         "10, '{{}}')"
     ],
-    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who')"],
+    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who', '{{}}')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
     "has_term": ["has_term('{{one}}', 'onesecret', NULL)"],
     "keyword_shares": ["keyword_shares('{{one}}', 'onesecret')"],
@@ -94,11 +95,12 @@ CALLS: dict[str, list[str]] = {
         "mark_superseded('one', {memory}, {other}, '2030-01-01', NULL, 'who', '{{}}')"
     ],
     "memories_below": ["memories_below('one', 2, 'five_factor')"],
+    "memories_beside": ["memories_beside('one')"],
     "memories_of": ["memories_of('one')"],
     "move_tier": ["move_tier('one', ARRAY[{memory}], true)"],
     "near_duplicates": ["near_duplicates('one', 0.5)"],
     "near_memory": ["near_memory('one', {new}, 0.5)"],
-    "near_positions": ["near_positions({relation}, {position}, 10, 10, 0.5)"],
+    "near_positions": ["near_positions({relation}, {position}, 10, 0.5)"],
     "nearest_landmark": ["nearest_landmark({relation}, {position})"],
     "newest_memories": ["newest_memories('one', 5)"],
     "next_edition": ["next_edition('one', content_hash({content}))"],
@@ -107,9 +109,11 @@ CALLS: dict[str, list[str]] = {
         "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
     ],
     "note_use": ["note_use('one', ARRAY[{memory}])", "note_use('one')"],
+    "note_placed": ["note_placed('one', now(), now())"],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
     "owners": ["owners()"],
     "owners_of_memories": ["owners_of_memories(true)"],
+    "place_memories": ["place_memories('one', ARRAY[{memory}])"],
     "positions_of": ["positions_of('one', '2026-01-01')"],
     "prune": ["prune('one', below_score => 1)"],
     "put_away": ["put_away('one', ARRAY[{memory}], 'archived', '{{}}', NULL, 'who', '{{}}')"],
@@ -129,16 +133,20 @@ CALLS: dict[str, list[str]] = {
         "count(*) FROM remember('one', 'new', id => {memory})",
         "count(*) FROM remember('one', 'new', {vector}, near_duplicates => 0.5)",
     ],
-    "remember_rows": ["count(*) FROM remember_rows('one', ARRAY[{new}])"],
+    "remember_rows": [
+        "count(*) FROM remember_rows('one', ARRAY[{new}])",
+        "count(*) FROM remember_rows('one', ARRAY[{new}], labels => ARRAY['[\"a\"]'::jsonb])",
+    ],
     "restore_rows": [
         "count(*) FROM restore_rows('one', ARRAY[{new}], ARRAY['{{\"labels\": []}}'::jsonb])"
     ],
     "require_incoming": [
         "cardinality(require_incoming('one', ARRAY[{new}], 'keep', NULL, true, 'who'))"
     ],
-    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL)"],
+    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL, '{{}}')"],
     "reject": ["reject('one', ARRAY[{waiting}])"],
     "revive": ["revive('one', ARRAY[{gone}], true)"],
+    "same_subject": ["same_subject('one', {about})"],
     "same_memory": [
         "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
     ],
@@ -146,10 +154,25 @@ CALLS: dict[str, list[str]] = {
     "successors": ["successors('one', {memory}, {other}, NULL, NULL)"],
     "supersede": ["count(*) FROM supersede('one', {memory}, {new})"],
     "supersede_in_turn": [
-        "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', {memory})"
+        "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', ARRAY[{memory}])"
     ],
-    "supersede_successors": ["supersede_successors('one', ARRAY[{memory}], 'who', {memory})"],
+    "supersede_subject": [
+        "count(*) FROM supersede_subject('one', {about}, 'keep', NULL, true, 'who', '{{}}')"
+    ],
+    "supersede_successors": [
+        "supersede_successors('one', ARRAY[{memory}], 'who', ARRAY[{memory}])"
+    ],
+    "store_labels": [
+        "store_labels('one', ARRAY[{memory}], ARRAY['[\"onelabel\"]'::jsonb], NULL, 'who', '{{}}')"
+    ],
+    "store_memories": [
+        "count(*) FROM store_memories('one', ARRAY[{new}], 'keep', NULL, true, 'who', '{{}}')"
+    ],
     "sweep_orphans_batch": ["sweep_orphans_batch('one')"],
+    "take_place": [
+        "count(*) FROM take_place("
+        "'one', {new}, ARRAY[{memory}], 'keep', NULL, true, true, NULL, 'who', '{{}}')"
+    ],
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
     "touch": ["touch('one', ARRAY[{memory}])"],
@@ -204,7 +227,7 @@ OF_NO_OWNER = {
         "search_text",
         "settable_fields",
     ),
-    "wait_for_near_writers",
+    "wait_for_writers",
 }
 """They read the catalogue or settings of all, or no table."""
 SAME_FOR_ALL = {
@@ -213,7 +236,7 @@ SAME_FOR_ALL = {
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
     *("supersede_successors", "trust_parts", "with_learned"),
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
-    *("copy_used_positions", "note_use"),
+    *("copy_used_positions", "note_placed", "note_use", "place_memories"),
 }
 """What they return does not depend on what the owner has."""
 

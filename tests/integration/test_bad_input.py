@@ -295,7 +295,7 @@ CALLS: dict[str, Call] = {
     "MemoryRepository": (
         lambda repo, **given: MemoryRepository(**({"bind": repo._bind} | given)).count("a"),
         {},
-        ["bind", "schema", "embedder", "token_counter"],
+        ["bind", "schema", "embedder", "token_counter", "entities"],
     ),
     "embedded.database": (
         lambda repo, **given: embedded.database(**given).start(),

@@ -18,6 +18,7 @@ from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory
+from pgrecall.core.label import Label
 from pgrecall.errors import (
     EmbedderRequired,
     InputError,
@@ -25,7 +26,6 @@ from pgrecall.errors import (
     MemoryNotFound,
     SupersessionConflict,
 )
-from pgrecall.lifecycle.label import Label
 from tests.integration.conftest import OWNED, Work, in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
 from tests.methods import NOWHERE, method, public

@@ -6,6 +6,42 @@ HERE = "integration/test_"
 
 MUTANTS = (
     Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "    PERFORM wait_for_writers(agent, 'supersede_subject');\n",
+        "",
+        f"{HERE}races.py::test_of_rivals_that_add_about_one_subject_the_last_one_stays",
+    ),
+    Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "WHERE m.agent_id = agent AND left(",
+        "WHERE left(",
+        f"{HERE}subjects.py::test_adding_reports_what_is_active_about_the_subject_newest_first",
+    ),
+    Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "IF NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id)",
+        "IF true",
+        f"{HERE}subjects.py::test_a_repeated_add_supersedes_nothing_new",
+    ),
+    Mutant(
+        "sql/verbs/supersede.sql",
+        " AND m.valid_from <= clock_timestamp())));",
+        " AND false)));",
+        f"{HERE}races.py::test_of_rivals_that_add_about_one_subject_the_last_one_stays",
+    ),
+    Mutant(
+        "sql/verbs/remember_rows.sql",
+        "WHERE s.outcome = 'inserted' OR s.outcome <> 'known' AND duplicates = 'replace'",
+        "",
+        f"{HERE}labels.py::test_a_memory_that_is_there_keeps_its_own_labels",
+    ),
+    Mutant(
+        "sql/verbs/store_labels.sql",
+        "    SET extra_float_digits = 1 AS",
+        "    AS",
+        f"{HERE}labels.py::test_psql_stores_labels_whatever_its_settings",
+    ),
+    Mutant(
         "sql/verbs/reject.sql",
         "OR m.status = 'active' AND m.needs_review",
         "OR m.status = 'active'",
@@ -180,7 +216,7 @@ MUTANTS = (
         f"{HERE}duplicates.py::test_near_duplicates_are_strictly_more_similar",
     ),
     Mutant(
-        "sql/verbs/remember_rows.sql",
+        "sql/verbs/store_memories.sql",
         "outcome := 'known';\n                        similarity := NULL;",
         "similarity := NULL;",
         f"{HERE}duplicates.py::test_a_retry_does_not_revive_what_was_forgotten_since",

@@ -83,7 +83,7 @@ def test_update_takes_the_fields_of_a_memory() -> None:
     taken = {name: hint.__forward_arg__ for name, hint in MemoryChanges.__annotations__.items()}
 
     assert taken == {
-        one.name: one.type for one in fields(NewMemory) if one.name not in ("id", "key")
+        one.name: one.type for one in fields(NewMemory) if one.name not in ("id", "key", "labels")
     }
 
 

@@ -57,10 +57,12 @@ class MemoryRepository(synchronous.Repository):
     transaction, and the caller commits or rolls back.
 
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
-    `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
-    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`, counting
-    retrievals on an Engine does not wait for the disk: a crash of the server may lose the last
-    counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    `token_counter` counts the tokens of texts. `entities`, a function from a text to names, finds
+    the entities of new memories that come without any; "auto" takes the owner's known entities and
+    capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
+    DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
+    counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
+    last counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
 
 

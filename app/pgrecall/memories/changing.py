@@ -24,7 +24,7 @@ from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
 
 
 class MemoryChanges(TypedDict, total=False):
-    """The fields that `update` can change: those of NewMemory except `id` and `key`.
+    """The fields that `update` can change: those of NewMemory except `id`, `key` and `labels`.
 
     Fields that are UNSET do not change.
     """
@@ -94,10 +94,10 @@ def update(
 ) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
-    MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
-    embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
-    history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
-    again: if it should change, pass `trust`. `compliant=False` is refused unless
+    MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
+    is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+    The history records old and new values (except vectors), `reason` and `actor`. Trust is not
+    computed again: if it should change, pass `trust`. `compliant=False` is refused unless
     `check_compliance=False`.
 
     Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or

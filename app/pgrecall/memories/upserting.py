@@ -28,25 +28,27 @@ def upsert(
     *,
     reason: str | None = None,
     actor: str | None = None,
+    run: str | None = None,
     check_compliance: bool = True,
 ) -> Operation[Added]:
     """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
-    The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
-    its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
-    other fields are replaced, also by their defaults. The memory is then active and valid by its
-    own fields, even if it was archived or invalidated; if it was superseded, its successor is
-    superseded in turn. The history records old and new values, `reason` and `actor`. Of two
-    clients that write the same key at once, the last wins, and there is one memory.
+    The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
+    `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
+    there was feedback; all other fields are replaced, also by their defaults. The memory is then
+    active and valid by its own fields, even if it was archived or invalidated; if it was
+    superseded, its successor is superseded in turn. The history records old and new values,
+    `reason` and `actor`. Of two clients that write the same key at once, the last wins, and there
+    is one memory.
 
     The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
     InvalidMemory for a memory without a key.
     """
-    policy = Policy.of("keep", None, check_compliance, actor)
-    noted(reason=reason, actor=actor)
+    policy = Policy.of("keep", None, check_compliance, actor, run=run)
+    noted(reason=reason, actor=actor, run=run)
     agent_id = require_owner(tables, agent_id)
     _require_key(memory)
-    [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
+    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
     given, parameters = _call(agent_id, incoming, policy, reason)
     [row] = yield Verb(upsert_statement(tables, given), parameters)
     return Added(row.memory_id, row.outcome)
@@ -60,6 +62,7 @@ def upsert_many(
     *,
     reason: str | None = None,
     actor: str | None = None,
+    run: str | None = None,
     check_compliance: bool = True,
 ) -> Operation[Batch]:
     """Upserts a batch in one transaction, and returns the ids in its order; `upsert` has the rules.
@@ -70,15 +73,15 @@ def upsert_many(
 
     Raises what `upsert` raises.
     """
-    policy = Policy.of("keep", None, check_compliance, actor)
-    noted(reason=reason, actor=actor)
+    policy = Policy.of("keep", None, check_compliance, actor, run=run)
+    noted(reason=reason, actor=actor, run=run)
     agent_id = require_owner(tables, agent_id)
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
     for position, memory in enumerate(several):
         _require_key(memory, f"memory {position} of {len(several)}: ")
-    batch = yield from prepared(agent_id, several, policy, named=True)
+    batch = yield from prepared(tables, agent_id, several, policy, named=True)
     if not batch:
         return Batch()
     firsts: dict[UUID, int] = {}
@@ -109,6 +112,7 @@ def _call(
         "check_compliance": policy.check_compliance,
         "reason": reason,
         "actor": policy.actor,
+        "run": policy.run,
     }
     bound = {GIVEN + name: value for name, value in given.items()}
     return tuple(given), {"agent": agent_id, **options, **bound}

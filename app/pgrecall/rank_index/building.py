@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+from uuid import UUID
 
 from pgrecall.core.steps import Execute, Operation, Verb
 from pgrecall.core.validation import require_count
@@ -17,7 +19,10 @@ from pgrecall.rank_index.calls import (
     drop_positions_statement,
     drop_rank_index_statement,
     make_rank_index,
+    memories_beside_statement,
+    note_placed_statement,
     note_use_statement,
+    place_memories_statement,
     rank_index_progress_statement,
     rank_index_states,
     restore_statement_timeout,
@@ -102,6 +107,27 @@ def drop_positions(tables: Tables) -> Operation[None]:
 def note_use(tables: Tables, owner_id: str) -> Operation[None]:
     """Notes in the owner's index what was used since its build and is not noted there."""
     yield Verb(note_use_statement(tables), {"agent": owner_id})
+
+
+def memories_beside(tables: Tables, owner_id: str) -> Operation[list[UUID]]:
+    """The memories that searches score beside the owner's index, in the order of a hash."""
+    [row] = yield Verb(memories_beside_statement(tables), {"agent": owner_id})
+    found: list[UUID] = row.memories_beside
+    return found
+
+
+def place_memories(tables: Tables, owner_id: str, ids: Sequence[UUID]) -> Operation[None]:
+    """Places memories in the owner's index, as they are now."""
+    yield Verb(place_memories_statement(tables), {"agent": owner_id, "ids": list(ids)})
+
+
+def note_placed(
+    tables: Tables, owner_id: str, built_at: datetime, until: datetime
+) -> Operation[None]:
+    """Notes that what was written or changed `until` then is in the index built at this moment."""
+    given = {"agent": owner_id, "built_at": built_at, "until": until}
+    yield Verb(note_placed_statement(tables), given)
+    yield known_owners(tables, [owner_id], refresh=True)
 
 
 def align_positions(tables: Tables) -> Operation[None]:

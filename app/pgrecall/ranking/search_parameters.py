@@ -12,7 +12,7 @@ from pgrecall.core.vectors import StoredVector
 from pgrecall.ranking.conditions import HIDDEN_OWNER, OWNER, OWNERS
 from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Frequency, Keyword, Signal, Time
+from pgrecall.scoring.signals import Keyword, Signal, Time
 
 LEAST_LENDERS = 20
 
@@ -84,11 +84,8 @@ class Search:
 
     @property
     def follows_use(self) -> bool:
-        """Whether the time of use matters, and not just its frequency."""
-        return any(
-            signal.reads_usage and not isinstance(signal, Frequency)
-            for signal in self.profile.signals
-        )
+        """Whether it matters when or how often a memory was used."""
+        return any(signal.reads_usage and weight > 0 for signal, weight in self.profile)
 
     @property
     def parameters(self) -> dict[str, Any]:
