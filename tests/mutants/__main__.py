@@ -25,6 +25,7 @@ from tests.mutants import (
     scoring,
     search_path,
     searching,
+    service,
 )
 from tests.mutants.mutant import Mutant
 
@@ -39,6 +40,7 @@ GROUPS = (
     scoring,
     search_path,
     searching,
+    service,
 )
 MUTANTS = [one for group in GROUPS for one in group.MUTANTS]
 
