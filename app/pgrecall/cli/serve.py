@@ -30,8 +30,6 @@ app = App(panel="Administer")
 ROLE = "pgrecall_service"
 SETTINGS = "PGRECALL_SERVICE_SETTINGS"
 """The variable by which workers get them."""
-MAX_CONNECTIONS = 1000
-"""Of one worker; requests on more are answered 503."""
 KEEP_ALIVE_SECONDS, GRACE_SECONDS = 30, 30
 
 Port = Annotated[int, option("Port to listen on.", envvar="PGRECALL_PORT", min=1, max=65535)]
@@ -150,7 +148,6 @@ def launch(host: str, port: int, workers: int) -> None:
             loop="asyncio",  # psycopg adds and removes a reader per query: uvloop takes longer
             access_log=False,
             log_level="warning",
-            limit_concurrency=MAX_CONNECTIONS,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=GRACE_SECONDS,
             server_header=False,
