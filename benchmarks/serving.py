@@ -10,6 +10,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -208,8 +209,11 @@ async def _client(
                 due += each
             began = time.perf_counter()
             writer.write(_request(header, turn))
-            answers.append((await _status(reader), time.perf_counter() - began))
+            status = await _status(reader)
+            answers.append((status, time.perf_counter() - began))
             turn += 1
+            if status == 503:  # as Retry-After says
+                await asyncio.sleep(random.uniform(0.5, 1.5))
     except (OSError, asyncio.IncompleteReadError):
         answers.append((0, 0.0))
     writer.close()

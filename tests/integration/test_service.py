@@ -263,10 +263,14 @@ def test_requests_beyond_those_that_may_wait_are_refused_at_once(loop: asyncio.R
             assert {(one.status_code, one.headers["retry-after"]) for one in refused} == {
                 (503, "1")
             }
+            metrics = asyncio.create_task(client.get("/metrics"))
+            while app.running < 3:
+                await asyncio.sleep(0)
             app.go.set()
+            assert (await metrics).status_code == 200
             assert [(await task).status_code for task in tasks[:5]] == [200] * 5
             assert (await client.get("/search")).status_code == 200
-            assert app.running == 6
+            assert app.running == 7
 
     loop.run(run())
 

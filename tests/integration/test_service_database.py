@@ -18,30 +18,41 @@ from tests.migrations.asking import value, wait_until
 OURS = "datname = current_database() AND application_name = 'pgrecall serve'"
 
 
+@pytest.fixture
+def quick(server_url: str, local_template: str, local_embedder: LocalEmbedder) -> Iterator[Service]:
+    """A service with two connections that gives up after three seconds."""
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, local_embedder, timeout=3.0, concurrency=2) as service,
+    ):
+        warm_up(service)
+        yield service
+
+
+def warm_up(service: Service) -> None:
+    """The first request imports and inspects, which takes long on a machine that is busy."""
+    client = service.client("ada")
+    wait_until(
+        "the service is warm",
+        lambda: client.post("/search", json={"query": "tea"}).status_code == 200,
+    )
+
+
 @pytest.fixture(params=["sessions", "pooler"])
-def quick(
-    request: pytest.FixtureRequest,
-    server_url: str,
-    local_template: str,
-    local_embedder: LocalEmbedder,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Service]:
-    """A service that gives up after a second, as it is and as it is behind a pooler."""
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Service:
+    """The same, and as it is behind a pooler."""
 
     async def pooled(_: AsyncConnection) -> bool:
         return True
 
     if request.param == "pooler":
         monkeypatch.setattr(application, "_is_pooled", pooled)
-    with (
-        new_database(server_url, local_template) as url,
-        service_on(url, local_embedder, timeout=1.0, concurrency=2) as service,
-    ):
-        yield service
+    found: Service = request.getfixturevalue("quick")
+    return found
 
 
-def test_connections_are_shared_and_memories_are_not(quick: Service) -> None:
-    clients = {owner: quick.client(owner) for owner in ("ada", "bob")}
+def test_connections_are_shared_and_memories_are_not(either_way: Service) -> None:
+    clients = {owner: either_way.client(owner) for owner in ("ada", "bob")}
     ids = {}
     for _ in range(3):  # on the same two connections
         for owner, client in clients.items():

@@ -50,6 +50,8 @@ class Gate:
             return
         answer = _Answer(send)
         try:
+            if scope["path"] != METRICS:
+                self._require_room()  # before anything that costs more than this answer
             headers = Headers(scope=scope)
             scope[KEY] = key = await self._key(scope, headers)
             OWNERS.set(key.owners or ())
@@ -105,8 +107,7 @@ class Gate:
 
     async def _take_turn(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         began, has_turn = time.perf_counter(), False
-        if self._turns.locked() and self._waiting >= self._settings.waiting:
-            raise Problem(503, "too many requests are waiting", retry_after=1)
+        self._require_room()
         try:
             async with asyncio.timeout(self._settings.timeout) as limit:
                 await self._wait()
@@ -126,6 +127,10 @@ class Gate:
                 route = getattr(scope.get("route"), "path", "none")
                 labels = (scope["method"], route, answer.status)
                 REQUESTS.labels(*labels).observe(time.perf_counter() - began)
+
+    def _require_room(self) -> None:
+        if self._turns.locked() and self._waiting >= self._settings.waiting:
+            raise Problem(503, "too many requests are waiting", retry_after=1)
 
     async def _wait(self) -> None:
         self._waiting += 1
