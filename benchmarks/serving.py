@@ -25,7 +25,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from sqlalchemy import create_engine
+from sqlalchemy import NullPool, create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from benchmarks.data import VOCABULARY
@@ -295,18 +295,23 @@ def stop_under_load(url: str, seconds: float) -> list[Measurement]:
     with ProcessPoolExecutor(1, context) as executor:
         with service(url, 2, role=False) as port:
             running = executor.submit(_storing, port)
+            while len(_stored(url)) < 50:
+                time.sleep(0.1)
             time.sleep(seconds / 2)
         answered = running.result()
-    engine = create_engine(database_url(url))
-    with engine.connect() as connection:
-        query = "SELECT id::text FROM pgrecall.agent_memories WHERE agent_id = 'load'"
-        stored = set(connection.exec_driver_sql(query).scalars())
-    engine.dispose()
+    stored = _stored(url)
     return [
         Measurement("stop: answered 201", len(answered), ""),
         Measurement("  answered, but not stored", len(answered - stored), "", 0),
         Measurement("  stored, but not answered", len(stored - answered), "", 0),
     ]
+
+
+def _stored(url: str) -> set[str]:
+    engine = create_engine(database_url(url), poolclass=NullPool)
+    with engine.connect() as connection:
+        query = "SELECT id::text FROM pgrecall.agent_memories WHERE agent_id = 'load'"
+        return set(connection.exec_driver_sql(query).scalars())
 
 
 def _storing(port: int) -> set[str]:
