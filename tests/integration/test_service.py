@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from pgrecall.service.gate import Gate
 from pgrecall.service.problems import STATUSES, problem_of
 from pgrecall.service.service_settings import ServiceSettings
 from tests.integration.serving import MOST, Service
-from tests.unit.test_layers import CLASSES
+from tests.unit.test_layers import CLASSES, ROOT
 
 TEA = "Ines drinks her tea without milk."
 
@@ -162,6 +163,9 @@ def test_metrics_count_requests_by_route(service: Service, agent: str) -> None:
     assert 'pgrecall_refused_requests_total{reason="413"}' in lines
     assert memory not in lines
     assert agent not in lines
+    dashboard = (ROOT / "docs/service/grafana.json").read_text(encoding="utf-8")
+    for name in re.findall(r"pgrecall_[a-z_]+", dashboard):
+        assert f"\n{name}" in lines, name
 
 
 def test_health_and_readiness_need_no_key(service: Service) -> None:

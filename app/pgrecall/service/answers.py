@@ -107,11 +107,6 @@ def shown(result: Any) -> Any:
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
 
-def as_json(value: Any) -> bytes:
-    """Any value of the repository as JSON."""
-    return _ANY.dump_json(value)
-
-
 def answer(value: Any, status: int = 200) -> Response:
     """A value as JSON. The value was made here, so it is not validated again."""
-    return Response(as_json(value), status, media_type="application/json")
+    return Response(_ANY.dump_json(value), status, media_type="application/json")

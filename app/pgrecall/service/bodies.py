@@ -73,11 +73,6 @@ def new_memory(body: Body) -> NewMemory:
     return NewMemory(**body.given())
 
 
-def memory_fields() -> frozenset[str]:
-    """The fields of a new memory."""
-    return frozenset(_MEMORY.model_fields)
-
-
 def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
     about = _DESCRIPTIONS.get(name)
     if default is inspect.Parameter.empty:
@@ -139,6 +134,7 @@ _MEMORY: type[Body] = create_model(
         if name != "_"
     },  # type: ignore[call-overload]
 )
+MEMORY_FIELDS = frozenset(_MEMORY.model_fields)
 _INSTEAD |= {
     "new": _MEMORY,
     "memories": Annotated[list[_MEMORY], Field(min_length=1, max_length=1000)],  # type: ignore[valid-type]

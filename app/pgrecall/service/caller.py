@@ -72,7 +72,7 @@ async def _writer(request: Request, owner: OwnerName = None) -> Caller:
     return caller_of(request, "write", owner)
 
 
-async def _key_of(request: Request) -> Key:
+async def _key_of(request: Request) -> Key:  # of a request that is about no owner
     key: Key = request.scope[KEY]
     return key
 
@@ -80,4 +80,3 @@ async def _key_of(request: Request) -> Key:
 Reader = Annotated[Caller, Depends(_reader)]
 Writer = Annotated[Caller, Depends(_writer)]
 AnyKey = Annotated[Key, Depends(_key_of)]
-"""Of a request that is about no owner."""

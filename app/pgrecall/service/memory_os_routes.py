@@ -5,6 +5,7 @@ What its documentation leaves open is decided in ADR-0051. The owner is the key'
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from hashlib import sha256
@@ -24,7 +25,7 @@ from pgrecall.scoring.profiles import tiered
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.scorer import score
 from pgrecall.scoring.signals import Recency
-from pgrecall.service.answers import answer, as_json
+from pgrecall.service.answers import answer
 from pgrecall.service.bodies import Body, Limit, MaxTokens, Vector, example
 from pgrecall.service.caller import Caller, caller_of
 
@@ -202,7 +203,7 @@ async def context(caller: Reader, body: ContextV1) -> Response:
         for one in [hit.memory]
     ]
     found = {
-        "context": packed.text if body.format == "text" else as_json(memories).decode(),
+        "context": packed.text if body.format == "text" else json.dumps(memories),
         "memories": memories,
         "token_count": packed.tokens,
         "retrieval_time_ms": round((time.perf_counter() - began) * 1000),

@@ -13,7 +13,7 @@ from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.service import answers
-from pgrecall.service.bodies import Body, body_of, memory_fields, new_memory
+from pgrecall.service.bodies import MEMORY_FIELDS, Body, body_of, new_memory
 from pgrecall.service.caller import Caller, Reader, Writer, require_scope
 
 router = APIRouter(tags=["memories"])
@@ -64,7 +64,7 @@ def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
     fields = type(body).model_fields
     asked = body.given("owner")
     if adds:
-        told = {name: asked.pop(name) for name in memory_fields() & asked.keys()}
+        told = {name: asked.pop(name) for name in MEMORY_FIELDS & asked.keys()}
         asked["memory"] = NewMemory(**told)
     if "new" in asked:
         asked["new"] = new_memory(asked["new"])
