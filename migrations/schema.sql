@@ -1279,6 +1279,74 @@ COMMENT ON COLUMN pgrecall.rank_positions.words IS 'The keys of its words.';
 COMMENT ON COLUMN pgrecall.rank_positions.bytes IS 'Length of its content in bytes.';
 
 --
+-- Name: service_keys; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.service_keys (
+    id text NOT NULL,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    owners text[] DEFAULT '{}'::text[] NOT NULL,
+    scope text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT ck_service_keys_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_service_keys_hash CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT ck_service_keys_name CHECK (((name <> ''::text) AND (length(name) <= 200))),
+    CONSTRAINT ck_service_keys_owners CHECK (((cardinality(owners) > 0) AND (array_position(owners, NULL::text) IS NULL))),
+    CONSTRAINT ck_service_keys_revoked_at CHECK (((revoked_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (revoked_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_service_keys_scope CHECK ((scope = ANY (ARRAY['read'::text, 'write'::text, 'maintain'::text])))
+);
+
+--
+-- Name: TABLE service_keys; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.service_keys IS 'Keys of the HTTP service, from pgrecall keys; their secrets are not stored.';
+
+--
+-- Name: COLUMN service_keys.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.id IS 'What the key is called; a part of its token.';
+
+--
+-- Name: COLUMN service_keys.name; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.name IS 'What it is for, in the words of whoever created it.';
+
+--
+-- Name: COLUMN service_keys.hash; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.hash IS 'SHA-256 of its secret.';
+
+--
+-- Name: COLUMN service_keys.owners; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.owners IS 'Whose memories it is for; a team is team:<id>.';
+
+--
+-- Name: COLUMN service_keys.scope; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.scope IS 'read, write or maintain; each includes those before it.';
+
+--
+-- Name: COLUMN service_keys.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.created_at IS 'When it was created.';
+
+--
+-- Name: COLUMN service_keys.revoked_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.revoked_at IS 'When it was revoked; NULL: in use.';
+
+--
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
@@ -1382,6 +1450,13 @@ ALTER TABLE ONLY pgrecall.rank_indexes
 
 ALTER TABLE ONLY pgrecall.rank_positions
     ADD CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id);
+
+--
+-- Name: service_keys pk_service_keys; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.service_keys
+    ADD CONSTRAINT pk_service_keys PRIMARY KEY (id);
 
 --
 -- Name: tier_defaults pk_tier_defaults; Type: CONSTRAINT; Schema: pgrecall; Owner: -

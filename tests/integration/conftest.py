@@ -23,6 +23,7 @@ from pgrecall.schema import Layout
 from pgrecall.testing import new_database
 from tests.integration.owner import Owner
 from tests.integration.rank_indexes import Site, site_of
+from tests.integration.serving import Service, service_on
 from tests.integration.support import awaited
 
 Work = Callable[[MemoryRepository], Any]
@@ -297,3 +298,15 @@ def commands_url(server_url: str, local_template: str) -> Iterator[str]:
     """A database for the commands of one file, for vectors of the local embedder."""
     with new_database(server_url, local_template) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def service(
+    server_url: str, local_template: str, local_embedder: LocalEmbedder
+) -> Iterator[Service]:
+    """The HTTP service with keys, on a database of its own; each test has owners of its own."""
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, local_embedder) as found,
+    ):
+        yield found

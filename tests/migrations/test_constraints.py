@@ -46,6 +46,8 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "profiles": {"name": "mine", "definition": "{}"},
     "installed_sql": {"file": "verbs/one.sql", "level": "writer"},
     "granted_roles": {"role": "someone", "level": "reader"},
+    "service_keys": {"id": "0f3a52c1b7d9", "name": "a service", "hash": bytes(32)}
+    | {"owners": ["zoe"], "scope": "read"},
 }
 SHARES = [
     *(

@@ -37,6 +37,7 @@ REFERENCE = {
     "installed_sql": "file",
     "granted_roles": "role",
     "embedding_model": "is_set",
+    "service_keys": "id",
 }
 """Tables that belong to all, to be copied to each node, and what their keys are."""
 POSITIONS = "rank_positions"

@@ -187,3 +187,31 @@ def test_an_index_of_before_is_written_until_its_build(empty_url: str) -> None:
     assert values(empty_url, same) == [True]
     migrate.downgrade(empty_url, revision="0004")
     assert migrate.upgrade(empty_url).pending == []
+
+
+def test_keys_of_the_service_come_to_a_schema_with_data_and_roles(empty_url: str) -> None:
+    """Who was let in before gets what is new, and only maintainers read the keys."""
+    migrate.upgrade(empty_url, dimensions=3)
+    migrate.downgrade(empty_url, revision="0004")
+    roles = {level: f"pgrecall_{level}_before" for level in ("writer", "maintainer")}
+    try:
+        for level, role in roles.items():
+            run(empty_url, f"CREATE ROLE {role}")
+            run(empty_url, f"SELECT pgrecall.grant_access('{level}', '{role}')")
+        run(
+            empty_url,
+            "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+            "SELECT 'a', gen_random_uuid(), n::text FROM generate_series(1, 1000) n",
+        )
+        migrate.upgrade(empty_url)
+
+        may = "SELECT has_table_privilege(%s, 'pgrecall.service_keys', %s)"
+        asked = [(level, right) for level in roles for right in ("SELECT", "INSERT")]
+        assert [value(empty_url, may, roles[level], right) for level, right in asked] == [
+            *(False, False),
+            *(True, False),
+        ]
+        assert repository(empty_url).count("a") == 1000
+    finally:
+        for role in roles.values():
+            run(empty_url, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")

@@ -26,6 +26,7 @@ from tests.mutants import (
     scoring,
     search_path,
     searching,
+    service,
 )
 from tests.mutants.mutant import Mutant
 
@@ -41,6 +42,7 @@ GROUPS = (
     scoring,
     search_path,
     searching,
+    service,
 )
 MUTANTS = [one for group in GROUPS for one in group.MUTANTS]
 

@@ -36,6 +36,7 @@ FLOORS = (
     "migrate",
     "embedded",
     "testing",
+    "service",
     "cli",
     "langchain",
     "langgraph",
@@ -73,7 +74,7 @@ def test_no_file_is_long_and_no_two_modules_have_one_name() -> None:
     assert [file for file, number in lines.items() if number > 400] == []
     names = Counter(file.name for file in files)
     assert [name for name, number in names.items() if number > 1] == []
-    assert len({file.relative_to(PACKAGE).parts[0] for file in files}) <= 18
+    assert len({file.relative_to(PACKAGE).parts[0] for file in files}) <= 20
 
 
 ROOT = Path(__file__).parents[2]

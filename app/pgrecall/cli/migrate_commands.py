@@ -1,4 +1,4 @@
-"""pgrecall migrate up, down, status, grant, revoke, language, embedding-model, -index, sql"""
+"""pgrecall migrate up, down, status, grant, revoke, protect, language, sql, embedding-…"""
 
 from __future__ import annotations
 
@@ -115,6 +115,25 @@ def revoke(database: Database, role: Annotated[str, argument("Role that has acce
         migrate.revoke(url, role, schema=database.schema)
     record = {"role": role, "level": None}
     return Output([record], f"{role} has no access to {database.schema}")
+
+
+@app.declare("pgrecall migrate protect", "pgrecall migrate protect --role pgrecall_service")
+def protect(
+    database: Database,
+    role: Annotated[
+        str | None, option("A role that the service may run as; created if it is not there.")
+    ] = None,
+) -> Output:
+    """Put row-level security on every table of memories, as the schema's owner.
+
+    Other roles then see the memories of the owners that their session names in pgrecall.owners.
+    Repeat it after an upgrade.
+    """
+    with database.url() as url:
+        migrate.protect(url, role, schema=database.schema)
+    said = f"row-level security protects the memories in {database.schema}"
+    extra = () if role is None else (f"pgrecall serve --role {role} runs under it",)
+    return Output([{"schema": database.schema, "role": role}], said, *extra)
 
 
 @app.declare("pgrecall migrate language german")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHEMA, DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
-    from pgrecall.migrate.access import LEVELS, grant, revoke
+    from pgrecall.migrate.access import LEVELS, grant, protect, revoke
     from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
     from pgrecall.migrate.environment import include_name
     from pgrecall.migrate.language import change_language
@@ -29,6 +29,7 @@ __all__ = [
     "embedding_index",
     "grant",
     "include_name",
+    "protect",
     "revoke",
     "sql",
     "status",
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    **dict.fromkeys(("LEVELS", "grant", "revoke"), "access"),
+    **dict.fromkeys(("LEVELS", "grant", "protect", "revoke"), "access"),
     **dict.fromkeys(("downgrade", "embedding_index", "sql", "upgrade"), "commands"),
     "include_name": "environment",
     "change_embedding_model": "model_change",
