@@ -40,9 +40,11 @@ BEGIN
                    AND said.status = 'active' LIMIT 1) IS NULL
          ORDER BY m.content_hash, m.inserted_at
             ON CONFLICT DO NOTHING
-        RETURNING i.id, trust_parts(i) AS parts LOOP
+        RETURNING i.id, i.trust, i.trust_provenance AS provenance, i.trust_consensus AS consensus,
+                  i.trust_governance AS governance, i.trust_usage AS usage LOOP
         stored := stored || one.id;
-        trusts := trusts || one.parts;
+        trusts := trusts || trust_parts(
+            one.trust, one.provenance, one.consensus, one.governance, one.usage);
     END LOOP;
     PERFORM note_events(agent, 'initial', stored, '{}', trusts, NULL, actor, metadata);
     RETURN stored;
