@@ -21,7 +21,6 @@ from sqlalchemy import (
     func,
     select,
 )
-from sqlalchemy import literal_column as literal
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.limits import STATUSES
