@@ -528,106 +528,6 @@ COMMENT ON COLUMN pgrecall.memory_usage.feedback_up IS 'Feedback for it, weighed
 COMMENT ON COLUMN pgrecall.memory_usage.feedback_down IS 'Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3.';
 
 --
--- Name: component_reputations; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.component_reputations (
-    component text NOT NULL,
-    reputation double precision NOT NULL,
-    CONSTRAINT ck_component_reputations_reputation CHECK (((reputation = (0)::double precision) OR ((reputation >= '1e-100'::double precision) AND (reputation <= (1)::double precision))))
-);
-
---
--- Name: TABLE component_reputations; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.component_reputations IS 'Reputations that trust on write starts from; you may edit them.';
-
---
--- Name: COLUMN component_reputations.component; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.component_reputations.component IS 'The component that produces memories; *: any other.';
-
---
--- Name: COLUMN component_reputations.reputation; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.component_reputations.reputation IS 'How far it is trusted, 0 to 1.';
-
---
--- Name: output_type_defaults; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.output_type_defaults (
-    output_type text NOT NULL,
-    trust_curve text NOT NULL,
-    trust_half_life_hours double precision NOT NULL,
-    CONSTRAINT ck_output_type_defaults_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
-    CONSTRAINT ck_output_type_defaults_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision)))
-);
-
---
--- Name: TABLE output_type_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.output_type_defaults IS 'Decay of trust for memories that name none; you may edit it.';
-
---
--- Name: COLUMN output_type_defaults.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.output_type_defaults.output_type IS 'A kind of output; *: any other.';
-
---
--- Name: COLUMN output_type_defaults.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.output_type_defaults.trust_curve IS 'How its trust decays.';
-
---
--- Name: COLUMN output_type_defaults.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.output_type_defaults.trust_half_life_hours IS 'Half-life of its trust in hours.';
-
---
--- Name: tier_defaults; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.tier_defaults (
-    tier text NOT NULL,
-    expires_after_hours double precision,
-    is_default boolean DEFAULT false NOT NULL,
-    CONSTRAINT ck_tier_defaults_expires_after_hours CHECK (((expires_after_hours >= '0.001'::double precision) AND (expires_after_hours <= '10000000'::double precision))),
-    CONSTRAINT ck_tier_defaults_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text])))
-);
-
---
--- Name: TABLE tier_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.tier_defaults IS 'Expiry by tier for memories that name none; you may edit it.';
-
---
--- Name: COLUMN tier_defaults.tier; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.tier_defaults.tier IS 'short, medium or long.';
-
---
--- Name: COLUMN tier_defaults.expires_after_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.tier_defaults.expires_after_hours IS 'How long after being written a memory of this tier expires; NULL: never.';
-
---
--- Name: COLUMN tier_defaults.is_default; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.tier_defaults.is_default IS 'The tier of a memory that names none.';
-
---
 -- Name: gc_runs; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -767,6 +667,159 @@ COMMENT ON COLUMN pgrecall.gc_runs.events IS 'Events deleted for their age.';
 --
 
 COMMENT ON COLUMN pgrecall.gc_runs.runs IS 'Earlier runs deleted for their age.';
+
+--
+-- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.alembic_version (
+    version_num character varying(32) NOT NULL
+);
+
+--
+-- Name: TABLE alembic_version; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.alembic_version IS 'The migrations this schema is at.';
+
+--
+-- Name: COLUMN alembic_version.version_num; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'A revision.';
+
+--
+-- Name: component_reputations; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.component_reputations (
+    component text NOT NULL,
+    reputation double precision NOT NULL,
+    CONSTRAINT ck_component_reputations_reputation CHECK (((reputation = (0)::double precision) OR ((reputation >= '1e-100'::double precision) AND (reputation <= (1)::double precision))))
+);
+
+--
+-- Name: TABLE component_reputations; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.component_reputations IS 'Reputations that trust on write starts from; you may edit them.';
+
+--
+-- Name: COLUMN component_reputations.component; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.component_reputations.component IS 'The component that produces memories; *: any other.';
+
+--
+-- Name: COLUMN component_reputations.reputation; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.component_reputations.reputation IS 'How far it is trusted, 0 to 1.';
+
+--
+-- Name: embedding_model; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.embedding_model (
+    is_set boolean DEFAULT true NOT NULL,
+    model text NOT NULL,
+    CONSTRAINT ck_embedding_model_is_set CHECK (is_set),
+    CONSTRAINT ck_embedding_model_model CHECK ((model <> ''::text))
+);
+
+--
+-- Name: TABLE embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.embedding_model IS 'The model that made the embeddings; no row until an embedder has made one.';
+
+--
+-- Name: COLUMN embedding_model.is_set; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.embedding_model.is_set IS 'Always true: there is one row at most.';
+
+--
+-- Name: COLUMN embedding_model.model; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.embedding_model.model IS 'What its embedder calls it.';
+
+--
+-- Name: granted_roles; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.granted_roles (
+    role text NOT NULL,
+    level text NOT NULL,
+    CONSTRAINT ck_granted_roles_level CHECK ((level = ANY (ARRAY['reader'::text, 'writer'::text, 'maintainer'::text])))
+);
+
+--
+-- Name: TABLE granted_roles; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.granted_roles IS 'Roles with a level from grant_access; objects of later versions are granted to them too.';
+
+--
+-- Name: COLUMN granted_roles.role; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.granted_roles.role IS 'The role.';
+
+--
+-- Name: COLUMN granted_roles.level; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.granted_roles.level IS 'reader, writer or maintainer; each includes those before it.';
+
+--
+-- Name: installed_sql; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.installed_sql (
+    file text NOT NULL,
+    level text NOT NULL,
+    objects text[] DEFAULT '{}'::text[] NOT NULL,
+    hash text,
+    grants text[] DEFAULT '{}'::text[] NOT NULL
+);
+
+--
+-- Name: TABLE installed_sql; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.installed_sql IS 'Files of functions and views that were applied to this schema, by pgrecall migrate up.';
+
+--
+-- Name: COLUMN installed_sql.file; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.file IS 'Its path in the folder sql.';
+
+--
+-- Name: COLUMN installed_sql.level; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.level IS 'Who may call its functions: reader, writer, maintainer or owner.';
+
+--
+-- Name: COLUMN installed_sql.objects; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.objects IS 'The functions and views that it creates.';
+
+--
+-- Name: COLUMN installed_sql.hash; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.hash IS 'SHA-256 of its text; NULL: to be applied again.';
+
+--
+-- Name: COLUMN installed_sql.grants; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.grants IS 'Grants to restore after it was dropped and created again.';
 
 --
 -- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
@@ -957,129 +1010,40 @@ COMMENT ON COLUMN pgrecall.memory_links.kind IS 'What the link means: consolidat
 COMMENT ON COLUMN pgrecall.memory_links.weight IS 'How strong it is, 0 to 1.';
 
 --
--- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
+-- Name: output_type_defaults; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
-CREATE TABLE pgrecall.alembic_version (
-    version_num character varying(32) NOT NULL
+CREATE TABLE pgrecall.output_type_defaults (
+    output_type text NOT NULL,
+    trust_curve text NOT NULL,
+    trust_half_life_hours double precision NOT NULL,
+    CONSTRAINT ck_output_type_defaults_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
+    CONSTRAINT ck_output_type_defaults_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision)))
 );
 
 --
--- Name: TABLE alembic_version; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: TABLE output_type_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.alembic_version IS 'The migrations this schema is at.';
+COMMENT ON TABLE pgrecall.output_type_defaults IS 'Decay of trust for memories that name none; you may edit it.';
 
 --
--- Name: COLUMN alembic_version.version_num; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN output_type_defaults.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'A revision.';
+COMMENT ON COLUMN pgrecall.output_type_defaults.output_type IS 'A kind of output; *: any other.';
 
 --
--- Name: embedding_model; Type: TABLE; Schema: pgrecall; Owner: -
+-- Name: COLUMN output_type_defaults.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-CREATE TABLE pgrecall.embedding_model (
-    is_set boolean DEFAULT true NOT NULL,
-    model text NOT NULL,
-    CONSTRAINT ck_embedding_model_is_set CHECK (is_set),
-    CONSTRAINT ck_embedding_model_model CHECK ((model <> ''::text))
-);
+COMMENT ON COLUMN pgrecall.output_type_defaults.trust_curve IS 'How its trust decays.';
 
 --
--- Name: TABLE embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN output_type_defaults.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.embedding_model IS 'The model that made the embeddings; no row until an embedder has made one.';
-
---
--- Name: COLUMN embedding_model.is_set; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.embedding_model.is_set IS 'Always true: there is one row at most.';
-
---
--- Name: COLUMN embedding_model.model; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.embedding_model.model IS 'What its embedder calls it.';
-
---
--- Name: granted_roles; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.granted_roles (
-    role text NOT NULL,
-    level text NOT NULL,
-    CONSTRAINT ck_granted_roles_level CHECK ((level = ANY (ARRAY['reader'::text, 'writer'::text, 'maintainer'::text])))
-);
-
---
--- Name: TABLE granted_roles; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.granted_roles IS 'Roles with a level from grant_access; objects of later versions are granted to them too.';
-
---
--- Name: COLUMN granted_roles.role; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.granted_roles.role IS 'The role.';
-
---
--- Name: COLUMN granted_roles.level; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.granted_roles.level IS 'reader, writer or maintainer; each includes those before it.';
-
---
--- Name: installed_sql; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.installed_sql (
-    file text NOT NULL,
-    level text NOT NULL,
-    objects text[] DEFAULT '{}'::text[] NOT NULL,
-    hash text,
-    grants text[] DEFAULT '{}'::text[] NOT NULL
-);
-
---
--- Name: TABLE installed_sql; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.installed_sql IS 'Files of functions and views that were applied to this schema, by pgrecall migrate up.';
-
---
--- Name: COLUMN installed_sql.file; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.file IS 'Its path in the folder sql.';
-
---
--- Name: COLUMN installed_sql.level; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.level IS 'Who may call its functions: reader, writer, maintainer or owner.';
-
---
--- Name: COLUMN installed_sql.objects; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.objects IS 'The functions and views that it creates.';
-
---
--- Name: COLUMN installed_sql.hash; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.hash IS 'SHA-256 of its text; NULL: to be applied again.';
-
---
--- Name: COLUMN installed_sql.grants; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.grants IS 'Grants to restore after it was dropped and created again.';
+COMMENT ON COLUMN pgrecall.output_type_defaults.trust_half_life_hours IS 'Half-life of its trust in hours.';
 
 --
 -- Name: profiles; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1345,6 +1309,42 @@ COMMENT ON COLUMN pgrecall.service_keys.created_at IS 'When it was created.';
 --
 
 COMMENT ON COLUMN pgrecall.service_keys.revoked_at IS 'When it was revoked; NULL: in use.';
+
+--
+-- Name: tier_defaults; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.tier_defaults (
+    tier text NOT NULL,
+    expires_after_hours double precision,
+    is_default boolean DEFAULT false NOT NULL,
+    CONSTRAINT ck_tier_defaults_expires_after_hours CHECK (((expires_after_hours >= '0.001'::double precision) AND (expires_after_hours <= '10000000'::double precision))),
+    CONSTRAINT ck_tier_defaults_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text])))
+);
+
+--
+-- Name: TABLE tier_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.tier_defaults IS 'Expiry by tier for memories that name none; you may edit it.';
+
+--
+-- Name: COLUMN tier_defaults.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.tier IS 'short, medium or long.';
+
+--
+-- Name: COLUMN tier_defaults.expires_after_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.expires_after_hours IS 'How long after being written a memory of this tier expires; NULL: never.';
+
+--
+-- Name: COLUMN tier_defaults.is_default; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.is_default IS 'The tier of a memory that names none.';
 
 --
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -

@@ -21,6 +21,7 @@ DECLARE
     kilobytes bigint;
 BEGIN
     PERFORM require_owner(agent);
+    PERFORM require_one_node();
     IF built_at IS NULL OR coalesce(at_least, 0) NOT BETWEEN 1 AND 2147483647 THEN
         RAISE EXCEPTION 'built_at must be given and at_least must lie within 1 and 2147483647, got % and %',
             built_at, at_least USING ERRCODE = 'invalid_parameter_value';

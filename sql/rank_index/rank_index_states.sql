@@ -19,6 +19,9 @@ CREATE OR REPLACE FUNCTION rank_index_states(
 DECLARE
     beside bigint;
 BEGIN
+    IF is_distributed() THEN
+        RETURN;  -- there are none, and none can be built
+    END IF;
     FOR agent_id, relation, space, as_of, built_at, written_until, memories, used_at_least, m, ef_construction, seconds,
         candidates, has_words IN
         WITH RECURSIVE owners(id) AS (

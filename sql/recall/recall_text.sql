@@ -87,6 +87,13 @@ BEGIN
     ] LOOP
         found := replace(found, put_in[1], put_in[2]);
     END LOOP;
+    IF 'teams' = ANY (given) AND is_distributed() THEN
+        -- Citus reads the rows of owners on other nodes first, and then runs the rest in one place.
+        found := replace(found, 'WITH q AS', 'WITH ' || (
+            SELECT string_agg(format('%1$s AS MATERIALIZED (SELECT * FROM %1$s WHERE agent_id = ANY ($3))', t), ', ')
+              FROM unnest('{agent_memories,memory_usage,memory_labels}'::text[]) t
+             WHERE strpos(found, t) > 0) || ', q AS');
+    END IF;
     IF 'as_of' = ANY (given) THEN  -- later retrievals are not seen
         found := replace(found, 'u.last_accessed_at',
                          'CASE WHEN u.last_accessed_at <= q.moment THEN u.last_accessed_at END');

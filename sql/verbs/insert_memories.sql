@@ -41,9 +41,11 @@ BEGIN
          ORDER BY CASE WHEN m.key IS NULL THEN m.content_hash END,
                   CASE WHEN m.key IS NOT NULL THEN m.id END, m.inserted_at
             ON CONFLICT DO NOTHING
-        RETURNING i.id, trust_parts(i) AS parts LOOP
+        RETURNING i.id, i.trust, i.trust_provenance AS provenance, i.trust_consensus AS consensus,
+                  i.trust_governance AS governance, i.trust_usage AS usage LOOP
         stored := stored || one.id;
-        trusts := trusts || one.parts;
+        trusts := trusts || trust_parts(
+            one.trust, one.provenance, one.consensus, one.governance, one.usage);
     END LOOP;
     PERFORM note_events(agent, 'initial', stored, '{}', trusts, NULL, actor, metadata);
     RETURN stored;

@@ -41,7 +41,9 @@ BEGIN
           INTO before, after
           FROM agent_memories m
          WHERE m.agent_id = agent AND m.content_hash = old.content_hash AND m.status = 'active'
-           AND same_kind(m, old) AND m.edition <> old.edition;
+           AND same_kind(m.memory_type, m.component, m.session, m.turn, m.created_at,
+                         old.memory_type, old.component, old.session, old.turn, old.created_at)
+           AND m.edition <> old.edition;
         changed.valid_from := greatest(changed.valid_from, before);
         changed.valid_until := least(changed.valid_until, after);
     END IF;

@@ -48,9 +48,11 @@ BEGIN
          CROSS JOIN LATERAL (SELECT (memories[date_part('epoch', m.inserted_at)::integer]).*) was
          ORDER BY m.content_hash, m.id
             ON CONFLICT DO NOTHING
-        RETURNING i.id, trust_parts(i) AS parts LOOP
+        RETURNING i.id, i.trust, i.trust_provenance AS provenance, i.trust_consensus AS consensus,
+                  i.trust_governance AS governance, i.trust_usage AS usage LOOP
         stored := stored || one.id;
-        trusts := trusts || one.parts;
+        trusts := trusts || trust_parts(
+            one.trust, one.provenance, one.consensus, one.governance, one.usage);
     END LOOP;
 
     SELECT jsonb_agg(s.state || jsonb_build_object('memory_id', s.id)) INTO restored

@@ -67,7 +67,10 @@ BEGIN
                            WHERE m.agent_id = agent AND m.id = i.id OFFSET 0) new
       CROSS JOIN LATERAL (SELECT DISTINCT m.superseded_by FROM agent_memories m
                            WHERE m.agent_id = agent AND m.content_hash = new.content_hash
-                             AND m.superseded_by IS NOT NULL AND same_kind(m, new)) old
+                             AND m.superseded_by IS NOT NULL
+                             AND same_kind(m.memory_type, m.component, m.session, m.turn, m.created_at,
+                                           new.memory_type, new.component, new.session, new.turn,
+                                           new.created_at)) old
       WHERE new.edition IS NOT NULL AND new.status = 'active';
 END
 $function$;

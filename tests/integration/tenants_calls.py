@@ -54,7 +54,7 @@ CALLS: dict[str, list[str]] = {
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
     "next_exported": ["next_exported('one', '00000000-0000-0000-0000-000000000000', 9, 999)"],
-    "exported": ["max(exported(m, true)) FROM agent_memories m WHERE agent_id = 'one'"],
+    "exported": ["exported('one', {memory}, true)"],
     "erase": ["erase('one', ARRAY[{memory}])"],
     "erase_owner_batch": ["erase_owner_batch('one')"],
     "erase_rows": ["erase_rows('one', ARRAY[{memory}])"],
@@ -181,7 +181,6 @@ CALLS: dict[str, list[str]] = {
         "max(extend_expiry('one', ARRAY[u.id], '9000-01-01')) FROM "
         "update_memory('one', {memory}, '{{\"expires_at\": \"8000-01-01\"}}') u",
     ],
-    "trust_parts": ["trust_parts({row})"],
     "turns_beside": ["turns_beside('one', {over}, 2)"],
     "unlabel": ["unlabel('one', {memory}, ARRAY['onelabel'])"],
     "unlink": ["unlink('one', {memory}, {other}, 'one')"],
@@ -208,6 +207,7 @@ PROCEDURES: dict[str, list[str]] = {
 }
 OF_NO_OWNER = {
     *("align_positions", "await_writers", "meaning", "positions_table"),
+    *("is_distributed", "require_one_node"),
     *(
         "context_text",
         "facts_of",
@@ -223,7 +223,6 @@ OF_NO_OWNER = {
         "require_note",
         "require_owner",
         "require_vector",
-        "same_kind",
         "search_text",
         "settable_fields",
     ),
@@ -234,7 +233,7 @@ SAME_FOR_ALL = {
     *("attach_positions", "create_positions", "drop_positions", "index_positions"),
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
-    *("supersede_successors", "trust_parts", "with_learned"),
+    *("supersede_successors", "with_learned"),
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
     *("copy_used_positions", "note_placed", "note_use", "place_memories"),
 }

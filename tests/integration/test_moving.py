@@ -164,7 +164,10 @@ def test_what_psql_exports_does_not_depend_on_its_settings(
         session.execute(text("SET extra_float_digits = -15"))
         session.execute(text("SET DateStyle = 'German'"))
         rows = session.execute(
-            text("SELECT pgrecall.exported(m, true) FROM pgrecall.agent_memories m ORDER BY m.id")
+            text(
+                "SELECT pgrecall.exported(agent_id, id, true) FROM pgrecall.agent_memories "
+                "ORDER BY id"
+            )
         )
         file.write_text("".join(f"{line}\n" for (line,) in rows), encoding="utf-8")
 

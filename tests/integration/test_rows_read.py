@@ -73,6 +73,7 @@ ON_FEW = {
     "consolidate_memories anew": "consolidate_memories(%(agent)s, %(ab)s, content => 'both')",
     "count_retrievals": "count_retrievals(%(agent)s, %(ab)s, ARRAY[now(), now()])",
     "turns_beside": "turns_beside(%(agent)s, %(turn)s, 2)",
+    "exported": "exported(%(agent)s, %(a)s, true)",
     "forget": "forget(%(agent)s, %(ab)s)",
     "history": "history(%(agent)s, %(a)s)",
     "invalidate": "invalidate(%(agent)s, %(ab)s)",

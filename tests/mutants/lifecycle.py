@@ -223,8 +223,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/supersede_in_turn.sql",
-        "AND m.superseded_by IS NOT NULL AND same_kind(m, new)",
-        "AND m.superseded_by IS NOT NULL AND m.status = 'active' AND same_kind(m, new)",
+        "AND m.superseded_by IS NOT NULL\n                             AND same_kind(",
+        "AND m.superseded_by IS NOT NULL AND m.status = 'active' AND same_kind(",
         f"{HERE}identity.py::test_so_does_saying_it_again_after_it_was_put_away",
     ),
     Mutant(
@@ -235,8 +235,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/assessed.sql",
-        "rest.reputation, 0.7)",
-        "rest.reputation, 0.75)",
+        "given.reputation, 0.7)",
+        "given.reputation, 0.75)",
         f"{HERE}trust_on_write.py::test_without_any_defaults_a_memory_lasts",
     ),
     Mutant(
@@ -334,9 +334,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/expire_events_batch.sql",
-        "               (SELECT r.built_at FROM rank_indexes r\n"
-        "                 WHERE r.agent_id = events_expire_before.agent)) END;",
-        "               NULL) END;",
+        "(SELECT r.written_until FROM rank_indexes r WHERE r.agent_id = agent)",
+        "NULL",
         f"{HERE}retention.py::test_events_that_a_rank_index_needs_stay",
     ),
     Mutant(

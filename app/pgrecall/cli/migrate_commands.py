@@ -1,7 +1,8 @@
-"""pgrecall migrate up, down, status, grant, revoke, protect, language, sql, embedding-…"""
+"""pgrecall migrate up, down, status, distribute, grant, protect, language, embedding-…, sql"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, get_args
 
@@ -173,6 +174,30 @@ def embedding_index(
         return _shown(migrate.embedding_index(url, schema=database.schema, drop=drop))
 
 
+@app.declare("pgrecall migrate distribute")
+def distribute(database: Database) -> Output:
+    """Distribute the tables over the nodes of a Citus cluster, each owner's rows on one node.
+
+    Run it on the coordinator, as the schema's owner. Writers wait until it is done. It can be
+    repeated, and `migrate up` works as before. Rank indexes are dropped: searches are exact.
+    """
+    with database.url() as url:
+        done = migrate.distribute(url, schema=database.schema)
+    numbers = (
+        counted(
+            len(done.distributed_tables),
+            "table distributed by owner",
+            "tables distributed by owner",
+        ),
+        counted(
+            len(done.reference_tables), "table copied to every node", "tables copied to every node"
+        ),
+        counted(len(done.functions), "function distributed", "functions distributed"),
+        counted(len(done.dropped_rank_indexes), "rank index dropped", "rank indexes dropped"),
+    )
+    return Output([asdict(done)], *numbers, *shards(done.nodes))
+
+
 @app.declare("pgrecall migrate sql > upgrade.sql")
 def sql(
     dimensions: Annotated[int, option("Length of embeddings.")] = (migrate.DEFAULT_DIMENSIONS),
@@ -196,10 +221,16 @@ def sql(
     print(text, end="")  # noqa: T201
 
 
+def shards(nodes: Mapping[str, int]) -> list[str]:
+    return [f"{node}: {counted(number, 'shard', 'shards')}" for node, number in nodes.items()]
+
+
 def _shown(found: Status) -> Output:
     record = asdict(found)
     rows = []
     for name, value in record.items():
+        if isinstance(value, dict):
+            value = shards(value)
         shown = "\n".join(map(str, value)) if isinstance(value, list) else value
         rows.append((name.replace("_", " "), "–" if shown in (None, "") else shown))
     return Output([record], facts(rows))

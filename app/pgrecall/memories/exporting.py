@@ -21,7 +21,6 @@ from sqlalchemy import (
     func,
     select,
 )
-from sqlalchemy import literal_column as literal
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.limits import STATUSES
@@ -168,9 +167,11 @@ def _page(tables: Tables, filters: Filters) -> Select[Any]:
     """The lines of those memories of `owner_id` with these `ids` that pass the filters."""
     memories, shape = tables.memories, filters.shape
     within = scope(tables, memories, as_of=False)
-    row: Any = literal(memories.name)
+    owner: Any = bindparam("owner_id", type_=Text())
     events: Any = bindparam("events", type_=Boolean())
-    line = compiler.schema_function(tables.schema, "exported", row, events, type_=Text())
+    line = compiler.schema_function(
+        tables.schema, "exported", owner, memories.c.id, events, type_=Text()
+    )
     return (
         select(line.label("line"))
         .select_from(with_usage(memories, tables.memory_usage) if shape.reads_usage else memories)

@@ -12,6 +12,7 @@ from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHE
 if TYPE_CHECKING:
     from pgrecall.migrate.access import LEVELS, grant, protect, revoke
     from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
+    from pgrecall.migrate.distributing import Distribution, distribute
     from pgrecall.migrate.environment import include_name
     from pgrecall.migrate.language import change_language
     from pgrecall.migrate.model_change import change_embedding_model
@@ -22,9 +23,11 @@ __all__ = [
     "DEFAULT_EXTENSION_SCHEMA",
     "DEFAULT_LANGUAGE",
     "LEVELS",
+    "Distribution",
     "Status",
     "change_embedding_model",
     "change_language",
+    "distribute",
     "downgrade",
     "embedding_index",
     "grant",
@@ -39,6 +42,7 @@ __all__ = [
 _LAZY = {
     **dict.fromkeys(("LEVELS", "grant", "protect", "revoke"), "access"),
     **dict.fromkeys(("downgrade", "embedding_index", "sql", "upgrade"), "commands"),
+    **dict.fromkeys(("Distribution", "distribute"), "distributing"),
     "include_name": "environment",
     "change_embedding_model": "model_change",
     "change_language": "language",

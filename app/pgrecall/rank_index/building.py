@@ -25,6 +25,7 @@ from pgrecall.rank_index.calls import (
     place_memories_statement,
     rank_index_progress_statement,
     rank_index_states,
+    require_one_node,
     restore_statement_timeout,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
@@ -137,10 +138,12 @@ def align_positions(tables: Tables) -> Operation[None]:
 def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operation[list[str]]:
     """Owners of at least `at_least` active memories, ordered by id; or only `agent_id` if given.
 
-    Raises InputError.
+    Raises InputError, also where no rank index can be built.
     """
-    if agent_id is not None:
-        return [require_owner(tables, agent_id)]
+    owner_id = None if agent_id is None else require_owner(tables, agent_id)
+    yield Execute(require_one_node(tables))
+    if owner_id is not None:
+        return [owner_id]
     rows = yield Execute(large_owners(tables), {"at_least": at_least})
     return [row.owner_id for row in rows]
 

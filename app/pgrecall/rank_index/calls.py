@@ -53,6 +53,11 @@ def restore_statement_timeout() -> Select[Any]:
     return select(func.set_config("statement_timeout", bindparam("timeout", type_=Text()), True))
 
 
+def require_one_node(tables: Tables) -> Executable:
+    """Raises where Citus distributes the tables."""
+    return verb(tables, "require_one_node", {})
+
+
 def await_writers(tables: Tables) -> Executable:
     """Waits until all transactions that have written a table have ended; NULL after `seconds`."""
     return verb(tables, "await_writers", {"seconds": Double(), "written": Text()})
