@@ -3,16 +3,18 @@
 -- functions place it in the index instead: in batches of some hundred memories, each of which is a
 -- transaction, so that nobody waits for long. Only then written_until is moved on.
 CREATE OR REPLACE FUNCTION memories_beside(agent text) RETURNS uuid[]
-    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $function$
-    SELECT coalesce(array_agg(beside.id ORDER BY uuid_hash_extended(beside.id, 42)), '{}') FROM (
-        SELECT m.id FROM rank_indexes r
-          JOIN agent_memories m ON m.agent_id = r.agent_id AND m.inserted_at >= r.written_until
-         WHERE r.agent_id = memories_beside.agent
-         UNION
-        SELECT e.memory_id FROM rank_indexes r
-          JOIN memory_events e ON e.agent_id = r.agent_id AND e.occurred_at >= r.written_until
-                              AND e.event_type <> 'initial'
-         WHERE r.agent_id = memories_beside.agent) beside;
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    since timestamptz := (SELECT r.written_until FROM rank_indexes r WHERE r.agent_id = agent);
+BEGIN
+    RETURN (
+        SELECT coalesce(array_agg(beside.id ORDER BY uuid_hash_extended(beside.id, 42)), '{}') FROM (
+            SELECT m.id FROM agent_memories m
+             WHERE m.agent_id = agent AND m.inserted_at >= since
+             UNION
+            SELECT e.memory_id FROM memory_events e
+             WHERE e.agent_id = agent AND e.occurred_at >= since AND e.event_type <> 'initial') beside);
+END
 $function$;
 
 COMMENT ON FUNCTION memories_beside IS

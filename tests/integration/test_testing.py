@@ -78,6 +78,9 @@ def test_settings(pgrecall_repository, pgrecall_engine, pgrecall_url, pgrecall_t
     Path("databases").write_text(f"{database} {pgrecall_template}")
 """
 
+STRICT = ("-W", "error", "-p", "no:asyncio")
+"""Another test dependency brings a plugin that warns of its own settings."""
+
 
 def test_workers_beside_each_other_on_an_embedded_server(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
@@ -86,7 +89,7 @@ def test_workers_beside_each_other_on_an_embedded_server(
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(EACH_ALONE)
 
-    result = pytester.runpytest_subprocess("-n", "2", "-W", "error")
+    result = pytester.runpytest_subprocess("-n", "2", *STRICT)
 
     result.assert_outcomes(passed=6)
 
@@ -98,7 +101,7 @@ def test_settings_are_fixtures_and_nothing_is_left_on_a_server(
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(OTHERWISE)
 
-    result = pytester.runpytest_subprocess("-p", "no:xdist", "-W", "error")
+    result = pytester.runpytest_subprocess("-p", "no:xdist", *STRICT)
 
     result.assert_outcomes(passed=1)
     used = set((pytester.path / "databases").read_text().split())

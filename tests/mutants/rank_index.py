@@ -97,8 +97,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_index_states.sql",
-        "WHEN beside > max_beside",
-        "WHEN beside > max_beside + 1",
+        "WHEN beside > greatest(max_beside",
+        "WHEN beside > greatest(max_beside + 1",
         f"{INDEXES}_maintenance.py::test_what_has_happened_since_the_build_is_counted",
     ),
     Mutant(

@@ -104,13 +104,13 @@ MUTANTS = (
         f"{TENANTS}::test_a_function_tells_a_tenant_nothing_of_another[history]",
     ),
     Mutant(
-        "sql/policies/row_level_security.sql",
+        "sql/migrate/protect.sql",
         "agent_id = ANY (",
         "true OR agent_id = ANY (",
         f"{TENANTS}::test_a_method_tells_a_tenant_nothing_of_another",
     ),
     Mutant(
-        "sql/policies/row_level_security.sql",
+        "sql/migrate/protect.sql",
         "nullif(current_setting(''pgrecall.owners'', true), '''')",
         "coalesce(nullif(current_setting(''pgrecall.owners'', true), ''''), ''{two}'')",
         f"{TENANTS}::test_every_table_and_view_shows_a_tenant_what_is_its_own",
