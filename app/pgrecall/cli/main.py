@@ -69,6 +69,7 @@ class _Commands(LateGroup):
         "status": "status_command",
         "config": "show_configuration",
         "server": "server",
+        "mcp": "mcp_command",
         "index": "rank_indexes",
         "demo": "demonstrate",
     }
