@@ -14,8 +14,9 @@ import pytest
 from mcp import MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
+from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import MemoryRepository
+from pgrecall import AsyncMemoryRepository, MemoryRepository
 from pgrecall.mcp import memory_server
 from tests.integration.support import NORTH, at
 
@@ -32,14 +33,15 @@ class Compass:
         return NORTH if {"cello", "viola", "instrument"} & {*text.lower().split()} else at(90)
 
 
-def talk(
-    repo: MemoryRepository, agent: str | None, said: Callable[[Client], Awaitable[None]]
-) -> None:
+def talk(url: str, agent: str | None, said: Callable[[Client], Awaitable[None]]) -> None:
     """A client's session with a server of this agent, within this process."""
 
     async def session() -> None:
+        engine = create_async_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+        repo = AsyncMemoryRepository(engine, embedder=Compass())
         async with Client(memory_server(repo, agent)) as client:
             await said(client)
+        await engine.dispose()
 
     asyncio.run(session())
 
@@ -62,7 +64,7 @@ def remembering(shared_engine: Any) -> MemoryRepository:
     return MemoryRepository(shared_engine, embedder=Compass())
 
 
-def test_what_a_model_can_do(remembering: MemoryRepository, agent: str) -> None:
+def test_what_a_model_can_do(shared_url: str, remembering: MemoryRepository, agent: str) -> None:
     async def said(client: Client) -> None:
         cello = await answer(
             client,
@@ -109,12 +111,12 @@ def test_what_a_model_can_do(remembering: MemoryRepository, agent: str) -> None:
         assert await answer(client, "forget", memory_id=viola["id"]) == {"deleted": True}
         assert await answer(client, "forget", memory_id=viola["id"]) == {"deleted": False}
 
-    talk(remembering, agent, said)
+    talk(shared_url, agent, said)
     [query] = remembering.evaluation.recorded_queries(agent)
     assert query.query == "instrument"
 
 
-def test_every_tool_teaches_and_says_what_it_does(repo: MemoryRepository, agent: str) -> None:
+def test_every_tool_teaches_and_says_what_it_does(shared_url: str, agent: str) -> None:
     async def said(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         said = {name: tool.annotations for name, tool in tools.items() if tool.annotations}
@@ -130,10 +132,12 @@ def test_every_tool_teaches_and_says_what_it_does(repo: MemoryRepository, agent:
                 assert argument.get("description"), (tool.name, name)
                 assert name != "agent"
 
-    talk(repo, agent, said)
+    talk(shared_url, agent, said)
 
 
-def test_a_model_cannot_leave_its_agent(remembering: MemoryRepository, agent: str) -> None:
+def test_a_model_cannot_leave_its_agent(
+    shared_url: str, remembering: MemoryRepository, agent: str
+) -> None:
     other = f"{agent}-other"
     theirs = remembering.add(other, "Eva plays the viola today")
 
@@ -152,12 +156,12 @@ def test_a_model_cannot_leave_its_agent(remembering: MemoryRepository, agent: st
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
 
-    talk(remembering, agent, said)
+    talk(shared_url, agent, said)
     assert [memory.content for memory in remembering.list(other)] == ["Eva plays the viola today"]
     assert remembering.count(agent) == 1
 
 
-def test_a_model_names_the_agent_where_it_may(remembering: MemoryRepository, agent: str) -> None:
+def test_a_model_names_the_agent_where_it_may(shared_url: str, agent: str) -> None:
     async def said(client: Client) -> None:
         for name in ("one", "two"):
             await answer(client, "remember", agent=f"{agent}-{name}", content=f"of {name}")
@@ -170,10 +174,10 @@ def test_a_model_names_the_agent_where_it_may(remembering: MemoryRepository, age
             [text] = (await client.read_resource(uri)).contents
             assert "of one" in getattr(text, "text", "")
 
-    talk(remembering, None, said)
+    talk(shared_url, None, said)
 
 
-def test_memories_are_resources(remembering: MemoryRepository, agent: str) -> None:
+def test_memories_are_resources(shared_url: str, remembering: MemoryRepository, agent: str) -> None:
     memory = remembering.add(agent, "Zoe plays the cello today")
 
     async def said(client: Client) -> None:
@@ -188,7 +192,7 @@ def test_memories_are_resources(remembering: MemoryRepository, agent: str) -> No
             with pytest.raises(MCPError):
                 await client.read_resource(f"{listed.uri}/{unknown}")
 
-    talk(remembering, agent, said)
+    talk(shared_url, agent, said)
 
 
 @pytest.mark.parametrize(
@@ -215,12 +219,17 @@ def test_memories_are_resources(remembering: MemoryRepository, agent: str) -> No
     ],
 )
 def test_bad_arguments_are_answered(
-    remembering: MemoryRepository, agent: str, tool: str, arguments: dict[str, Any], said: str
+    shared_url: str,
+    remembering: MemoryRepository,
+    agent: str,
+    tool: str,
+    arguments: dict[str, Any],
+    said: str,
 ) -> None:
     async def asked(client: Client) -> None:
         assert said in await refusal(client, tool, **arguments)
 
-    talk(remembering, agent, asked)
+    talk(shared_url, agent, asked)
     assert remembering.count(agent) == 0
 
 

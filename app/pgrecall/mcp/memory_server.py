@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import ExtraMissing, MemoryNotFound, PgRecallError
-from pgrecall.execution import MemoryRepository
+from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.scoring.profile import Profile
 
 try:
@@ -31,7 +31,7 @@ INSTRUCTIONS = (
 
 
 def memory_server(
-    repo: MemoryRepository,
+    repo: AsyncMemoryRepository,
     agent: Callable[[], str] | str | None,
     *,
     profile: Profile | str = "hybrid",
@@ -53,19 +53,19 @@ def memory_server(
     for tool, effect in MemoryTools(repo, profile).all().items():
         server.add_tool(_guarded(tool, whose, ToolError), annotations=_annotations(effect))
 
-    def memory(agent: str, memory_id: str) -> str:
+    async def memory(agent: str, memory_id: str) -> str:
         """A memory."""
         try:
-            found = repo.get(agent, UUID(memory_id))
+            found = await repo.get(agent, UUID(memory_id))
         except ValueError:
             found = None
         if found is None:
             raise MemoryNotFound(f"there is no memory {shortened(memory_id)}")
         return StoredMemory.of(found).model_dump_json()
 
-    def newest(agent: str) -> str:
+    async def newest(agent: str) -> str:
         """The newest memories."""
-        return Listed.of(repo.list(agent, limit=MOST)).model_dump_json()
+        return Listed.of(await repo.list(agent, limit=MOST)).model_dump_json()
 
     within = "pgrecall://memories" if whose else "pgrecall://{agent}/memories"
     for uri, function in ((within, newest), (f"{within}/{{memory_id}}", memory)):
@@ -83,9 +83,9 @@ def _guarded(
     shown = [one for one in asked.parameters.values() if one.name != "agent" or whose is None]
 
     @wraps(function)
-    def guarded(**given: Any) -> Any:
+    async def guarded(**given: Any) -> Any:
         try:
-            return function(**given if whose is None else given | {"agent": whose()})
+            return await function(**given if whose is None else given | {"agent": whose()})
         except MemoryNotFound as error:
             not_found = ResourceNotFoundError if failure is ResourceError else failure
             raise not_found(str(error)) from error
