@@ -8,7 +8,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-growing bench-index bench-life bench-moving bench-policies bench-replacing bench-versions bench-words schema stubs recall clean help
+.PHONY: demo test docs fuzz-service mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-policies bench-replacing bench-service bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -21,6 +21,9 @@ test: .venv/test  ## Run the whole suite
 
 docs: .venv/test  ## Build the documentation site in build/docs, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+fuzz-service: .venv/test  ## Send the service 2,000 requests made from its OpenAPI document
+	PGRECALL_SERVICE_REQUESTS=2000 $(BIN)/python -m pytest tests/integration/test_service_document.py
 
 mutants: .venv/test  ## Break one guard after the other, and expect tests to notice
 	$(BIN)/python -m tests.mutants
@@ -54,6 +57,9 @@ bench-import: .venv/test  ## Measure what importing and commands cost beside SQL
 bench-context: .venv/test  ## Measure what assembling a context costs beside a search
 	$(BIN)/python -m benchmarks.context
 
+bench-frameworks: .venv/test  ## Measure what the stores of LangGraph and LangChain cost over the repository
+	$(BIN)/python -m benchmarks.frameworks
+
 bench-evaluation: .venv/test  ## Measure what profiles, weights and floors find (PASSAGES as below)
 	$(BIN)/python -m benchmarks.evaluation $(if $(PASSAGES),--passages $(PASSAGES))
 
@@ -71,6 +77,9 @@ bench-policies: .venv/test  ## Measure what row-level security costs
 
 bench-replacing: .venv/test  ## Measure how long clients wait while all functions are replaced
 	$(BIN)/python -m benchmarks.replacing
+
+bench-service: .venv/test  ## Measure the HTTP service beside the repository, overload, and a stop
+	$(BIN)/python -m benchmarks.serving
 
 bench-versions: .venv/test  ## Measure this checkout beside another (AGAINST=folder, after its make .venv/test)
 	$(BIN)/python -m benchmarks.versions $(AGAINST)
@@ -90,11 +99,11 @@ stubs: .venv/test  ## Write what editors read of the repositories anew
 	@touch $@
 
 .venv/local: .venv/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[local]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[local,service]'
 	@touch $@
 
 .venv/test: .venv/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,compare]'
 	@touch $@ .venv/local
 
 .venv-lowest/test: tests/lowest.txt pyproject.toml

@@ -528,106 +528,6 @@ COMMENT ON COLUMN pgrecall.memory_usage.feedback_up IS 'Feedback for it, weighed
 COMMENT ON COLUMN pgrecall.memory_usage.feedback_down IS 'Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3.';
 
 --
--- Name: component_reputations; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.component_reputations (
-    component text NOT NULL,
-    reputation double precision NOT NULL,
-    CONSTRAINT ck_component_reputations_reputation CHECK (((reputation = (0)::double precision) OR ((reputation >= '1e-100'::double precision) AND (reputation <= (1)::double precision))))
-);
-
---
--- Name: TABLE component_reputations; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.component_reputations IS 'Reputations that trust on write starts from; you may edit them.';
-
---
--- Name: COLUMN component_reputations.component; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.component_reputations.component IS 'The component that produces memories; *: any other.';
-
---
--- Name: COLUMN component_reputations.reputation; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.component_reputations.reputation IS 'How far it is trusted, 0 to 1.';
-
---
--- Name: output_type_defaults; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.output_type_defaults (
-    output_type text NOT NULL,
-    trust_curve text NOT NULL,
-    trust_half_life_hours double precision NOT NULL,
-    CONSTRAINT ck_output_type_defaults_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
-    CONSTRAINT ck_output_type_defaults_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision)))
-);
-
---
--- Name: TABLE output_type_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.output_type_defaults IS 'Decay of trust for memories that name none; you may edit it.';
-
---
--- Name: COLUMN output_type_defaults.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.output_type_defaults.output_type IS 'A kind of output; *: any other.';
-
---
--- Name: COLUMN output_type_defaults.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.output_type_defaults.trust_curve IS 'How its trust decays.';
-
---
--- Name: COLUMN output_type_defaults.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.output_type_defaults.trust_half_life_hours IS 'Half-life of its trust in hours.';
-
---
--- Name: tier_defaults; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.tier_defaults (
-    tier text NOT NULL,
-    expires_after_hours double precision,
-    is_default boolean DEFAULT false NOT NULL,
-    CONSTRAINT ck_tier_defaults_expires_after_hours CHECK (((expires_after_hours >= '0.001'::double precision) AND (expires_after_hours <= '10000000'::double precision))),
-    CONSTRAINT ck_tier_defaults_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text])))
-);
-
---
--- Name: TABLE tier_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.tier_defaults IS 'Expiry by tier for memories that name none; you may edit it.';
-
---
--- Name: COLUMN tier_defaults.tier; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.tier_defaults.tier IS 'short, medium or long.';
-
---
--- Name: COLUMN tier_defaults.expires_after_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.tier_defaults.expires_after_hours IS 'How long after being written a memory of this tier expires; NULL: never.';
-
---
--- Name: COLUMN tier_defaults.is_default; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.tier_defaults.is_default IS 'The tier of a memory that names none.';
-
---
 -- Name: gc_runs; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -769,117 +669,157 @@ COMMENT ON COLUMN pgrecall.gc_runs.events IS 'Events deleted for their age.';
 COMMENT ON COLUMN pgrecall.gc_runs.runs IS 'Earlier runs deleted for their age.';
 
 --
--- Name: rank_indexes; Type: TABLE; Schema: pgrecall; Owner: -
+-- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
-CREATE TABLE pgrecall.rank_indexes (
-    agent_id text NOT NULL,
-    relation text NOT NULL,
-    space integer NOT NULL,
-    as_of timestamp with time zone NOT NULL,
-    built_at timestamp with time zone NOT NULL,
-    memories bigint NOT NULL,
-    at_least bigint NOT NULL,
-    m integer NOT NULL,
-    ef_construction integer NOT NULL,
-    seconds double precision NOT NULL,
-    candidates integer DEFAULT 100 NOT NULL,
-    term_memories bigint,
-    common_terms jsonb,
-    likeness double precision,
-    CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+CREATE TABLE pgrecall.alembic_version (
+    version_num character varying(32) NOT NULL
 );
 
 --
--- Name: TABLE rank_indexes; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: TABLE alembic_version; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.rank_indexes IS 'Rank indexes, one for each large owner; derived, and can be rebuilt.';
+COMMENT ON TABLE pgrecall.alembic_version IS 'The migrations this schema is at.';
 
 --
--- Name: COLUMN rank_indexes.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN alembic_version.version_num; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.agent_id IS 'Whose memories it ranks.';
+COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'A revision.';
 
 --
--- Name: COLUMN rank_indexes.relation; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: component_reputations; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.relation IS 'The table of positions that is in use, in this schema.';
+CREATE TABLE pgrecall.component_reputations (
+    component text NOT NULL,
+    reputation double precision NOT NULL,
+    CONSTRAINT ck_component_reputations_reputation CHECK (((reputation = (0)::double precision) OR ((reputation >= '1e-100'::double precision) AND (reputation <= (1)::double precision))))
+);
 
 --
--- Name: COLUMN rank_indexes.space; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: TABLE component_reputations; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.space IS 'Version of the space they lie in.';
+COMMENT ON TABLE pgrecall.component_reputations IS 'Reputations that trust on write starts from; you may edit them.';
 
 --
--- Name: COLUMN rank_indexes.as_of; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN component_reputations.component; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.as_of IS 'The moment that positions were computed for.';
+COMMENT ON COLUMN pgrecall.component_reputations.component IS 'The component that produces memories; *: any other.';
 
 --
--- Name: COLUMN rank_indexes.built_at; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN component_reputations.reputation; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.built_at IS 'Memories written or changed from then on are not in it and are scored beside it.';
+COMMENT ON COLUMN pgrecall.component_reputations.reputation IS 'How far it is trusted, 0 to 1.';
 
 --
--- Name: COLUMN rank_indexes.memories; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: embedding_model; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.memories IS 'Memories in it.';
+CREATE TABLE pgrecall.embedding_model (
+    is_set boolean DEFAULT true NOT NULL,
+    model text NOT NULL,
+    CONSTRAINT ck_embedding_model_is_set CHECK (is_set),
+    CONSTRAINT ck_embedding_model_model CHECK ((model <> ''::text))
+);
 
 --
--- Name: COLUMN rank_indexes.at_least; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: TABLE embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.at_least IS 'Used for searches if it holds this many memories.';
+COMMENT ON TABLE pgrecall.embedding_model IS 'The model that made the embeddings; no row until an embedder has made one.';
 
 --
--- Name: COLUMN rank_indexes.m; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN embedding_model.is_set; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.m IS 'Links of a node of the HNSW graph.';
+COMMENT ON COLUMN pgrecall.embedding_model.is_set IS 'Always true: there is one row at most.';
 
 --
--- Name: COLUMN rank_indexes.ef_construction; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN embedding_model.model; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.ef_construction IS 'Candidates considered for each node when it was built.';
+COMMENT ON COLUMN pgrecall.embedding_model.model IS 'What its embedder calls it.';
 
 --
--- Name: COLUMN rank_indexes.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: granted_roles; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
+CREATE TABLE pgrecall.granted_roles (
+    role text NOT NULL,
+    level text NOT NULL,
+    CONSTRAINT ck_granted_roles_level CHECK ((level = ANY (ARRAY['reader'::text, 'writer'::text, 'maintainer'::text])))
+);
 
 --
--- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: TABLE granted_roles; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search takes from it at first, measured by its build.';
+COMMENT ON TABLE pgrecall.granted_roles IS 'Roles with a level from grant_access; objects of later versions are granted to them too.';
 
 --
--- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN granted_roles.role; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'How many memories the owner had at its build, created by as_of.';
+COMMENT ON COLUMN pgrecall.granted_roles.role IS 'The role.';
 
 --
--- Name: COLUMN rank_indexes.common_terms; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN granted_roles.level; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Common terms and how many memories had each; others are counted.';
+COMMENT ON COLUMN pgrecall.granted_roles.level IS 'reader, writer or maintainer; each includes those before it.';
 
 --
--- Name: COLUMN rank_indexes.likeness; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: installed_sql; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'Cosine similarity that the nearest memory met by a walk usually has.';
+CREATE TABLE pgrecall.installed_sql (
+    file text NOT NULL,
+    level text NOT NULL,
+    objects text[] DEFAULT '{}'::text[] NOT NULL,
+    hash text,
+    grants text[] DEFAULT '{}'::text[] NOT NULL
+);
+
+--
+-- Name: TABLE installed_sql; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.installed_sql IS 'Files of functions and views that were applied to this schema, by pgrecall migrate up.';
+
+--
+-- Name: COLUMN installed_sql.file; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.file IS 'Its path in the folder sql.';
+
+--
+-- Name: COLUMN installed_sql.level; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.level IS 'Who may call its functions: reader, writer, maintainer or owner.';
+
+--
+-- Name: COLUMN installed_sql.objects; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.objects IS 'The functions and views that it creates.';
+
+--
+-- Name: COLUMN installed_sql.hash; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.hash IS 'SHA-256 of its text; NULL: to be applied again.';
+
+--
+-- Name: COLUMN installed_sql.grants; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.installed_sql.grants IS 'Grants to restore after it was dropped and created again.';
 
 --
 -- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1070,129 +1010,40 @@ COMMENT ON COLUMN pgrecall.memory_links.kind IS 'What the link means: consolidat
 COMMENT ON COLUMN pgrecall.memory_links.weight IS 'How strong it is, 0 to 1.';
 
 --
--- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
+-- Name: output_type_defaults; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
-CREATE TABLE pgrecall.alembic_version (
-    version_num character varying(32) NOT NULL
+CREATE TABLE pgrecall.output_type_defaults (
+    output_type text NOT NULL,
+    trust_curve text NOT NULL,
+    trust_half_life_hours double precision NOT NULL,
+    CONSTRAINT ck_output_type_defaults_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
+    CONSTRAINT ck_output_type_defaults_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision)))
 );
 
 --
--- Name: TABLE alembic_version; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: TABLE output_type_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.alembic_version IS 'The migrations this schema is at.';
+COMMENT ON TABLE pgrecall.output_type_defaults IS 'Decay of trust for memories that name none; you may edit it.';
 
 --
--- Name: COLUMN alembic_version.version_num; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN output_type_defaults.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'A revision.';
+COMMENT ON COLUMN pgrecall.output_type_defaults.output_type IS 'A kind of output; *: any other.';
 
 --
--- Name: embedding_model; Type: TABLE; Schema: pgrecall; Owner: -
+-- Name: COLUMN output_type_defaults.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-CREATE TABLE pgrecall.embedding_model (
-    is_set boolean DEFAULT true NOT NULL,
-    model text NOT NULL,
-    CONSTRAINT ck_embedding_model_is_set CHECK (is_set),
-    CONSTRAINT ck_embedding_model_model CHECK ((model <> ''::text))
-);
+COMMENT ON COLUMN pgrecall.output_type_defaults.trust_curve IS 'How its trust decays.';
 
 --
--- Name: TABLE embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: COLUMN output_type_defaults.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.embedding_model IS 'The model that made the embeddings; no row until an embedder has made one.';
-
---
--- Name: COLUMN embedding_model.is_set; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.embedding_model.is_set IS 'Always true: there is one row at most.';
-
---
--- Name: COLUMN embedding_model.model; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.embedding_model.model IS 'What its embedder calls it.';
-
---
--- Name: granted_roles; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.granted_roles (
-    role text NOT NULL,
-    level text NOT NULL,
-    CONSTRAINT ck_granted_roles_level CHECK ((level = ANY (ARRAY['reader'::text, 'writer'::text, 'maintainer'::text])))
-);
-
---
--- Name: TABLE granted_roles; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.granted_roles IS 'Roles with a level from grant_access; objects of later versions are granted to them too.';
-
---
--- Name: COLUMN granted_roles.role; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.granted_roles.role IS 'The role.';
-
---
--- Name: COLUMN granted_roles.level; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.granted_roles.level IS 'reader, writer or maintainer; each includes those before it.';
-
---
--- Name: installed_sql; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.installed_sql (
-    file text NOT NULL,
-    level text NOT NULL,
-    objects text[] DEFAULT '{}'::text[] NOT NULL,
-    hash text,
-    grants text[] DEFAULT '{}'::text[] NOT NULL
-);
-
---
--- Name: TABLE installed_sql; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.installed_sql IS 'Files of functions and views that were applied to this schema, by pgrecall migrate up.';
-
---
--- Name: COLUMN installed_sql.file; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.file IS 'Its path in the folder sql.';
-
---
--- Name: COLUMN installed_sql.level; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.level IS 'Who may call its functions: reader, writer, maintainer or owner.';
-
---
--- Name: COLUMN installed_sql.objects; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.objects IS 'The functions and views that it creates.';
-
---
--- Name: COLUMN installed_sql.hash; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.hash IS 'SHA-256 of its text; NULL: to be applied again.';
-
---
--- Name: COLUMN installed_sql.grants; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.installed_sql.grants IS 'Grants to restore after it was dropped and created again.';
+COMMENT ON COLUMN pgrecall.output_type_defaults.trust_half_life_hours IS 'Half-life of its trust in hours.';
 
 --
 -- Name: profiles; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1220,6 +1071,127 @@ COMMENT ON COLUMN pgrecall.profiles.name IS 'Its name, as recall takes it.';
 --
 
 COMMENT ON COLUMN pgrecall.profiles.definition IS 'Its signals with their weights and parameters, as in a file.';
+
+--
+-- Name: rank_indexes; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.rank_indexes (
+    agent_id text NOT NULL,
+    relation text NOT NULL,
+    space integer NOT NULL,
+    as_of timestamp with time zone NOT NULL,
+    built_at timestamp with time zone NOT NULL,
+    memories bigint NOT NULL,
+    at_least bigint NOT NULL,
+    m integer NOT NULL,
+    ef_construction integer NOT NULL,
+    seconds double precision NOT NULL,
+    candidates integer DEFAULT 100 NOT NULL,
+    term_memories bigint,
+    common_terms jsonb,
+    likeness double precision,
+    written_until timestamp with time zone NOT NULL,
+    CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_rank_indexes_written_until CHECK (((written_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (written_until <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+);
+
+--
+-- Name: TABLE rank_indexes; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.rank_indexes IS 'Rank indexes, one for each large owner; derived, and can be rebuilt.';
+
+--
+-- Name: COLUMN rank_indexes.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.agent_id IS 'Whose memories it ranks.';
+
+--
+-- Name: COLUMN rank_indexes.relation; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.relation IS 'The table of positions that is in use, in this schema.';
+
+--
+-- Name: COLUMN rank_indexes.space; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.space IS 'Version of the space they lie in.';
+
+--
+-- Name: COLUMN rank_indexes.as_of; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.as_of IS 'The moment that positions were computed for.';
+
+--
+-- Name: COLUMN rank_indexes.built_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.built_at IS 'When its build began.';
+
+--
+-- Name: COLUMN rank_indexes.memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.memories IS 'Memories in it.';
+
+--
+-- Name: COLUMN rank_indexes.at_least; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.at_least IS 'Used for searches if it holds this many memories.';
+
+--
+-- Name: COLUMN rank_indexes.m; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.m IS 'Links of a node of the HNSW graph.';
+
+--
+-- Name: COLUMN rank_indexes.ef_construction; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.ef_construction IS 'Candidates considered for each node when it was built.';
+
+--
+-- Name: COLUMN rank_indexes.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
+
+--
+-- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search takes from it at first, measured by its build.';
+
+--
+-- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'How many memories the owner had at its build, created by as_of.';
+
+--
+-- Name: COLUMN rank_indexes.common_terms; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Common terms and how many memories had each; others are counted.';
+
+--
+-- Name: COLUMN rank_indexes.likeness; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'Cosine similarity that the nearest memory met by a walk usually has.';
+
+--
+-- Name: COLUMN rank_indexes.written_until; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.written_until IS 'Memories written or changed from then on are not in it and are scored beside it.';
 
 --
 -- Name: rank_positions; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1269,6 +1241,110 @@ COMMENT ON COLUMN pgrecall.rank_positions.words IS 'The keys of its words.';
 --
 
 COMMENT ON COLUMN pgrecall.rank_positions.bytes IS 'Length of its content in bytes.';
+
+--
+-- Name: service_keys; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.service_keys (
+    id text NOT NULL,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    owners text[] DEFAULT '{}'::text[] NOT NULL,
+    scope text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT ck_service_keys_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_service_keys_hash CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT ck_service_keys_name CHECK (((name <> ''::text) AND (length(name) <= 200))),
+    CONSTRAINT ck_service_keys_owners CHECK (((cardinality(owners) > 0) AND (array_position(owners, NULL::text) IS NULL))),
+    CONSTRAINT ck_service_keys_revoked_at CHECK (((revoked_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (revoked_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_service_keys_scope CHECK ((scope = ANY (ARRAY['read'::text, 'write'::text, 'maintain'::text])))
+);
+
+--
+-- Name: TABLE service_keys; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.service_keys IS 'Keys of the HTTP service, from pgrecall keys; their secrets are not stored.';
+
+--
+-- Name: COLUMN service_keys.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.id IS 'What the key is called; a part of its token.';
+
+--
+-- Name: COLUMN service_keys.name; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.name IS 'What it is for, in the words of whoever created it.';
+
+--
+-- Name: COLUMN service_keys.hash; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.hash IS 'SHA-256 of its secret.';
+
+--
+-- Name: COLUMN service_keys.owners; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.owners IS 'Whose memories it is for; a team is team:<id>.';
+
+--
+-- Name: COLUMN service_keys.scope; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.scope IS 'read, write or maintain; each includes those before it.';
+
+--
+-- Name: COLUMN service_keys.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.created_at IS 'When it was created.';
+
+--
+-- Name: COLUMN service_keys.revoked_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.service_keys.revoked_at IS 'When it was revoked; NULL: in use.';
+
+--
+-- Name: tier_defaults; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.tier_defaults (
+    tier text NOT NULL,
+    expires_after_hours double precision,
+    is_default boolean DEFAULT false NOT NULL,
+    CONSTRAINT ck_tier_defaults_expires_after_hours CHECK (((expires_after_hours >= '0.001'::double precision) AND (expires_after_hours <= '10000000'::double precision))),
+    CONSTRAINT ck_tier_defaults_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text])))
+);
+
+--
+-- Name: TABLE tier_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.tier_defaults IS 'Expiry by tier for memories that name none; you may edit it.';
+
+--
+-- Name: COLUMN tier_defaults.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.tier IS 'short, medium or long.';
+
+--
+-- Name: COLUMN tier_defaults.expires_after_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.expires_after_hours IS 'How long after being written a memory of this tier expires; NULL: never.';
+
+--
+-- Name: COLUMN tier_defaults.is_default; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.is_default IS 'The tier of a memory that names none.';
 
 --
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -
@@ -1376,6 +1452,13 @@ ALTER TABLE ONLY pgrecall.rank_positions
     ADD CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id);
 
 --
+-- Name: service_keys pk_service_keys; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.service_keys
+    ADD CONSTRAINT pk_service_keys PRIMARY KEY (id);
+
+--
 -- Name: tier_defaults pk_tier_defaults; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
@@ -1399,6 +1482,12 @@ CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition ON pgrecall.
 --
 
 CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL);
+
+--
+-- Name: ix_agent_memories_subjects; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_subjects ON pgrecall.agent_memories USING btree (agent_id, "left"(subject, 200)) WHERE ((subject IS NOT NULL) AND (status = 'active'::text) AND (invalidated_at IS NULL));
 
 --
 -- Name: ix_agent_memories_turns; Type: INDEX; Schema: pgrecall; Owner: -

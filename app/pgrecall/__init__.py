@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from pgrecall import embedded, migrate
     from pgrecall.context.assembled import Context, LeftOut, Packed
     from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
+    from pgrecall.core.label import Label
     from pgrecall.core.memory import Memory, NewMemory
     from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
     from pgrecall.core.openai_embedder import OpenAIEmbedder
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pgrecall.lifecycle.erased import Erased
     from pgrecall.lifecycle.event import Event
     from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
-    from pgrecall.lifecycle.label import Label
     from pgrecall.lifecycle.link import Link
     from pgrecall.lifecycle.near_duplicate import NearDuplicate
     from pgrecall.memories.added import Added
@@ -132,6 +132,7 @@ __all__ = [
 _MODULES = {
     "context.assembled": "Context LeftOut Packed",
     "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
+    "core.label": "Label",
     "core.memory": "Memory NewMemory",
     "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
     "core.openai_embedder": "OpenAIEmbedder",
@@ -146,7 +147,6 @@ _MODULES = {
     "lifecycle.erased": "Erased",
     "lifecycle.event": "Event",
     "lifecycle.garbage": "GarbagePolicy GarbageRun",
-    "lifecycle.label": "Label",
     "lifecycle.link": "Link",
     "lifecycle.near_duplicate": "NearDuplicate",
     "memories.added": "Added",

@@ -38,8 +38,9 @@ from pgrecall import MemoryRepository, NewMemory, profiles
 
 SIZES = (40_000, 100_000)
 SEARCHES = 50_000
-DAYS, BATCHES = 30, 10
-"""Of the simulated month; it is measured after each batch of days."""
+DAYS, BATCHES = 30, 6
+"""Of the simulated month. Each day ends with maintenance. After each batch of days time passes, and
+searches are measured before the maintenance of the last day, at their worst."""
 PROFILES = (
     *(profiles.last_access, profiles.half_life, profiles.tiered),
     *(profiles.five_factor, profiles.hybrid),
@@ -50,15 +51,18 @@ SETTINGS = """
 shared_buffers = '4GB'
 maintenance_work_mem = '1GB'
 max_wal_size = '8GB'
-autovacuum = off  # tables are vacuumed between the days; nothing may disturb what is timed
+autovacuum = off  # tables are vacuumed between the batches; nothing may disturb what is timed
+synchronous_commit = off  # nothing that is timed commits
 """
-A_DAY_AGO = """
+LET_PASS = """
 UPDATE pgrecall.agent_memories
-   SET created_at = created_at - interval '1 day', inserted_at = inserted_at - interval '1 day';
-UPDATE pgrecall.memory_usage SET last_accessed_at = last_accessed_at - interval '1 day';
-UPDATE pgrecall.memory_events SET occurred_at = occurred_at - interval '1 day';
+   SET created_at = created_at - interval '{days} days',
+       inserted_at = inserted_at - interval '{days} days';
+UPDATE pgrecall.memory_usage SET last_accessed_at = last_accessed_at - interval '{days} days';
+UPDATE pgrecall.memory_events SET occurred_at = occurred_at - interval '{days} days';
 UPDATE pgrecall.rank_indexes
-   SET as_of = as_of - interval '1 day', built_at = built_at - interval '1 day'
+   SET as_of = as_of - interval '{days} days', built_at = built_at - interval '{days} days',
+       written_until = written_until - interval '{days} days'
 """
 
 
@@ -71,7 +75,7 @@ class Batch:
     used: int
     """Rows in the table of memories used since the build."""
     maintenance: float
-    """Seconds, of all days."""
+    """Seconds."""
     builds: int
     by_index: float
     """The share of the searches that a rank index answered."""
@@ -113,22 +117,24 @@ class Month:
         yield Batch(0, self._used(), 0.0, 0, 1.0, self._compared(progress))
         task = progress.add_task(f"{self._source.name}: searches", total=self._searches)
         days = [len(part) for part in np.array_split(np.arange(self._searches), DAYS)]
+        maintenance, builds = 0.0, 0
         for first in range(0, DAYS, DAYS // BATCHES):
-            maintenance, builds, by_index = 0.0, 0, 0
-            batch = days[first : first + DAYS // BATCHES]
-            for searches in batch:
+            by_index, batch = 0, days[first : first + DAYS // BATCHES]
+            for day, searches in enumerate(batch, 1):
                 with self._repository() as repo:
                     for _ in range(searches):
                         by_index += self._search(repo)
                         progress.update(task, completed=self._done)
-                self._pass_a_day()
+                if day == len(batch):
+                    self._let_pass(len(batch))
+                    share = by_index / sum(batch)
+                    found = self._compared(progress)
+                    yield Batch(self._done, self._used(), maintenance, builds, share, found)
+                    maintenance, builds = 0.0, 0
                 with self._repository() as repo:
                     start = time.perf_counter()
                     builds += len(repo.rank_indexes.maintain(agent_id=AGENT))
                     maintenance += time.perf_counter() - start
-            share = by_index / max(sum(batch), 1)
-            found = self._compared(progress)
-            yield Batch(self._done, self._used(), maintenance, builds, share, found)
         progress.remove_task(task)
 
     def _search(self, repo: MemoryRepository) -> bool:
@@ -170,10 +176,9 @@ class Month:
         words = self._random.choice(VOCABULARY, 3)
         return Question(question.vector, text=" ".join(words))
 
-    def _pass_a_day(self) -> None:
+    def _let_pass(self, days: int) -> None:
         with psycopg.connect(self._loaded.url) as connection:
-            for statement in A_DAY_AGO.split(";"):
-                connection.execute(statement.encode())
+            connection.execute(LET_PASS.format(days=days).encode())
         vacuum(self._loaded.url, "agent_memories", "memory_usage", "memory_events", "rank_indexes")
 
     def _used(self) -> int:
@@ -186,7 +191,7 @@ class Month:
 
     @contextmanager
     def _repository(self) -> Iterator[MemoryRepository]:
-        """A new one each day: a client caches for some seconds when an index was built."""
+        """A new one each time: a client caches for some seconds when an index was built."""
         engine = create_engine(self._loaded.engine_url, pool_size=1)
         try:
             yield MemoryRepository(engine)

@@ -5,13 +5,14 @@ CREATE OR REPLACE FUNCTION objects_of_ours()
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN QUERY
-    SELECT 'TABLE', c.relname::text, c.oid::regclass::text, 'reader' FROM pg_class c
+    SELECT 'TABLE', c.relname::text, c.oid::regclass::text,
+           CASE c.relname WHEN 'service_keys' THEN 'maintainer' ELSE 'reader' END FROM pg_class c
      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v')
        AND (c.relname IN ('agent_memories', 'memory_usage', 'memory_events', 'memory_labels',
                           'memory_links', 'gc_runs', 'rank_indexes', 'rank_positions',
                           'component_reputations', 'output_type_defaults', 'tier_defaults',
                           'profiles', 'installed_sql', 'granted_roles', 'embedding_model',
-                          'alembic_version')
+                          'service_keys', 'alembic_version')
             OR c.relname ~ '^ranks_[0-9a-f]{32}$'
             OR c.relkind = 'v' AND EXISTS (
                 SELECT FROM installed_sql i WHERE c.relname::text = ANY (i.objects)))
@@ -56,7 +57,8 @@ BEGIN
     FOR command IN
         SELECT format('USAGE ON SCHEMA %I', ours)
         UNION ALL
-        SELECT format('SELECT ON TABLE %s', o.identity) FROM objects_of_ours() o WHERE o.kind = 'TABLE'
+        SELECT format('SELECT ON TABLE %s', o.identity) FROM objects_of_ours() o
+         WHERE o.kind = 'TABLE' AND rank >= array_position(levels, o.level)
         UNION ALL
         SELECT format('INSERT, UPDATE, DELETE ON TABLE %s', o.identity) FROM objects_of_ours() o
          WHERE o.kind = 'TABLE' AND rank >= CASE

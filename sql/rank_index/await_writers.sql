@@ -13,6 +13,7 @@ DECLARE
            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
            AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid());
 BEGIN
+    PERFORM require_one_node();
     WHILE EXISTS (SELECT FROM pg_locks WHERE virtualtransaction = ANY (writers)
                      AND locktype = 'virtualxid') LOOP
         IF clock_timestamp() >= moment + await_writers.seconds * interval '1 second' THEN

@@ -48,7 +48,7 @@ BEGIN
         FOR place IN 1 .. cardinality(directions) LOOP
             walked := ARRAY(SELECT n.memory_id
                               FROM near_positions(
-                                  relation, directions[place]::@extschema:vector@.halfvec, level, 0, likeness) n);
+                                  relation, directions[place]::@extschema:vector@.halfvec, level, likeness) n);
             own := (SELECT count(*) FROM unnest(walked) one
                      WHERE one = ANY (best[(place - 1) * each + 1 : place * each]));
             found := found + own;

@@ -26,7 +26,7 @@ BEGIN
             quote_nullable(left(strategy, 60))
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF strategy = 'exact' OR k > 80 OR given && '{not_recalled,query_time}'
-       OR NOT EXISTS (SELECT FROM rank_indexes r WHERE r.agent_id = ANY (owners)) THEN
+       OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners)) THEN
         RETURN NULL;
     END IF;
     has_words := has_words AND facts ->> 'reads' LIKE '%words.share%';  -- else only relevance needs them
@@ -37,7 +37,7 @@ BEGIN
            coalesce(sum(s.weight) FILTER (WHERE s.name = 'keyword'), 0),
            coalesce(bool_or(s.roughly AND s.weight > 0), false),
            bool_or(s.name <> 'keyword' AND s.weight > 0.6 * s.rest),
-           coalesce(bool_or(s.reads_usage AND s.name <> 'frequency'), false)
+           coalesce(bool_or(s.reads_usage AND s.weight > 0), false)
       INTO leans, beyond, words, rough, one_sided, follows_use
       FROM (SELECT t.*, weighed[place] AS weight,
                    sum(weighed[place]) FILTER (WHERE t.name <> 'keyword') OVER () AS rest
@@ -49,7 +49,7 @@ BEGIN
     END IF;
     SELECT jsonb_agg(jsonb_build_object(
                'number', i.number, 'owner_id', i.agent_id, 'relation', i.relation,
-               'built_at', i.built_at,
+               'written_until', i.written_until,
                'direction', rank_direction(facts, weighed, query, i.elapsed),
                'used_direction', CASE WHEN follows_use
                                       THEN rank_direction(facts, weighed, query, i.elapsed, true) END)),

@@ -21,6 +21,7 @@ DECLARE
     kilobytes bigint;
 BEGIN
     PERFORM require_owner(agent);
+    PERFORM require_one_node();
     IF built_at IS NULL OR coalesce(at_least, 0) NOT BETWEEN 1 AND 2147483647 THEN
         RAISE EXCEPTION 'built_at must be given and at_least must lie within 1 and 2147483647, got % and %',
             built_at, at_least USING ERRCODE = 'invalid_parameter_value';
@@ -73,18 +74,18 @@ BEGIN
     PERFORM attach_positions(relation, agent);
     -- The table lock of this statement and that of change_text_language exclude each other.
     INSERT INTO rank_indexes AS r (
-        agent_id, relation, space, as_of, built_at, memories, at_least, m, ef_construction, seconds,
+        agent_id, relation, space, as_of, built_at, written_until, memories, at_least, m, ef_construction, seconds,
         candidates, likeness, term_memories, common_terms)
     VALUES (
-        agent, relation, rank_space(), make_rank_index.as_of, make_rank_index.built_at,
+        agent, relation, rank_space(), make_rank_index.as_of, make_rank_index.built_at, make_rank_index.built_at,
         there.memories, make_rank_index.at_least, make_rank_index.m, make_rank_index.ef_construction,
         date_part('epoch', clock_timestamp() - start), measured.candidates, measured.likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END)
         ON CONFLICT (agent_id) DO UPDATE
-       SET (relation, space, as_of, built_at, memories, at_least, m, ef_construction, seconds,
+       SET (relation, space, as_of, built_at, written_until, memories, at_least, m, ef_construction, seconds,
             candidates, likeness, term_memories, common_terms)
-         = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at, excluded.memories,
+         = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at, excluded.written_until, excluded.memories,
             excluded.at_least, excluded.m, excluded.ef_construction, excluded.seconds,
             excluded.candidates, excluded.likeness, excluded.term_memories, excluded.common_terms);
     RETURN relation;

@@ -5,7 +5,7 @@
 -- unlike the query.
 -- The settings hold inside the function and are restored when it ends.
 CREATE OR REPLACE FUNCTION near_positions(
-    relation text, query @extschema:vector@.halfvec, candidates integer, reach integer, likeness float8)
+    relation text, query @extschema:vector@.halfvec, candidates integer, likeness float8)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
@@ -16,7 +16,7 @@ CREATE OR REPLACE FUNCTION near_positions(
 AS $function$
 DECLARE
     asked @extschema:vector@.halfvec := meaning(query);
-    walked integer := greatest(candidates, reach);
+    walked integer := candidates;
     all_compared boolean := false;
     ids uuid[];
     met float8;

@@ -1,17 +1,28 @@
 -- For maintainers.
+-- Exponential decay goes on in the same way after the moment of an index. So a later time has a
+-- value above 1 at that moment; not above 2, since a graph of very unequal lengths finds less.
+CREATE OR REPLACE FUNCTION recency_at(clock timestamptz, moment timestamptz, rate float8) RETURNS float8
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN recency_exponential(clock, moment, rate, 0::float8)
+           / greatest(recency_exponential(moment, least(clock, now()), rate, 1::float8), 0.5::float8);
+
+COMMENT ON FUNCTION recency_at IS
+    'exp(-rate * days from clock to moment), also for a clock after the moment, up to 2; 0 where there is no clock.';
+
 -- The axes are those of rank_index/space.py, each multiplied by the root of its factor. Memories
 -- that become valid later are included. The last coordinate makes the lengths of positions half
 -- equal: with unequal lengths, queries that rely on similarity find less; with equal ones, those
 -- that rely on other signals do. The rows come in the order of a hash: filled from old to new, the
 -- graph finds much less.
-CREATE OR REPLACE FUNCTION positions_of(agent text, as_of timestamptz)
+CREATE OR REPLACE FUNCTION positions_of(
+    agent text, as_of timestamptz, ids uuid[] DEFAULT NULL, longest float8 DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[],
                    bytes integer)
     LANGUAGE sql STABLE ROWS 10000
 BEGIN ATOMIC
     SELECT sized.id,
            (sized.meaning OPERATOR(@extschema:vector@.||) sized.signals OPERATOR(@extschema:vector@.||) ARRAY[
-               0.5::float8 * sqrt(max(sized.squared) OVER () - sized.squared)]::@extschema:vector@.vector)::@extschema:vector@.halfvec,
+               0.5::float8 * sqrt(greatest(max(sized.squared) OVER (), positions_of.longest) - sized.squared)]::@extschema:vector@.vector)::@extschema:vector@.halfvec,
            sized.words, sized.bytes
       FROM (SELECT placed.*, -(placed.signals OPERATOR(@extschema:vector@.<#>) placed.signals) AS squared
               FROM (
@@ -24,16 +35,16 @@ BEGIN ATOMIC
                              sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.now, m.trust_curve, m.trust_half_life_hours, 0::float8),
                              sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.after_7, m.trust_curve, m.trust_half_life_hours, 0::float8),
                              sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.after_30, m.trust_curve, m.trust_half_life_hours, 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8), 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8) / 4, 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8) / 14, 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8) / 45, 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8) / 180, 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8), 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8) / 4, 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8) / 14, 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8) / 45, 0::float8),
-                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8) / 180, 0::float8),
+                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8)),
+                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 4),
+                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 14),
+                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 45),
+                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 180),
+                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8)),
+                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 4),
+                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 14),
+                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 45),
+                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 180),
                              sqrt(0.08::float8) * recency_exponential(used.at, days.now, used.rate, 0::float8),
                              sqrt(0.08::float8) * recency_exponential(used.at, days.after_7, used.rate, 0::float8),
                              sqrt(0.08::float8) * recency_exponential(used.at, days.after_30, used.rate, 0::float8),
@@ -56,6 +67,7 @@ BEGIN ATOMIC
                             ln(2::float8) / CASE m.tier WHEN 'short' THEN 0.25::float8
                                                  WHEN 'medium' THEN 7::float8 ELSE 90::float8 END AS rate) used
                  WHERE m.agent_id = positions_of.agent AND m.status = 'active'
+                   AND (positions_of.ids IS NULL OR m.id = ANY (positions_of.ids))
                    AND (m.valid_until IS NULL OR m.valid_until > positions_of.as_of)
                    AND (m.expires_at IS NULL OR m.expires_at > positions_of.as_of)
                    AND (m.invalidated_at IS NULL OR m.invalidated_at > positions_of.as_of)) placed) sized
@@ -63,7 +75,7 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION positions_of IS
-    'The positions of an owner''s active memories in the rank space, with the keys of their words and their lengths in bytes.';
+    'The positions of an owner''s active memories in the rank space, of all or of these, with the keys of their words and their lengths in bytes. longest: the square of the greatest length in a table that they are added to.';
 
 CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer) RETURNS text[]
     LANGUAGE sql STABLE

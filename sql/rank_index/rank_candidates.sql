@@ -62,7 +62,7 @@ BEGIN
                            FROM near_positions(
                                used_positions(relation), used_query::@extschema:vector@.halfvec,
                                greatest(candidates, 150, CASE WHEN cardinality(terms) > 0 THEN reach END),
-                               0, NULL) n;
+                               NULL) n;
         END IF;
         IF cardinality(terms) > 0 THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
@@ -71,7 +71,7 @@ BEGIN
         ELSE
             RETURN QUERY SELECT n.memory_id, true
                            FROM near_positions(
-                               relation, query::@extschema:vector@.halfvec, candidates, 0, likeness) n;
+                               relation, query::@extschema:vector@.halfvec, candidates, likeness) n;
         END IF;
     EXCEPTION WHEN undefined_table THEN
         NULL;

@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION rank_index_states(
     max_beside bigint DEFAULT 2000, max_age interval DEFAULT '28 days')
     RETURNS TABLE (
         agent_id text, due text, shrunk boolean, relation text, space integer, as_of timestamptz,
-        built_at timestamptz, memories bigint, used_at_least bigint, m integer, ef_construction integer,
+        built_at timestamptz, written_until timestamptz, memories bigint, used_at_least bigint, m integer, ef_construction integer,
         seconds float8, candidates integer, written bigint, changed bigint, used bigint, bytes bigint,
         has_words boolean)
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $function$
@@ -19,7 +19,10 @@ CREATE OR REPLACE FUNCTION rank_index_states(
 DECLARE
     beside bigint;
 BEGIN
-    FOR agent_id, relation, space, as_of, built_at, memories, used_at_least, m, ef_construction, seconds,
+    IF is_distributed() THEN
+        RETURN;  -- there are none, and none can be built
+    END IF;
+    FOR agent_id, relation, space, as_of, built_at, written_until, memories, used_at_least, m, ef_construction, seconds,
         candidates, has_words IN
         WITH RECURSIVE owners(id) AS (
             SELECT CASE WHEN agent IS NULL THEN (SELECT min(e.agent_id) FROM agent_memories e) ELSE agent END
@@ -30,7 +33,7 @@ BEGIN
             SELECT o.id FROM owners o
              UNION SELECT r.agent_id FROM rank_indexes r WHERE agent IS NULL
         )
-        SELECT a.id, r.relation, r.space, r.as_of, r.built_at,
+        SELECT a.id, r.relation, r.space, r.as_of, r.built_at, r.written_until,
                coalesce(r.memories, (SELECT count(*) FROM (
                    SELECT FROM agent_memories e WHERE e.agent_id = a.id AND e.status = 'active') active)),
                r.at_least, r.m, r.ef_construction, r.seconds, r.candidates, r.term_memories IS NOT NULL
@@ -50,11 +53,11 @@ BEGIN
              LIMIT least(used_at_least, memories) / 2) few;
         SELECT count(*) INTO written FROM (
             SELECT FROM agent_memories e
-             WHERE e.agent_id = rank_index_states.agent_id AND e.inserted_at >= rank_index_states.built_at
+             WHERE e.agent_id = rank_index_states.agent_id AND e.inserted_at >= rank_index_states.written_until
              LIMIT 10 * max_beside) few;
         SELECT count(*) INTO changed FROM (
             SELECT DISTINCT e.memory_id FROM memory_events e
-             WHERE e.agent_id = rank_index_states.agent_id AND e.occurred_at >= rank_index_states.built_at
+             WHERE e.agent_id = rank_index_states.agent_id AND e.occurred_at >= rank_index_states.written_until
                AND e.event_type <> 'initial' LIMIT 10 * max_beside) few;
         SELECT count(*) INTO used FROM (
             SELECT FROM memory_usage u
@@ -66,7 +69,7 @@ BEGIN
         due := CASE
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
             WHEN NOT has_words THEN 'its words are those of a former language, not used'
-            WHEN beside > max_beside
+            WHEN beside > greatest(max_beside, memories / 10)
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
             WHEN used > greatest(max_beside, memories / 2)
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'

@@ -134,9 +134,9 @@ COMMENT ON FUNCTION explain IS
 
 CREATE OR REPLACE FUNCTION unmet_condition(agent text, memory_id uuid, name text, moment timestamptz)
     RETURNS text
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT CASE name
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN (SELECT CASE name
         WHEN 'valid' THEN concat_ws('; ',
             CASE WHEN m.valid_from > moment THEN 'valid only from ' || m.valid_from END,
             CASE WHEN m.valid_until <= moment THEN 'valid only until ' || m.valid_until END,
@@ -148,7 +148,8 @@ BEGIN ATOMIC
         WHEN 'embedding' THEN 'has no embedding, which this profile requires'
         WHEN 'label_kinds' THEN 'filtered by labels'
         ELSE 'filtered by ' || regexp_replace(name, '^(\$\w+) \d+$', 'metadata \1') END
-      FROM agent_memories m WHERE m.agent_id = agent AND m.id = memory_id;
-END;
+      FROM agent_memories m WHERE m.agent_id = agent AND m.id = memory_id);
+END
+$function$;
 
 COMMENT ON FUNCTION unmet_condition IS 'Why a condition excludes a memory, in words.';

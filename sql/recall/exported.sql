@@ -1,14 +1,20 @@
 -- For readers.
 -- UTC and shortest exact numbers, whatever the session has set, so that what is read back is the same.
-CREATE OR REPLACE FUNCTION exported(m agent_memories, with_events boolean DEFAULT false)
-    RETURNS text
+CREATE OR REPLACE FUNCTION exported(
+    agent text, memory_id uuid, with_events boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET TimeZone = 'UTC'
     SET extra_float_digits = 1 AS $function$
+#variable_conflict use_column
 DECLARE
+    m agent_memories;
     used memory_usage;
     line text;
 BEGIN
-    SELECT * INTO used FROM memory_usage u WHERE u.agent_id = m.agent_id AND u.memory_id = m.id;
+    SELECT * INTO m FROM agent_memories a WHERE a.agent_id = agent AND a.id = exported.memory_id;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT * INTO used FROM memory_usage u WHERE u.agent_id = agent AND u.memory_id = exported.memory_id;
     SELECT row_to_json(r)::text INTO line FROM (SELECT
         CASE WHEN NOT starts_with(m.agent_id, 'team:') THEN m.agent_id END AS agent_id,
         CASE WHEN starts_with(m.agent_id, 'team:') THEN substr(m.agent_id, 6) END AS team_id,
@@ -29,12 +35,12 @@ BEGIN
         coalesce((SELECT json_agg(json_build_object('value', l.value, 'kind', l.kind,
                                                     'weight', l.weight) ORDER BY l.kind, l.value)
                     FROM memory_labels l
-                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id), '[]') AS labels,
+                   WHERE l.agent_id = agent AND l.memory_id = exported.memory_id), '[]') AS labels,
         coalesce((SELECT json_agg(json_build_object('target_id', l.target_id, 'kind', l.kind,
                                                     'weight', l.weight)
                                   ORDER BY l.target_id, l.kind)
                     FROM memory_links l
-                   WHERE l.agent_id = m.agent_id AND l.source_id = m.id), '[]') AS links,
+                   WHERE l.agent_id = agent AND l.source_id = exported.memory_id), '[]') AS links,
         CASE WHEN with_events THEN coalesce((
             SELECT json_agg(json_build_object(
                        'id', e.id, 'event_type', e.event_type, 'reason', e.reason,
@@ -42,11 +48,11 @@ BEGIN
                        'metadata', e.metadata, 'occurred_at', e.occurred_at)
                        ORDER BY e.occurred_at, e.id)
               FROM memory_events e
-             WHERE e.agent_id = m.agent_id AND e.memory_id = m.id), '[]') END AS events,
+             WHERE e.agent_id = agent AND e.memory_id = exported.memory_id), '[]') END AS events,
         m.embedding_model, m.embedding::text::json AS embedding) r;
     RETURN line;
 END
 $function$;
 
 COMMENT ON FUNCTION exported IS
-    'A memory with its counters, labels and links from it, with_events also its history, as a line of JSON that pgrecall import reads.';
+    'A memory of an owner with its counters, labels and links from it, with_events also its history, as a line of JSON that pgrecall import reads; NULL where there is none.';

@@ -87,6 +87,13 @@ BEGIN
     ] LOOP
         found := replace(found, put_in[1], put_in[2]);
     END LOOP;
+    IF 'teams' = ANY (given) AND is_distributed() THEN
+        -- Citus reads the rows of owners on other nodes first, and then runs the rest in one place.
+        found := replace(found, 'WITH q AS', 'WITH ' || (
+            SELECT string_agg(format('%1$s AS MATERIALIZED (SELECT * FROM %1$s WHERE agent_id = ANY ($3))', t), ', ')
+              FROM unnest('{agent_memories,memory_usage,memory_labels}'::text[]) t
+             WHERE strpos(found, t) > 0) || ', q AS');
+    END IF;
     IF 'as_of' = ANY (given) THEN  -- later retrievals are not seen
         found := replace(found, 'u.last_accessed_at',
                          'CASE WHEN u.last_accessed_at <= q.moment THEN u.last_accessed_at END');
@@ -109,7 +116,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
     RETURN CASE WHEN through_indexes THEN $text$sources AS (
     SELECT s.* FROM q, jsonb_to_recordset(q.sources -> 'indexes') s(
         number integer, owner_id text, relation text, direction text,
-        used_direction text, built_at timestamptz)
+        used_direction text, written_until timestamptz)
 ), terms AS MATERIALIZED (
     SELECT s.owner_id, array_agg(t.term ORDER BY t.term) AS terms,
            array_agg(t.memories ORDER BY t.term) AS memories,
@@ -125,7 +132,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
       LEFT JOIN terms t ON t.owner_id = s.owner_id AND q.sources -> 'words' <> 'null'
      CROSS JOIN LATERAL rank_candidates(
          s.owner_id, s.relation, s.direction, (q.sources -> 'candidates')::integer,
-         s.built_at, s.used_direction, (q.sources -> 'reach')::integer,
+         s.written_until, s.used_direction, (q.sources -> 'reach')::integer,
          (q.sources -> 'keyword_weight')::float8, coalesce(t.terms, '{}'),
          coalesce(t.memories, '{}'), coalesce(t.weights, '{}'),
          (q.sources -> 'words' -> 'b')::float8, (q.sources -> 'words' -> 'pivot')::float8) c

@@ -2,14 +2,17 @@
 -- the effect of the votes too, was not known when the query was asked.
 CREATE OR REPLACE FUNCTION recorded_queries(agent text)
     RETURNS TABLE (query text, memory_ids uuid[], as_of timestamptz)
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
+BEGIN
+    PERFORM require_owner(agent);
+    RETURN QUERY
     SELECT asked.query, array_agg(asked.id ORDER BY asked.id), asked.at
       FROM (SELECT e.metadata ->> 'query' AS query, m.id, m.created_at,
                    min(min(e.occurred_at)) OVER (PARTITION BY e.metadata ->> 'query') AS at
               FROM memory_events e
               JOIN agent_memories m ON m.agent_id = e.agent_id AND m.id = e.memory_id
-             WHERE e.agent_id = require_owner(agent) AND m.agent_id = require_owner(agent)
+             WHERE e.agent_id = agent AND m.agent_id = agent
                AND e.event_type IN ('feedback', 'reinforcement', 'penalty')
                AND jsonb_typeof(e.metadata -> 'query') = 'string'
                AND btrim(e.metadata ->> 'query') <> ''
@@ -19,7 +22,8 @@ BEGIN ATOMIC
      WHERE asked.created_at IS NULL OR asked.created_at <= asked.at
      GROUP BY asked.query, asked.at
      ORDER BY asked.query;
-END;
+END
+$function$;
 
 COMMENT ON FUNCTION recorded_queries IS
     'Each query that feedback or outcomes were recorded with, the memories with more votes for than against them, and the time of the first vote on one of them. Memories created later are left out.';

@@ -1,8 +1,10 @@
--- Inlined where it is called: two lookups in the index on turns for each memory, whatever the plan.
+-- Two lookups in the index on turns for each memory.
 CREATE OR REPLACE FUNCTION turns_beside(agent text, memory_id uuid, turns integer)
     RETURNS TABLE (id uuid, distance integer)
-    LANGUAGE sql STABLE PARALLEL SAFE ROWS 4
-BEGIN ATOMIC
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 4 SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT near.id, near.distance::integer
       FROM (SELECT m.session, coalesce(m.turn, 2147483647) AS turn,
                    coalesce(m.created_at, 'infinity') AS created_at, m.id
@@ -29,7 +31,8 @@ BEGIN ATOMIC
                    > (this.turn, this.created_at, this.id)
              ORDER BY coalesce(m.turn, 2147483647), coalesce(m.created_at, 'infinity'), m.id
              LIMIT turns_beside.turns)) near;
-END;
+END
+$function$;
 
 COMMENT ON FUNCTION turns_beside IS
     'The turns before and after a memory in its session, at most so many each way, and their distance.';

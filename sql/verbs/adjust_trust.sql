@@ -16,7 +16,8 @@ BEGIN
         RAISE EXCEPTION 'a manual change of trust needs a reason and an actor'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    SELECT m.trust, trust_parts(m) AS parts INTO old FROM agent_memories m
+    SELECT m.trust, trust_parts(m.trust, m.trust_provenance, m.trust_consensus, m.trust_governance,
+                                m.trust_usage) AS parts INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = adjust_trust.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
     IF old.trust IS NULL THEN

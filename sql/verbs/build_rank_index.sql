@@ -38,6 +38,8 @@ AS $procedure$
 DECLARE
     state pg_catalog.record;
     none pg_catalog.timestamptz := '-infinity';
+    until pg_catalog.timestamptz;
+    ids pg_catalog.uuid[];
 BEGIN
     FOR state IN SELECT * FROM @extschema@.rank_index_states(agent, at_least) LOOP
         IF state.shrunk THEN
@@ -52,6 +54,18 @@ BEGIN
         ELSE
             PERFORM @extschema@.note_use(state.agent_id);
             COMMIT;
+            CONTINUE WHEN state.written + state.changed = 0;
+            until := @extschema@.await_writers(60);
+            CONTINUE WHEN until IS NULL;
+            COMMIT;
+            ids := @extschema@.memories_beside(state.agent_id);
+            COMMIT;
+            FOR place IN 1 .. pg_catalog.cardinality(ids) BY 200 LOOP
+                PERFORM @extschema@.place_memories(state.agent_id, ids[place : place + 199]);
+                COMMIT;
+            END LOOP;
+            PERFORM @extschema@.note_placed(state.agent_id, state.built_at, until);
+            COMMIT;
         END IF;
     END LOOP;
     PERFORM @extschema@.drop_positions();
@@ -62,7 +76,7 @@ END
 $procedure$;
 
 COMMENT ON PROCEDURE maintain_rank_indexes IS
-    'Rebuilds every rank index that is due, with its own settings, builds one for each owner that has grown large, and drops those of owners that have shrunk.';
+    'Rebuilds every rank index that is due, with its own settings, and places what was written or changed in the others; builds one for each owner that has grown large, and drops those of owners that have shrunk.';
 
 CREATE OR REPLACE FUNCTION drop_rank_index(agent text) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$

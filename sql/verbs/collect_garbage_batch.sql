@@ -22,7 +22,10 @@ DECLARE
 BEGIN
     PERFORM require_note(agent, actor, '{}');
     PERFORM require_count('batch_size', batch_size, 1, 100000);
-    SELECT r.* INTO this FROM gc_runs r WHERE r.agent_id IN (agent, '') AND r.id = run;
+    SELECT r.* INTO this FROM gc_runs r WHERE r.agent_id = agent AND r.id = run;
+    IF NOT FOUND THEN
+        SELECT r.* INTO this FROM gc_runs r WHERE r.agent_id = '' AND r.id = run;
+    END IF;
     IF NOT FOUND THEN
         RAISE EXCEPTION '% has no garbage collection %: begin_garbage_run opens one', named_owner(agent),
             run USING ERRCODE = 'invalid_parameter_value';

@@ -85,15 +85,16 @@ COMMENT ON FUNCTION consolidate_memories IS
     'Stores one memory in the place of several, the most central first: with the given content, or that of the central one. It is valid while all of them are, has their mean trust and usefulness and all their tags, entities and labels, and links to them.';
 
 CREATE OR REPLACE FUNCTION together(agent text, memory_ids uuid[], field text) RETURNS text[]
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT ARRAY(
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN ARRAY(
         SELECT word.value FROM agent_memories m
-         CROSS JOIN LATERAL unnest(CASE field WHEN 'tags' THEN m.tags ELSE m.entities END)
+         CROSS JOIN LATERAL unnest(CASE WHEN field = 'tags' THEN m.tags ELSE m.entities END)
                             WITH ORDINALITY word(value, place)
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
          GROUP BY word.value ORDER BY min(ARRAY[array_position(memory_ids, m.id), word.place]));
-END;
+END
+$function$;
 
 COMMENT ON FUNCTION together IS
     'The tags or entities of several memories, each once, in the order of their first occurrence.';

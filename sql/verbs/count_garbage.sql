@@ -59,12 +59,14 @@ COMMENT ON FUNCTION count_garbage IS
     'What a garbage collection would do to the memories of an owner, without doing it.';
 
 CREATE OR REPLACE FUNCTION count_runs(agent text, max_run_age_hours float8) RETURNS bigint
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT count(*) FROM gc_runs r
-     WHERE r.agent_id = coalesce(count_runs.agent, '')
-       AND r.started_at < now() - count_runs.max_run_age_hours * interval '1 hour';
-END;
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+#variable_conflict use_variable
+BEGIN
+    RETURN (SELECT count(*) FROM gc_runs r
+             WHERE r.agent_id = coalesce(agent, '')
+               AND r.started_at < now() - max_run_age_hours * interval '1 hour');
+END
+$function$;
 
 COMMENT ON FUNCTION count_runs IS
     'How many garbage collections of an owner in gc_runs are older than that; agent NULL: those of all owners.';

@@ -1,15 +1,17 @@
 -- For maintainers.
--- A search through a rank index reads which memories have changed since the index was built, so
+-- A search through a rank index reads which memories have changed since those in it were placed, so
 -- events since then stay. A build that is under way is younger than the least age of a policy.
 CREATE OR REPLACE FUNCTION events_expire_before(agent text, max_event_age_hours float8)
     RETURNS timestamptz
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT CASE WHEN max_event_age_hours IS NOT NULL THEN least(
-               now() - max_event_age_hours * interval '1 hour',
-               (SELECT r.built_at FROM rank_indexes r
-                 WHERE r.agent_id = events_expire_before.agent)) END;
-END;
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    IF max_event_age_hours IS NOT NULL THEN
+        RETURN least(now() - max_event_age_hours * interval '1 hour',
+                     (SELECT r.written_until FROM rank_indexes r WHERE r.agent_id = agent));
+    END IF;
+    RETURN NULL;
+END
+$function$;
 
 COMMENT ON FUNCTION events_expire_before IS
     'Events of an owner from before this moment are older than the policy allows; NULL: none.';

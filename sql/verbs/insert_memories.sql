@@ -1,6 +1,7 @@
 -- A generic plan, since planning for the values copies the whole batch several times.
 CREATE OR REPLACE FUNCTION insert_memories(
-    agent text, memories agent_memories[], ids uuid[], edition integer, actor text) RETURNS uuid[]
+    agent text, memories agent_memories[], ids uuid[], edition integer, actor text,
+    metadata jsonb) RETURNS uuid[]
     LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' SET enable_seqscan = off
     SET plan_cache_mode = force_generic_plan AS $function$
 #variable_conflict use_column
@@ -9,8 +10,8 @@ DECLARE
     trusts jsonb[] := '{}';
     one record;
 BEGIN
-    -- In the order of the hashes, so that two batches that share texts wait for each other and
-    -- cannot deadlock. The unique index on text and edition decides which of two writers inserts.
+    -- In the order of the hashes, and those with a key in that of their ids, so that two batches that
+    -- share texts or keys wait for each other and cannot deadlock. The unique index on text and edition decides which of two writers inserts.
     FOR one IN
         INSERT INTO agent_memories AS i (
             agent_id, id, usefulness, confidence, importance, trust, trust_half_life_hours,
@@ -37,13 +38,16 @@ BEGIN
             OR (SELECT true FROM agent_memories said
                  WHERE said.agent_id = agent AND said.content_hash = m.content_hash
                    AND said.status = 'active' LIMIT 1) IS NULL
-         ORDER BY m.content_hash, m.inserted_at
+         ORDER BY CASE WHEN m.key IS NULL THEN m.content_hash END,
+                  CASE WHEN m.key IS NOT NULL THEN m.id END, m.inserted_at
             ON CONFLICT DO NOTHING
-        RETURNING i.id, trust_parts(i) AS parts LOOP
+        RETURNING i.id, i.trust, i.trust_provenance AS provenance, i.trust_consensus AS consensus,
+                  i.trust_governance AS governance, i.trust_usage AS usage LOOP
         stored := stored || one.id;
-        trusts := trusts || one.parts;
+        trusts := trusts || trust_parts(
+            one.trust, one.provenance, one.consensus, one.governance, one.usage);
     END LOOP;
-    PERFORM note_events(agent, 'initial', stored, '{}', trusts, NULL, actor, '{}');
+    PERFORM note_events(agent, 'initial', stored, '{}', trusts, NULL, actor, metadata);
     RETURN stored;
 END
 $function$;

@@ -35,20 +35,20 @@ CREATE OR REPLACE FUNCTION unlink(
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
-    before jsonb;
+    removed record;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
     PERFORM require_link(source_id, target_id, kind);
     DELETE FROM memory_links l
      WHERE l.agent_id = agent AND l.source_id = unlink.source_id
        AND l.target_id = unlink.target_id AND l.kind = unlink.kind
-    RETURNING jsonb_build_object('target_id', l.target_id, 'kind', l.kind, 'weight', l.weight)
-         INTO before;
-    IF before IS NOT NULL THEN
-        PERFORM note_events(agent, 'unlinked', ARRAY[source_id], ARRAY[before], '{"{}"}',
-            reason, actor, metadata);
+    RETURNING l.target_id, l.kind, l.weight INTO removed;
+    IF NOT FOUND THEN
+        RETURN false;
     END IF;
-    RETURN before IS NOT NULL;
+    PERFORM note_events(agent, 'unlinked', ARRAY[source_id], ARRAY[to_jsonb(removed)], '{"{}"}', reason,
+        actor, metadata);
+    RETURN true;
 END
 $function$;
 

@@ -7,6 +7,7 @@ DECLARE
     moment timestamptz := now();
     ids uuid[];
     before jsonb[];
+    step record;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
     IF up IS NULL THEN
@@ -21,13 +22,19 @@ BEGIN
                AND m.tier <> CASE WHEN up THEN 'long' ELSE 'short' END
              ORDER BY m.id FOR NO KEY UPDATE) l;
     -- The expiry is that of the new tier.
-    UPDATE agent_memories m
-       SET tier = step.tier, updated_at = moment,
-           expires_at = moment + d.expires_after_hours * interval '1 hour'
-      FROM (VALUES ('short', true, 'medium'), ('medium', true, 'long'),
-                   ('long', false, 'medium'), ('medium', false, 'short')) step(old, upwards, tier)
-      LEFT JOIN tier_defaults d ON d.tier = step.tier
-     WHERE m.agent_id = agent AND m.id = ANY (ids) AND step.old = m.tier AND step.upwards = up;
+    FOR step IN
+        SELECT s.tier, array_agg(l.id) AS ids,
+               moment + min(d.expires_after_hours) * interval '1 hour' AS expires_at
+          FROM unnest(ids, before) l(id, was)
+          JOIN (VALUES ('short', true, 'medium'), ('medium', true, 'long'),
+                       ('long', false, 'medium'), ('medium', false, 'short')) s(old, upwards, tier)
+            ON s.old = l.was ->> 'tier' AND s.upwards = up
+          LEFT JOIN tier_defaults d ON d.tier = s.tier
+         GROUP BY s.tier LOOP
+        UPDATE agent_memories m
+           SET tier = step.tier, updated_at = moment, expires_at = step.expires_at
+         WHERE m.agent_id = agent AND m.id = ANY (step.ids);
+    END LOOP;
     PERFORM note_events(agent, CASE WHEN up THEN 'promoted' ELSE 'demoted' END, ids, before, ARRAY(
             SELECT jsonb_build_object('tier', m.tier, 'expires_at', m.expires_at)
               FROM unnest(ids) WITH ORDINALITY l(id, place)

@@ -24,17 +24,17 @@ $function$;
 COMMENT ON FUNCTION near_memory IS
     'The active, valid memory most similar to the new one, if more than threshold similar. Turns of sessions are left out.';
 
-CREATE OR REPLACE FUNCTION wait_for_near_writers(agent text) RETURNS void
+CREATE OR REPLACE FUNCTION wait_for_writers(agent text, option text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
     IF current_setting('transaction_isolation') = 'repeatable read' THEN
-        RAISE EXCEPTION 'near_duplicates cannot see what others store meanwhile in a transaction of isolation '
-            'level REPEATABLE READ; use READ COMMITTED or SERIALIZABLE'
+        RAISE EXCEPTION '% cannot see what others store meanwhile in a transaction of isolation '
+            'level REPEATABLE READ; use READ COMMITTED or SERIALIZABLE', option
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('@extschema@.agent_memories ' || agent, 8741));
 END
 $function$;
 
-COMMENT ON FUNCTION wait_for_near_writers IS
-    'Waits until no other transaction adds memories of this owner with near_duplicates.';
+COMMENT ON FUNCTION wait_for_writers IS
+    'Waits until no other transaction adds memories of this owner with near_duplicates or supersede_subject; option: which of them is asked for.';

@@ -21,7 +21,8 @@ BEGIN
     IF touch IS NULL THEN
         RAISE EXCEPTION 'touch must be true or false, got NULL' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    SELECT m.trust, trust_parts(m) AS parts INTO old FROM agent_memories m
+    SELECT m.trust, trust_parts(m.trust, m.trust_provenance, m.trust_consensus, m.trust_governance,
+                                m.trust_usage) AS parts INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = record_outcome.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
 

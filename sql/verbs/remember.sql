@@ -16,10 +16,12 @@ CREATE OR REPLACE FUNCTION remember(
     created_at timestamptz DEFAULT NULL, observed_at timestamptz DEFAULT NULL,
     valid_from timestamptz DEFAULT NULL, valid_until timestamptz DEFAULT NULL,
     expires_at timestamptz DEFAULT NULL, tokens integer DEFAULT NULL,
-    session text DEFAULT NULL, turn integer DEFAULT NULL,
+    session text DEFAULT NULL, turn integer DEFAULT NULL, labels jsonb DEFAULT NULL,
     duplicates text DEFAULT 'bump', near_duplicates float8 DEFAULT NULL,
-    check_compliance boolean DEFAULT true, actor text DEFAULT session_user)
-    RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
+    check_compliance boolean DEFAULT true, actor text DEFAULT session_user,
+    supersede_subject boolean DEFAULT false, run text DEFAULT NULL)
+    RETURNS TABLE (
+        ordinal integer, memory_id uuid, outcome text, similarity float8, same_subject uuid[])
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 BEGIN
@@ -32,9 +34,10 @@ BEGIN
             category, "loop", quality_score, compliant, requires_approval, has_errors,
             violates_policy, under_policy_review, created_at, observed_at, valid_from,
             valid_until, expires_at, tokens, session, turn)],
-        duplicates, near_duplicates, check_compliance, actor);
+        duplicates, near_duplicates, check_compliance, actor,
+        CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, supersede_subject, run);
 END
 $function$;
 
 COMMENT ON FUNCTION remember IS
-    'Stores one memory, unless the same memory exists already; see remember_rows and new_memory.';
+    'Stores one memory, unless the same memory exists already; see remember_rows and new_memory. labels: a JSON array, such as ["tea", {"value": "Porto", "kind": "concept", "weight": 0.8}].';

@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION restate(
     agent text, memory_id uuid, new agent_memories, duplicates text, revives boolean,
-    similarity float8, actor text, superseding uuid) RETURNS boolean
+    similarity float8, actor text, superseding uuid[], metadata jsonb) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
@@ -14,7 +14,8 @@ BEGIN
         agent_id, memory_id, id, event_type, actor, metadata, occurred_at)
     VALUES (
         agent, restate.memory_id, new.id, 'restated', restate.actor,
-        jsonb_build_object('similarity', similarity, 'created_at', new.created_at), clock_timestamp())
+        restate.metadata || jsonb_build_object('similarity', similarity, 'created_at', new.created_at),
+        clock_timestamp())
         ON CONFLICT DO NOTHING;
     IF NOT FOUND OR duplicates <> 'replace' AND NOT revives THEN
         RETURN FOUND;
@@ -40,7 +41,9 @@ BEGIN
           INTO before, after
           FROM agent_memories m
          WHERE m.agent_id = agent AND m.content_hash = old.content_hash AND m.status = 'active'
-           AND same_kind(m, old) AND m.edition <> old.edition;
+           AND same_kind(m.memory_type, m.component, m.session, m.turn, m.created_at,
+                         old.memory_type, old.component, old.session, old.turn, old.created_at)
+           AND m.edition <> old.edition;
         changed.valid_from := greatest(changed.valid_from, before);
         changed.valid_until := least(changed.valid_until, after);
     END IF;
@@ -58,7 +61,7 @@ BEGIN
                                             'needs_review'))
              ELSE ARRAY['valid_from', 'valid_until', 'expires_at', 'invalidated_at',
                         'invalidation_reason', 'superseded_by'] END,
-        NULL, actor, '{}');
+        NULL, actor, metadata);
     IF old.superseded_by IS NOT NULL THEN
         PERFORM supersede_in_turn(agent, old.id, old.superseded_by, changed.valid_from,
                                   changed.valid_until, actor, superseding);

@@ -48,9 +48,11 @@ BEGIN
          CROSS JOIN LATERAL (SELECT (memories[date_part('epoch', m.inserted_at)::integer]).*) was
          ORDER BY m.content_hash, m.id
             ON CONFLICT DO NOTHING
-        RETURNING i.id, trust_parts(i) AS parts LOOP
+        RETURNING i.id, i.trust, i.trust_provenance AS provenance, i.trust_consensus AS consensus,
+                  i.trust_governance AS governance, i.trust_usage AS usage LOOP
         stored := stored || one.id;
-        trusts := trusts || one.parts;
+        trusts := trusts || trust_parts(
+            one.trust, one.provenance, one.consensus, one.governance, one.usage);
     END LOOP;
 
     SELECT jsonb_agg(s.state || jsonb_build_object('memory_id', s.id)) INTO restored
@@ -72,9 +74,11 @@ BEGIN
        SET retrieval_count = excluded.retrieval_count, last_accessed_at = excluded.last_accessed_at,
            success_count = excluded.success_count, failure_count = excluded.failure_count,
            feedback_up = excluded.feedback_up, feedback_down = excluded.feedback_down;
+    -- Weights of other systems may be above 1: those of a memory are divided by its greatest.
     INSERT INTO memory_labels (agent_id, memory_id, kind, value, weight)
     SELECT agent, s.memory_id, coalesce(l.kind, 'keyword'), l.value,
-           storable_share(coalesce(l.weight, 1))
+           storable_share(coalesce(l.weight, 1) / greatest(
+               max(coalesce(l.weight, 1)) OVER (PARTITION BY s.memory_id), 1))
       FROM jsonb_to_recordset(restored) s(memory_id uuid, labels jsonb)
      CROSS JOIN LATERAL jsonb_to_recordset(s.labels)
                         l(kind text, value text, weight float8)

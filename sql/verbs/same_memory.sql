@@ -11,12 +11,15 @@ COMMENT ON FUNCTION overlap IS
 
 -- A turn of a dialogue is also known by its place, since "ok" is said again and again. Without a
 -- turn number, the place is its created_at, unless that is now(), which means that none was given.
-CREATE OR REPLACE FUNCTION same_kind(one agent_memories, other agent_memories) RETURNS boolean
+CREATE OR REPLACE FUNCTION same_kind(
+    type_1 text, component_1 text, session_1 text, turn_1 integer, created_1 timestamptz,
+    type_2 text, component_2 text, session_2 text, turn_2 integer, created_2 timestamptz)
+    RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN one.memory_type = other.memory_type AND one.component IS NOT DISTINCT FROM other.component
-       AND one.session IS NOT DISTINCT FROM other.session AND one.turn IS NOT DISTINCT FROM other.turn
-       AND (one.session IS NULL OR one.turn IS NOT NULL
-            OR coalesce(one.created_at = other.created_at AND one.created_at <> now(), false));
+    RETURN type_1 = type_2 AND component_1 IS NOT DISTINCT FROM component_2
+       AND session_1 IS NOT DISTINCT FROM session_2 AND turn_1 IS NOT DISTINCT FROM turn_2
+       AND (session_1 IS NULL OR turn_1 IS NOT NULL
+            OR coalesce(created_1 = created_2 AND created_1 <> now(), false));
 
 COMMENT ON FUNCTION same_kind IS
     'Whether two memories of one text may be the same: they have the same memory_type, component and place in a session.';
@@ -34,7 +37,9 @@ BEGIN
     SELECT m.id, is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment)
       FROM agent_memories m
      WHERE m.agent_id = agent AND m.content_hash = new.content_hash AND m.status = 'active'
-       AND same_kind(m, new) AND m.id <> new.id
+       AND same_kind(m.memory_type, m.component, m.session, m.turn, m.created_at,
+                     new.memory_type, new.component, new.session, new.turn, new.created_at)
+       AND m.id <> new.id
        AND overlap(m.valid_from, least(m.valid_until, m.invalidated_at),
                    new.valid_from, least(new.valid_until, new.invalidated_at))
      ORDER BY 2 DESC, m.edition IS NULL, coalesce(m.valid_from > moment, false),

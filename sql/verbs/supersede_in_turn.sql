@@ -25,7 +25,7 @@ COMMENT ON FUNCTION successors IS
 
 CREATE OR REPLACE FUNCTION supersede_in_turn(
     agent text, memory_id uuid, first uuid, valid_from timestamptz, valid_until timestamptz,
-    actor text, but uuid) RETURNS void
+    actor text, but uuid[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -36,7 +36,7 @@ DECLARE
     other uuid;
 BEGIN
     FOR other IN SELECT s FROM successors(agent, memory_id, first, begins, valid_until) s
-                  WHERE s IS DISTINCT FROM but LOOP
+                  WHERE (s = ANY (but)) IS NOT TRUE LOOP
         IF valid_until <= now() THEN
             RAISE EXCEPTION 'the text was superseded, and memory % has taken its place: both cannot be '
                 'right about the time until %; supersede that one, or leave this out', other, valid_until
@@ -49,11 +49,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION supersede_in_turn IS
-    'For a memory that is valid again after its text was superseded: supersedes its successors, from first on, except the one in but. Raises PM005 where its validity has passed and a successor overlaps it.';
+    'For a memory that is valid again after its text was superseded: supersedes its successors, from first on, except those in but. Raises PM005 where its validity has passed and a successor overlaps it.';
 
 -- Sub-select and OFFSET 0 make each row be looked up by its key: a join might read all memories of
 -- the owner.
-CREATE OR REPLACE FUNCTION supersede_successors(agent text, ids uuid[], actor text, but uuid)
+CREATE OR REPLACE FUNCTION supersede_successors(agent text, ids uuid[], actor text, but uuid[])
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -67,10 +67,13 @@ BEGIN
                            WHERE m.agent_id = agent AND m.id = i.id OFFSET 0) new
       CROSS JOIN LATERAL (SELECT DISTINCT m.superseded_by FROM agent_memories m
                            WHERE m.agent_id = agent AND m.content_hash = new.content_hash
-                             AND m.superseded_by IS NOT NULL AND same_kind(m, new)) old
+                             AND m.superseded_by IS NOT NULL
+                             AND same_kind(m.memory_type, m.component, m.session, m.turn, m.created_at,
+                                           new.memory_type, new.component, new.session, new.turn,
+                                           new.created_at)) old
       WHERE new.edition IS NOT NULL AND new.status = 'active';
 END
 $function$;
 
 COMMENT ON FUNCTION supersede_successors IS
-    'For new active memories that have an edition: supersedes the successors of earlier memories of the same text, even where these were put away, except the one in but.';
+    'For new active memories that have an edition: supersedes the successors of earlier memories of the same text, even where these were put away, except those in but.';

@@ -1,7 +1,8 @@
 -- Where others add or delete the memory between looking and writing, it is tried again.
 CREATE OR REPLACE FUNCTION upsert(
     agent text, memory agent_memories, check_compliance boolean DEFAULT true,
-    reason text DEFAULT NULL, actor text DEFAULT session_user)
+    reason text DEFAULT NULL, actor text DEFAULT session_user, labels jsonb DEFAULT NULL,
+    run text DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, outcome text)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -9,6 +10,7 @@ DECLARE
     old agent_memories;
     changed agent_memories;
     names text[];
+    metadata jsonb := CASE WHEN run IS NULL THEN '{}' ELSE jsonb_build_object('run', run) END;
 BEGIN
     IF memory.key IS NULL THEN
         RAISE EXCEPTION 'upsert needs a memory with a key' USING ERRCODE = 'PM001';
@@ -22,7 +24,8 @@ BEGIN
          WHERE m.agent_id = agent AND m.id = upsert.memory_id;
         EXIT WHEN FOUND;
         SELECT r.outcome INTO outcome
-          FROM remember_rows(agent, ARRAY[memory], 'keep', NULL, check_compliance, actor) r;
+          FROM remember_rows(agent, ARRAY[memory], 'keep', NULL, check_compliance, actor,
+                             CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, run => run) r;
         IF outcome = 'inserted' THEN
             RETURN NEXT;
             RETURN;
@@ -62,15 +65,19 @@ BEGIN
         outcome := 'replaced';
         PERFORM write_memory(agent, changed);
         PERFORM note_change('replaced', old, changed, array_remove(names, 'embedding'), reason, actor,
-                            '{}');
+                            metadata);
         IF old.superseded_by IS NOT NULL AND changed.status = 'active' THEN
             PERFORM supersede_in_turn(agent, old.id, old.superseded_by, changed.valid_from,
                                       changed.valid_until, actor, NULL);
         END IF;
+    END IF;
+    IF EXISTS (SELECT FROM store_labels(
+            agent, ARRAY[old.id], ARRAY[labels], reason, actor, metadata)) THEN
+        outcome := 'replaced';
     END IF;
     RETURN NEXT;
 END
 $function$;
 
 COMMENT ON FUNCTION upsert IS
-    'Stores a memory made by new_memory under its key, or gives the one that has this key its fields. Counters, history, labels and links stay, and so do created_at, trust, its decay and the tier where they are not given. outcome: inserted, replaced, or known where nothing differs.';
+    'Stores a memory made by new_memory under its key, or gives the one that has this key its fields. Counters, history, labels and links stay, and so do created_at, trust, its decay and the tier where they are not given. labels, a JSON array, are added. outcome: inserted, replaced, or known where nothing differs.';

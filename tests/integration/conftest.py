@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
@@ -22,6 +23,7 @@ from pgrecall.schema import Layout
 from pgrecall.testing import new_database
 from tests.integration.owner import Owner
 from tests.integration.rank_indexes import Site, site_of
+from tests.integration.serving import Service, service_on
 from tests.integration.support import awaited
 
 Work = Callable[[MemoryRepository], Any]
@@ -36,6 +38,16 @@ POSITIONS = r"SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND r
 """The tables that rank indexes leave."""
 
 _agents = count()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs tests that are coroutines: those that LangChain brings."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 def repository_on(
@@ -286,3 +298,15 @@ def commands_url(server_url: str, local_template: str) -> Iterator[str]:
     """A database for the commands of one file, for vectors of the local embedder."""
     with new_database(server_url, local_template) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def service(
+    server_url: str, local_template: str, local_embedder: LocalEmbedder
+) -> Iterator[Service]:
+    """The HTTP service with keys, on a database of its own; each test has owners of its own."""
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, local_embedder) as found,
+    ):
+        yield found

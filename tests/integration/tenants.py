@@ -63,6 +63,7 @@ def furnish(url: str, tenant: str) -> None:
         one.record_outcome(tenant, ids[0], "success", reason=tenant, query=f"{tenant}secret?")
         one.rank_indexes.build(agent_id=tenant, at_least=1)
         one.invalidate(tenant, ids[-3])
+        one.add(tenant, NewMemory(f"{tenant} told", embedding=at(1), subject=f"{tenant}subject"))
         one.add(tenant, NewMemory(f"{tenant} waiting", embedding=at(1), requires_approval=True))
     run(url, f"CALL pgrecall.collect_garbage('{tenant}', 0, NULL, 0)")
 
@@ -150,6 +151,7 @@ def things_of(url: str, tenant: str) -> dict[str, str]:
         "content": f"'{content}'",
         "run": f"'{value(url, f'SELECT id FROM pgrecall.gc_runs {agent}')}'::uuid",
         "new": f"new_memory('{tenant}secret new', '{at(1)}', id => '{new_id()}')",
+        "about": f"new_memory('{tenant} says', '{at(1)}', subject => '{tenant}subject')",
         "waiting": f"'{_id(url, tenant, '% waiting')}'::uuid",
         "gone": f"'{_id(url, tenant, f'number {MEMORIES - 3}')}'::uuid",
         "row": f"jsonb_populate_record(new_memory({content!r}), '{json.dumps(row)}')",

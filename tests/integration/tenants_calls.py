@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.integration.support import at
+from tests.integration.support import at, before
 
 Work = Callable[[MemoryRepository], Any]
 
@@ -53,7 +53,8 @@ CALLS: dict[str, list[str]] = {
     "drop_positions": ["drop_positions()"],
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
-    "exported": ["max(exported(m, true)) FROM agent_memories m WHERE agent_id = 'one'"],
+    "next_exported": ["next_exported('one', '00000000-0000-0000-0000-000000000000', 9, 999)"],
+    "exported": ["exported('one', {memory}, true)"],
     "erase": ["erase('one', ARRAY[{memory}])"],
     "erase_owner_batch": ["erase_owner_batch('one')"],
     "erase_rows": ["erase_rows('one', ARRAY[{memory}])"],
@@ -78,7 +79,7 @@ CALLS: dict[str, list[str]] = {
         "weights_of(facts_of('five_factor'), 'five_factor', NULL), {vector}, false, false, "
         "10, '{{}}')"
     ],
-    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who')"],
+    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who', '{{}}')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
     "has_term": ["has_term('{{one}}', 'onesecret', NULL)"],
     "keyword_shares": ["keyword_shares('{{one}}', 'onesecret')"],
@@ -94,11 +95,12 @@ CALLS: dict[str, list[str]] = {
         "mark_superseded('one', {memory}, {other}, '2030-01-01', NULL, 'who', '{{}}')"
     ],
     "memories_below": ["memories_below('one', 2, 'five_factor')"],
+    "memories_beside": ["memories_beside('one')"],
     "memories_of": ["memories_of('one')"],
     "move_tier": ["move_tier('one', ARRAY[{memory}], true)"],
     "near_duplicates": ["near_duplicates('one', 0.5)"],
     "near_memory": ["near_memory('one', {new}, 0.5)"],
-    "near_positions": ["near_positions({relation}, {position}, 10, 10, 0.5)"],
+    "near_positions": ["near_positions({relation}, {position}, 10, 0.5)"],
     "nearest_landmark": ["nearest_landmark({relation}, {position})"],
     "newest_memories": ["newest_memories('one', 5)"],
     "next_edition": ["next_edition('one', content_hash({content}))"],
@@ -107,9 +109,11 @@ CALLS: dict[str, list[str]] = {
         "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
     ],
     "note_use": ["note_use('one', ARRAY[{memory}])", "note_use('one')"],
+    "note_placed": ["note_placed('one', now(), now())"],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
     "owners": ["owners()"],
     "owners_of_memories": ["owners_of_memories(true)"],
+    "place_memories": ["place_memories('one', ARRAY[{memory}])"],
     "positions_of": ["positions_of('one', '2026-01-01')"],
     "prune": ["prune('one', below_score => 1)"],
     "put_away": ["put_away('one', ARRAY[{memory}], 'archived', '{{}}', NULL, 'who', '{{}}')"],
@@ -129,16 +133,20 @@ CALLS: dict[str, list[str]] = {
         "count(*) FROM remember('one', 'new', id => {memory})",
         "count(*) FROM remember('one', 'new', {vector}, near_duplicates => 0.5)",
     ],
-    "remember_rows": ["count(*) FROM remember_rows('one', ARRAY[{new}])"],
+    "remember_rows": [
+        "count(*) FROM remember_rows('one', ARRAY[{new}])",
+        "count(*) FROM remember_rows('one', ARRAY[{new}], labels => ARRAY['[\"a\"]'::jsonb])",
+    ],
     "restore_rows": [
         "count(*) FROM restore_rows('one', ARRAY[{new}], ARRAY['{{\"labels\": []}}'::jsonb])"
     ],
     "require_incoming": [
         "cardinality(require_incoming('one', ARRAY[{new}], 'keep', NULL, true, 'who'))"
     ],
-    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL)"],
+    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL, '{{}}')"],
     "reject": ["reject('one', ARRAY[{waiting}])"],
     "revive": ["revive('one', ARRAY[{gone}], true)"],
+    "same_subject": ["same_subject('one', {about})"],
     "same_memory": [
         "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
     ],
@@ -146,14 +154,33 @@ CALLS: dict[str, list[str]] = {
     "successors": ["successors('one', {memory}, {other}, NULL, NULL)"],
     "supersede": ["count(*) FROM supersede('one', {memory}, {new})"],
     "supersede_in_turn": [
-        "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', {memory})"
+        "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', ARRAY[{memory}])"
     ],
-    "supersede_successors": ["supersede_successors('one', ARRAY[{memory}], 'who', {memory})"],
+    "supersede_subject": [
+        "count(*) FROM supersede_subject('one', {about}, 'keep', NULL, true, 'who', '{{}}')"
+    ],
+    "supersede_successors": [
+        "supersede_successors('one', ARRAY[{memory}], 'who', ARRAY[{memory}])"
+    ],
+    "store_labels": [
+        "store_labels('one', ARRAY[{memory}], ARRAY['[\"onelabel\"]'::jsonb], NULL, 'who', '{{}}')"
+    ],
+    "store_memories": [
+        "count(*) FROM store_memories('one', ARRAY[{new}], 'keep', NULL, true, 'who', '{{}}')"
+    ],
     "sweep_orphans_batch": ["sweep_orphans_batch('one')"],
+    "take_place": [
+        "count(*) FROM take_place("
+        "'one', {new}, ARRAY[{memory}], 'keep', NULL, true, true, NULL, 'who', '{{}}')"
+    ],
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
     "touch": ["touch('one', ARRAY[{memory}])"],
-    "trust_parts": ["trust_parts({row})"],
+    "extend_expiry": [
+        "extend_expiry('one', ARRAY[{memory}], now() + '1 day')",
+        "max(extend_expiry('one', ARRAY[u.id], '9000-01-01')) FROM "
+        "update_memory('one', {memory}, '{{\"expires_at\": \"8000-01-01\"}}') u",
+    ],
     "turns_beside": ["turns_beside('one', {over}, 2)"],
     "unlabel": ["unlabel('one', {memory}, ARRAY['onelabel'])"],
     "unlink": ["unlink('one', {memory}, {other}, 'one')"],
@@ -180,6 +207,7 @@ PROCEDURES: dict[str, list[str]] = {
 }
 OF_NO_OWNER = {
     *("align_positions", "await_writers", "meaning", "positions_table"),
+    *("is_distributed", "require_one_node"),
     *(
         "context_text",
         "facts_of",
@@ -195,20 +223,19 @@ OF_NO_OWNER = {
         "require_note",
         "require_owner",
         "require_vector",
-        "same_kind",
         "search_text",
         "settable_fields",
     ),
-    "wait_for_near_writers",
+    "wait_for_writers",
 }
 """They read the catalogue or settings of all, or no table."""
 SAME_FOR_ALL = {
     *("attach_positions", "create_positions", "drop_positions", "index_positions"),
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
-    *("supersede_successors", "trust_parts", "with_learned"),
+    *("supersede_successors", "with_learned"),
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
-    *("copy_used_positions", "note_use"),
+    *("copy_used_positions", "note_placed", "note_use", "place_memories"),
 }
 """What they return does not depend on what the owner has."""
 
@@ -317,12 +344,19 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     "upkeep.set_importance": lambda m, _: [lambda r: r.upkeep.set_importance("one", m, 0.9)],
     "ids.shorten": lambda m, _: [lambda r: r.ids.shorten("one", m)],
     "supersede": lambda m, _: [lambda r: r.supersede("one", m, NEW)],
+    "upkeep.extend_expiry": lambda m, _: [
+        lambda r: r.upkeep.extend_expiry("one", m, expires_at=before(-9))
+    ],
+    "upkeep.metadata_values": lambda *_: [lambda r: r.upkeep.metadata_values("one", "a")],
     "upkeep.telling_terms": lambda m, _: [lambda r: r.upkeep.telling_terms("one")],
     "touch": lambda m, _: [lambda r: r.touch("one", m)],
     "evaluation.tune": lambda m, _: [lambda r: r.evaluation.tune("one", _queries(m))],
     "labels.remove": lambda m, _: [lambda r: r.labels.remove("one", m, "onelabel")],
     "links.remove": lambda m, o: [lambda r: r.links.remove("one", m, o, "one")],
     "upsert": lambda *_: [lambda r: r.upsert("one", NewMemory("new", key="k", embedding=at(1)))],
+    "upsert_many": lambda *_: [
+        lambda r: r.upsert_many("one", [NewMemory("new", key="k", embedding=at(1))])
+    ],
     "update": lambda m, _: [lambda r: r.update("one", m, importance=0.9)],
 }
 """About the memory that is given, or both."""

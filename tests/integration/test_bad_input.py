@@ -11,6 +11,7 @@ import re
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "upkeep.set_importance": {"memory_id": ID, "importance": 0.5},
     "ids.shorten": {"memory_ids": [ID]},
     "supersede": {"memory_id": ID, "new": NewMemory("b", embedding=NORTH)},
+    "upkeep.extend_expiry": {"memory_ids": [ID], "expires_at": datetime(2030, 1, 1, tzinfo=UTC)},
+    "upkeep.metadata_values": {"key": "a"},
     "upkeep.telling_terms": {},
     "touch": {"memory_ids": [ID]},
     "evaluation.tune": {"queries": QUERIES},
@@ -158,6 +161,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "links.remove": {"source_id": ID, "target_id": OTHER},
     "update": {"memory_id": ID, "importance": 0.5},
     "upsert": {"memory": NewMemory("a", key="a", embedding=NORTH)},
+    "upsert_many": {"memories": [NewMemory("a", key="a", embedding=NORTH)]},
 }
 """Every method of a repository with arguments that it takes."""
 SHARED = {*SearchArguments.__annotations__, "agent_id", "memory_id", "memory_ids"}
@@ -291,7 +295,7 @@ CALLS: dict[str, Call] = {
     "MemoryRepository": (
         lambda repo, **given: MemoryRepository(**({"bind": repo._bind} | given)).count("a"),
         {},
-        ["bind", "schema", "embedder", "token_counter"],
+        ["bind", "schema", "embedder", "token_counter", "entities"],
     ),
     "embedded.database": (
         lambda repo, **given: embedded.database(**given).start(),

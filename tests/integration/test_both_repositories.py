@@ -18,6 +18,7 @@ from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory
+from pgrecall.core.label import Label
 from pgrecall.errors import (
     EmbedderRequired,
     InputError,
@@ -25,7 +26,6 @@ from pgrecall.errors import (
     MemoryNotFound,
     SupersessionConflict,
 )
-from pgrecall.lifecycle.label import Label
 from tests.integration.conftest import OWNED, Work, in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
 from tests.methods import NOWHERE, method, public
@@ -102,6 +102,7 @@ NEW = NewMemory("new", id=number(9), embedding=at(9))
 SHORT = NewMemory("short", embedding=[1.0])
 KEYED = NewMemory("keyed", key="k", embedding=at(9))
 BOTH = ["inserted", "known"]
+LATER = datetime(9000, 1, 1, tzinfo=UTC)
 MISSING = (MemoryNotFound, "no memory")
 WHOLE: dict[str, Any] = {"min_similarity": 0.5, "more_than": 1}
 
@@ -111,6 +112,7 @@ CASES = (
     Case("add_many", lambda r: [one.outcome for one in r.add_many(A, [NEW, NEW])], BOTH),
     Case("add_many, a generator", lambda r: len(r.add_many(A, (m for m in [NEW]))), 1),
     Case("add_many, reported", lambda r: [*refused(r)], [1]),
+    Case("upsert_many", lambda r: [one.outcome for one in r.upsert_many(A, [KEYED] * 2)], BOTH),
     Case("upsert", lambda r: [r.upsert(A, KEYED).outcome for _ in range(2)], BOTH),
     Case(
         "get_many", lambda r: [*r.get_many(A, (one for one in [TWO, number(9), ONE]))], [TWO, ONE]
@@ -254,6 +256,12 @@ CASES = (
         lambda r: "1" in {term.term for term in r.upkeep.telling_terms(A)},
         True,
     ),
+    Case("upkeep.metadata_values", lambda r: r.upkeep.metadata_values(A, "m"), []),
+    Case(
+        "upkeep.extend_expiry",
+        lambda r: r.upkeep.extend_expiry(A, ONE, expires_at=LATER),
+        0,
+    ),
     Case("rank_indexes.progress", lambda r: r.rank_indexes.progress(), None),
     Case("rank_indexes.drop", lambda r: indexed(r).rank_indexes.drop(A), True),
 )
@@ -385,7 +393,7 @@ def test_without_an_embedder_both_say_so(
 
 WRITTEN = (
     *("add", "add_many", "update", "delete", "search", "touch", "record_outcome", "supersede"),
-    *("upsert", "delete, by a filter"),
+    *("upsert", "upsert_many", "delete, by a filter"),
     *("upkeep.consolidate", "upkeep.collect_garbage", "links.add"),
 )
 REFUSED = ("add, bad", "update, missing", "record_outcome, missing", "supersede, again")

@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import Memory, NewMemory, profiles, score
+from pgrecall.core.label import Label
 from pgrecall.errors import InputError
-from pgrecall.lifecycle.label import Label
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import Compass
 from tests.integration.owner import Owner, north, plain

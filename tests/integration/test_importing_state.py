@@ -24,7 +24,7 @@ GRACE = """
 {"agent_id": "%(agent)s", "id": "mem_2", "body": "second", "embedding": null, \
 "status": "archived", "superseded_by": "mem_3", "invalidated_at": "2026-06-02T00:00:00Z", \
 "invalidation_reason": "superseded", \
-"labels": ["tea", {"value": "x", "kind": "tag", "weight": 0.5}], \
+"labels": [{"value": "tea", "weight": 4}, {"value": "x", "kind": "tag", "weight": 2}], \
 "links": ["mem_3", {"target_id": "mem_1", "kind": "next", "weight": 0.25}]}
 {"team_id": "%(agent)s", "id": 7, "body": "of the team", "embedding": null, "trust": 0.25, \
 "success_count": 2, "failure_count": 1, "feedback_up": 3, "feedback_down": 1}
@@ -91,7 +91,7 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({"updated_at": "soon"}, "updated_at is not an ISO 8601 time"),
     ({"superseded_by": ""}, "superseded_by must be a text"),
     ({"labels": [{"value": "x", "kind": "odd"}]}, r"unknown kind of labels\[0\] 'odd'"),
-    ({"labels": [{"value": "x", "weight": 2}]}, r"weight of labels\[0\]"),
+    ({"labels": [{"value": "x", "weight": -1}]}, r"weight of labels\[0\]"),
     ({"links": [{"to": "x"}]}, r"links\[0\]: unknown field to"),
     ({"events": [{"reason": "x"}]}, r"event_type of events\[0\]"),
     ({"key": "k", "id": str(UUID(int=1))}, "is not that of key 'k'"),
@@ -114,7 +114,7 @@ def test_state_that_cannot_be_is_refused_and_named(
 
 
 def test_the_database_checks_what_is_restored_by_sql(mine: Owner) -> None:
-    for bad in ('{"retrieval_count": -1}', '{"labels": [{"value": "x", "weight": 2}]}'):
+    for bad in ('{"retrieval_count": -1}', '{"labels": [{"value": "x", "kind": "y"}]}'):
         with pytest.raises(Exception, match="violates check constraint"):
             mine.sql(
                 "SELECT * FROM pgrecall.restore_rows(:agent, "

@@ -28,9 +28,9 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall.core.label import Label
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.lifecycle.garbage import GarbagePolicy
-from pgrecall.lifecycle.label import Label
 from tests.integration.compass import North
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, awaited, sql

@@ -6,9 +6,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
-from pgrecall.errors import MemoryNotFound
-from pgrecall.lifecycle.label import Label
+from pgrecall import NewMemory
+from pgrecall.core.label import Label
+from pgrecall.errors import InputError, MemoryNotFound
 from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, at, before, contents
 
@@ -198,3 +201,112 @@ def test_labels_are_stored_and_found_verbatim(mine: Owner) -> None:
         told = mine.history(memory_id)[-1]
         assert told.new_values["labels"] == [{"kind": "component", "value": text, "weight": 1}]
         assert mine.labels.remove(memory_id, label) == 1
+
+
+LABELS: list[Label | str] = ["tea", Label("Porto", "concept", 0.1 + 0.2), Label("tea", weight=0.7)]
+STORED = [Label("tea", weight=0.7), Label("Porto", "concept", 0.1 + 0.2)]
+
+
+def labelled(text: str, **fields: Any) -> NewMemory:
+    return NewMemory(text, embedding=NORTH, labels=LABELS, **fields)
+
+
+def test_a_memory_can_be_added_with_its_labels(mine: Owner) -> None:
+    one = mine.add(labelled("a"), actor="ines")
+    two, plain, three = mine.add_many([labelled("b"), north("c"), labelled("d", key="k")])
+    four = mine.supersede(plain, labelled("e"))
+    five = mine.upsert(labelled("f", key="new"))
+
+    for memory_id in (one, two, three, four, five):
+        assert mine.labels.of(memory_id) == STORED
+        assert mine.kinds(memory_id) == ["initial", "labelled"]
+    assert mine.labels.of(plain) == []
+    told = mine.event(one, "labelled")
+    assert told.old_values == {"labels": []}
+    assert [one["value"] for one in told.new_values["labels"]] == ["Porto", "tea"]
+    assert told.actor == "ines"
+    assert {m.id for m, _ in mine.labels.find("Porto")} == {one, two, three, four, five}
+
+
+@pytest.mark.parametrize("near_duplicates", [None, 0.5])
+def test_a_memory_that_is_there_keeps_its_own_labels(
+    mine: Owner, near_duplicates: float | None
+) -> None:
+    first = mine.add(north("a", key="k"))
+    options: Any = {"near_duplicates": near_duplicates}
+
+    assert mine.add(labelled("a"), **options).outcome in ("duplicate", "near_duplicate")
+    assert mine.add_many([labelled("a", key="k")], **options)[0].outcome == "known"
+    assert mine.labels.of(first) == []
+
+    mine.labels.add(first, ["milk", Label("tea", weight=0.2)])
+    mine.add_many([labelled("a")], duplicates="replace", **options)
+    assert mine.labels.of(first) == [Label("milk"), *STORED]
+    assert mine.kinds(first).count("labelled") == 2
+
+
+def test_the_last_of_a_batch_that_says_the_same_decides_about_a_label(mine: Owner) -> None:
+    twice = [labelled("a"), NewMemory("A", embedding=NORTH, labels=[Label("tea", weight=0.1)])]
+
+    [first, again] = mine.add_many(twice, duplicates="replace")
+
+    assert (again, again.outcome) == (first, "duplicate")
+    assert mine.labels.of(first) == [STORED[1], Label("tea", weight=0.1)]
+
+
+def test_upsert_adds_labels_and_says_whether_it_did(mine: Owner) -> None:
+    memory_id = mine.upsert(north("a", key="k"))
+    mine.labels.add(memory_id, Label("milk"))
+
+    outcomes = [mine.upsert(labelled("a", key="k")).outcome for _ in range(2)]
+
+    assert outcomes == ["replaced", "known"]
+    assert mine.labels.of(memory_id) == [Label("milk"), *STORED]
+    assert mine.kinds(memory_id) == ["initial", "labelled", "labelled"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        (None, "labels must be a list of labels, got NoneType"),
+        ([3], "a label must be a Label or text, got int"),
+        ([Label("tea", weight=1.5)], "weight must lie within 0 and 1, got 1.5"),
+        ([Label("tea", "odd")], "unknown kind 'odd'"),  # type: ignore[arg-type]
+        ([""], "label must not be empty"),
+        ([str(n) for n in range(1001)], "at most 1,000 labels at once, got 1,001"),
+    ],
+)
+def test_a_memory_with_a_bad_label_is_not_stored(mine: Owner, labels: Any, reason: str) -> None:
+    bad = NewMemory("b", embedding=NORTH, labels=labels)
+    with pytest.raises(InputError, match=reason):
+        mine.add(bad)
+
+    done = mine.add_many([north("a"), bad], on_error="report")
+    assert list(done.refused) == [1]
+    assert mine.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ("'\"tea\"'", "labels must be a JSON array"),
+        ('\'[{"kind": "tag"}]\'', "a label must have 1 to 200 characters, got NULL"),
+        ('\'[{"value": "tea", "weight": 2}]\'', "weight"),
+        ('\'[{"value": "tea", "kind": "odd"}]\'', "unknown kind"),
+    ],
+)
+def test_psql_refuses_bad_labels_and_stores_nothing(mine: Owner, labels: str, reason: str) -> None:
+    with pytest.raises(DBAPIError, match=reason):
+        mine.sql(f"SELECT * FROM pgrecall.remember(:agent, 'a', labels => {labels})")
+    assert mine.count() == 0
+
+
+def test_psql_stores_labels_whatever_its_settings(shared_engine: sa.Engine, mine: Owner) -> None:
+    with shared_engine.begin() as connection:
+        connection.execute(sa.text("SET LOCAL extra_float_digits = 0"))
+        mine.within(connection).sql(
+            "SELECT * FROM pgrecall.remember(:agent, 'a', labels => CAST(:labels AS jsonb))",
+            labels='["tea", {"value": "Porto", "kind": "concept", "weight": 0.30000000000000004}]',
+        )
+    [memory] = mine.list()
+    assert mine.labels.of(memory.id) == [Label("tea"), Label("Porto", "concept", 0.1 + 0.2)]

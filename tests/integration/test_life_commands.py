@@ -365,11 +365,12 @@ def test_what_is_said_again_is_told(run: Run, mine: Owner, memory: UUID) -> None
     run("add", "Ines drinks tea", "--duplicates", "keep")
     run("add", "Ines drinks TEA", "--duplicates", "replace", "--importance", "0.9")
 
-    assert first == [{"id": first[0]["id"], "outcome": "inserted", "similarity": None}]
+    new: dict[str, Any] = {"outcome": "inserted", "similarity": None, "same_subject": []}
+    assert first == [{"id": first[0]["id"], **new}]
     assert again == [first[0] | {"outcome": "known"}]
     assert shown.out.strip() == first[0]["id"]
     assert "nothing new is stored" in shown.err
-    assert bumped == {"id": str(memory), "outcome": "duplicate", "similarity": 1.0}
+    assert bumped == {**new, "id": str(memory), "outcome": "duplicate", "similarity": 1.0}
     stored = mine.read(memory)
     assert (stored.content, stored.importance) == ("Ines drinks TEA", 0.9)
     assert (stored.retrieval_count, mine.count()) == (1, 2)
@@ -378,6 +379,27 @@ def test_what_is_said_again_is_told(run: Run, mine: Owner, memory: UUID) -> None
     shown = run("add", SAME[1], "--near-duplicates", "0.8")
     assert met["outcome"] == "near_duplicate"
     assert f"near duplicate at {met['similarity']:.3f}" in shown.err
+
+
+def test_what_is_known_about_a_subject_is_told_and_superseded(run: Run, mine: Owner) -> None:
+    told = [
+        run("add", text, "--subject", "home", *options)
+        for text, options in (("Oslo", ()), ("Rome", ()), ("Lima", ("--supersede-subject",)))
+    ]
+    oslo, rome, _ = (one.out.strip() for one in told)
+
+    assert f"{oslo} is about the same subject, too" in told[1].err
+    assert f"{rome} superseded" in told[2].err
+    assert [one.content for one in mine.list() if one.subject == "home"] == ["Lima"]
+
+
+def test_who_wrote_a_memory_and_where_it_comes_from_is_in_its_history(run: Run) -> None:
+    added = run("add", "tea", "--actor", "Ann", "--run", "job 7").out.strip()
+
+    shown = run("history", added)
+    assert "Ann" in shown.out
+    assert "job 7" in shown.out
+    assert run("history", added, "--json").records[0]["metadata"] == {"run": "job 7"}
 
 
 def test_fields_given_when_adding_are_stored(run: Run, mine: Owner) -> None:

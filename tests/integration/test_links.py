@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import NewMemory, ScoredMemory
+from pgrecall.core.label import Label
 from pgrecall.errors import MemoryNotFound
-from pgrecall.lifecycle.label import Label
 from pgrecall.lifecycle.link import Link
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner

@@ -11,6 +11,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+
+pytest.importorskip("mcp")
+
 from mcp import MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client

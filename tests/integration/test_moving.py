@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -161,7 +164,10 @@ def test_what_psql_exports_does_not_depend_on_its_settings(
         session.execute(text("SET extra_float_digits = -15"))
         session.execute(text("SET DateStyle = 'German'"))
         rows = session.execute(
-            text("SELECT pgrecall.exported(m, true) FROM pgrecall.agent_memories m ORDER BY m.id")
+            text(
+                "SELECT pgrecall.exported(agent_id, id, true) FROM pgrecall.agent_memories "
+                "ORDER BY id"
+            )
         )
         file.write_text("".join(f"{line}\n" for (line,) in rows), encoding="utf-8")
 
@@ -264,6 +270,46 @@ def test_an_interrupted_export_goes_on_where_it_stopped(
     assert not part.exists()
     with pytest.raises(InputError, match="exists already"):
         export_file(repo, file)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from sqlalchemy import create_engine
+from pgrecall import MemoryRepository, export_file
+from pgrecall.memories import file_export
+from pgrecall.migrate.connecting import database_url
+
+file_export.BATCH_SIZE = 11
+
+def kill(exported):
+    if exported > 100:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+repo = MemoryRepository(create_engine(database_url(sys.argv[1])))
+export_file(repo, Path(sys.argv[2]), on_progress=kill)
+"""
+
+
+@pytest.mark.parametrize("name", ["part.jsonl", "part.jsonl.gz"])
+def test_an_export_whose_process_was_killed_is_resumed(
+    source: Engine, tmp_path: Path, name: str
+) -> None:
+    repo = MemoryRepository(source)
+    whole, file = tmp_path / "whole.jsonl", tmp_path / name
+    number = export_file(repo, whole)
+
+    url = source.url.render_as_string(hide_password=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, url, str(file)], capture_output=True, check=False
+    )
+
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    assert not file.exists()
+    rest = export_file(repo, file, resume=True)
+    assert number - 130 < rest < number - 100
+    written = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    assert written == whole.read_bytes()
 
 
 def test_a_resumed_export_that_was_complete_adds_nothing(source: Engine, tmp_path: Path) -> None:

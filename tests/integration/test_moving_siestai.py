@@ -8,8 +8,11 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+import pytest
+from sqlalchemy import NullPool, create_engine
 
-from pgrecall import MemoryRepository, profiles
+from pgrecall import MemoryRepository, migrate, profiles
+from pgrecall.testing import new_database
 from tests.integration.moving_in import Row, assert_ranked, days, insert, naive, outcomes
 from tests.integration.support import NORTH, NOW, before, read, similar
 from tests.integration.test_adhoc import Database
@@ -119,3 +122,25 @@ def test_a_user_of_siestai_does_not_become_a_team(
     assert (refused.code, refused.printed) == (3, "")
     assert "a user_id of adhoc_memories begins with team:" in refused.errors
     assert own_repo.teams.count("red") == 0
+
+
+def test_siestai_moves_into_another_schema_and_type_of_vector(server_url: str) -> None:
+    agent = UUID(int=900)
+    row = siestai_row(1, 0.75, 0.5, agent_id=agent)
+    with new_database(server_url) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute('CREATE SCHEMA "Ext"')
+            connection.execute('CREATE EXTENSION vector SCHEMA "Ext"')
+            connection.execute("CREATE SCHEMA theirs")
+            connection.execute('SET search_path = theirs, "Ext"')
+            connection.execute(SIESTAI)
+            insert(connection, "agent_memories", [row])
+        migrate.upgrade(url, schema="ours", embedding_type="halfvec", dimensions=8)
+
+        assert outcomes(url, "siestai.sql", schema="ours") == {"inserted": 1}
+
+        with create_engine(url, poolclass=NullPool).connect() as connected:
+            repo = MemoryRepository(connected, schema="ours")
+            moved = repo.get(str(agent), row["id"], include_embedding=True)
+        assert moved is not None
+        assert moved.embedding == pytest.approx(similar(0.75), abs=1e-3)

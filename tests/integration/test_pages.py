@@ -23,6 +23,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from packaging.requirements import Requirement
@@ -32,6 +33,7 @@ from pgrecall import MemoryRepository, embedded, profiles
 from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.testing import hurry
+from tests.integration.serving import PROGRAM, started, stop
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = "docs/tutorial.md"
@@ -89,6 +91,8 @@ class Reader:
 
     folder: Path
     names: dict[str, Any] = field(default_factory=dict)
+    services: list[tuple[subprocess.Popen[str], str]] = field(default_factory=list)
+    """Services that were started, with their addresses."""
 
     @property
     def url(self) -> str:
@@ -131,6 +135,12 @@ class Reader:
                 return ""
             case ["make", *_]:
                 return self._run(["make", "--dry-run", "--directory", str(ROOT), *words[1:]])
+            case ["pgrecall" | ".venv/bin/pgrecall", "serve", *options]:
+                self.services.append(started(*options))
+                return ""
+            case ["curl", *_]:
+                line = line.replace("localhost:8080", self.services[-1][1])
+                return self._run(["bash", "-euc", line.replace("curl ", "curl --fail ", 1)])
             case ["pgrecall", *_]:
                 given, _, into = line.partition(" > ")
                 printed = io.StringIO()
@@ -156,11 +166,17 @@ class Reader:
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return done.stdout
 
+    def stop_services(self) -> None:
+        while self.services:
+            stop(self.services.pop()[0])
+
 
 def assert_shown(shown: str, printed: str, code: str) -> None:
     assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"{code}\n{printed}"
 
 
+OVER_HTTP = re.compile(r"pgrecall serve|^curl", re.MULTILINE)
+"""Of the README's blocks, those that a test of their own runs."""
 EXTRAS = set(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
@@ -218,6 +234,7 @@ def reader(tutorial: Reader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader
     )
     at_home(monkeypatch, found)
     yield found
+    found.stop_services()
     engine.dispose()
 
 
@@ -252,5 +269,40 @@ def test_the_readme_runs_where_nothing_is_set_and_leaves_nothing_behind(folder: 
 def test_the_commands_of_the_readme_are_there(folder: Path) -> None:
     reader = Reader(folder)
     for block in blocks("README.md"):
-        if block.language == "sh":
+        if block.language == "sh" and not OVER_HTTP.search(block.code):
             reader.sh(block)
+
+
+def assert_keys_are_asked_for(reader: Reader) -> None:
+    """Of the same database, once it has a key: the embedded server is protected by `serve`."""
+    token = reader._run([str(PROGRAM), "keys", "create", "--owner", "demo"]).strip()
+    reader.services.append(started())
+    url = f"http://{reader.services[-1][1]}/memories"
+    assert httpx.get(url).status_code == 401
+    found = httpx.get(url, headers={"Authorization": f"Bearer {token}"})
+    assert found.json()["memories"]
+
+
+def test_the_service_of_the_readme_answers_after_the_demo(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From nothing, with the embedded database."""
+    reader = Reader(folder)
+    at_home(monkeypatch, reader)
+    for name in ("HOME", "TMPDIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(folder))
+    monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
+    [serve, curls] = [one for one in blocks("README.md") if OVER_HTTP.search(one.code)]
+    made = reader.command(serve.code.splitlines()[0])
+    assert "pgrecall demo" in made
+    reader._run([str(PROGRAM), "demo"])
+    try:
+        reader.command(serve.code.splitlines()[1])
+        found, stored, context = map(reader.command, curls.code.splitlines())
+        reader.stop_services()
+        assert "tea" in found
+        assert_keys_are_asked_for(reader)
+    finally:
+        reader.stop_services()
+    assert json.loads(stored)["outcome"] == "inserted"
+    assert "without milk" in json.loads(context)["text"]

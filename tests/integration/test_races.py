@@ -20,6 +20,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import OperationalError
 
 from pgrecall import Added, MemoryRepository, NewMemory
+from pgrecall.core.label import Label
 from pgrecall.errors import (
     DatabaseConflict,
     DuplicateMemory,
@@ -29,7 +30,6 @@ from pgrecall.errors import (
 )
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.garbage import GarbagePolicy
-from pgrecall.lifecycle.label import Label
 from tests.integration.support import at, read, sql
 from tests.migrations.asking import wait_until
 
@@ -416,6 +416,21 @@ def test_of_rivals_that_supersede_one_memory_exactly_one_wins(
     )
     assert followed == dict(zip(chain, [*chain[1:], None], strict=True))
     assert Counter(event_types(engine)) == {"initial": rounds + 1, "superseded": rounds}
+
+
+def test_of_rivals_that_add_about_one_subject_the_last_one_stays(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    def client(n: int) -> int:
+        memories = [new(f"{n} {place} {s}", subject=s) for place in range(5) for s in "ab"]
+        some = shared.add_many(A, memories, supersede_subject=True)
+        return sum(len(one.same_subject) for one in some)
+
+    superseded = sum(at_once(client))
+
+    assert superseded == CLIENTS * 10 - 2
+    assert Counter(event_types(engine))["superseded"] == superseded
+    assert sorted(memory.subject or "" for memory in shared.list(A)) == ["a", "b"]
 
 
 def test_memories_that_supersede_each_other_at_once_meet_no_deadlock(

@@ -26,8 +26,8 @@ TEXTS = [f"{one} {does} {what}" for one in FIRST for does in DOES for what in TH
 FILLED = len(TEXTS)
 USED = "scored of the rank index"
 INDEX_FIELDS = [
-    *("agent_id", "relation", "space", "as_of", "built_at", "memories"),
-    *("at_least", "m", "ef_construction", "seconds", "candidates"),
+    *("agent_id", "relation", "space", "as_of", "built_at"),
+    *("written_until", "memories", "at_least", "m", "ef_construction", "seconds", "candidates"),
 ]
 CHECK_FIELDS = [
     *("agent_id", "profile", "k", "queries", "recall", "worst"),

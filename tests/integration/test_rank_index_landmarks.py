@@ -36,7 +36,7 @@ LEANING = Profile("similarity alone", {Similarity(): 1.0})
 NEAR = """
     SELECT memory_id
       FROM pgrecall.near_positions(
-        :relation, CAST(:query AS public.halfvec), :candidates, 0, :likeness)"""
+        :relation, CAST(:query AS public.halfvec), :candidates, :likeness)"""
 WORDED = """
     SELECT memory_id FROM pgrecall.worded_candidates(
         'agent', :relation, :query, :candidates, :candidates, 0.2, '{}', '{}', '{}', 0, 1, 2000,

@@ -29,7 +29,7 @@ def age(mine: Owner, days: float) -> None:
     """Makes all that happened so far happen earlier, and indexes be built earlier."""
     for table, column in (
         *(("memory_events", "occurred_at"), ("gc_runs", "started_at")),
-        ("rank_indexes", "built_at"),
+        ("rank_indexes", "written_until"),
     ):
         mine.sql(
             f"UPDATE pgrecall.{table} SET {column} = {column} - make_interval(hours => :hours)",

@@ -154,8 +154,8 @@ def test_a_temporary_table_does_not_run_its_triggers_as_the_owner(
         connection.execute(f"INSERT INTO {table} VALUES (gen_random_uuid())")
         connection.execute(
             "INSERT INTO pgrecall.rank_indexes (agent_id, relation, space, as_of, built_at, "
-            "memories, at_least, m, ef_construction, seconds, candidates) "
-            "VALUES ('trap', %s, 1, now(), now(), 1, 1, 2, 4, 1, 64)",
+            "written_until, memories, at_least, m, ef_construction, seconds, candidates) "
+            "VALUES ('trap', %s, 1, now(), now(), now(), 1, 1, 2, 4, 1, 64)",
             [table],
         )
         connection.execute("SELECT pgrecall.forget_positions('trap', NULL)")

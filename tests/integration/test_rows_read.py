@@ -26,9 +26,10 @@ TABLES = ("agent_memories", "memory_usage", "memory_labels", "memory_links", "me
 
 FILL = f"""
 INSERT INTO pgrecall.agent_memories
-       (agent_id, id, content, trust, edition, created_at, memory_type, session, turn,
+       (agent_id, id, content, subject, trust, edition, created_at, memory_type, session, turn,
         embedding)
-SELECT 'agent ' || n %% {OWNERS}, gen_random_uuid(), 'memory ' || n, 0.5, 0,
+SELECT 'agent ' || n %% {OWNERS}, gen_random_uuid(), 'memory ' || n,
+       'subject ' || n, 0.5, 0,
        now() - make_interval(mins => n), (ARRAY['episodic', 'task'])[1 + n / 500 %% 2],
        CASE WHEN n > 5000 THEN 'session ' || n / 600 END, CASE WHEN n > 5000 THEN n / 10 %% 60 END,
        ARRAY[sin(n), cos(n), sin(n * 7), cos(n * 3), 1, sin(n * 11), 0, 1]::vector
@@ -72,6 +73,7 @@ ON_FEW = {
     "consolidate_memories anew": "consolidate_memories(%(agent)s, %(ab)s, content => 'both')",
     "count_retrievals": "count_retrievals(%(agent)s, %(ab)s, ARRAY[now(), now()])",
     "turns_beside": "turns_beside(%(agent)s, %(turn)s, 2)",
+    "exported": "exported(%(agent)s, %(a)s, true)",
     "forget": "forget(%(agent)s, %(ab)s)",
     "history": "history(%(agent)s, %(a)s)",
     "invalidate": "invalidate(%(agent)s, %(ab)s)",
@@ -80,10 +82,18 @@ ON_FEW = {
     "link": "link(%(agent)s, %(a)s, %(b)s)",
     "links": "links(%(agent)s, %(a)s)",
     "move_tier": "move_tier(%(agent)s, %(ab)s, false)",
+    "next_exported": (
+        "next_exported(%(agent)s, '00000000-0000-0000-0000-000000000000', 90, 100000)"
+    ),
     "record_feedback": "record_feedback(%(agent)s, %(a)s, 'useful', query => 'q')",
     "record_outcome": "record_outcome(%(agent)s, %(a)s, 'success')",
     "remember": "remember(%(agent)s, 'quite new')",
     "remember a key": "remember(%(agent)s, 'quite new', key => 'key')",
+    "remember with labels": "remember(%(agent)s, 'quite new', labels => '[\"x\", \"label 1\"]')",
+    "remember a subject": "remember(%(agent)s, 'quite new', subject => 'subject 1')",
+    "remember in place of a subject": (
+        "remember(%(agent)s, 'quite new', subject => 'subject 1', supersede_subject => true)"
+    ),
     "remember another type": "remember(%(agent)s, 'memory 1', memory_type => 'entity')",
     "remember what is there": "remember(%(agent)s, 'memory 1')",
     "remember in its place": "remember(%(agent)s, 'memory 1', duplicates => 'replace')",
@@ -103,11 +113,15 @@ ON_FEW = {
     "supersede": "supersede(%(agent)s, %(a)s, new_memory('quite new'))",
     "supersede by another": "supersede(%(agent)s, %(a)s, new_memory('memory 11'))",
     "touch": "touch(%(agent)s, %(ab)s)",
+    "extend_expiry": "extend_expiry(%(agent)s, %(ab)s, now() + '1 day')",
     "unlabel": "unlabel(%(agent)s, %(a)s, '{label 1}')",
     "unlink": "unlink(%(agent)s, %(a)s, %(b)s)",
     "update_memory": """update_memory(%(agent)s, %(a)s, '{"importance": 0.4}')""",
     "upsert": "upsert(%(agent)s, new_memory('quite new', key => 'key'))",
     "upsert what is there": "upsert(%(agent)s, new_memory('quite new', key => 'key 0'))",
+    "upsert labels": (
+        "upsert(%(agent)s, new_memory('quite new', key => 'key 0'), labels => '[\"label 1\"]')"
+    ),
     "update_memory's text": (
         """update_memory(%(agent)s, %(a)s, '{"content": "quite new", "embedding": null}')"""
     ),
@@ -156,18 +170,30 @@ WITHIN = {
     *("assessed", "forget_positions", "insert_memories", "lock_memories", "lock_same"),
     *("mark_superseded", "memories_below", "near_memory", "newest_memories", "next_edition"),
     *("note_events", "noted_labels", "put_away", "question", "require_incoming", "restate"),
-    *("same_memory", "successors", "supersede_in_turn", "supersede_successors", "together"),
-    *("unmet_condition", "write_memory"),
+    *(
+        "same_memory",
+        "same_subject",
+        "successors",
+        "supersede_in_turn",
+        "supersede_subject",
+        "supersede_successors",
+        "take_place",
+        "together",
+    ),
+    *("store_labels", "store_memories", "unmet_condition", "write_memory"),
     *("begin_garbage_run", "copy_used_positions", "create_positions", "erase_rows"),
     *("events_expire_before", "note_use"),
+    *("note_placed", "place_memories"),
 }
 """What the calls above call in their turn."""
 OF_NO_MEMORIES = {
     *("id_of_key", "incoming_fault", "named_owner", "require_found", "require_note"),
     *("require_owner", "term_key", "term_keys"),
-    *("drop_rank_index", "count_runs", "end_garbage_run", "expire_runs", "wait_for_near_writers"),
+    *("drop_rank_index", "count_runs", "end_garbage_run", "expire_runs", "wait_for_writers"),
 }
-OF_RANK_INDEXES = {*("memories_of", "rank_candidates", "rank_index_states", "worded_candidates")}
+OF_RANK_INDEXES = {
+    *("memories_beside", "memories_of", "rank_candidates", "rank_index_states", "worded_candidates")
+}
 """Asked for an owner with a rank index, or for all owners; they have tests of their own."""
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from random import Random
+from threading import Barrier
 from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import Engine
 
 from pgrecall import NewMemory
 from pgrecall.errors import InvalidMemory, NotCompliant
@@ -142,3 +146,59 @@ def test_psql_upserts_too(mine: Owner, connection: psycopg.Connection[dict[str, 
     assert mine.get(key="k").content == "b"
     with pytest.raises(psycopg.Error, match="upsert needs a memory with a key"):
         connection.execute("SELECT pgrecall.upsert('a', pgrecall.new_memory('x'))")
+
+
+def test_a_batch_stores_what_is_new_and_replaces_what_is_there(mine: Owner) -> None:
+    old = mine.upsert(keyed("old", key="b", created_at=before(5)))
+    mine.touch(old)
+
+    batch = [keyed(text, key=text[0]) for text in ("a", "b new", "c", "a again")]
+    added = mine.upsert_many(batch, reason="why", actor="me")
+
+    assert [one.outcome for one in added] == ["inserted", "replaced", "inserted", "replaced"]
+    assert (added[0], added[1]) == (added[3], old)
+    assert sorted(mine.recalled()) == ["a again", "b new", "c"]
+    assert (mine.read(old).created_at, mine.read(old).retrieval_count) == (before(5), 1)
+    assert (mine.event(old, "replaced").reason, mine.event(old, "replaced").actor) == ("why", "me")
+    assert [one.outcome for one in mine.upsert_many(batch[1:3])] == ["known"] * 2
+    assert mine.upsert_many([]) == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        (NewMemory("no key", embedding=NORTH), InvalidMemory, "memory 1 of 2: .*needs .* key"),
+        (keyed("", key="c"), InvalidMemory, "memory 1 of 2: content"),
+        (keyed("no", key="c", compliant=False), NotCompliant, "memory 1 of 2"),
+    ],
+)
+def test_a_bad_memory_in_a_batch_changes_nothing(
+    mine: Owner, bad: NewMemory, error: type[Exception], message: str
+) -> None:
+    mine.upsert(keyed("old"))
+    with pytest.raises(error, match=message):
+        mine.upsert_many([keyed("new"), bad])
+    with pytest.raises(InvalidMemory, match="list of memories, got dict"):
+        mine.upsert_many({})
+    assert mine.recalled() == ["old"]
+
+
+def test_batches_that_overlap_leave_one_memory_for_each_key(mine: Owner) -> None:
+    keys = [str(number) for number in range(30)]
+    together, engine = Barrier(4), mine.bind
+    assert isinstance(engine, Engine)
+
+    def write(writer: int) -> list[str]:
+        order = Random(writer).sample(keys, 20)
+        batch = [keyed(f"{key} of {writer}", key=key) for key in order]
+        together.wait()
+        with engine.begin() as transaction:  # where a deadlock is not retried
+            return [one.outcome for one in Owner(transaction, mine.name).upsert_many(batch)]
+
+    with ThreadPoolExecutor(4) as executor:
+        outcomes = [outcome for done in executor.map(write, range(4)) for outcome in done]
+
+    stored = {one.key: one.content for one in mine.list(limit=100)}
+    assert len(stored) == outcomes.count("inserted")
+    assert outcomes.count("inserted") + outcomes.count("replaced") == 80
+    assert all(content.split()[0] == key for key, content in stored.items())

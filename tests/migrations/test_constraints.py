@@ -38,7 +38,7 @@ MINIMAL: dict[str, dict[str, Any]] = {
     | {"finished": True, **dict.fromkeys(("scanned", "archived", "deleted", "swept"), 0)},
     "rank_indexes": {"agent_id": "agent", "relation": f"ranks_{'0' * 32}", "seconds": 0.5}
     | dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1)
-    | dict.fromkeys(("as_of", "built_at"), "2026-06-01Z"),
+    | dict.fromkeys(("as_of", "built_at", "written_until"), "2026-06-01Z"),
     "component_reputations": {"component": "newcomer", "reputation": 0.5},
     "output_type_defaults": {"output_type": "song", **LASTING},
     "tier_defaults": {"tier": "short"},
@@ -46,6 +46,8 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "profiles": {"name": "mine", "definition": "{}"},
     "installed_sql": {"file": "verbs/one.sql", "level": "writer"},
     "granted_roles": {"role": "someone", "level": "reader"},
+    "service_keys": {"id": "0f3a52c1b7d9", "name": "a service", "hash": bytes(32)}
+    | {"owners": ["zoe"], "scope": "read"},
 }
 SHARES = [
     *(

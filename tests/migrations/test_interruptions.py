@@ -197,7 +197,7 @@ def test_a_table_locked_by_others_gives_up_soon(
     ):
         migrate.downgrade(database_url)
 
-    assert migrate.status(database_url).revision == REVISION
+    assert migrate.status(database_url).revision is not None
     assert migrate.downgrade(database_url).revision is None
 
 

@@ -37,6 +37,7 @@ REFERENCE = {
     "installed_sql": "file",
     "granted_roles": "role",
     "embedding_model": "is_set",
+    "service_keys": "id",
 }
 """Tables that belong to all, to be copied to each node, and what their keys are."""
 POSITIONS = "rank_positions"
@@ -153,6 +154,9 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         "(agent_id, session, COALESCE(turn, 2147483647), "
         "COALESCE(created_at, 'infinity'::timestamp with time zone), id) "
         "WHERE (session IS NOT NULL)",
+        "CREATE INDEX ix_agent_memories_subjects ON pgrecall.agent_memories USING btree "
+        '(agent_id, "left"(subject, 200)) WHERE ((subject IS NOT NULL) AND '
+        "(status = 'active'::text) AND (invalidated_at IS NULL))",
     ]
     of_positions = [
         "CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw "

@@ -140,6 +140,21 @@ def test_a_log_from_before_retention_is_kept(empty_url: str) -> None:
     assert value(empty_url, "SELECT max_event_age_hours FROM pgrecall.gc_runs") is None
 
 
+def test_subjects_from_before_their_index_are_found(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3, revision="0004")
+    old = "INSERT INTO pgrecall.agent_memories (agent_id, id, content, subject) "
+    run(empty_url, f"{old} VALUES ('a', gen_random_uuid(), 'old', repeat('long ', 5000))")
+
+    migrate.upgrade(empty_url)
+
+    new = NewMemory("new", embedding=None, subject="long " * 5000)
+    added = repository(empty_url).add("a", new, supersede_subject=True)
+    superseded = "SELECT id FROM pgrecall.agent_memories WHERE superseded_by IS NOT NULL"
+    assert list(added.same_subject) == values(empty_url, superseded)
+    migrate.downgrade(empty_url, revision="0004")
+    assert migrate.upgrade(empty_url).pending == []
+
+
 def test_statuses_are_kept_and_what_waits_is_archived_by_going_back(empty_url: str) -> None:
     migrate.upgrade(empty_url, dimensions=3, revision="0003")
     old = "INSERT INTO pgrecall.agent_memories (agent_id, id, content, status, requires_approval) "
@@ -155,3 +170,48 @@ def test_statuses_are_kept_and_what_waits_is_archived_by_going_back(empty_url: s
     migrate.downgrade(empty_url, revision="0003")
     assert values(empty_url, statuses)[2:] == ["pending archived"]
     assert migrate.upgrade(empty_url).pending == []
+
+
+def test_an_index_of_before_is_written_until_its_build(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3, revision="0004")
+    run(
+        empty_url,
+        "INSERT INTO pgrecall.rank_indexes (agent_id, relation, space, as_of, built_at, memories, "
+        "at_least, m, ef_construction, seconds) "
+        "VALUES ('a', 'ranks_0', 1, '2026-01-01', '2026-01-02', 1, 1, 24, 256, 1)",
+    )
+
+    migrate.upgrade(empty_url)
+
+    same = "SELECT built_at = written_until FROM pgrecall.rank_indexes"
+    assert values(empty_url, same) == [True]
+    migrate.downgrade(empty_url, revision="0004")
+    assert migrate.upgrade(empty_url).pending == []
+
+
+def test_keys_of_the_service_come_to_a_schema_with_data_and_roles(empty_url: str) -> None:
+    """Who was let in before gets what is new, and only maintainers read the keys."""
+    migrate.upgrade(empty_url, dimensions=3)
+    migrate.downgrade(empty_url, revision="0004")
+    roles = {level: f"pgrecall_{level}_before" for level in ("writer", "maintainer")}
+    try:
+        for level, role in roles.items():
+            run(empty_url, f"CREATE ROLE {role}")
+            run(empty_url, f"SELECT pgrecall.grant_access('{level}', '{role}')")
+        run(
+            empty_url,
+            "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+            "SELECT 'a', gen_random_uuid(), n::text FROM generate_series(1, 1000) n",
+        )
+        migrate.upgrade(empty_url)
+
+        may = "SELECT has_table_privilege(%s, 'pgrecall.service_keys', %s)"
+        asked = [(level, right) for level in roles for right in ("SELECT", "INSERT")]
+        assert [value(empty_url, may, roles[level], right) for level, right in asked] == [
+            *(False, False),
+            *(True, False),
+        ]
+        assert repository(empty_url).count("a") == 1000
+    finally:
+        for role in roles.values():
+            run(empty_url, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")

@@ -16,6 +16,7 @@ from pathlib import Path
 from pgrecall import embedded
 from pgrecall.testing import hurry
 from tests.mutants import (
+    frameworks,
     lifecycle,
     looking_up,
     moving_in,
@@ -25,11 +26,13 @@ from tests.mutants import (
     scoring,
     search_path,
     searching,
+    service,
 )
 from tests.mutants.mutant import Mutant
 
 ROOT = Path(__file__).parents[2]
 GROUPS = (
+    frameworks,
     lifecycle,
     looking_up,
     moving_in,
@@ -39,6 +42,7 @@ GROUPS = (
     scoring,
     search_path,
     searching,
+    service,
 )
 MUTANTS = [one for group in GROUPS for one in group.MUTANTS]
 

@@ -6,6 +6,42 @@ HERE = "integration/test_"
 
 MUTANTS = (
     Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "    PERFORM wait_for_writers(agent, 'supersede_subject');\n",
+        "",
+        f"{HERE}races.py::test_of_rivals_that_add_about_one_subject_the_last_one_stays",
+    ),
+    Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "WHERE m.agent_id = agent AND left(",
+        "WHERE left(",
+        f"{HERE}subjects.py::test_adding_reports_what_is_active_about_the_subject_newest_first",
+    ),
+    Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "IF NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id)",
+        "IF true",
+        f"{HERE}subjects.py::test_a_repeated_add_supersedes_nothing_new",
+    ),
+    Mutant(
+        "sql/verbs/supersede.sql",
+        " AND m.valid_from <= clock_timestamp())));",
+        " AND false)));",
+        f"{HERE}races.py::test_of_rivals_that_add_about_one_subject_the_last_one_stays",
+    ),
+    Mutant(
+        "sql/verbs/remember_rows.sql",
+        "WHERE s.outcome = 'inserted' OR s.outcome <> 'known' AND duplicates = 'replace'",
+        "",
+        f"{HERE}labels.py::test_a_memory_that_is_there_keeps_its_own_labels",
+    ),
+    Mutant(
+        "sql/verbs/store_labels.sql",
+        "    SET extra_float_digits = 1 AS",
+        "    AS",
+        f"{HERE}labels.py::test_psql_stores_labels_whatever_its_settings",
+    ),
+    Mutant(
         "sql/verbs/reject.sql",
         "OR m.status = 'active' AND m.needs_review",
         "OR m.status = 'active'",
@@ -82,6 +118,24 @@ MUTANTS = (
         "actor text DEFAULT session_user",
         "actor text DEFAULT NULL",
         f"{HERE}verbs.py::test_the_actor_is_the_sessions_user_unless_named",
+    ),
+    Mutant(
+        "sql/verbs/insert_memories.sql",
+        "CASE WHEN m.key IS NULL THEN m.content_hash END",
+        "m.content_hash",
+        f"{HERE}upserting.py::test_batches_that_overlap_leave_one_memory_for_each_key",
+    ),
+    Mutant(
+        "sql/verbs/extend_expiry.sql",
+        "m.expires_at > moment AND ",
+        "",
+        f"{HERE}expiry.py::test_expiry_moves_to_a_later_time",
+    ),
+    Mutant(
+        "sql/verbs/extend_expiry.sql",
+        "WHERE m.agent_id = agent AND m.id = ANY (memory_ids)",
+        "WHERE m.id = ANY (memory_ids)",
+        f"{HERE}expiry.py::test_expiry_moves_to_a_later_time",
     ),
     Mutant(
         "sql/verbs/require_note.sql",
@@ -162,15 +216,15 @@ MUTANTS = (
         f"{HERE}duplicates.py::test_near_duplicates_are_strictly_more_similar",
     ),
     Mutant(
-        "sql/verbs/remember_rows.sql",
+        "sql/verbs/store_memories.sql",
         "outcome := 'known';\n                        similarity := NULL;",
         "similarity := NULL;",
         f"{HERE}duplicates.py::test_a_retry_does_not_revive_what_was_forgotten_since",
     ),
     Mutant(
         "sql/verbs/supersede_in_turn.sql",
-        "AND m.superseded_by IS NOT NULL AND same_kind(m, new)",
-        "AND m.superseded_by IS NOT NULL AND m.status = 'active' AND same_kind(m, new)",
+        "AND m.superseded_by IS NOT NULL\n                             AND same_kind(",
+        "AND m.superseded_by IS NOT NULL AND m.status = 'active' AND same_kind(",
         f"{HERE}identity.py::test_so_does_saying_it_again_after_it_was_put_away",
     ),
     Mutant(
@@ -181,8 +235,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/assessed.sql",
-        "rest.reputation, 0.7)",
-        "rest.reputation, 0.75)",
+        "given.reputation, 0.7)",
+        "given.reputation, 0.75)",
         f"{HERE}trust_on_write.py::test_without_any_defaults_a_memory_lasts",
     ),
     Mutant(
@@ -280,9 +334,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/expire_events_batch.sql",
-        "               (SELECT r.built_at FROM rank_indexes r\n"
-        "                 WHERE r.agent_id = events_expire_before.agent)) END;",
-        "               NULL) END;",
+        "(SELECT r.written_until FROM rank_indexes r WHERE r.agent_id = agent)",
+        "NULL",
         f"{HERE}retention.py::test_events_that_a_rank_index_needs_stay",
     ),
     Mutant(

@@ -289,6 +289,36 @@ MUTANTS = (
         f"{INDEXES}_roles.py::test_positions_follow_what_is_granted_by_hand",
     ),
     Mutant(
+        "sql/rank_index/place_memories.sql",
+        " ORDER BY m.id FOR KEY SHARE;",
+        ";",
+        f"{INDEXES}_placing.py::test_no_position_outlives_its_memory",
+    ),
+    Mutant(
+        "sql/rank_index/place_memories.sql",
+        "AND r.built_at = note_placed.built_at AND",
+        "AND",
+        f"{INDEXES}_placing.py::test_an_index_that_was_replaced_meanwhile",
+    ),
+    Mutant(
+        "sql/rank_index/place_memories.sql",
+        "    PERFORM copy_used_positions(",
+        "    IF false THEN RETURN; END IF; --",
+        f"{INDEXES}_placing.py::test_a_used_memory_that_changes",
+    ),
+    Mutant(
+        "sql/rank_index/positions_of.sql",
+        "greatest(recency_exponential(moment, least(clock, now()), rate, 1::float8), 0.5::float8)",
+        "1",
+        f"{INDEXES}_placing.py::test_new_memories_are_newer",
+    ),
+    Mutant(
+        "app/pgrecall/rank_index/maintaining.py",
+        "    if until is None:\n        return\n    for index in indexes:",
+        "    until = datetime.now(UTC)\n    for index in indexes:",
+        f"{INDEXES}_placing.py::test_who_writes_meanwhile",
+    ),
+    Mutant(
         "sql/rank_index/note_use.sql",
         "least(as_of, built_at - interval '1 minute')",
         "least(as_of, built_at)",

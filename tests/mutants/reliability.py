@@ -99,8 +99,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/recall/history.sql",
-        "LANGUAGE sql STABLE",
-        "LANGUAGE sql STABLE SECURITY DEFINER",
+        "LANGUAGE plpgsql STABLE",
+        "LANGUAGE plpgsql STABLE SECURITY DEFINER",
         f"{TENANTS}::test_a_function_tells_a_tenant_nothing_of_another[history]",
     ),
     Mutant(

@@ -96,8 +96,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/context/assembling.py",
-        "yield from touched(tables, [one.hit for one in packed], wanted.profile)",
-        "yield from touched(tables, [one.hit for one in [*packed, *left_out]], wanted.profile)",
+        "yield from touched(tables, [one.hit for one in packed], wanted)",
+        "yield from touched(tables, [one.hit for one in [*packed, *left_out]], wanted)",
         f"{CONTEXT}::test_only_what_is_in_the_text_is_counted_unless_told_not_to",
     ),
     Mutant(

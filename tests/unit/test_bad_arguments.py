@@ -16,6 +16,7 @@ from sqlalchemy import Select, bindparam, create_engine, literal_column, text
 from sqlalchemy.dialects import postgresql
 
 from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, Profile
+from pgrecall.core.label import Label
 from pgrecall.core.vectors import EmbeddingType, Vector
 from pgrecall.errors import (
     InputError,
@@ -26,7 +27,6 @@ from pgrecall.errors import (
     UnknownName,
 )
 from pgrecall.execution.inspection import remember_layout
-from pgrecall.lifecycle.label import Label
 from pgrecall.memories.list_statement import list_statement
 from pgrecall.memories.ordering import Ordering
 from pgrecall.ranking.exact import search_statement

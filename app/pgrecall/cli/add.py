@@ -19,6 +19,8 @@ from pgrecall.memories.preparing import DuplicatePolicy
 
 app = App(panel="Store and search")
 
+Run = Annotated[str | None, option("Where it comes from, such as a conversation, for the history.")]
+
 
 class Fields(TypedDict, total=False):
     """Those of NewMemory that are options."""
@@ -43,6 +45,7 @@ class Fields(TypedDict, total=False):
     created_at: Annotated[datetime, option(f"When it was created: {ISO_8601}. Default: now.")]
     tier: Annotated[str, option(f"{', '.join(TIERS)}.")]
     subject: Annotated[str, option("What it is about.")]
+    labels: Annotated[Sequence[str], option("A label to find it by. May be repeated.", "--label")]
     component: Annotated[str, option("Component that produced it; sets the trust.")]
     output_type: Annotated[str, option("Type of output; sets how trust decays.")]
     compliant: Annotated[bool, option("Whether it passed governance; sets the trust.")]
@@ -60,6 +63,7 @@ class KeyedFields(Fields, total=False):
 @app.declare(
     'pgrecall add "Zoe plays the cello." --type fact --tag music --agent zoe',
     'pgrecall add "Quaybook ships on Monday." --metadata project=quaybook --agent zoe',
+    'pgrecall add "Zoe lives in Oslo." --subject home --supersede-subject --agent zoe',
 )
 def add(
     repo: EmbedsOne,
@@ -72,7 +76,11 @@ def add(
     near_duplicates: Annotated[
         float | None, option("Treat memories that are more similar as duplicates, such as 0.92.")
     ] = None,
+    supersede_subject: Annotated[
+        bool, option("Supersede what is stored about the same subject.", "--supersede-subject")
+    ] = False,
     actor: Actor = None,
+    run: Run = None,
     **fields: Unpack[KeyedFields],
 ) -> Output:
     """Store a memory and print its id.
@@ -86,9 +94,12 @@ def add(
         duplicates=duplicates,
         near_duplicates=near_duplicates,
         check_compliance=check_compliance,
+        supersede_subject=supersede_subject,
         actor=actor,
+        run=run,
     )
-    return _added(added)
+    done = "superseded" if supersede_subject else "is about the same subject, too"
+    return _added(added, *(f"{other} {done}" for other in added.same_subject))
 
 
 @app.declare('pgrecall upsert message-17 "The parcel has arrived." --agent zoe')
@@ -100,11 +111,12 @@ def upsert(
     check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
     reason: Reason = None,
     actor: Actor = None,
+    run: Run = None,
     **fields: Unpack[Fields],
 ) -> Output:
     """Store a memory under a key, or replace text and fields of the one that has it.
 
-    Counters, history, labels and links stay.
+    Counters, history, labels and links stay; labels that are given are added.
     """
     added = repo.upsert(
         agent,
@@ -112,13 +124,19 @@ def upsert(
         check_compliance=check_compliance,
         reason=reason,
         actor=actor,
+        run=run,
     )
     return _added(added)
 
 
-def _added(added: Added) -> Output:
+def _added(added: Added, *more: str) -> Output:
     how = "" if added.similarity is None else f" at {added.similarity:.3f}"
     known = f"{added.outcome.replace('_', ' ')}{how}: nothing new is stored"
     notes = {"inserted": [], "replaced": ["replaced"]}.get(added.outcome, [known])
-    record = {"id": added, "outcome": added.outcome, "similarity": added.similarity}
-    return Output([record], str(added), notes=notes)
+    record = {
+        "id": added,
+        "outcome": added.outcome,
+        "similarity": added.similarity,
+        "same_subject": list(added.same_subject),
+    }
+    return Output([record], str(added), notes=[*notes, *more])

@@ -11,8 +11,10 @@ from pgrecall.cli.app import App
 from pgrecall.cli.import_memories import progress_bar
 from pgrecall.cli.output import Output, counted, plain
 from pgrecall.cli.written import argument, option
+from pgrecall.core.limits import STATUSES
 from pgrecall.execution import MemoryRepository
 from pgrecall.memories.file_export import export_file
+from pgrecall.memories.listing import MOST
 from pgrecall.ranking.filters import FilterArguments
 
 app = App(panel="Store and search")
@@ -54,7 +56,8 @@ def export(
     filters = cast(FilterArguments, arguments)
     start = time.monotonic()
     with progress_bar() as progress:
-        task = progress.add_task(plain(file.name), total=None, rate=0.0)
+        total = None if filters or resume else _all_of(repo, agents)
+        task = progress.add_task(plain(file.name), total=total, rate=0.0)
 
         def advance(exported: int) -> None:
             rate = exported / (time.monotonic() - start)
@@ -72,3 +75,19 @@ def export(
     seconds = time.monotonic() - start
     said = f"{counted(number, 'memory', 'memories')} written to {file} in {seconds:.1f} s"
     return Output([{"exported": number, "file": str(file), "seconds": round(seconds, 3)}], said)
+
+
+def _all_of(repo: MemoryRepository, agents: Sequence[str] | None) -> int:
+    """How many memories these agents have, or all agents and teams."""
+    if agents is not None:
+        return sum(
+            repo.count(agent, statuses=STATUSES, include_invalid=True) for agent in {*agents}
+        )
+    number = 0
+    for store in (repo, repo.teams):
+        after = None
+        while page := store.owners(limit=MOST, after=after):
+            number += sum(owner.memories for owner in page)
+            if (after := page.next) is None:
+                break
+    return number

@@ -10,8 +10,8 @@ from pgrecall.cli.memory_ids import MemoryId
 from pgrecall.cli.options import Actor, Limit
 from pgrecall.cli.output import Output, number
 from pgrecall.cli.written import argument, option
+from pgrecall.core.label import Label, LabelKind
 from pgrecall.execution import MemoryRepository
-from pgrecall.lifecycle.label import Label, LabelKind
 
 app = App(panel="Labels and links")
 

@@ -69,6 +69,8 @@ class _Commands(LateGroup):
         "status": "status_command",
         "config": "show_configuration",
         "server": "server",
+        "serve": "serve",
+        "keys": "key_commands",
         "mcp": "mcp_command",
         "index": "rank_indexes",
         "demo": "demonstrate",

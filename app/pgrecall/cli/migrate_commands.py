@@ -1,7 +1,8 @@
-"""pgrecall migrate up, down, status, grant, revoke, language, embedding-model, -index, sql"""
+"""pgrecall migrate up, down, status, distribute, grant, protect, language, embedding-…, sql"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, get_args
 
@@ -117,6 +118,25 @@ def revoke(database: Database, role: Annotated[str, argument("Role that has acce
     return Output([record], f"{role} has no access to {database.schema}")
 
 
+@app.declare("pgrecall migrate protect", "pgrecall migrate protect --role pgrecall_service")
+def protect(
+    database: Database,
+    role: Annotated[
+        str | None, option("A role that the service may run as; created if it is not there.")
+    ] = None,
+) -> Output:
+    """Put row-level security on every table of memories, as the schema's owner.
+
+    Other roles then see the memories of the owners that their session names in pgrecall.owners.
+    Repeat it after an upgrade.
+    """
+    with database.url() as url:
+        migrate.protect(url, role, schema=database.schema)
+    said = f"row-level security protects the memories in {database.schema}"
+    extra = () if role is None else (f"pgrecall serve --role {role} runs under it",)
+    return Output([{"schema": database.schema, "role": role}], said, *extra)
+
+
 @app.declare("pgrecall migrate language german")
 def language(database: Database, name: Annotated[str, argument(LANGUAGE)]) -> Output:
     """Change the language that words are compared in. Rewrites all memories; writers wait."""
@@ -154,6 +174,30 @@ def embedding_index(
         return _shown(migrate.embedding_index(url, schema=database.schema, drop=drop))
 
 
+@app.declare("pgrecall migrate distribute")
+def distribute(database: Database) -> Output:
+    """Distribute the tables over the nodes of a Citus cluster, each owner's rows on one node.
+
+    Run it on the coordinator, as the schema's owner. Writers wait until it is done. It can be
+    repeated, and `migrate up` works as before. Rank indexes are dropped: searches are exact.
+    """
+    with database.url() as url:
+        done = migrate.distribute(url, schema=database.schema)
+    numbers = (
+        counted(
+            len(done.distributed_tables),
+            "table distributed by owner",
+            "tables distributed by owner",
+        ),
+        counted(
+            len(done.reference_tables), "table copied to every node", "tables copied to every node"
+        ),
+        counted(len(done.functions), "function distributed", "functions distributed"),
+        counted(len(done.dropped_rank_indexes), "rank index dropped", "rank indexes dropped"),
+    )
+    return Output([asdict(done)], *numbers, *shards(done.nodes))
+
+
 @app.declare("pgrecall migrate sql > upgrade.sql")
 def sql(
     dimensions: Annotated[int, option("Length of embeddings.")] = (migrate.DEFAULT_DIMENSIONS),
@@ -177,10 +221,16 @@ def sql(
     print(text, end="")  # noqa: T201
 
 
+def shards(nodes: Mapping[str, int]) -> list[str]:
+    return [f"{node}: {counted(number, 'shard', 'shards')}" for node, number in nodes.items()]
+
+
 def _shown(found: Status) -> Output:
     record = asdict(found)
     rows = []
     for name, value in record.items():
+        if isinstance(value, dict):
+            value = shards(value)
         shown = "\n".join(map(str, value)) if isinstance(value, list) else value
         rows.append((name.replace("_", " "), "–" if shown in (None, "") else shown))
     return Output([record], facts(rows))

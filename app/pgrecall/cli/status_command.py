@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
+from pgrecall.cli.migrate_commands import shards
 from pgrecall.cli.output import Output, facts, size
 from pgrecall.execution import MemoryRepository
 from pgrecall.memories.overview import Overview, overview
@@ -26,7 +27,12 @@ def status(database: Database) -> Output:
     with database.url() as url:
         found = migrate.status(url, schema=database.schema)
         with engine_of(url).connect() as connection:
-            held = overview(connection, found.schema) if found.dimensions else None
+            several = bool(found.nodes)
+            held = (
+                overview(connection, found.schema, distributed=several)
+                if found.dimensions
+                else None
+            )
             indexes = {} if found.pending or held is None else _indexes(connection, found.schema)
     record = asdict(found) | (_numbers(held, indexes) if held else {})
     return Output([record], facts(_rows(found, held, indexes)))
@@ -52,6 +58,8 @@ def _rows(
         ("retrieved at least once", f"{about}{held.used:,}"),
         ("size", f"{size(held.bytes)}, {size(held.index_bytes)} of it indexes"),
     ]
+    if found.nodes:
+        rows.append(("distributed over", "\n".join(shards(found.nodes))))
     for whose, statuses in indexes.items():
         if statuses:
             built = sum(status.index is not None for status in statuses)

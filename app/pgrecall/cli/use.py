@@ -83,6 +83,7 @@ def history(repo: MemoryRepository, memory: MemoryId, agent: Agent) -> Output:
         Column("what changed", ratio=2, overflow="fold"),
         Column("why", ratio=1, overflow="fold"),
         Column("who", overflow="fold"),
+        Column("run", overflow="fold"),
         rows=(
             (
                 f"{event.occurred_at:%Y-%m-%d %H:%M:%S}",
@@ -90,6 +91,7 @@ def history(repo: MemoryRepository, memory: MemoryId, agent: Agent) -> Output:
                 _changes(event),
                 event.reason or "",
                 event.actor or "",
+                event.run or "",
             )
             for event in events
         ),

@@ -25,6 +25,7 @@ from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index.strategy import MAX_K, through_indexes
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.gathered import gathered_search
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.touched import touched
@@ -132,9 +133,9 @@ def context(
         over = partial(pack_candidates, packing=packing)
         found = yield from through_indexes(tables, wanted, strategy, over, **packing.parameters)
         if found is None:
-            statement = pack(tables, wanted, packing)
+            statement = pack(*(yield from gathered_search(tables, wanted)), packing)
             parameters = wanted.parameters | packing.parameters
-            rows = yield Execute(statement, parameters, may_prepare=not wanted.is_large)
+            rows = yield Execute(statement, parameters, may_prepare=not wanted.shape.is_large)
         else:
             rows = found.rows
         packed, left_out = _split_rows(wanted.profile, rows)
@@ -144,7 +145,7 @@ def context(
             break
         packing = yield from _packed_smaller(packing, packed, marker, tokens, max_tokens)
     if touch:
-        yield from touched(tables, [one.hit for one in packed], wanted.profile)
+        yield from touched(tables, [one.hit for one in packed], wanted)
     return Context(
         text=text,
         packed=tuple(packed),

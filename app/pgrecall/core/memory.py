@@ -9,10 +9,13 @@ from enum import Enum
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from pgrecall.core.label import Label
 from pgrecall.core.vectors import VectorLike
 
 TEAM: Final = "team:"
 """Prefix of the stored id of a team. An agent's id must not begin with it."""
+LABELS: Final = "labels"
+"""The field of NewMemory that is no column of a memory."""
 
 
 class Unset(Enum):
@@ -96,6 +99,9 @@ class NewMemory:
     """The dialogue that the memory is a turn of; `expand_session` adds the turns around a hit."""
     turn: int | None = None
     """Position in the session, from 0. Turns without one come last, ordered by `created_at`."""
+    labels: Sequence[Label | str] = ()
+    """Stored with the memory if it is new, and added to one that it replaces. Text alone is a label
+    of kind keyword, weight 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

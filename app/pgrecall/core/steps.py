@@ -51,6 +51,13 @@ class CountTokens:
 
 
 @dataclass(frozen=True, slots=True)
+class FindEntities:
+    """Finds the entities of each text, without a connection. Result: `Found`, or None."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Execute:
     """Executes a statement. Result: all rows, or None for a statement that returns no rows."""
 
@@ -109,7 +116,19 @@ class Call:
     arguments: tuple[Any, ...]
 
 
-Step = Autocommit | Snapshot | Inspect | Embed | CountTokens | Execute | Verb | Lookup | Copy | Call
+Step = (
+    Autocommit
+    | Snapshot
+    | Inspect
+    | Embed
+    | CountTokens
+    | FindEntities
+    | Execute
+    | Verb
+    | Lookup
+    | Copy
+    | Call
+)
 Operation = Generator[Step, Any, T]
 
 

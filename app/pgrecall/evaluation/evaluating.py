@@ -37,6 +37,7 @@ from pgrecall.evaluation.results import (
 from pgrecall.evaluation.upload import drop_uploaded, embedded, upload
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.gathered import gathered
 from pgrecall.ranking.question import MAX_K, checked_profile, narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
@@ -154,8 +155,9 @@ def _ranked(
     yield from upload(tables, checked)
     if any(shape.redistributes) and shape.has_text:
         yield Execute(drop_empty_texts(tables))
+    within, where = yield from gathered(tables, filters.where, several=shape.has_teams)
     rows: Sequence[Any] = yield Execute(
-        evaluate_statement(tables, shape, filters.where),
+        evaluate_statement(within, shape, where),
         {
             **owners_of(owners),
             "k": k,

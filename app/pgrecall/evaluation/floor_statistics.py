@@ -12,6 +12,7 @@ from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.floors import FloorEvaluation, Reach
 from pgrecall.evaluation.reach import reach_statement
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.gathered import gathered_search
 from pgrecall.ranking.question import Question
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
@@ -50,7 +51,8 @@ def evaluate_floors(
             raise type(error)(f"query {number}: {error}") from None
         wanted = yield from question.resolved(tables, query.vector)
         parameters = {**wanted.parameters, "ids": list(query.relevant)}
-        rows = yield Execute(reach_statement(tables, wanted), parameters)
+        statement = reach_statement(*(yield from gathered_search(tables, wanted)))
+        rows = yield Execute(statement, parameters)
         found = Reach(rows[0].best, tuple(_relevant(rows).values()), len(query.relevant))
         (answered if query.relevant else unanswered).append(found)
     return FloorEvaluation(k, profile, tuple(answered), tuple(unanswered))

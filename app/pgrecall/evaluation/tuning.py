@@ -58,6 +58,7 @@ from pgrecall.evaluation.upload import (
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.gathered import gathered
 from pgrecall.ranking.question import MAX_K, checked_profile, narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
@@ -224,8 +225,9 @@ def _best(
         theirs = [checked[number] for number in numbers]
         owners = searched_owners(tables, theirs[0], teams)
         yield from upload_queries(tables, theirs, numbers)
+        within, where = yield from gathered(tables, filters.where, several=len(owners) > 1)
         yield Execute(
-            draw_pairs(tables, _shape(owners, theirs, profile, filters), filters.where),
+            draw_pairs(within, _shape(owners, theirs, profile, filters), where),
             {
                 **owners_of(owners),
                 "most": max(MAX_PAIRS // len(checked), 1),

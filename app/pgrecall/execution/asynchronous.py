@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Self, TypeVar
 
 import psycopg
@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
+from pgrecall.core.entity_finding import Entities, Found, checked_names, found, require_finder
 from pgrecall.core.steps import (
     Call,
     Copy,
@@ -22,6 +23,7 @@ from pgrecall.core.steps import (
     Embed,
     Embedded,
     Execute,
+    FindEntities,
     Job,
     OnConnections,
     Operation,
@@ -77,6 +79,7 @@ class Repository:
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
+        entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
     ) -> None:
@@ -94,6 +97,7 @@ class Repository:
         self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
+        self._entities = require_finder(entities)
         self._slow_after = require_seconds("slow_after", slow_after)
         self._durable = require_bool("durable_touch", durable_touch)
 
@@ -175,6 +179,8 @@ class Repository:
                             reply = await asyncio.to_thread(
                                 counted, self._token_counter, request.texts
                             )
+                        case FindEntities():
+                            reply = await self._found(request)
                         case Connect():
                             if connection is None or not isinstance(self._bind, AsyncEngine):
                                 connection = await stack.enter_async_context(
@@ -231,6 +237,12 @@ class Repository:
         else:
             vectors = list(await asyncio.to_thread(embedder.embed_documents, texts))
         return Embedded.checked(step, vectors, model_name(embedder))
+
+    async def _found(self, step: FindEntities) -> Found | None:
+        finder = self._entities
+        if not iscoroutinefunction(finder):
+            return await asyncio.to_thread(found, finder, step.texts)
+        return Found([checked_names(await finder(text)) for text in step.texts], looks_up=False)
 
 
 class Namespace:

@@ -27,7 +27,8 @@ _CATALOGUE = text(
     SELECT t.typname, a.atttypid::bigint, a.atttypmod,
            (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
            EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = :versions),
-           (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace)
+           (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace),
+           EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
       FROM pg_namespace n
       JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'agent_memories'
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'embedding'
@@ -35,6 +36,12 @@ _CATALOGUE = text(
      WHERE n.nspname = :schema
     """
 ).bindparams(bindparam("versions", VERSION_TABLE, String()), bindparam("schema", type_=String()))
+
+_DISTRIBUTED = text(
+    "SELECT EXISTS (SELECT FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
+    "JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = :schema AND c.relname = 'agent_memories')"
+).bindparams(bindparam("schema", type_=String()))
 
 _layouts: WeakKeyDictionary[Engine, dict[str, Layout]] = WeakKeyDictionary()
 
@@ -55,7 +62,7 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     rows = yield Execute(_CATALOGUE.bindparams(schema=schema))
     if not rows or not rows[0][4]:
         raise schema_missing(schema)
-    type_name, oid, dimensions, pgvector, _, extension_schema = rows[0]
+    type_name, oid, dimensions, pgvector, _, extension_schema, has_citus = rows[0]
     require_pgvector(pgvector)
     versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
     found = yield Execute(select(versions.c.version_num))
@@ -69,7 +76,10 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
         raise too_new(schema, revision)
     models = yield Execute(select(tables(schema).embedding_model.c.model))
     model = models[0][0] if models else None
-    return Layout(revision, EmbeddingType(type_name), oid, dimensions, extension_schema, model)
+    type_, distributed = EmbeddingType(type_name), False
+    if has_citus:
+        [(distributed,)] = yield Execute(_DISTRIBUTED.bindparams(schema=schema))
+    return Layout(revision, type_, oid, dimensions, extension_schema, model, distributed)
 
 
 def schema_missing(schema: str) -> SchemaMissing:

@@ -32,6 +32,7 @@ changing = Operations("memories.changing")
 deleting = Operations("memories.deleting")
 exporting = Operations("memories.exporting")
 listing = Operations("memories.listing")
+metadata_values = Operations("memories.metadata_values")
 reading = Operations("memories.reading")
 restoring = Operations("memories.restoring")
 telling_terms = Operations("memories.telling_terms")
@@ -56,10 +57,12 @@ class MemoryRepository(synchronous.Repository):
     transaction, and the caller commits or rolls back.
 
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
-    `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
-    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`, counting
-    retrievals on an Engine does not wait for the disk: a crash of the server may lose the last
-    counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    `token_counter` counts the tokens of texts. `entities`, a function from a text to names, finds
+    the entities of new memories that come without any; "auto" takes the owner's known entities and
+    capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
+    DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
+    counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
+    last counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
 
 
@@ -67,6 +70,7 @@ _METHODS: Methods = {
     "add": adding.add,
     "add_many": adding.add_many,
     "upsert": upserting.upsert,
+    "upsert_many": upserting.upsert_many,
     "get": reading.get,
     "get_many": reading.get_many,
     "list": listing.list_memories,
@@ -128,7 +132,9 @@ _UPKEEP: Methods = {
     "collect_garbage": collecting.collect_garbage,
     "erase_owner": erasing.erase_owner,
     "vacuum": erasing.vacuum,
+    "extend_expiry": changing.extend_expiry,
     "telling_terms": telling_terms.telling_terms,
+    "metadata_values": metadata_values.metadata_values,
 }
 
 _EVALUATION: Methods = {

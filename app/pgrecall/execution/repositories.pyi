@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session
 
 from pgrecall.context.assembled import Context
 from pgrecall.core.embedders import AsyncEmbedder, Embedder
+from pgrecall.core.entity_finding import Entities
+from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.memory import Memory, NewMemory, Unset
 from pgrecall.core.tokens import TokenCounter
 from pgrecall.core.vectors import VectorLike
@@ -24,7 +26,6 @@ from pgrecall.lifecycle.consolidating import Summarise
 from pgrecall.lifecycle.erased import Erased
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
-from pgrecall.lifecycle.label import Label, LabelKind
 from pgrecall.lifecycle.link import Link
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.lifecycle.using import Feedback, Outcome
@@ -52,10 +53,12 @@ class MemoryRepository(synchronous.Repository):
     transaction, and the caller commits or rolls back.
 
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
-    `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
-    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`, counting
-    retrievals on an Engine does not wait for the disk: a crash of the server may lose the last
-    counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    `token_counter` counts the tokens of texts. `entities`, a function from a text to names, finds
+    the entities of new memories that come without any; "auto" takes the owner's known entities and
+    capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
+    DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
+    counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
+    last counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -64,6 +67,7 @@ class MemoryRepository(synchronous.Repository):
         schema: str = "pgrecall",
         embedder: Embedder | None = None,
         token_counter: TokenCounter = ...,
+        entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
     ) -> None: ...
@@ -103,6 +107,8 @@ class MemoryRepository(synchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        run: str | None = None,
+        supersede_subject: bool = False,
     ) -> Added:
         """Stores one memory. Returns its id as an Added, which also says whether it was stored.
 
@@ -128,8 +134,15 @@ class MemoryRepository(synchronous.Repository):
         with concurrent writers, but compares all of the agent's memories. It is refused at isolation
         level REPEATABLE READ, which hides what others have just written.
 
-        A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
-        to the history.
+        `same_subject` of the result lists the other active memories of the same `subject`. With
+        `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
+        with one memory: of several writers about one subject, one memory stays active. This is refused
+        at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
+        nothing.
+
+        A memory with `compliant=False` is refused unless `check_compliance=False`. The history
+        records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
+        a conversation or a job.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
         then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
@@ -144,6 +157,8 @@ class MemoryRepository(synchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        run: str | None = None,
+        supersede_subject: bool = False,
         on_error: OnError = "raise",
     ) -> Batch:
         """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
@@ -152,10 +167,10 @@ class MemoryRepository(synchronous.Repository):
         `on_error="report"` the others are stored, and `refused` of the result maps the position of each
         bad memory to its error. Errors that concern the whole batch are raised all the same. Of
         memories in the batch that are the same, the first is stored, so pass a history oldest first.
-        Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
-        compared with those before it.
+        Rows are sent by COPY. With `near_duplicates` or `supersede_subject` they are added one by one
+        instead, since each is compared with those before it.
 
-        Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
+        Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict.
         """
     def upsert(
         self,
@@ -164,19 +179,39 @@ class MemoryRepository(synchronous.Repository):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        run: str | None = None,
         check_compliance: bool = True,
     ) -> Added:
         """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
-        The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
-        its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
-        other fields are replaced, also by their defaults. The memory is then active and valid by its
-        own fields, even if it was archived or invalidated; if it was superseded, its successor is
-        superseded in turn. The history records old and new values, `reason` and `actor`. Of two
-        clients that write the same key at once, the last wins, and there is one memory.
+        The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
+        `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
+        there was feedback; all other fields are replaced, also by their defaults. The memory is then
+        active and valid by its own fields, even if it was archived or invalidated; if it was
+        superseded, its successor is superseded in turn. The history records old and new values,
+        `reason` and `actor`. Of two clients that write the same key at once, the last wins, and there
+        is one memory.
 
         The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
         InvalidMemory for a memory without a key.
+        """
+    def upsert_many(
+        self,
+        agent_id: str,
+        memories: Iterable[NewMemory],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        run: str | None = None,
+        check_compliance: bool = True,
+    ) -> Batch:
+        """Upserts a batch in one transaction, and returns the ids in its order; `upsert` has the rules.
+
+        If one memory is bad, nothing is changed, and the error names its position, counted from 0. Of
+        memories in the batch with the same key, the last wins. Texts are embedded together. New
+        memories are sent by COPY; those whose key is there are replaced one by one.
+
+        Raises what `upsert` raises.
         """
     def get(
         self,
@@ -295,10 +330,10 @@ class MemoryRepository(synchronous.Repository):
     ) -> Memory:
         """Changes fields of a memory and returns it as it is afterwards.
 
-        MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
-        embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
-        history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
-        again: if it should change, pass `trust`. `compliant=False` is refused unless
+        MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
+        is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+        The history records old and new values (except vectors), `reason` and `actor`. Trust is not
+        computed again: if it should change, pass `trust`. `compliant=False` is refused unless
         `check_compliance=False`.
 
         Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
@@ -790,6 +825,7 @@ class MemoryRepository(synchronous.Repository):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        run: str | None = None,
         force: bool = False,
         check_compliance: bool = True,
     ) -> Added:
@@ -865,6 +901,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         schema: str = "pgrecall",
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = ...,
+        entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
     ) -> None: ...
@@ -904,6 +941,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        run: str | None = None,
+        supersede_subject: bool = False,
     ) -> Added:
         """Stores one memory. Returns its id as an Added, which also says whether it was stored.
 
@@ -929,8 +968,15 @@ class AsyncMemoryRepository(asynchronous.Repository):
         with concurrent writers, but compares all of the agent's memories. It is refused at isolation
         level REPEATABLE READ, which hides what others have just written.
 
-        A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
-        to the history.
+        `same_subject` of the result lists the other active memories of the same `subject`. With
+        `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
+        with one memory: of several writers about one subject, one memory stays active. This is refused
+        at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
+        nothing.
+
+        A memory with `compliant=False` is refused unless `check_compliance=False`. The history
+        records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
+        a conversation or a job.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
         then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
@@ -945,6 +991,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
+        run: str | None = None,
+        supersede_subject: bool = False,
         on_error: OnError = "raise",
     ) -> Batch:
         """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
@@ -953,10 +1001,10 @@ class AsyncMemoryRepository(asynchronous.Repository):
         `on_error="report"` the others are stored, and `refused` of the result maps the position of each
         bad memory to its error. Errors that concern the whole batch are raised all the same. Of
         memories in the batch that are the same, the first is stored, so pass a history oldest first.
-        Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
-        compared with those before it.
+        Rows are sent by COPY. With `near_duplicates` or `supersede_subject` they are added one by one
+        instead, since each is compared with those before it.
 
-        Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
+        Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict.
         """
     async def upsert(
         self,
@@ -965,19 +1013,39 @@ class AsyncMemoryRepository(asynchronous.Repository):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        run: str | None = None,
         check_compliance: bool = True,
     ) -> Added:
         """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
-        The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
-        its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
-        other fields are replaced, also by their defaults. The memory is then active and valid by its
-        own fields, even if it was archived or invalidated; if it was superseded, its successor is
-        superseded in turn. The history records old and new values, `reason` and `actor`. Of two
-        clients that write the same key at once, the last wins, and there is one memory.
+        The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
+        `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
+        there was feedback; all other fields are replaced, also by their defaults. The memory is then
+        active and valid by its own fields, even if it was archived or invalidated; if it was
+        superseded, its successor is superseded in turn. The history records old and new values,
+        `reason` and `actor`. Of two clients that write the same key at once, the last wins, and there
+        is one memory.
 
         The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
         InvalidMemory for a memory without a key.
+        """
+    async def upsert_many(
+        self,
+        agent_id: str,
+        memories: Iterable[NewMemory],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        run: str | None = None,
+        check_compliance: bool = True,
+    ) -> Batch:
+        """Upserts a batch in one transaction, and returns the ids in its order; `upsert` has the rules.
+
+        If one memory is bad, nothing is changed, and the error names its position, counted from 0. Of
+        memories in the batch with the same key, the last wins. Texts are embedded together. New
+        memories are sent by COPY; those whose key is there are replaced one by one.
+
+        Raises what `upsert` raises.
         """
     async def get(
         self,
@@ -1096,10 +1164,10 @@ class AsyncMemoryRepository(asynchronous.Repository):
     ) -> Memory:
         """Changes fields of a memory and returns it as it is afterwards.
 
-        MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
-        embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
-        history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
-        again: if it should change, pass `trust`. `compliant=False` is refused unless
+        MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
+        is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+        The history records old and new values (except vectors), `reason` and `actor`. Trust is not
+        computed again: if it should change, pass `trust`. `compliant=False` is refused unless
         `check_compliance=False`.
 
         Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
@@ -1591,6 +1659,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        run: str | None = None,
         force: bool = False,
         check_compliance: bool = True,
     ) -> Added:
@@ -1766,7 +1835,8 @@ class RankIndexes(synchronous.Namespace):
         `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
         with the same settings, is ready. `at_least`, `m` and `ef_construction` are for agents without
         an index. An index is dropped when its agent has fewer than half of the memories that it is for
-        or holds.
+        or holds. In the other indexes, what was written or changed since is placed: some milliseconds
+        for each memory, instead of some microseconds at each search. Returns the indexes built.
 
         Raises what `build` raises.
         """
@@ -2005,10 +2075,55 @@ class Upkeep(synchronous.Namespace):
 
         Raises DatabaseError.
         """
+    def extend_expiry(
+        self, agent_id: str, memory_ids: UUID | Iterable[UUID], *, expires_at: datetime
+    ) -> int:
+        """Moves the expiry of memories to a later time. Returns how many there were.
+
+        Memories that never expire, have expired or expire later stay as they are. As with `touch`,
+        there is no event, and `updated_at` stays. Raises InputError.
+        """
     def telling_terms(self, agent_id: str, *, limit: int = 20) -> builtins.list[Term]:
         """The terms that are most characteristic of an agent's memories, the most telling first.
 
         Reads the words of all its memories. Raises InputError.
+        """
+    def metadata_values(
+        self,
+        agent_id: str,
+        key: str,
+        *,
+        memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        needs_review: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> builtins.list[tuple[Any, int]]:
+        """The values that a key of the metadata has, with the number of memories, most first.
+
+        As in the filter `metadata`, dots in `key` separate the keys of nested objects. Memories without
+        the key do not count. As in a search, only active and valid memories pass unless `statuses` or
+        `include_invalid` say otherwise. Raises InputError and its children.
         """
 
 class Evaluations(synchronous.Namespace):
@@ -2202,7 +2317,8 @@ class Transfer(synchronous.Namespace):
         Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
         (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
         fields that NewMemory leaves unset are computed only where they are missing. A memory without
-        `events` begins a history.
+        `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+        by the greatest of them.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
         the position of the memory, counted from 0. Then nothing is stored.
@@ -2337,7 +2453,8 @@ class AsyncRankIndexes(asynchronous.Namespace):
         `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
         with the same settings, is ready. `at_least`, `m` and `ef_construction` are for agents without
         an index. An index is dropped when its agent has fewer than half of the memories that it is for
-        or holds.
+        or holds. In the other indexes, what was written or changed since is placed: some milliseconds
+        for each memory, instead of some microseconds at each search. Returns the indexes built.
 
         Raises what `build` raises.
         """
@@ -2576,10 +2693,55 @@ class AsyncUpkeep(asynchronous.Namespace):
 
         Raises DatabaseError.
         """
+    async def extend_expiry(
+        self, agent_id: str, memory_ids: UUID | Iterable[UUID], *, expires_at: datetime
+    ) -> int:
+        """Moves the expiry of memories to a later time. Returns how many there were.
+
+        Memories that never expire, have expired or expire later stay as they are. As with `touch`,
+        there is no event, and `updated_at` stays. Raises InputError.
+        """
     async def telling_terms(self, agent_id: str, *, limit: int = 20) -> builtins.list[Term]:
         """The terms that are most characteristic of an agent's memories, the most telling first.
 
         Reads the words of all its memories. Raises InputError.
+        """
+    async def metadata_values(
+        self,
+        agent_id: str,
+        key: str,
+        *,
+        memory_types: Sequence[str] | None = None,
+        memory_natures: Sequence[str] | None = None,
+        content_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        needs_review: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> builtins.list[tuple[Any, int]]:
+        """The values that a key of the metadata has, with the number of memories, most first.
+
+        As in the filter `metadata`, dots in `key` separate the keys of nested objects. Memories without
+        the key do not count. As in a search, only active and valid memories pass unless `statuses` or
+        `include_invalid` say otherwise. Raises InputError and its children.
         """
 
 class AsyncEvaluations(asynchronous.Namespace):
@@ -2773,7 +2935,8 @@ class AsyncTransfer(asynchronous.Namespace):
         Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
         (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
         fields that NewMemory leaves unset are computed only where they are missing. A memory without
-        `events` begins a history.
+        `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+        by the greatest of them.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
         the position of the memory, counted from 0. Then nothing is stored.

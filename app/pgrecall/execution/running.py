@@ -18,6 +18,7 @@ from pgrecall.core.steps import (
     CountTokens,
     Embed,
     Execute,
+    FindEntities,
     Inspect,
     Lookup,
     Operation,
@@ -49,7 +50,7 @@ class Connect:
     """Whether all statements must see the database at one moment."""
 
 
-Request = Connect | Embed | CountTokens | Execute | Copy | Call
+Request = Connect | Embed | CountTokens | FindEntities | Execute | Copy | Call
 
 
 def repeatable(
@@ -109,6 +110,11 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             continue
         if isinstance(step, CountTokens):
             reply = yield step
+            continue
+        if isinstance(step, FindEntities):
+            if step not in call.entities:
+                call.entities[step] = yield step
+            reply = call.entities[step]
             continue
         if connected is None and isinstance(step, Inspect):
             reply = known_layout(engine, call.schema)

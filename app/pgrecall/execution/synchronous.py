@@ -14,6 +14,7 @@ import psycopg
 from sqlalchemy import Connection, Engine, Table
 
 from pgrecall.core.embedders import Embedder, model_name
+from pgrecall.core.entity_finding import Entities, found, require_finder
 from pgrecall.core.steps import (
     Call,
     Copy,
@@ -21,6 +22,7 @@ from pgrecall.core.steps import (
     Embed,
     Embedded,
     Execute,
+    FindEntities,
     Job,
     OnConnections,
     Operation,
@@ -79,6 +81,7 @@ class Repository:
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
+        entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
     ) -> None:
@@ -96,6 +99,7 @@ class Repository:
         self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
+        self._entities = require_finder(entities)
         self._slow_after = require_seconds("slow_after", slow_after)
         self._durable = require_bool("durable_touch", durable_touch)
 
@@ -173,6 +177,8 @@ class Repository:
                         reply = self._embed(request)
                     case CountTokens():
                         reply = counted(self._token_counter, request.texts)
+                    case FindEntities():
+                        reply = found(self._entities, request.texts)
                     case Connect():
                         if connection is None or not isinstance(self._bind, Engine):
                             connection = stack.enter_context(self._borrowed(request))

@@ -13,8 +13,9 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Engine
 
 from pgrecall.context.assembled import Context
+from pgrecall.core.entity_finding import Found
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Embed, Embedded
+from pgrecall.core.steps import Embed, Embedded, FindEntities
 from pgrecall.schema import Tables
 
 T = TypeVar("T")
@@ -44,7 +45,8 @@ class Invocation(Generic[T]):
         """Whether the transaction is its own, and not the caller's, who may roll it back."""
         self._prefix = tables.prefix
         self.embeddings: dict[Embed, Embedded] = {}
-        """Embeddings of former attempts, so that a retry does not compute them again."""
+        self.entities: dict[FindEntities, Found | None] = {}
+        """Results of former attempts, so that a retry does not compute them again."""
         self.attempts = 0
         self.may_retry = True
         """Whether no function of the caller has been called yet."""

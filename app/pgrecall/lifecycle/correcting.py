@@ -31,6 +31,7 @@ def supersede(
     *,
     reason: str | None = None,
     actor: str | None = None,
+    run: str | None = None,
     force: bool = False,
     check_compliance: bool = True,
 ) -> Operation[Added]:
@@ -50,15 +51,16 @@ def supersede(
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     require_bool("force", force)
-    noted(reason=reason, actor=actor)
+    noted(reason=reason, actor=actor, run=run)
     policy = Policy.of("keep", None, check_compliance, actor)
-    [incoming] = yield from prepared(agent_id, [new], policy, named=False)
+    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
     given = given_fields(incoming.values)
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
+    note = {} if run is None else {"run": run}
     bound = {GIVEN + name: value for name, value in given.items()}
     [row] = yield Verb(
         supersede_statement(tables, tuple(given)),
-        {"agent": agent_id, **options, "reason": reason, "actor": actor, **bound},
+        {"agent": agent_id, **options, "reason": reason, "actor": actor, "metadata": note, **bound},
     )
     return Added(row.successor, row.outcome, row.similarity)
 

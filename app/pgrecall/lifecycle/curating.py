@@ -137,7 +137,7 @@ def consolidate_cluster(
     }
     if text is not None:
         policy = Policy.of("keep", None, False, actor)
-        [new] = yield from prepared(agent_id, [text], policy, named=False)
+        [new] = yield from prepared(tables, agent_id, [text], policy, named=False)
         named = ("content", "embedding", "embedding_model", "tokens")
         given |= {name: new.values[name] for name in named}
     for row in (yield _called(tables, "consolidate_memories", **given)):

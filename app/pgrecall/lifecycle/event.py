@@ -27,6 +27,11 @@ class Event:
     metadata: dict[str, Any]
     occurred_at: datetime
 
+    @property
+    def run(self) -> str | None:
+        """The run that the memory came from, if it was named when the memory was stored."""
+        return self.metadata.get("run")
+
     def delta(self, field: str = "trust") -> float | None:
         """The change of a number: `trust` or one of its parts, `usefulness`, `importance`.
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Double, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from pgrecall.core.label import Label, LabelKind, require_kinds, require_labels
 from pgrecall.core.memory import Memory
 from pgrecall.core.steps import Execute, Operation, Verb
-from pgrecall.core.validation import (
-    require_count,
-    require_given_share,
-    require_ids,
-    require_name,
-    require_one_of,
-    require_texts,
-)
-from pgrecall.errors import InputError
-from pgrecall.lifecycle.label import Label, LabelKind
+from pgrecall.core.validation import require_count, require_ids, require_texts
 from pgrecall.lifecycle.label_statements import labelled_statement
 from pgrecall.memories.event_fields import note
 from pgrecall.ranking.memory_columns import memory
@@ -38,8 +30,6 @@ _UNLABEL: Mapping[str, Any] = {
 _LABEL: Mapping[str, Any] = {**_UNLABEL, "weights": ARRAY(Double)}
 
 MOST = 10_000
-MOST_LABELS = 1_000
-"""The most labels in one call, since one event records all of them."""
 
 
 def label(
@@ -117,12 +107,6 @@ def labelled(
     return [(memory(row._mapping), float(row.weight)) for row in rows]
 
 
-def require_kinds(kinds: Sequence[str] | None) -> list[str] | None:
-    known = get_args(LabelKind)
-    given = require_texts("kinds", kinds)
-    return None if given is None else [require_one_of("kind", kind, known) for kind in given]
-
-
 def _given(
     tables: Tables,
     agent_id: str,
@@ -132,7 +116,7 @@ def _given(
 ) -> dict[str, Any]:
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
-    checked = [_checked(one) for one in _several(labels)]
+    checked = require_labels(labels)
     return {
         "agent": agent_id,
         "memory_id": memory_id,
@@ -141,22 +125,3 @@ def _given(
         "weights": [one.weight for one in checked],
         "actor": note(reason=None, actor=actor)["actor"],
     }
-
-
-def _several(labels: Label | str | Sequence[Label | str]) -> list[Label]:
-    several = [labels] if isinstance(labels, Label | str) else labels
-    if not isinstance(several, Sequence | Set):
-        raise InputError(f"labels must be a list of labels, got {type(labels).__name__}")
-    if len(several) > MOST_LABELS:
-        raise InputError(
-            f"at most {MOST_LABELS:,} labels at once, got {len(several):,}; use several calls"
-        )
-    return [Label(one) if isinstance(one, str) else one for one in several]
-
-
-def _checked(one: Label) -> Label:
-    if not isinstance(one, Label):
-        raise InputError(f"a label must be a Label or text, got {type(one).__name__}")
-    require_kinds([one.kind])
-    weight = require_given_share("weight", one.weight)
-    return Label(require_name("label", one.value), one.kind, weight)

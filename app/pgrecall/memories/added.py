@@ -14,7 +14,7 @@ class Added(UUID):
     It is a UUID, so it can be used wherever an id is needed, and equals any UUID of the same value.
     """
 
-    __slots__ = ("outcome", "similarity")
+    __slots__ = ("outcome", "same_subject", "similarity")
 
     outcome: Outcome
     """inserted: a new row. known: this id or key was added before. duplicate: the same memory
@@ -23,11 +23,21 @@ class Added(UUID):
     similarity: float | None
     """Similarity to the existing memory: that of a near duplicate, 1.0 for the same text, else
     None."""
+    same_subject: tuple[UUID, ...]
+    """Other active memories of the same subject that hold at the same time, the newest 100; with
+    `supersede_subject` all those that were superseded. Only `add` and `add_many` look for them."""
 
-    def __init__(self, memory_id: UUID, outcome: Outcome, similarity: float | None = None) -> None:
+    def __init__(
+        self,
+        memory_id: UUID,
+        outcome: Outcome,
+        similarity: float | None = None,
+        same_subject: tuple[UUID, ...] = (),
+    ) -> None:
         super().__init__(int=memory_id.int)
         object.__setattr__(self, "outcome", outcome)
         object.__setattr__(self, "similarity", similarity)
+        object.__setattr__(self, "same_subject", same_subject)
 
     @property
     def inserted(self) -> bool:
@@ -35,7 +45,7 @@ class Added(UUID):
         return self.outcome == "inserted"
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        return type(self), (UUID(int=self.int), self.outcome, self.similarity)
+        return type(self), (UUID(int=self.int), self.outcome, self.similarity, self.same_subject)
 
     def __repr__(self) -> str:
         how = self.outcome if self.similarity is None else f"{self.outcome} {self.similarity:.3f}"

@@ -30,6 +30,8 @@ def add(
     near_duplicates: float | None = None,
     check_compliance: bool = True,
     actor: str | None = None,
+    run: str | None = None,
+    supersede_subject: bool = False,
 ) -> Operation[Added]:
     """Stores one memory. Returns its id as an Added, which also says whether it was stored.
 
@@ -55,16 +57,23 @@ def add(
     with concurrent writers, but compares all of the agent's memories. It is refused at isolation
     level REPEATABLE READ, which hides what others have just written.
 
-    A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
-    to the history.
+    `same_subject` of the result lists the other active memories of the same `subject`. With
+    `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
+    with one memory: of several writers about one subject, one memory stays active. This is refused
+    at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
+    nothing.
+
+    A memory with `compliant=False` is refused unless `check_compliance=False`. The history
+    records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
+    a conversation or a job.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
     then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
     DatabaseConflict if another writer stored the same memory meanwhile: repeat the transaction.
     """
-    policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
+    policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject, run)
     agent_id = require_owner(tables, agent_id)
-    [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
+    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
     return (yield from stored(tables, agent_id, incoming, policy))
 
 
@@ -78,6 +87,8 @@ def add_many(
     near_duplicates: float | None = None,
     check_compliance: bool = True,
     actor: str | None = None,
+    run: str | None = None,
+    supersede_subject: bool = False,
     on_error: OnError = "raise",
 ) -> Operation[Batch]:
     """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
@@ -86,12 +97,12 @@ def add_many(
     `on_error="report"` the others are stored, and `refused` of the result maps the position of each
     bad memory to its error. Errors that concern the whole batch are raised all the same. Of
     memories in the batch that are the same, the first is stored, so pass a history oldest first.
-    Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
-    compared with those before it.
+    Rows are sent by COPY. With `near_duplicates` or `supersede_subject` they are added one by one
+    instead, since each is compared with those before it.
 
-    Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
+    Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict.
     """
-    policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
+    policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject, run)
     agent_id = require_owner(tables, agent_id)
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
@@ -99,7 +110,7 @@ def add_many(
     refused: dict[int, InputError] = {}
     reports = require_one_of("on_error", on_error, get_args(OnError)) == "report"
     batch = yield from prepared(
-        agent_id, several, policy, named=True, refused=refused if reports else None
+        tables, agent_id, several, policy, named=True, refused=refused if reports else None
     )
     if not batch:
         return Batch(refused=refused)

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict, Unpack
 from uuid import UUID
 
-from sqlalchemy import Boolean, Text, Uuid
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import Boolean, DateTime, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pgrecall.core.memory import UNSET, Memory, Unset
 from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
-from pgrecall.core.validation import require_bool, require_ids
+from pgrecall.core.validation import require_aware, require_bool, require_ids
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
-from pgrecall.errors import InvalidMemory, NotCompliant
+from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked
 from pgrecall.ranking.memory_columns import changed_memory
@@ -24,7 +24,7 @@ from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
 
 
 class MemoryChanges(TypedDict, total=False):
-    """The fields that `update` can change: those of NewMemory except `id` and `key`.
+    """The fields that `update` can change: those of NewMemory except `id`, `key` and `labels`.
 
     Fields that are UNSET do not change.
     """
@@ -94,10 +94,10 @@ def update(
 ) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
-    MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
-    embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
-    history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
-    again: if it should change, pass `trust`. `compliant=False` is refused unless
+    MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
+    is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+    The history records old and new values (except vectors), `reason` and `actor`. Trust is not
+    computed again: if it should change, pass `trust`. `compliant=False` is refused unless
     `check_compliance=False`.
 
     Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
@@ -164,3 +164,33 @@ def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -
         refuses=False,
     )
     return int(rows[0][0])
+
+
+def extend_expiry(
+    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID], *, expires_at: datetime
+) -> Operation[int]:
+    """Moves the expiry of memories to a later time. Returns how many there were.
+
+    Memories that never expire, have expired or expire later stay as they are. As with `touch`,
+    there is no event, and `updated_at` stays. Raises InputError.
+    """
+    agent_id = require_owner(tables, agent_id)
+    ids = require_ids(memory_ids)
+    if expires_at is None:
+        raise InputError("expires_at must be a datetime, got None")
+    require_aware("expires_at", expires_at)
+    if not ids:
+        return 0
+    rows = yield Verb(
+        verb(tables, "extend_expiry", _EXTENDED),
+        {"agent": agent_id, "memory_ids": ids, "expires_at": expires_at},
+        refuses=False,
+    )
+    return int(rows[0][0])
+
+
+_EXTENDED: Mapping[str, Any] = {
+    "agent": Text(),
+    "memory_ids": ARRAY(Uuid),
+    "expires_at": DateTime(timezone=True),
+}

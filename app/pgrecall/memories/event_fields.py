@@ -21,8 +21,14 @@ def note(
 
 
 def noted(
-    *, reason: str | None, actor: str | None, metadata: Mapping[str, Any] | None = None
+    *,
+    reason: str | None,
+    actor: str | None,
+    run: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The parameters of a statement that writes events. Raises InputError."""
+    if run is not None:
+        require_name("run", run)
     given = note(reason=reason, actor=actor, metadata=metadata)
     return {f"note_{name}": value for name, value in given.items()}

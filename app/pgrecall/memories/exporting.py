@@ -7,8 +7,21 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Integer, Select, Text, Uuid, bindparam, func, select
-from sqlalchemy import literal_column as literal
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Executable,
+    Integer,
+    Select,
+    Text,
+    Uuid,
+    any_,
+    bindparam,
+    column,
+    func,
+    select,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.limits import STATUSES
 from pgrecall.core.quoting import shortened
@@ -27,6 +40,7 @@ from pgrecall.ranking.memory_columns import with_usage
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import verb
 from pgrecall.scoring import compiler
 
 BATCH_SIZE = 500
@@ -72,18 +86,19 @@ def export(
     wanted = _wanted(filters)
     yield Snapshot()
     chosen = yield from narrowing(tables, wanted)
-    statement = _page(tables, chosen)
+    statement, next_ids = _page(tables, chosen), _next_ids(tables)
     exported = 0
     if owner_id is None:
         owner_id = yield from _next(tables, named, None)
     while owner_id is not None:
         parameters = {**chosen.parameters, "owner_id": owner_id, "events": events}
-        while rows := (
-            yield Execute(statement, parameters | {"after": last_id, "batch_size": batch_size})
-        ):
-            yield Call(write, ([row.line for row in rows],))
+        begin = {"agent": owner_id, "many": batch_size, "most_bytes": MOST_BATCH_BYTES}
+        while ids := [row[0] for row in (yield Execute(next_ids, begin | {"after": last_id}))]:
+            rows = yield Execute(statement, parameters | {"ids": ids})
+            if rows:
+                yield Call(write, ([row.line for row in rows],))
             exported += len(rows)
-            last_id = rows[-1].id
+            last_id = ids[-1]
         owner_id, last_id = (yield from _next(tables, named, owner_id)), _BEFORE_ALL
     return exported
 
@@ -141,31 +156,30 @@ def _owner_behind(tables: Tables) -> Select[Any]:
     )
 
 
+@lru_cache
+def _next_ids(tables: Tables) -> Executable:
+    """The ids of the next memories behind `after`: at most `many`, or `most_bytes` of text."""
+    arguments = {"agent": Text, "after": Uuid, "many": Integer, "most_bytes": BigInteger}
+    return verb(tables, "next_exported", arguments, (column("next_exported", Uuid),))
+
+
 def _page(tables: Tables, filters: Filters) -> Select[Any]:
-    """The lines of the next memories of `owner_id` behind `after`, with their ids."""
+    """The lines of those memories of `owner_id` with these `ids` that pass the filters."""
     memories, shape = tables.memories, filters.shape
-    size = func.octet_length(memories.c.content, type_=Integer())
-    before = func.sum(size, type_=BigInteger()).over(order_by=memories.c.id) - size
     within = scope(tables, memories, as_of=False)
-    keys = (
-        select(memories.c.id, before.label("before"))
+    owner: Any = bindparam("owner_id", type_=Text())
+    events: Any = bindparam("events", type_=Boolean())
+    line = compiler.schema_function(
+        tables.schema, "exported", owner, memories.c.id, events, type_=Text()
+    )
+    return (
+        select(line.label("line"))
         .select_from(with_usage(memories, tables.memory_usage) if shape.reads_usage else memories)
         .where(
             owned(memories),
-            memories.c.id > bindparam("after", type_=Uuid()),
+            memories.c.id == any_(bindparam("ids", type_=ARRAY(Uuid))),
             *conditions(within, shape, as_of=False).values(),
             *custom_conditions(filters.where).values(),
         )
         .order_by(memories.c.id)
-        .limit(bindparam("batch_size", type_=Integer()))
-        .subquery("keys")
-    )
-    m = memories.alias("m")
-    events: Any = bindparam("events", type_=Boolean())
-    line = compiler.schema_function(tables.schema, "exported", literal("m"), events, type_=Text())
-    return (
-        select(m.c.id, line.label("line"))
-        .select_from(keys.join(m, m.c.id == keys.c.id))
-        .where(owned(m), keys.c.before < literal(str(MOST_BATCH_BYTES)))
-        .order_by(m.c.id)
     )

@@ -10,8 +10,9 @@ from operator import attrgetter, is_not
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.label import require_labels
 from pgrecall.core.limits import MAX_CONTENT_BYTES, MAX_TURN, TIERS, TRUST_CURVES
-from pgrecall.core.memory import UNSET, NewMemory
+from pgrecall.core.memory import LABELS, UNSET, NewMemory
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.core.validation import (
@@ -194,7 +195,7 @@ _COMPUTED = tuple(
 STORED_DEFAULTS = {
     field.name: _CHECKS[field.name](field.name, field.default)
     for field in _FIELDS
-    if field.default is not MISSING and field.default is not UNSET
+    if field.default is not MISSING and field.default is not UNSET and field.name != LABELS
 } | {"metadata": {}}
 """What is stored in fields that are not given, except those that are computed."""
 
@@ -209,11 +210,17 @@ def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], tuple[str, ...]]:
     given = dict(compress(zip(_NAMES, values, strict=True), map(is_not, values, _DEFAULTS)))
     if isinstance(given["metadata"], dict) and not given["metadata"]:
         del given["metadata"]
+    labels = require_labels(given.pop(LABELS, ()), error=InvalidMemory)
     changed = checked(given)
+    if labels:
+        changed[LABELS] = [
+            {"kind": one.kind, "value": one.value, "weight": one.weight} for one in labels
+        ]
     if changed.get("turn") is not None and changed.get("session") is None:
         raise InvalidMemory("a turn is a place in a session: give the session too")
     return changed, tuple(name for name in _COMPUTED if name not in given)
 
 
-FIELDS = frozenset(_NAMES)
+FIELDS = frozenset(_NAMES) - {LABELS}
+"""Those that are columns."""
 assert _CHECKS.keys() == FIELDS, _CHECKS.keys() ^ FIELDS

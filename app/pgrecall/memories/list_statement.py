@@ -88,7 +88,7 @@ def _list(
         .limit(bindparam("limit", type_=Integer()))
         .subquery("page")
     )
-    memories, usage = by_key(tables, page, OWNER), usage_by_key(tables, page)
+    memories, usage = by_key(tables, page, OWNER), usage_by_key(tables, page, OWNER)
     return (
         select(*memory_columns(memories, usage, embedding=embedding))
         .select_from(page.join(memories, true()).outerjoin(usage, true()))

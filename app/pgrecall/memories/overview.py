@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select, text
 
 from pgrecall.schema import tables
+from pgrecall.schema.names import full_name
 
 EXACT_BELOW = 200_000
 """Schemas with more rows show the planner's estimates, since counting would read too much."""
@@ -28,15 +29,36 @@ class Overview:
     index_bytes: int
 
 
-def overview(connection: Connection, schema: str) -> Overview:
+_HERE = ("pg_total_relation_size(c.oid)", "pg_indexes_size(c.oid)", "c.reltuples")
+_ON_SEVERAL_NODES = (
+    "citus_total_relation_size(c.oid)",
+    "citus_total_relation_size(c.oid) - citus_table_size(c.oid)",
+    "(SELECT sum(CAST(s.result AS float8)) FROM run_command_on_shards(CAST(c.oid AS regclass), "
+    "'SELECT reltuples FROM pg_class WHERE oid = to_regclass(''%s'')') s)",
+)
+"""Bytes of a table with its indexes, of its indexes, and the estimate of its rows."""
+_OWNERS_OF_SHARDS = """
+    SELECT CAST(sum(CAST(s.result AS bigint)) AS bigint)
+      FROM run_command_on_shards(CAST(:memories AS regclass), '
+        WITH RECURSIVE owners(id) AS (
+            SELECT min(agent_id) FROM %1$s
+             UNION ALL
+            SELECT (SELECT min(m.agent_id) FROM %1$s m WHERE m.agent_id > o.id)
+              FROM owners o WHERE o.id IS NOT NULL)
+        SELECT count(id) FROM owners') s
+"""
+
+
+def overview(connection: Connection, schema: str, *, distributed: bool = False) -> Overview:
     """Counts the rows of a small schema and estimates those of a large one."""
     found = tables(schema)
+    size, of_indexes, rows = _ON_SEVERAL_NODES if distributed else _HERE
     sizes = connection.execute(
         text(
-            "SELECT sum(pg_total_relation_size(c.oid))::bigint AS bytes, "
-            "sum(pg_indexes_size(c.oid))::bigint AS index_bytes, "
-            "max(c.reltuples) FILTER (WHERE c.relname = 'agent_memories') AS memories, "
-            "max(c.reltuples) FILTER (WHERE c.relname = 'memory_usage') AS used "
+            f"SELECT CAST(sum({size}) AS bigint) AS bytes, "  # noqa: S608  written above
+            f"CAST(sum({of_indexes}) AS bigint) AS index_bytes, "
+            f"max({rows}) FILTER (WHERE c.relname = 'agent_memories') AS memories, "
+            f"max({rows}) FILTER (WHERE c.relname = 'memory_usage') AS used "
             "FROM pg_class c WHERE c.relnamespace = to_regnamespace(:schema) "
             "AND c.relname IN ('agent_memories', 'memory_usage')"
         ),
@@ -44,7 +66,11 @@ def overview(connection: Connection, schema: str) -> Overview:
     ).one()
     estimated = sizes.memories >= EXACT_BELOW
     columns = found.memories.c
-    if estimated:
+    if estimated and distributed:
+        named = {"memories": full_name(found.memories)}
+        owners = connection.scalar(text(_OWNERS_OF_SHARDS), named) or 0
+        memories, used = int(sizes.memories), int(sizes.used)
+    elif estimated:
         first = select(func.min(columns.agent_id).label("id")).cte("owners", recursive=True)
         after = select(func.min(columns.agent_id)).where(columns.agent_id > first.c.id)
         each = first.union_all(select(after.scalar_subquery()).where(first.c.id.is_not(None)))

@@ -6,14 +6,24 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from pgrecall.core.entity_finding import Found, merged
 from pgrecall.core.ids import id_of_key, new_id
 from pgrecall.core.memory import NewMemory
-from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation
+from pgrecall.core.steps import (
+    CountTokens,
+    Embed,
+    Embedded,
+    Execute,
+    FindEntities,
+    Inspect,
+    Operation,
+)
 from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked_memory
-from pgrecall.schema import Layout
+from pgrecall.ranking.entities import known_in_texts
+from pgrecall.schema import Layout, Tables
 
 DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
 NEAR_DUPLICATE = 0.92
@@ -28,6 +38,8 @@ class Policy:
     near_duplicates: float | None
     check_compliance: bool
     actor: str | None
+    supersede_subject: bool
+    run: str | None
 
     @classmethod
     def of(
@@ -36,16 +48,19 @@ class Policy:
         near_duplicates: float | None,
         check_compliance: bool,
         actor: str | None,
+        supersede_subject: bool = False,
+        run: str | None = None,
     ) -> Policy:
         require_one_of("duplicates", duplicates, get_args(DuplicatePolicy))
         require_bool("check_compliance", check_compliance)
-        noted(reason=None, actor=actor)
+        require_bool("supersede_subject", supersede_subject)
+        noted(reason=None, actor=actor, run=run)
         threshold = require_share("near_duplicates", near_duplicates)
         if duplicates == "allow" and threshold is not None:
             raise InputError(
                 "near_duplicates cannot be used with duplicates='allow', which stores every memory"
             )
-        return cls(duplicates, threshold, check_compliance, actor)
+        return cls(duplicates, threshold, check_compliance, actor, supersede_subject, run)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -72,6 +87,7 @@ def _as_new(memory: NewMemory | str) -> NewMemory:
 
 
 def prepared(
+    tables: Tables,
     agent_id: str,
     memories: Sequence[NewMemory | str],
     policy: Policy,
@@ -79,9 +95,12 @@ def prepared(
     named: bool,
     refused: dict[int, InputError] | None = None,
 ) -> Operation[list[Incoming]]:
-    """Checks all fields, embeds texts and counts tokens where these are missing, and checks all
-    vectors. Errors name a memory's position if `named`; if there is `refused`, they are collected
-    there by position instead, and these memories are left out."""
+    """Checks all fields, embeds texts, counts tokens and finds entities where these are missing,
+    and checks all vectors.
+
+    Errors name a memory's position if `named`; if there is `refused`, they are collected there by
+    position instead, and these memories are left out.
+    """
     checked: dict[int, Incoming] = {}
     for position, memory in enumerate(memories):
         with Position(position, len(memories), named, refused):
@@ -97,6 +116,7 @@ def prepared(
         counts = yield CountTokens(tuple(values["content"] for values in to_count))
         for values, tokens in zip(to_count, counts, strict=True):
             values["tokens"] = tokens
+    yield from _with_entities(tables, agent_id, [one.values for one in checked.values()])
     layout: Layout = yield Inspect()
     ready: list[Incoming] = []
     for position, one in checked.items():
@@ -106,6 +126,24 @@ def prepared(
                 one.values["embedding"] = layout.vector(vector)
             ready.append(one)
     return ready
+
+
+def _with_entities(
+    tables: Tables, agent_id: str, memories: Sequence[dict[str, Any]]
+) -> Operation[None]:
+    """Adds the entities that are found in the memories that have none."""
+    without = [values for values in memories if "entities" not in values]
+    texts = tuple(values["content"] for values in without)
+    found: Found | None = (yield FindEntities(texts)) if texts else None
+    if found is None:
+        return
+    known: dict[int, list[str]] = {}
+    if found.looks_up:
+        given = {"owners": [agent_id], "texts": list(texts)}
+        known = {row.number: row.entities for row in (yield Execute(known_in_texts(tables), given))}
+    for number, (values, names) in enumerate(zip(without, found.names, strict=True), start=1):
+        if entities := merged(known.get(number, ()), names):
+            values["entities"] = entities
 
 
 def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> Incoming:

@@ -174,8 +174,15 @@ def _label(name: str, value: Any, *_: Any) -> dict[str, Any]:
     return {
         "value": require_name(name, label["value"], error=InvalidMemory),
         "kind": _one_of(LABEL_KINDS, f"kind of {name}", label["kind"]),
-        "weight": require_given_share(f"weight of {name}", label["weight"], error=InvalidMemory),
+        "weight": _weight(f"weight of {name}", label["weight"]),
     }
+
+
+def _weight(name: str, value: Any) -> float:
+    """Other systems have weights above 1; `restore_rows` scales them."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e9:
+        raise InvalidMemory(f"{name} must lie within 0 and 1e9, got {shortened(value)}")
+    return float(value)
 
 
 def _link(name: str, value: Any, owner_id: str, _: Any = None) -> dict[str, Any]:

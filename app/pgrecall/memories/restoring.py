@@ -66,7 +66,8 @@ def restore(
     Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
     (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
     fields that NewMemory leaves unset are computed only where they are missing. A memory without
-    `events` begins a history.
+    `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+    by the greatest of them.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
     the position of the memory, counted from 0. Then nothing is stored.
@@ -87,7 +88,9 @@ def restore(
             told = {name: one[name] for name in one if name not in OWNER_FIELDS}
             records.append(record_of(told, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
-    batch = yield from prepared(agent_id, [NewMemory(**one) for one in fields], policy, named=True)
+    batch = yield from prepared(
+        tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True
+    )
     for one, incoming in zip(fields, batch, strict=True):
         if "tokens" in one:  # None: they were never counted
             incoming.values["tokens"] = one["tokens"]

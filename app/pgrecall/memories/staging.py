@@ -21,9 +21,9 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from pgrecall.core.memory import NewMemory
+from pgrecall.core.memory import LABELS, NewMemory
 from pgrecall.schema import Tables
 from pgrecall.schema.temporary_tables import CreateTemporaryTable
 from pgrecall.schema.verbs import NOTE, verb
@@ -45,6 +45,8 @@ _POLICY: Mapping[str, Any] = {
     "near_duplicates": Double(),
     "check_compliance": Boolean(),
     "actor": Text(),
+    "supersede_subject": Boolean(),
+    "run": Text(),
 }
 
 Staged = tuple[str, ...]
@@ -53,38 +55,44 @@ Staged = tuple[str, ...]
 
 @lru_cache
 def memory_fields() -> tuple[str, ...]:
-    """Every field that a caller may set and the database stores."""
-    return tuple(field.name for field in fields(NewMemory))
+    """The fields that a caller may set and that are columns."""
+    return tuple(field.name for field in fields(NewMemory) if field.name != LABELS)
 
 
 def given_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `remember`, in the order of the fields."""
     return {
         name: NOTHING.get(name) if values[name] is None else values[name]
-        for name in memory_fields()
+        for name in (*memory_fields(), LABELS)
         if name in values
     }
 
 
+def _type(tables: Tables, name: str) -> Any:
+    return JSONB() if name == LABELS else tables.memories.c[name].type
+
+
 @lru_cache(maxsize=256)
 def remember(tables: Tables, given: Staged) -> Executable:
-    """Stores one memory with these fields. Row: memory_id, outcome, similarity."""
-    columns = tables.memories.c
-    arguments = {"agent": Text(), **{name: columns[name].type for name in given}, **_POLICY}
+    """Stores one memory with these fields. Row: memory_id, outcome, similarity,
+    same_subject."""
+    of_memory = {name: _type(tables, name) for name in given}
+    arguments = {"agent": Text(), **of_memory, **_POLICY}
     return verb(tables, "remember", arguments)
 
 
 GIVEN = "new_"
 """Prefix of the parameters with the fields of a memory."""
-_OF_UPSERT = (("agent", Text()), ("check_compliance", Boolean()), *NOTE.items())
-_OF_SUPERSEDE = (*_OF_UPSERT, ("memory_id", Uuid()), ("force", Boolean()))
+_OF_BOTH = (("agent", Text()), ("check_compliance", Boolean()), *NOTE.items())
+_OF_UPSERT = (*_OF_BOTH, ("run", Text()))
+_OF_SUPERSEDE = (*_OF_BOTH, ("memory_id", Uuid()), ("force", Boolean()), ("metadata", JSONB()))
 
 
 def supersede_statement(tables: Tables, given: Staged) -> Executable:
     """Stores one memory with these fields in place of another.
 
     Row: successor, outcome, similarity. Parameters: agent, memory_id, force, check_compliance,
-    reason, actor, and new_<field>.
+    reason, actor, metadata, and new_<field>.
     """
     return _with_memory(tables, "supersede", "new", given, _OF_SUPERSEDE)
 
@@ -92,7 +100,8 @@ def supersede_statement(tables: Tables, given: Staged) -> Executable:
 def upsert_statement(tables: Tables, given: Staged) -> Executable:
     """Stores one memory with these fields, or gives them to the one that has its key.
 
-    Row: memory_id, outcome. Parameters: agent, check_compliance, reason, actor, and new_<field>.
+    Row: memory_id, outcome. Parameters: agent, check_compliance, reason, actor, run, and
+    new_<field>.
     """
     return _with_memory(tables, "upsert", "memory", given, _OF_UPSERT)
 
@@ -106,14 +115,16 @@ def _with_memory(
     options: tuple[tuple[str, Any], ...],
 ) -> Executable:
     """A call of a function that takes a memory with these fields, and these options."""
-    columns, schema = tables.memories.c, f'"{tables.schema}"'
-    fields_ = ", ".join(f'"{name}" => :{GIVEN}{name}' for name in given)
+    schema = f'"{tables.schema}"'
+    fields_ = ", ".join(f'"{name}" => :{GIVEN}{name}' for name in given if name != LABELS)
     named = ", ".join(f"{name} => :{name}" for name, _ in options)
+    if LABELS in given:
+        named += f", {LABELS} => :{GIVEN}{LABELS}"
     written = (
         f"SELECT * FROM {schema}.{function}({named}, "  # noqa: S608  names of our own
         f"{parameter} => {schema}.new_memory({fields_}))"
     )
-    types = {**dict(options), **{GIVEN + name: columns[name].type for name in given}}
+    types = {**dict(options), **{GIVEN + name: _type(tables, name) for name in given}}
     return text(written).bindparams(
         *(bindparam(name, type_=type_) for name, type_ in types.items())
     )
@@ -122,16 +133,19 @@ def _with_memory(
 def staged_fields(differing: Collection[str]) -> Staged:
     """The fields that a batch must send if these fields are not at their defaults in every row."""
     chosen = {*_ALWAYS, *differing}
-    return tuple(name for name in (UNSET_FIELDS, *memory_fields()) if name in chosen)
+    return tuple(name for name in (UNSET_FIELDS, *memory_fields(), LABELS) if name in chosen)
 
 
 @lru_cache(maxsize=256)
 def create_staging(tables: Tables, staged: Staged) -> CreateTemporaryTable:
     """Creates the staging table, with the columns of agent_memories."""
-    unset = literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS)
+    others = {
+        UNSET_FIELDS: literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS),
+        LABELS: literal_column("'[]'::jsonb", JSONB()).label(LABELS),
+    }
     nothing = select(
         literal_column("0", Integer()).label(ORDINAL),
-        *(unset if name == UNSET_FIELDS else tables.memories.c[name] for name in staged),
+        *(others[name] if name in others else tables.memories.c[name] for name in staged),
     ).where(false())
     return CreateTemporaryTable(nothing, "pgrecall_staging")
 
@@ -144,8 +158,9 @@ def staging(tables: Tables, staged: Staged) -> Table:
 def remember_staged(tables: Tables, staged: Staged) -> Executable:
     """Stores the staged rows with ordinals `first` to `last`.
 
-    Rows: ordinal (from 1 within this range), memory_id, outcome, similarity. Parameters: agent,
-    first, last, those of the policy, and unset_fields unless the staging table has this column.
+    Rows: ordinal (from 1 within this range), memory_id, outcome, similarity, same_subject.
+    Parameters: agent, first, last, those of the policy, and unset_fields unless the staging table
+    has this column.
     """
     schema = f'"{tables.schema}"'
     unset = f"s.{UNSET_FIELDS}" if UNSET_FIELDS in staged else f":{UNSET_FIELDS}"
@@ -158,13 +173,20 @@ def remember_staged(tables: Tables, staged: Staged) -> Executable:
             f"ELSE coalesce(s.{name}, '{NOTHING[name]}') END"
         )
 
-    arguments = ", ".join(f'"{name}" => {given(name)}' for name in staged if name != UNSET_FIELDS)
-    policy = ", ".join(f"{name} => :{name}" for name in _POLICY)
-    written = (
-        f"SELECT * FROM {schema}.remember_rows(:agent, "  # noqa: S608  names of our own
-        f"(SELECT array_agg({schema}.new_memory({arguments}) ORDER BY s.{ORDINAL}) "
-        f"FROM pg_temp.pgrecall_staging s WHERE s.{ORDINAL} BETWEEN :first AND :last), {policy})"
-    )
+    def all_of(value: str) -> str:
+        return (
+            f"(SELECT array_agg({value} ORDER BY s.{ORDINAL}) "  # noqa: S608  names of our own
+            f"FROM pg_temp.pgrecall_staging s WHERE s.{ORDINAL} BETWEEN :first AND :last)"
+        )
+
+    columns = [name for name in staged if name not in (UNSET_FIELDS, LABELS)]
+    memory = ", ".join(f'"{name}" => {given(name)}' for name in columns)
+    arguments = {"memories": all_of(f"{schema}.new_memory({memory})")}
+    if LABELS in staged:
+        arguments[LABELS] = all_of(f"s.{LABELS}")
+    arguments |= {name: f":{name}" for name in ("agent", *_POLICY)}
+    named = ", ".join(f"{name} => {value}" for name, value in arguments.items())
+    written = f"SELECT * FROM {schema}.remember_rows({named})"  # noqa: S608  names of our own
     parameters = {"agent": Text(), "first": Integer(), "last": Integer(), **_POLICY}
     if UNSET_FIELDS not in staged and any(name in NOTHING for name in staged):
         parameters[UNSET_FIELDS] = ARRAY(Text)

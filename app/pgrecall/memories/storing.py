@@ -57,7 +57,7 @@ def stored_batch(
 
 
 def _added(row: Row[Any]) -> Added:
-    return Added(row.memory_id, row.outcome, row.similarity)
+    return Added(row.memory_id, row.outcome, row.similarity, tuple(row.same_subject))
 
 
 def _staged(memories: Mapping[int, Incoming]) -> tuple[Staged, dict[str, Any]]:

@@ -1,14 +1,21 @@
-"""Stores a memory under its key, or replaces the one that has the key."""
+"""Stores memories under their keys, or replaces those that have the keys."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
 from pgrecall.core.memory import NewMemory
-from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.steps import Execute, Operation, Verb
+from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
+from pgrecall.memories.batch import Batch
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.preparing import Policy, prepared
+from pgrecall.memories.preparing import Incoming, Policy, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, upsert_statement
+from pgrecall.memories.storing import stored_batch
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
@@ -21,30 +28,91 @@ def upsert(
     *,
     reason: str | None = None,
     actor: str | None = None,
+    run: str | None = None,
     check_compliance: bool = True,
 ) -> Operation[Added]:
     """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
-    The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
-    its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
-    other fields are replaced, also by their defaults. The memory is then active and valid by its
-    own fields, even if it was archived or invalidated; if it was superseded, its successor is
-    superseded in turn. The history records old and new values, `reason` and `actor`. Of two
-    clients that write the same key at once, the last wins, and there is one memory.
+    The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
+    `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
+    there was feedback; all other fields are replaced, also by their defaults. The memory is then
+    active and valid by its own fields, even if it was archived or invalidated; if it was
+    superseded, its successor is superseded in turn. The history records old and new values,
+    `reason` and `actor`. Of two clients that write the same key at once, the last wins, and there
+    is one memory.
 
     The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
     InvalidMemory for a memory without a key.
     """
-    policy = Policy.of("keep", None, check_compliance, actor)
-    noted(reason=reason, actor=actor)
+    policy = Policy.of("keep", None, check_compliance, actor, run=run)
+    noted(reason=reason, actor=actor, run=run)
     agent_id = require_owner(tables, agent_id)
-    if getattr(memory, "key", None) is None:
-        raise InvalidMemory("upsert needs a NewMemory with a key")
-    [incoming] = yield from prepared(agent_id, [memory], policy, named=False)
-    given = given_fields(incoming.values)
-    options = {"check_compliance": check_compliance, "reason": reason, "actor": actor}
-    bound = {GIVEN + name: value for name, value in given.items()}
-    [row] = yield Verb(
-        upsert_statement(tables, tuple(given)), {"agent": agent_id, **options, **bound}
-    )
+    _require_key(memory)
+    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
+    given, parameters = _call(agent_id, incoming, policy, reason)
+    [row] = yield Verb(upsert_statement(tables, given), parameters)
     return Added(row.memory_id, row.outcome)
+
+
+def upsert_many(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memories: Iterable[NewMemory],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+    run: str | None = None,
+    check_compliance: bool = True,
+) -> Operation[Batch]:
+    """Upserts a batch in one transaction, and returns the ids in its order; `upsert` has the rules.
+
+    If one memory is bad, nothing is changed, and the error names its position, counted from 0. Of
+    memories in the batch with the same key, the last wins. Texts are embedded together. New
+    memories are sent by COPY; those whose key is there are replaced one by one.
+
+    Raises what `upsert` raises.
+    """
+    policy = Policy.of("keep", None, check_compliance, actor, run=run)
+    noted(reason=reason, actor=actor, run=run)
+    agent_id = require_owner(tables, agent_id)
+    several = None if isinstance(memories, Mapping) else in_list(memories)
+    if several is None:
+        raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
+    for position, memory in enumerate(several):
+        _require_key(memory, f"memory {position} of {len(several)}: ")
+    batch = yield from prepared(tables, agent_id, several, policy, named=True)
+    if not batch:
+        return Batch()
+    firsts: dict[UUID, int] = {}
+    for ordinal, incoming in enumerate(batch):
+        firsts.setdefault(incoming.values["id"], ordinal)
+    new = {ordinal: batch[ordinal] for ordinal in firsts.values()}
+    added = yield from stored_batch(tables, agent_id, new, policy)
+    # In the order of the key, so that two batches never wait for each other in turn.
+    for ordinal in sorted(range(len(batch)), key=lambda ordinal: batch[ordinal].values["id"]):
+        if ordinal not in added or not added[ordinal].inserted:
+            given, parameters = _call(agent_id, batch[ordinal], policy, reason)
+            [row] = yield Execute(upsert_statement(tables, given), parameters)
+            added[ordinal] = Added(row.memory_id, row.outcome)
+    return Batch(added[ordinal] for ordinal in range(len(batch)))
+
+
+def _require_key(memory: NewMemory, place: str = "") -> None:
+    if getattr(memory, "key", None) is None:
+        raise InvalidMemory(f"{place}upsert needs a NewMemory with a key")
+
+
+def _call(
+    agent_id: str, incoming: Incoming, policy: Policy, reason: str | None
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The fields that a call of `upsert` gives, and its parameters."""
+    given = given_fields(incoming.values)
+    options = {
+        "check_compliance": policy.check_compliance,
+        "reason": reason,
+        "actor": policy.actor,
+        "run": policy.run,
+    }
+    bound = {GIVEN + name: value for name, value in given.items()}
+    return tuple(given), {"agent": agent_id, **options, **bound}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHEMA, DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
-    from pgrecall.migrate.access import LEVELS, grant, revoke
+    from pgrecall.migrate.access import LEVELS, grant, protect, revoke
     from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
+    from pgrecall.migrate.distributing import Distribution, distribute
     from pgrecall.migrate.environment import include_name
     from pgrecall.migrate.language import change_language
     from pgrecall.migrate.model_change import change_embedding_model
@@ -22,13 +23,16 @@ __all__ = [
     "DEFAULT_EXTENSION_SCHEMA",
     "DEFAULT_LANGUAGE",
     "LEVELS",
+    "Distribution",
     "Status",
     "change_embedding_model",
     "change_language",
+    "distribute",
     "downgrade",
     "embedding_index",
     "grant",
     "include_name",
+    "protect",
     "revoke",
     "sql",
     "status",
@@ -36,8 +40,9 @@ __all__ = [
 ]
 
 _LAZY = {
-    **dict.fromkeys(("LEVELS", "grant", "revoke"), "access"),
+    **dict.fromkeys(("LEVELS", "grant", "protect", "revoke"), "access"),
     **dict.fromkeys(("downgrade", "embedding_index", "sql", "upgrade"), "commands"),
+    **dict.fromkeys(("Distribution", "distribute"), "distributing"),
     "include_name": "environment",
     "change_embedding_model": "model_change",
     "change_language": "language",

@@ -73,12 +73,18 @@ def downgrade(
 ) -> Status:
     """Downgrades the schema to `revision`. To "base" deletes all memories.
 
-    The extension and the empty schema with Alembic's table remain. Raises MigrationFailed.
+    The extension and the empty schema with Alembic's table remain. Raises MigrationFailed, also for
+    a schema that Citus distributes.
     """
     require_name("revision", revision)
     engine = engine_of(target)
     before = status(engine, schema=schema)
     _require_known(before)
+    if before.nodes:
+        raise MigrationFailed(
+            f"schema {schema!r} is distributed over several nodes, where Citus cannot undo every "
+            "revision; to delete it with all memories, run DROP SCHEMA … CASCADE"
+        )
     settings = _settings(before, None, None, None)
     with _failing_as_ours():
         command.downgrade(_config(settings, engine), revision)

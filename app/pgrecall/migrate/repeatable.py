@@ -125,6 +125,7 @@ def statements(settings: Settings) -> Iterator[str]:
     paths = ", ".join(f"'{file.path}'" for file in files())
     installed = f"ARRAY(SELECT '{PROFILES}' || name FROM profiles)"
     yield f"SELECT drop_other_objects(ARRAY[{paths}] || {installed})"
+    yield "SELECT distribute(again => true)"
 
 
 def pending(connection: Connection, schema: str, extension_schema: str) -> list[str]:

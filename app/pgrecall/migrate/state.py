@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from alembic.runtime.migration import MigrationContext
@@ -40,6 +41,9 @@ class Status:
     """The model that makes the embeddings, as its embedder calls it."""
     embedding_index: bool
     """Whether the optional index on embeddings has been built."""
+    nodes: Mapping[str, int]
+    """If Citus distributes the schema: the nodes with memories, as host:port, and how many shards
+    each has."""
 
 
 def status(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Status:
@@ -99,7 +103,27 @@ def read_status(connection: Connection, schema: str) -> Status:
         invalid_indexes=list(invalid),
         embedding_model=_embedding_model(connection, schema),
         embedding_index=EMBEDDING_INDEX in applied,
+        nodes=read_nodes(connection, schema),
     )
+
+
+def read_nodes(connection: Connection, schema: str) -> dict[str, int]:
+    """The nodes that the table of memories lies on, and their shards of it; empty unless Citus
+    distributes it."""
+    if not connection.scalar(
+        text("SELECT to_regclass('pg_catalog.pg_dist_placement') IS NOT NULL")
+    ):
+        return {}
+    rows = connection.execute(
+        text(
+            "SELECT n.nodename || ':' || n.nodeport, count(*) FROM pg_dist_shard s "
+            "JOIN pg_dist_placement p ON p.shardid = s.shardid "
+            "JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary' "
+            "WHERE s.logicalrelid = to_regclass(:name) GROUP BY 1 ORDER BY 1"
+        ),
+        {"name": f'"{schema}".agent_memories'},
+    )
+    return {node: shards for node, shards in rows}  # noqa: C416  Row is no tuple to mypy
 
 
 def pin_search_path(connection: Connection) -> None:

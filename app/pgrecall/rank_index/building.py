@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+from uuid import UUID
 
 from pgrecall.core.steps import Execute, Operation, Verb
 from pgrecall.core.validation import require_count
@@ -17,9 +19,13 @@ from pgrecall.rank_index.calls import (
     drop_positions_statement,
     drop_rank_index_statement,
     make_rank_index,
+    memories_beside_statement,
+    note_placed_statement,
     note_use_statement,
+    place_memories_statement,
     rank_index_progress_statement,
     rank_index_states,
+    require_one_node,
     restore_statement_timeout,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
@@ -104,6 +110,27 @@ def note_use(tables: Tables, owner_id: str) -> Operation[None]:
     yield Verb(note_use_statement(tables), {"agent": owner_id})
 
 
+def memories_beside(tables: Tables, owner_id: str) -> Operation[list[UUID]]:
+    """The memories that searches score beside the owner's index, in the order of a hash."""
+    [row] = yield Verb(memories_beside_statement(tables), {"agent": owner_id})
+    found: list[UUID] = row.memories_beside
+    return found
+
+
+def place_memories(tables: Tables, owner_id: str, ids: Sequence[UUID]) -> Operation[None]:
+    """Places memories in the owner's index, as they are now."""
+    yield Verb(place_memories_statement(tables), {"agent": owner_id, "ids": list(ids)})
+
+
+def note_placed(
+    tables: Tables, owner_id: str, built_at: datetime, until: datetime
+) -> Operation[None]:
+    """Notes that what was written or changed `until` then is in the index built at this moment."""
+    given = {"agent": owner_id, "built_at": built_at, "until": until}
+    yield Verb(note_placed_statement(tables), given)
+    yield known_owners(tables, [owner_id], refresh=True)
+
+
 def align_positions(tables: Tables) -> Operation[None]:
     yield Verb(align_positions_statement(tables))
 
@@ -111,10 +138,12 @@ def align_positions(tables: Tables) -> Operation[None]:
 def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operation[list[str]]:
     """Owners of at least `at_least` active memories, ordered by id; or only `agent_id` if given.
 
-    Raises InputError.
+    Raises InputError, also where no rank index can be built.
     """
-    if agent_id is not None:
-        return [require_owner(tables, agent_id)]
+    owner_id = None if agent_id is None else require_owner(tables, agent_id)
+    yield Execute(require_one_node(tables))
+    if owner_id is not None:
+        return [owner_id]
     rows = yield Execute(large_owners(tables), {"at_least": at_least})
     return [row.owner_id for row in rows]
 

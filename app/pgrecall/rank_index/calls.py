@@ -15,11 +15,13 @@ from sqlalchemy import (
     Interval,
     Select,
     Text,
+    Uuid,
     bindparam,
     func,
     literal,
     select,
 )
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import NullType
 
 from pgrecall.schema import Tables
@@ -51,6 +53,11 @@ def restore_statement_timeout() -> Select[Any]:
     return select(func.set_config("statement_timeout", bindparam("timeout", type_=Text()), True))
 
 
+def require_one_node(tables: Tables) -> Executable:
+    """Raises where Citus distributes the tables."""
+    return verb(tables, "require_one_node", {})
+
+
 def await_writers(tables: Tables) -> Executable:
     """Waits until all transactions that have written a table have ended; NULL after `seconds`."""
     return verb(tables, "await_writers", {"seconds": Double(), "written": Text()})
@@ -76,6 +83,22 @@ def drop_positions_statement(tables: Tables) -> Executable:
 def note_use_statement(tables: Tables) -> Executable:
     """Copies positions of memories used since the build that are not yet among those used."""
     return verb(tables, "note_use", {"agent": Text()})
+
+
+def memories_beside_statement(tables: Tables) -> Executable:
+    """The memories that are scored beside an owner's index."""
+    return verb(tables, "memories_beside", {"agent": Text()})
+
+
+def place_memories_statement(tables: Tables) -> Executable:
+    """Places memories in their owner's index."""
+    return verb(tables, "place_memories", {"agent": Text(), "ids": ARRAY(Uuid())})
+
+
+def note_placed_statement(tables: Tables) -> Executable:
+    """Notes until when all that was written is in the index that was built at a moment."""
+    moment = DateTime(timezone=True)
+    return verb(tables, "note_placed", {"agent": Text(), "built_at": moment, "until": moment})
 
 
 def align_positions_statement(tables: Tables) -> Executable:

@@ -48,7 +48,7 @@ class Source:
 
     owner_id: str
     relation: str
-    built_at: datetime
+    written_until: datetime
     direction: str
     """The query in the rank space, as text."""
     used_direction: str | None
@@ -73,7 +73,7 @@ class Sources:
         if self.whole:
             parameters[WHOLE] = list(self.whole)
         for number, source in enumerate(self.indexes):
-            for name in ("owner_id", "relation", "built_at", "direction", "used_direction"):
+            for name in ("owner_id", "relation", "written_until", "direction", "used_direction"):
                 parameters[f"source_{number}_{name}"] = getattr(source, name)
         return parameters
 
@@ -194,7 +194,7 @@ def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> S
         _bound(number, "relation", Text()),
         _bound(number, "direction", Text()),
         bindparam("candidates", type_=Integer()),
-        _bound(number, "built_at", DateTime(timezone=True)),
+        _bound(number, "written_until", DateTime(timezone=True)),
         _bound(number, "used_direction", Text()),
         *([] if terms is None else _word_arguments(terms, shape)),
         type_=Uuid(),

@@ -18,8 +18,8 @@ LEVELS = (64, 100, 150, 200, 300)
 """How many candidates a search may first take from the graph. Each build measures the smallest one
 that suffices."""
 MAX_BESIDE = 2_000
-"""Maintenance is due above this number of memories that are scored in addition to the index. Each
-costs some microseconds per search."""
+"""An index is rebuilt above this number of memories, and a tenth of those in it, that are scored in
+addition to it. Each costs some microseconds per search; maintenance places fewer in the index."""
 MAX_AGE = timedelta(days=28)
 """Maintenance is due after this time, since the graph favours what was recent at its build."""
 
@@ -37,6 +37,9 @@ class RankIndex:
     as_of: datetime
     """The moment that positions were computed at. Searches with an earlier `as_of` are exact."""
     built_at: datetime
+    written_until: datetime
+    """Memories written or changed before this moment are in the index; later ones are scored beside
+    it."""
     memories: int
     """Number of memories in the index."""
     at_least: int
@@ -58,6 +61,7 @@ class RankIndex:
         return asdict(self) | {
             "as_of": self.as_of.isoformat(),
             "built_at": self.built_at.isoformat(),
+            "written_until": self.written_until.isoformat(),
         }
 
 
@@ -68,7 +72,7 @@ class RankIndexStatus:
     agent_id: str
     index: RankIndex | None
     written: int
-    """Number of memories written since the build."""
+    """Number of memories written since `written_until`."""
     changed: int
     used: int
     """Number of memories retrieved since the build. The index follows them."""

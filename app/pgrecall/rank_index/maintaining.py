@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from pgrecall.core.steps import Call, Job, Transact
 from pgrecall.core.validation import require_aware, require_callable, require_count
@@ -15,6 +16,8 @@ from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, M, RankIndex, R
 
 PATIENCE = 60.0
 """Seconds that a build waits for transactions that were writing when it began."""
+BATCH = 200
+"""Memories that one transaction places in an index."""
 
 Progress = Callable[[str, int, int], Any]
 """Called with the agent whose index is next, the number done, and the total."""
@@ -66,7 +69,8 @@ def maintain_rank_indexes(
     `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
     with the same settings, is ready. `at_least`, `m` and `ef_construction` are for agents without
     an index. An index is dropped when its agent has fewer than half of the memories that it is for
-    or holds.
+    or holds. In the other indexes, what was written or changed since is placed: some milliseconds
+    for each memory, instead of some microseconds at each search. Returns the indexes built.
 
     Raises what `build` raises.
     """
@@ -76,6 +80,7 @@ def maintain_rank_indexes(
         partial(building.rank_indexes, agent_id=agent_id, at_least=at_least)
     )
     due: list[_Due] = []
+    beside: list[RankIndex] = []
     for status in known:
         index, owner_id = status.index, status.agent_id
         if index is None:
@@ -87,10 +92,29 @@ def maintain_rank_indexes(
             due.append((owner_id, index.built_at, as_before))
         else:
             yield Transact(partial(building.note_use, owner_id=owner_id))
+            if status.beside:
+                beside.append(index)
+    if beside:
+        yield from _placed(beside)
     built = yield from _built(due, on_progress)
     yield Transact(building.drop_positions)
     yield Transact(building.align_positions)
     return built
+
+
+def _placed(indexes: Sequence[RankIndex]) -> Job[None]:
+    """Places what was written or changed. Left to the next time if a writer does not end."""
+    until = yield Transact(partial(building.wait_for_writers, seconds=PATIENCE))
+    if until is None:
+        return
+    for index in indexes:
+        owner_id = index.agent_id
+        ids: list[UUID] = yield Transact(partial(building.memories_beside, owner_id=owner_id))
+        for first in range(0, len(ids), BATCH):
+            batch = ids[first : first + BATCH]
+            yield Transact(partial(building.place_memories, owner_id=owner_id, ids=batch))
+        noted = partial(building.note_placed, built_at=index.built_at, until=until)
+        yield Transact(partial(noted, owner_id=owner_id))
 
 
 def _how(at_least: int, m: int, ef_construction: int, as_of: datetime | None) -> building.Build:

@@ -197,7 +197,7 @@ def _sources(
             Source(
                 owner_id=index.agent_id,
                 relation=index.relation,
-                built_at=index.built_at,
+                written_until=index.written_until,
                 direction=asked(index, used=False),
                 used_direction=asked(index, used=True) if wanted.follows_use else None,
             )

@@ -57,6 +57,7 @@ def scope(
         schema=within.schema,
         memories=memories,
         usage=within.memory_usage,
+        labels=within.memory_labels,
         query=compiler.query_parameter(),
         as_of=moment(as_of),
         explicit_as_of=moment(True) if as_of else None,
@@ -249,7 +250,7 @@ def _is(condition: Condition) -> Condition:
 
 def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
     """Whether the memory has any of `labels`; with `of_kind`, of any of `label_kinds`."""
-    labels = tables(scope.schema).memory_labels
+    labels = tables(scope.schema).memory_labels if scope.labels is None else scope.labels
     carried: Select[Any] = select(literal_column("1")).where(
         labels.c.agent_id == scope.memories.c.agent_id,
         labels.c.memory_id == scope.memories.c.id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -14,9 +15,12 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    cast,
+    column,
     false,
     func,
     literal_column,
+    null,
     select,
     true,
 )
@@ -62,6 +66,21 @@ def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select
         .where(found.c.place <= most)
         .group_by(found.c.number)
     )
+
+
+@lru_cache
+def known_in_texts(tables: Tables) -> Select[Any]:
+    """Like `known_entities`, for each of `texts`. Columns: number, from 1, and entities.
+
+    Parameters: owners, texts.
+    """
+    given: Any = func.unnest(bindparam("texts", type_=ARRAY(Text)))
+    texts = given.table_valued(
+        column("question", Text), with_ordinality="number", name="texts"
+    ).render_derived()
+    none = cast(null(), ARRAY(Text)).label("query_entities")
+    queries = select(texts.c.number, texts.c.question, none).subquery("queries")
+    return entities_of_each(tables, queries, OWNERS)
 
 
 def _entities(tables: Tables, owners: str) -> Subquery:

@@ -131,8 +131,8 @@ class Question:
         if isinstance(vector, str):
             embedded: Embedded = yield Embed((vector,), as_query=True)
             vector = embedded.vectors[0]
+        layout: Layout = yield Inspect()
         if vector is not None:
-            layout: Layout = yield Inspect()
             query = layout.vector(vector)
         search = self.search
         entities = search.query_entities
@@ -154,6 +154,7 @@ class Question:
             query_entities=entities,
             filters=filters,
             is_large=known[0].is_large,
+            distributed=layout.distributed,
             profile=_redistributed(search, has_query=query is not None, entities=entities),
         )
 

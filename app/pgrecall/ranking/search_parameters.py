@@ -12,7 +12,7 @@ from pgrecall.core.vectors import StoredVector
 from pgrecall.ranking.conditions import HIDDEN_OWNER, OWNER, OWNERS
 from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Frequency, Keyword, Signal, Time
+from pgrecall.scoring.signals import Keyword, Signal, Time
 
 LEAST_LENDERS = 20
 
@@ -43,6 +43,15 @@ class Search:
     lend: float | None = None
     is_large: bool = False
     """Whether the owners have so many memories that planning each search again is worth it."""
+    distributed: bool = False
+    """Whether Citus distributes the owners over several nodes."""
+    others: Sequence[str] = ()
+    """All owners of a search of which this is the part of one; their words count too."""
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether its owners may be on different nodes."""
+        return self.distributed and bool(self.teams)
 
     @property
     def most(self) -> int:
@@ -66,7 +75,9 @@ class Search:
             redistributes=self.ranks_by_words and self.profile.redistribute,
             expands=bool(self.expand_session),
             lends=self.lend is not None,
-            is_large=self.is_large,
+            # Citus finds an owner's node only where the planner sees whose memories are searched.
+            is_large=self.is_large or self.distributed,
+            has_others=bool(self.others),
         )
 
     @property
@@ -84,11 +95,8 @@ class Search:
 
     @property
     def follows_use(self) -> bool:
-        """Whether the time of use matters, and not just its frequency."""
-        return any(
-            signal.reads_usage and not isinstance(signal, Frequency)
-            for signal in self.profile.signals
-        )
+        """Whether it matters when or how often a memory was used."""
+        return any(signal.reads_usage and weight > 0 for signal, weight in self.profile)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -98,7 +106,7 @@ class Search:
             "min_similarity": self.min_similarity,
             "min_relevance": self.min_relevance,
             "as_of": self.as_of,
-            "owners": [self.agent_id, *self.teams] if self.teams else None,
+            "owners": [self.agent_id, *self.teams] if self.teams else list(self.others) or None,
             "query_text": self.query_text,
             "lend": self.lend,
         }
@@ -142,6 +150,8 @@ class Shape:
     """Whether these turns are ranked with lent scores, and not just added."""
     is_large: bool = False
     """Whether the plan may depend on the owner."""
+    has_others: bool = False
+    """Whether words of other owners count too."""
 
     @property
     def brings_along(self) -> bool:
@@ -153,6 +163,11 @@ class Shape:
         if self.has_teams:
             return OWNERS
         return OWNER if self.is_large else HIDDEN_OWNER
+
+    @property
+    def worded_owners(self) -> str:
+        """The parameter with the owners whose words count."""
+        return OWNERS if self.has_others else self.owners
 
     @property
     def reads_usage(self) -> bool:

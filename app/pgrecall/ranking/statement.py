@@ -244,7 +244,7 @@ def words_of(
     if not shape.has_text:
         return None, scope(tables, memories, as_of=shape.has_as_of, period=shape.has_period), []
     if words is None:
-        words = shares(tables, owners, others=shape.owners, as_of=shape.has_as_of)
+        words = shares(tables, owners, others=shape.worded_owners, as_of=shape.has_as_of)
     keyword = share(words)
     within = scope(
         tables, memories, as_of=shape.has_as_of, keyword=keyword, period=shape.has_period
@@ -287,7 +287,7 @@ def _weights_in_use(tables: Tables, shape: Shape) -> ColumnElement[float]:
 
 def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
     """The ranked memories in full, with the value of every signal."""
-    usage = usage_by_key(tables, ranked)
+    usage = usage_by_key(tables, ranked, shape.owners)
     within = replace(of_ranked(tables, shape, memories, ranked), usage=usage)
     statement = select(
         *memory_columns(memories, usage),
@@ -327,11 +327,12 @@ def by_key(tables: Tables, best: FromClause, owners: str) -> LateralFromClause:
     return found.correlate(best).offset(literal_column("0")).lateral(memories.name)
 
 
-def usage_by_key(tables: Tables, best: FromClause) -> LateralFromClause:
+def usage_by_key(tables: Tables, best: FromClause, owners: str) -> LateralFromClause:
     """The usage of these rows, looked up in the same way."""
     usage = tables.memory_usage
     same = usage.c.agent_id == best.c.owner_id, usage.c.memory_id == best.c.id
-    found = select(usage).where(*same).correlate(best)
+    owners = OWNER if of_one(owners) else owners
+    found = select(usage).where(of_owners(usage, owners), *same).correlate(best)
     return found.offset(literal_column("0")).lateral(usage.name)
 
 

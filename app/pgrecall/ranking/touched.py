@@ -25,6 +25,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.steps import Execute, Operation
 from pgrecall.ranking.conditions import rows_of_arrays
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import TOUCH, touch_statement
 from pgrecall.scoring import compiler
@@ -32,15 +33,16 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 
-def touched(tables: Tables, hits: Sequence[ScoredMemory], profile: Profile) -> Operation[None]:
-    """Counts a retrieval of each hit, in one statement."""
+def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Operation[None]:
+    """Counts a retrieval of each hit, in one statement; in one for each owner where these may be on
+    different nodes."""
     owners: dict[str, list[UUID]] = defaultdict(list)
     for found in hits:
         owners[found.memory.owner_id].append(found.memory.id)
-    how = touch_parameters(profile)
-    if len(owners) == 1:
-        [(owner_id, ids)] = owners.items()
-        yield Execute(touch_statement(tables), {"agent": owner_id, "memory_ids": ids, **how})
+    how = touch_parameters(wanted.profile)
+    if len(owners) == 1 or wanted.distributed:
+        for owner_id, ids in sorted(owners.items()):
+            yield Execute(touch_statement(tables), {"agent": owner_id, "memory_ids": ids, **how})
     elif owners:
         memories = [found.memory for found in hits]
         arrays = {

@@ -153,7 +153,7 @@ def _terms(tables: Tables, shape: Shape, *, exact: bool) -> CTE:
     owners: Any = func.unnest(owners_array(shape.owners), type_=Text())
     owners = owners.table_valued(column("owner_id", Text()), name="owner").render_derived()
     terms = weighed(
-        tables, owners.c.owner_id, exact=exact, others=shape.owners, as_of=shape.has_as_of
+        tables, owners.c.owner_id, exact=exact, others=shape.worded_owners, as_of=shape.has_as_of
     )
     return (
         select(owners.c.owner_id, terms.c.term, terms.c.weight, terms.c.idf)

@@ -19,6 +19,8 @@ class Layout:
     """Where pgvector is installed."""
     model: str | None = None
     """The model that makes the embeddings of this schema; None until an embedder has made one."""
+    distributed: bool = False
+    """Whether Citus distributes the tables over several nodes."""
 
     def vector(self, values: VectorLike) -> StoredVector:
         """Converts a vector to the form this database stores; raises InvalidVector."""

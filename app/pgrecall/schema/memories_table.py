@@ -176,6 +176,14 @@ def memories_table(metadata: MetaData) -> Table:
             postgresql_where=text("session IS NOT NULL"),
         ),
         Index(
+            "ix_agent_memories_subjects",
+            "agent_id",
+            text('"left"(subject, 200)'),
+            postgresql_where=text(
+                "subject IS NOT NULL AND status = 'active' AND invalidated_at IS NULL"
+            ),
+        ),
+        Index(
             "ix_agent_memories_words",
             # Without a schema, because reflection shows the function like this.
             text("term_keys(agent_id, terms)"),

@@ -33,11 +33,7 @@ def rank_indexes_table(metadata: MetaData) -> Table:
         name_column("relation", "The table of positions that is in use, in this schema."),
         Column("space", Integer, nullable=False, comment="Version of the space they lie in."),
         moment_column("as_of", "The moment that positions were computed for.", nullable=False),
-        moment_column(
-            "built_at",
-            "Memories written or changed from then on are not in it and are scored beside it.",
-            nullable=False,
-        ),
+        moment_column("built_at", "When its build began.", nullable=False),
         total_column("memories", "Memories in it."),
         total_column("at_least", "Used for searches if it holds this many memories."),
         Column("m", Integer, nullable=False, comment="Links of a node of the HNSW graph."),
@@ -70,9 +66,15 @@ def rank_indexes_table(metadata: MetaData) -> Table:
             Double,
             comment="Cosine similarity that the nearest memory met by a walk usually has.",
         ),
+        moment_column(
+            "written_until",
+            "Memories written or changed from then on are not in it and are scored beside it.",
+            nullable=False,
+        ),
         PrimaryKeyConstraint("agent_id"),
         _moment_check("as_of"),
         _moment_check("built_at"),
+        _moment_check("written_until"),
         comment="Rank indexes, one for each large owner; derived, and can be rebuilt.",
     )
 

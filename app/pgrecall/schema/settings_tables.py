@@ -6,6 +6,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Double,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -14,6 +15,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.limits import (
+    MAX_NAME_LENGTH,
     TIERS,
     TRUST_CURVES,
 )
@@ -21,11 +23,13 @@ from pgrecall.schema.check import share_check
 from pgrecall.schema.columns import (
     check,
     flag_column,
+    moment_column,
     name_column,
     one_of,
     text_column,
     texts_column,
 )
+from pgrecall.schema.memories_table import _moment_check
 
 
 def component_reputations_table(metadata: MetaData) -> Table:
@@ -143,4 +147,26 @@ def granted_roles_table(metadata: MetaData) -> Table:
         check("level", one_of("level", ("reader", "writer", "maintainer"))),
         comment="Roles with a level from grant_access; objects of later versions are granted to "
         "them too.",
+    )
+
+
+def service_keys_table(metadata: MetaData) -> Table:
+    return Table(
+        "service_keys",
+        metadata,
+        name_column("id", "What the key is called; a part of its token."),
+        name_column("name", "What it is for, in the words of whoever created it."),
+        Column("hash", LargeBinary, nullable=False, comment="SHA-256 of its secret."),
+        texts_column("owners", "Whose memories it is for; a team is team:<id>."),
+        name_column("scope", "read, write or maintain; each includes those before it."),
+        moment_column("created_at", "When it was created.", default=text("now()"), nullable=False),
+        moment_column("revoked_at", "When it was revoked; NULL: in use."),
+        PrimaryKeyConstraint("id"),
+        check("name", f"name <> '' AND length(name) <= {MAX_NAME_LENGTH}"),
+        check("hash", "octet_length(hash) = 32"),
+        check("owners", "cardinality(owners) > 0 AND array_position(owners, NULL) IS NULL"),
+        check("scope", one_of("scope", ("read", "write", "maintain"))),
+        _moment_check("created_at"),
+        _moment_check("revoked_at"),
+        comment="Keys of the HTTP service, from pgrecall keys; their secrets are not stored.",
     )

@@ -48,6 +48,7 @@ from pgrecall.schema.settings_tables import (
     installed_sql_table,
     output_type_defaults_table,
     profiles_table,
+    service_keys_table,
     tier_defaults_table,
 )
 
@@ -88,6 +89,7 @@ class Tables:
     installed_sql: Table
     granted_roles: Table
     embedding_model: Table
+    service_keys: Table
     prefix: str = ""
     """Prefix of stored owner ids that the caller's ids do not have: `team:` or empty."""
 
@@ -121,6 +123,7 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         installed_sql=installed_sql_table(metadata),
         granted_roles=granted_roles_table(metadata),
         embedding_model=embedding_model_table(metadata),
+        service_keys=service_keys_table(metadata),
     )
 
 

@@ -113,6 +113,8 @@ class Scope:
     The score is divided by it. None: no redistribution."""
     apply_decay: ColumnElement[bool] | None = None
     """Whether trust decays, as an SQL expression; None: as the profile says."""
+    labels: FromClause | None = None
+    """The labels of memories; None: the table of the schema."""
     parameter: Parameter = bound
     """Renders a weight or a parameter of a signal, given its name, value and type."""
 

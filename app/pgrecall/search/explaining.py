@@ -15,6 +15,7 @@ from pgrecall.core.validation import require_ids
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.gathered import gathered_search
 from pgrecall.ranking.metadata_filter import MetadataFilter
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
@@ -52,7 +53,7 @@ def explain(
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)
     wanted = yield from asked.resolved(tables)
     parameters = wanted.parameters | {"id": memory_id}
-    describe = described_statement(tables, wanted)
+    describe = described_statement(*(yield from gathered_search(tables, wanted)))
     rows = yield Execute(describe, parameters)
     if not rows:
         whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
@@ -62,7 +63,7 @@ def explain(
     wanted = replace(wanted, profile=in_effect(wanted.profile, row._mapping))
     found = hit(wanted.profile, row)
     [counts] = yield Execute(
-        standing(tables, wanted),
+        standing(*(yield from gathered_search(tables, wanted))),
         parameters | {"score": found.score, "whose": found.memory.owner_id},
     )
     unmet = _unmet(row._mapping)
@@ -98,7 +99,7 @@ def _terms(
     if not wanted.ranks_by_words:
         return ()
     rows = yield Execute(
-        terms_of(tables, others=wanted.shape.owners, as_of=wanted.as_of is not None),
+        terms_of(tables, others=wanted.shape.worded_owners, as_of=wanted.as_of is not None),
         wanted.parameters | {"whose": found.memory.owner_id, "id": found.memory.id},
     )
     total = math.fsum(row.weight for row in rows) or 1.0

@@ -57,7 +57,8 @@ def _neighbours(
     reached: list[CTE] = []
     start: Any = select(hits.c.owner_id, hits.c.id).cte("hit")
     for step in range(1, steps + 1):
-        reached.append(_one_step(tables, reached[-1] if reached else start, f"step_{step}"))
+        before = reached[-1] if reached else start
+        reached.append(_one_step(tables, shape, before, f"step_{step}"))
     every = union_all(
         *(
             select(found.c.owner_id, found.c.id, literal_column(str(step)).label(STEPS))
@@ -101,12 +102,15 @@ def _neighbours(
     )
 
 
-def _one_step(tables: Tables, start: CTE, name: str) -> CTE:
+def _one_step(tables: Tables, shape: Shape, start: CTE, name: str) -> CTE:
     links = tables.memory_links
 
     def along(near: Any, far: Any) -> Select[Any]:
-        return select(start.c.owner_id, far.label("id")).select_from(
-            start.join(links, and_(links.c.agent_id == start.c.owner_id, near == start.c.id))
+        same = and_(links.c.agent_id == start.c.owner_id, near == start.c.id)
+        return (
+            select(start.c.owner_id, far.label("id"))
+            .select_from(start.join(links, same))
+            .where(of_owners(links, shape.owners))
         )
 
     return union(

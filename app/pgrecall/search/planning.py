@@ -14,6 +14,7 @@ from pgrecall.ranking.exact import search_statement
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.schema import Tables
+from pgrecall.search.owner_by_owner import each_owner
 from pgrecall.search.plan_statement import Explain, written
 from pgrecall.search.query_plan import QueryPlan
 from pgrecall.search.searching import require_strategy
@@ -39,6 +40,7 @@ def plan(
     require_bool("run", run)
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
     wanted = yield from asked.resolved(tables)
+    wanted = each_owner(wanted)[0]
     attempt = yield from first_attempt(tables, wanted, strategy)
     how: Literal["exact", "index"] = "exact"
     statement: Any = search_statement(tables, wanted)

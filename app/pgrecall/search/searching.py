@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Unpack, get_args
-from uuid import UUID
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Autocommit, Execute, Operation
@@ -25,6 +25,7 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory, contributions
 from pgrecall.scoring.signals import Keyword
 from pgrecall.search.neighbours import STEPS, neighbours
+from pgrecall.search.owner_by_owner import each_owner, owner_by_owner, place
 
 MAX_STEPS = 2
 """The greatest `expand`."""
@@ -78,13 +79,16 @@ def search(
     wanted = yield from asked.resolved(tables)
     found = yield from through_indexes(tables, wanted, strategy)
     adds_hits = expand or wanted.expand_session
-    at_once = touch and found is None and not adds_hits and not wanted.is_large
-    if found is None:
+    at_once = touch and found is None and not adds_hits and not wanted.shape.is_large
+    if wanted.is_divided:
+        merged = yield from owner_by_owner(tables, wanted, partial(hit, wanted.profile))
+        hits = Hits(merged, query_time=wanted.query_time)
+    elif found is None:
         statement = search_statement(tables, wanted, touch=at_once)
         parameters = wanted.parameters
         if at_once:
             parameters |= touch_parameters(wanted.profile)
-        rows = yield Execute(statement, parameters, may_prepare=not wanted.is_large)
+        rows = yield Execute(statement, parameters, may_prepare=not wanted.shape.is_large)
         scored = (hit(wanted.profile, row) for row in rows)
         hits = Hits(scored, query_time=wanted.query_time)
     else:
@@ -95,10 +99,10 @@ def search(
         hits[:] = (
             [*hits, *found_too]
             if wanted.shape.brings_along
-            else sorted([*hits, *found_too], key=_place)
+            else sorted([*hits, *found_too], key=place)
         )
     if touch and not at_once:
-        yield from touched(tables, hits, wanted.profile)
+        yield from touched(tables, hits, wanted)
     return hits
 
 
@@ -114,23 +118,23 @@ def _neighbours(
 ) -> Operation[list[ScoredMemory]]:
     """Memories linked to the hits that were not found by the search, best first."""
     hits = [one for one in found if one.beside is None]
-    rows = yield Execute(
-        neighbours(tables, wanted, steps=steps),
-        wanted.parameters
-        | {
-            "hit_owners": [one.memory.owner_id for one in hits],
-            "hit_ids": [one.memory.id for one in hits],
-            "k": wanted.k + len(found) - len(hits),  # some may have been added as turns already
-        },
-    )
+    linked: list[ScoredMemory] = []
+    for part in each_owner(wanted):
+        owners = {part.agent_id, *part.teams}
+        memories = [one.memory for one in hits if one.memory.owner_id in owners]
+        rows = yield Execute(
+            neighbours(tables, part, steps=steps),
+            part.parameters
+            | {
+                "hit_owners": [memory.owner_id for memory in memories],
+                "hit_ids": [memory.id for memory in memories],
+                "k": wanted.k + len(found) - len(hits),  # some may have been added as turns already
+            },
+        )
+        linked += (hit(wanted.profile, row) for row in rows)
     there = {(one.memory.owner_id, one.memory.id) for one in found}
-    linked = (hit(wanted.profile, row) for row in rows)
     new = [one for one in linked if (one.memory.owner_id, one.memory.id) not in there]
-    return new[: wanted.k]
-
-
-def _place(found: ScoredMemory) -> tuple[float, UUID]:
-    return -found.score, found.memory.id
+    return sorted(new, key=place)[: wanted.k]
 
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:

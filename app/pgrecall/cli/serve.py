@@ -1,0 +1,175 @@
+"""pgrecall serve"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from importlib import import_module
+from ipaddress import ip_address
+from typing import Annotated, Any
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from pgrecall import migrate
+from pgrecall.cli.app import App
+from pgrecall.cli.configuration import VARIABLES
+from pgrecall.cli.database import Database
+from pgrecall.cli.embedding import EmbedderName, embedder
+from pgrecall.cli.output import complaints
+from pgrecall.cli.written import option
+from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
+from pgrecall.errors import ExtraMissing, InputError
+from pgrecall.execution import AsyncMemoryRepository
+from pgrecall.execution.translation import translated
+from pgrecall.migrate.access import require_policies
+from pgrecall.migrate.service_keys import list_keys
+
+app = App(panel="Administer")
+ROLE = "pgrecall_service"
+SETTINGS = "PGRECALL_SERVICE_SETTINGS"
+"""The variable by which workers get them."""
+KEEP_ALIVE_SECONDS, GRACE_SECONDS = 30, 30
+
+Port = Annotated[int, option("Port to listen on.", envvar="PGRECALL_PORT", min=1, max=65535)]
+
+
+@app.declare(
+    "pgrecall serve",
+    "pgrecall serve --host 0.0.0.0 --port 8080 --workers 2 --role pgrecall_service",
+)
+def serve(
+    database: Database,
+    embedder_name: EmbedderName = None,
+    host: Annotated[str, option("Address to listen on.", envvar="PGRECALL_HOST")] = "127.0.0.1",
+    port: Port = 8080,
+    workers: Annotated[int, option("Processes.", min=1, max=64)] = 1,
+    concurrency: Annotated[
+        int, option("Requests a worker answers at a time, each on its own connection.", min=1)
+    ] = 8,
+    waiting: Annotated[
+        int, option("Requests that may wait for their turn; more are answered 503.", min=0)
+    ] = 64,
+    timeout: Annotated[float, option("Seconds for reading and for answering.", min=0.1)] = 30.0,
+    max_body: Annotated[int, option("Bytes of a request's body.", min=1)] = 8 * 1024 * 1024,
+    rate: Annotated[
+        float | None,
+        option("Requests per second with one key. Default: no limit.", min=0.1),
+    ] = None,
+    role: Annotated[
+        str | None,
+        option(
+            f"Role that requests run as, such as {ROLE}. Default: the one that connects.",
+            envvar="PGRECALL_ROLE",
+        ),
+    ] = None,
+    agent: Annotated[
+        str,
+        option("Owner of requests that name none.", "--agent", "-a", envvar=VARIABLES["agent"]),
+    ] = "default",
+) -> None:
+    """Serve HTTP. Without keys, only this machine is let in; see `pgrecall keys create`.
+
+    GET /openapi.json describes the requests. SIGTERM stops it once all requests are answered.
+    """
+    try:
+        import_module("pgrecall.service.application")
+        from pgrecall.service.service_settings import ServiceSettings
+    except ImportError as missing:
+        raise ExtraMissing("to serve HTTP: pip install 'pgrecall[service]'") from missing
+    with database.engine() as engine:
+        url = engine.url.render_as_string(hide_password=False)
+        keyed = any(one["revoked_at"] is None for one in list_keys(engine, schema=database.schema))
+        if not keyed:
+            require_loopback(host)
+        elif role is None and not database.given_url:
+            role = ROLE
+            migrate.protect(url, role, schema=database.schema)
+        if keyed:
+            with translated(), engine.connect() as connection:
+                require_policies(connection, database.schema, role)
+        settings = ServiceSettings(
+            database_url=url,
+            keyed=keyed,
+            schema=database.schema,
+            role=role,
+            agent=agent,
+            max_body=max_body,
+            timeout=timeout,
+            concurrency=concurrency,
+            waiting=waiting,
+            rate=None if rate is None else rate / workers,
+        )
+        os.environ[SETTINGS] = json.dumps([asdict(settings), embedder_name])
+        engine.dispose()
+        _announce(host, port, keyed)
+        launch(host, port, workers)
+
+
+def _announce(host: str, port: int, keyed: bool) -> None:
+    who = (
+        "with a key"
+        if keyed
+        else "from every program on this machine, and from no other, since there are no keys"
+    )
+    shown = f"[{host}]" if ":" in host else host
+    complaints.print(
+        f"Serving http://{shown}:{port} {who}. Ctrl-C stops it.", soft_wrap=True, markup=False
+    )
+
+
+def require_loopback(host: str) -> None:
+    """Raises InputError unless only this machine reaches the host."""
+    try:
+        reachable = not ip_address(host).is_loopback
+    except ValueError:
+        reachable = host != "localhost"
+    if reachable:
+        raise InputError(
+            f"there are no keys, and others can reach {host}: create a key with "
+            "`pgrecall keys create`, or use --host 127.0.0.1"
+        )
+
+
+def launch(host: str, port: int, workers: int) -> None:
+    """Serves until SIGTERM or SIGINT; then takes no more requests and answers those it has."""
+    import uvicorn
+
+    with tempfile.TemporaryDirectory(prefix="pgrecall-metrics-") as folder:
+        if workers > 1:  # read when a worker imports prometheus_client
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        uvicorn.run(
+            f"{__name__}:application",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            loop="asyncio",  # psycopg adds and removes a reader per query: uvloop takes longer
+            access_log=False,
+            log_level="warning",
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            server_header=False,
+            ws="none",
+        )
+
+
+def application() -> Any:
+    """The application of a worker, which is a process of its own."""
+    from pgrecall.service.application import create_app
+    from pgrecall.service.service_settings import ServiceSettings
+
+    values, name = json.loads(os.environ[SETTINGS])
+    settings = ServiceSettings(**values)
+    encoding = os.environ.get("PGRECALL_TIKTOKEN")
+
+    def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
+        return AsyncMemoryRepository(
+            engine,
+            schema=settings.schema,
+            embedder=embedder(name),
+            token_counter=tiktoken_counter(encoding) if encoding else estimated_tokens,
+        )
+
+    return create_app(settings, repository)

@@ -1,0 +1,1 @@
+"""The HTTP service: parses a request, calls the repository, and writes JSON."""

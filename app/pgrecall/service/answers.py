@@ -1,0 +1,112 @@
+"""Answers: results of the repository as JSON, and their shapes for the OpenAPI document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pydantic import TypeAdapter
+from starlette.responses import Response
+
+from pgrecall.context.assembled import Context
+from pgrecall.core.memory import Memory
+from pgrecall.errors import MemoryNotFound
+from pgrecall.lifecycle.event import Event
+from pgrecall.memories.added import Added, Outcome
+from pgrecall.memories.batch import Batch
+from pgrecall.memories.page import Page
+from pgrecall.ranking.hits import Hits
+from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.search.explanation import Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class AddedAnswer:
+    """The stored memory, and whether it is new."""
+
+    id: UUID
+    outcome: Outcome
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAnswer:
+    """The memories in the order given, and the errors of those refused, by position from 0."""
+
+    added: list[AddedAnswer]
+    refused: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The hits, best first."""
+
+    results: list[ScoredMemory]
+    strategy: str
+    candidates: int | None
+    query_time: tuple[Any, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesAnswer:
+    """A page of memories; `next` is the parameter `after` of the next page."""
+
+    memories: list[Memory]
+    next: str | None
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAnswer:
+    """The events of a memory, oldest first."""
+
+    events: list[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemAnswer:
+    """What went wrong (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorV1Answer:
+    """What went wrong, as Memory OS says it."""
+
+    error: dict[str, Any]
+    meta: dict[str, str]
+
+
+def shown(result: Any) -> Any:
+    """What the answer shows of a result. Raises MemoryNotFound for None."""
+    match result:
+        case None:
+            raise MemoryNotFound()
+        case Added():
+            return AddedAnswer(UUID(int=result.int), result.outcome, result.similarity)
+        case Batch():
+            refused = {place: str(error) for place, error in result.refused.items()}
+            return BatchAnswer([shown(one) for one in result], refused)
+        case Hits():
+            return SearchAnswer([*result], result.strategy, result.candidates, result.query_time)
+        case Page():
+            return MemoriesAnswer([*result], result.next, result.total)
+        case list():
+            return HistoryAnswer(result)
+        case Context() | Explanation():
+            return result.record()
+    return result
+
+
+_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    """A value as JSON. The value was made here, so it is not validated again."""
+    return Response(_ANY.dump_json(value), status, media_type="application/json")

@@ -1,0 +1,109 @@
+"""The ASGI application of the service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import psycopg
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from pgrecall.errors import PgRecallError
+from pgrecall.execution import AsyncMemoryRepository
+from pgrecall.execution.translation import translated
+from pgrecall.migrate.access import require_policies
+from pgrecall.migrate.connecting import database_url
+from pgrecall.service import memory_os_routes, memory_routes, service_routes
+from pgrecall.service.answers import ErrorV1Answer, ProblemAnswer
+from pgrecall.service.document import DocumentedApp, errors_as
+from pgrecall.service.gate import Gate
+from pgrecall.service.key_ring import KeyRing
+from pgrecall.service.owners_seen import confine
+from pgrecall.service.problems import Problem, problem_of
+from pgrecall.service.service_settings import ServiceSettings
+
+MakeRepository = Callable[[AsyncEngine], AsyncMemoryRepository]
+
+
+def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> ASGIApp:
+    """The service, for any ASGI server. It opens no connection before the server starts it."""
+    own = _engine(settings, pool_size=2)  # for keys and readiness, which must not wait for requests
+    app = DocumentedApp(
+        title="pgrecall",
+        version=version("pgrecall"),
+        description="Ranks the memories of AI agents inside PostgreSQL.",
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan,
+    )
+    app.state.settings, app.state.own = settings, own
+    app.state.make_repository = make_repository
+    for module in (memory_routes, service_routes):
+        app.include_router(module.router, responses=errors_as(ProblemAnswer))
+    app.include_router(memory_os_routes.router, responses=errors_as(ErrorV1Answer))
+    for kind in (PgRecallError, Problem, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _answered)
+    ring = KeyRing(own, settings.schema, settings.key_seconds) if settings.keyed else None
+    return Gate(app, settings, ring)
+
+
+async def _answered(request: Request, error: Exception) -> Response:
+    return problem_of(error).response(request.url.path)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Opens the pool of requests, once it is known how its connections can be confined."""
+    settings: ServiceSettings = app.state.settings
+    own: AsyncEngine = app.state.own
+    engine: AsyncEngine | None = None
+    try:
+        with translated():
+            async with own.connect() as connection:
+                pooled = await _is_pooled(connection)
+                if settings.keyed:
+                    await connection.run_sync(require_policies, settings.schema, settings.role)
+        engine = _engine(settings, pool_size=settings.concurrency, prepares=not pooled)
+        if settings.keyed:
+            confine(engine, settings.role, pooled=pooled)
+        app.state.repo = app.state.make_repository(engine)
+        app.state.prober = AsyncMemoryRepository(own, schema=settings.schema)
+        yield
+    finally:
+        if engine is not None:
+            await engine.dispose()
+        await own.dispose()
+
+
+def _engine(settings: ServiceSettings, *, pool_size: int, prepares: bool = False) -> AsyncEngine:
+    return create_async_engine(
+        database_url(settings.database_url),
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=settings.timeout,
+        connect_args={
+            "client_encoding": "utf8",
+            "fallback_application_name": "pgrecall serve",
+            **({} if prepares else {"prepare_threshold": None}),
+        },
+    )
+
+
+async def _is_pooled(connection: AsyncConnection) -> bool:
+    """Whether something stands between us and PostgreSQL that may change sessions.
+
+    It reports another backend than the one that answers. So do some proxies that change none;
+    behind these, requests only take a little longer.
+    """
+    backend = await connection.scalar(text("SELECT pg_backend_pid()"))
+    driver = (await connection.get_raw_connection()).driver_connection
+    assert isinstance(driver, psycopg.AsyncConnection)
+    return bool(backend != driver.info.backend_pid)

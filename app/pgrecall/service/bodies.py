@@ -1,0 +1,141 @@
+"""Bodies of requests, made from the repository's signatures: an argument there is a field here.
+
+Only shapes are checked, for the OpenAPI document and for errors that name a field. What a value may
+be is checked by the repository.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from textwrap import dedent
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, Json, create_model
+
+from pgrecall.core.memory import NewMemory, Unset
+from pgrecall.execution import AsyncMemoryRepository
+from pgrecall.memories import changing
+from pgrecall.ranking import arguments, filters
+from pgrecall.scoring.profile import Profile
+
+Vector = Annotated[list[float], Field(min_length=1)]
+Limit = Annotated[int, Field(ge=1, le=100)]
+MaxTokens = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Body(BaseModel):
+    """A JSON object without other fields than these."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    def given(self, *without: str) -> dict[str, Any]:
+        """The fields that the request has."""
+        names = self.model_fields_set.difference(without)
+        return {name: getattr(self, name) for name in names}
+
+
+def example(**fields: Any) -> ConfigDict:
+    """A model_config with an example for the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
+def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: Any) -> type[Body]:
+    """A body with the arguments of a method of the repository. `fields` is its example.
+
+    A memory's fields stand beside the other arguments. In a URL, metadata is JSON.
+    """
+    function = getattr(AsyncMemoryRepository, method)
+    names = vars(filters) | vars(arguments) | vars(changing) | inspect.unwrap(function).__globals__
+    found: dict[str, Any] = {"owner": (str | None, Field(None, exclude=True))} if in_url else {}
+    for one in [*inspect.signature(function).parameters.values()][2:]:  # after self and agent_id
+        kind = eval(one.annotation, names)  # noqa: S307  our own signatures
+        if one.name == "memory":
+            found |= {name: (info.annotation, info) for name, info in _MEMORY.model_fields.items()}
+        elif one.name not in (*without, "where"):
+            found[one.name] = _field(one.name, kind, one.default)
+        if one.name == "embedding" and str in get_args(kind):
+            found["query"] = (str | None, Field(None, description="The query's text."))
+    if in_url and "metadata" in found:
+        found["metadata"] = (Json[dict[str, Any]] | None, Field(None, examples=['{"a": 1}']))
+    name = "".join(part.capitalize() for part in method.split("_"))
+    made = create_model(f"{name}Body", __base__=Body, **found)
+    made.model_config |= example(**fields)
+    return made
+
+
+def new_memory(body: Body) -> NewMemory:
+    """The memory that a body describes."""
+    return NewMemory(**body.given())
+
+
+def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
+    about = _DESCRIPTIONS.get(name)
+    if default is inspect.Parameter.empty:
+        return _INSTEAD.get(name, _in_json(kind)), Field(..., description=about)
+    shown = default if isinstance(default, str | int | float) else None
+    return _INSTEAD.get(name, _in_json(kind)), Field(shown, description=about)
+
+
+def _in_json(kind: Any) -> Any:
+    """The type without what JSON does not have: UNSET, which is a field left out, and Profile."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    kept = (
+        one
+        for one in get_args(kind)
+        if one is not Profile and not any(isinstance(value, Unset) for value in get_args(one))
+    )
+    return reduce(or_, kept)
+
+
+def _descriptions(kind: type) -> Mapping[str, str]:
+    """The texts below the fields of a class."""
+    [declared] = ast.parse(dedent(inspect.getsource(kind))).body
+    assert isinstance(declared, ast.ClassDef)
+    found = {}
+    for field, said in zip(declared.body, declared.body[1:], strict=False):
+        match field, said:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                found[name] = " ".join(text.split())
+    return found
+
+
+_DESCRIPTIONS = {
+    **_descriptions(filters.FilterArguments),
+    **_descriptions(arguments.SearchArguments),
+    **_descriptions(NewMemory),
+}
+_INSTEAD: dict[str, Any] = {
+    "embedding": Vector | None,
+    "k": Limit,
+    "limit": Annotated[int, Field(ge=1, le=1000)],
+    "order": list[str],
+    "expand": Annotated[int, Field(ge=0, le=2)],
+    "expand_session": Annotated[int, Field(ge=0, le=100)],
+    "consider": Annotated[int, Field(ge=1, le=1000)] | None,
+    "max_tokens": MaxTokens,
+    "touch": bool | None,
+}
+"""Argument → its type here, where JSON has less, or the service allows less."""
+_MEMORY: type[Body] = create_model(
+    "NewMemoryBody",
+    __base__=Body,
+    **{
+        name: _field(name, kind, inspect.Parameter.empty if name == "content" else None)
+        for name, kind in get_type_hints(NewMemory).items()
+        if name != "_"
+    },  # type: ignore[call-overload]
+)
+MEMORY_FIELDS = frozenset(_MEMORY.model_fields)
+_INSTEAD |= {
+    "new": _MEMORY,
+    "memories": Annotated[list[_MEMORY], Field(min_length=1, max_length=1000)],  # type: ignore[valid-type]
+}

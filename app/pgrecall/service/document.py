@@ -1,0 +1,51 @@
+"""The OpenAPI document: FastAPI's, with the errors that are really sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from pgrecall.service.gate import PUBLIC
+
+_MEANINGS = {
+    400: "The request cannot be read",
+    401: "No valid key",
+    403: "The key is not for this owner, or may not do this",
+    404: "The owner has no such memory",
+    408: "The body took too long to arrive",
+    409: "It contradicts another memory",
+    413: "The body is too large",
+    415: "The body is not JSON",
+    421: "Without keys, the service is addressed as localhost only",
+    422: "A value cannot be used",
+    429: "Too many requests with this key",
+    501: "It needs an extra that is not installed",
+    503: "Overloaded, or without a database: try again later",
+    504: "It took too long",
+}
+_BEARER = {"type": "http", "scheme": "bearer", "description": "A token of `pgrecall keys create`."}
+
+
+def errors_as(model: type) -> dict[int | str, dict[str, Any]]:
+    """The errors of a router, for its argument `responses`."""
+    return {status: {"model": model, "description": said} for status, said in _MEANINGS.items()}
+
+
+class DocumentedApp(FastAPI):
+    """FastAPI, which takes every error for application/json."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document, made once."""
+        if self.openapi_schema is not None:
+            return self.openapi_schema
+        found = super().openapi()
+        found["components"]["securitySchemes"] = {"key": _BEARER}
+        for path, methods in found["paths"].items():
+            for operation in methods.values():
+                operation["security"] = [] if path in PUBLIC else [{"key": []}]
+                for status, response in operation["responses"].items():
+                    if int(status) >= 400 and not path.startswith("/v1/"):
+                        as_json = response["content"].pop("application/json")
+                        response["content"]["application/problem+json"] = as_json
+        return found

@@ -1,0 +1,285 @@
+"""/v1: the interface of Memory OS, so that its clients work with another base URL.
+
+What its documentation leaves open is decided in ADR-0051. The owner is the key's, or --agent.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from hashlib import sha256
+from math import log
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from pgrecall.core.memory import Memory, NewMemory
+from pgrecall.errors import MemoryNotFound
+from pgrecall.lifecycle.using import Feedback
+from pgrecall.memories.record import is_uuid
+from pgrecall.scoring.profiles import tiered
+from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.scoring.scorer import score
+from pgrecall.scoring.signals import Recency
+from pgrecall.service.answers import answer
+from pgrecall.service.bodies import Body, Limit, MaxTokens, Vector, example
+from pgrecall.service.caller import Caller, caller_of
+
+IN_METADATA = ("external_id", "source_id", "parent_memory_id")
+"""Fields of theirs that are stored in the metadata here."""
+_COLUMNS = {"importance_score": "importance", "confidence_score": "confidence"}
+_FILTERS = {"tier": "tiers", "memory_nature": "memory_natures", "content_type": "content_types"}
+
+Text = Annotated[str, Field(min_length=1)]
+Tier = Literal["short", "medium", "long"]
+
+
+class UpdateV1(Body):
+    """Fields of a memory to change."""
+
+    content: Text | None = None
+    content_type: str | None = None
+    tier: Tier | None = None
+    memory_nature: str | None = None
+    importance_score: float | None = None
+    confidence_score: float | None = None
+    parent_memory_id: str | None = None
+    external_id: str | None = None
+    source_id: str | None = None
+    metadata: dict[str, Any] | None = None
+    tags: list[str] | None = None
+    entities: list[str] | None = None
+    model_config = example(importance_score=0.95, metadata={"verified": True})
+
+    def columns(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields by their names here, given the metadata stored before."""
+        given = {name: value for name, value in self.given().items() if value is not None}
+        own = {name: given.pop(name) for name in IN_METADATA if name in given}
+        kept = {name: value for name, value in stored.items() if name in IN_METADATA}
+        metadata = {**given.pop("metadata", stored), **kept, **own}
+        return {_COLUMNS.get(name, name): given[name] for name in given} | {"metadata": metadata}
+
+
+class CreateV1(UpdateV1):
+    """A new memory."""
+
+    content: Text
+    model_config = example(content="User prefers dark mode", tier="long", importance_score=0.8)
+
+
+class SearchV1(Body):
+    """A search by the six-factor score."""
+
+    query: str | None = None
+    embedding: Vector | None = None
+    threshold: float = Field(0.0, description="The least combined score of a result.")
+    limit: Limit = 20
+    tier: Tier | None = None
+    memory_nature: str | None = None
+    content_type: str | None = None
+    tags: list[str] | None = None
+    entities: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+    model_config = example(query="interface preferences", threshold=0.3, limit=5, tier="long")
+
+
+class FeedbackV1(Body):
+    """What was thought of a memory."""
+
+    memory_id: Text
+    type: Feedback
+    context: str | None = None
+    model_config = example(memory_id="mem_123", type="useful", context="It answered the question")
+
+
+class ContextV1(Body):
+    """A query for which memories are wanted as text."""
+
+    query: str
+    max_tokens: MaxTokens = 4000
+    tier: Tier | None = None
+    format: Literal["text", "json"] = "text"
+    model_config = example(query="What does the user prefer?", max_tokens=2000)
+
+
+async def _reader(request: Request) -> Caller:
+    return caller_of(request, "read")
+
+
+async def _writer(request: Request) -> Caller:
+    return caller_of(request, "write")
+
+
+Reader = Annotated[Caller, Depends(_reader)]
+Writer = Annotated[Caller, Depends(_writer)]
+Record = dict[str, Any]
+_routes = APIRouter(tags=["Memory OS"])
+
+
+@_routes.post("/memories", status_code=201, response_model=Record)
+async def create(caller: Writer, body: CreateV1) -> Response:
+    """Create a memory."""
+    fields = {"content_type": "text", "tier": "short", **body.columns({})}
+    parent = body.parent_memory_id and (await _read(caller, body.parent_memory_id)).id
+    added = await caller.repo.add(caller.owner, NewMemory(**fields), duplicates="allow")
+    if parent:
+        await caller.repo.links.add(caller.owner, added, parent)
+    return _enveloped(_shown(await _read(caller, str(added))), 201)
+
+
+@_routes.get("/memories", response_model=Record)
+async def list_memories(
+    caller: Reader,
+    limit: Limit = 20,
+    after: str | None = None,
+    tier: Tier | None = None,
+    memory_nature: str | None = None,
+    content_type: str | None = None,
+) -> Response:
+    """List memories, newest first."""
+    filters = _filters(tier=tier, memory_nature=memory_nature, content_type=content_type)
+    page = await caller.repo.list(caller.owner, limit=limit, after=after, **filters)
+    return _enveloped([_shown(one) for one in page], next=page.next)
+
+
+@_routes.get("/memories/{memory_id}", response_model=Record)
+async def get(caller: Reader, memory_id: str) -> Response:
+    """Get a memory."""
+    return _enveloped(_shown(await _read(caller, memory_id)))
+
+
+@_routes.patch("/memories/{memory_id}", response_model=Record)
+async def update(caller: Writer, memory_id: str, body: UpdateV1) -> Response:
+    """Update a memory."""
+    found = await _read(caller, memory_id)
+    changes = body.columns(found.metadata)
+    return _enveloped(_shown(await caller.repo.update(caller.owner, found.id, **changes)))
+
+
+@_routes.delete("/memories/{memory_id}", response_model=Record)
+async def delete(caller: Writer, memory_id: str) -> Response:
+    """Delete a memory."""
+    await caller.repo.delete(caller.owner, (await _read(caller, memory_id)).id)
+    return _enveloped({"id": memory_id, "deleted": True})
+
+
+@_routes.post("/search", response_model=Record)
+async def search(caller: Reader, body: SearchV1) -> Response:
+    """Search by the six-factor score."""
+    hits = await caller.repo.search(
+        caller.owner,
+        body.query if body.embedding is None else body.embedding,
+        k=body.limit,
+        profile=tiered,
+        min_score=body.threshold,
+        touch=caller.touch(),
+        **_filters(**body.given("query", "embedding", "threshold", "limit")),
+    )
+    about = {"search_type": "semantic", "threshold": body.threshold}
+    return _enveloped({"results": [_result(hit) for hit in hits], **about})
+
+
+@_routes.post("/feedback", response_model=Record)
+async def feedback(caller: Writer, body: FeedbackV1) -> Response:
+    """Record feedback: useful, not_useful, outdated or incorrect."""
+    found = await _read(caller, body.memory_id)
+    memory = await caller.repo.feedback(caller.owner, found.id, body.type, body.context)
+    return _enveloped({**body.model_dump(), "relevance_score": _relevance(memory)})
+
+
+@_routes.post("/context", response_model=Record)
+async def context(caller: Reader, body: ContextV1) -> Response:
+    """Memories for a prompt, as text of at most max_tokens."""
+    began = time.perf_counter()
+    asked = {"max_tokens": body.max_tokens, "touch": caller.touch(), **_filters(tier=body.tier)}
+    packed = await caller.repo.context(caller.owner, body.query, profile=tiered, **asked)
+    memories = [
+        {"id": _name(one), "content": one.content, "tier": one.tier, "score": hit.score}
+        for hit in (each.hit for each in packed.packed)
+        for one in [hit.memory]
+    ]
+    found = {
+        "context": packed.text if body.format == "text" else json.dumps(memories),
+        "memories": memories,
+        "token_count": packed.tokens,
+        "retrieval_time_ms": round((time.perf_counter() - began) * 1000),
+    }
+    return _enveloped(found)
+
+
+router = APIRouter()
+for _prefix in ("/v1", "/api/v1"):  # its examples have both
+    router.include_router(_routes, prefix=_prefix, include_in_schema=_prefix == "/v1")
+
+
+def _filters(**given: Any) -> dict[str, Any]:
+    """Filters of a search by their names here."""
+    several = {_FILTERS[name]: [one] for name, one in given.items() if name in _FILTERS and one}
+    return several | {name: one for name, one in given.items() if name not in _FILTERS}
+
+
+async def _read(caller: Caller, given: str) -> Memory:
+    """The memory of this id. Ids such as mem_123, which were imported, are keys."""
+    by: dict[str, Any] = {"memory_id": UUID(given)} if is_uuid(given) else {"key": given}
+    memory = await caller.repo.get(caller.owner, **by)
+    if memory is None:
+        raise MemoryNotFound()
+    return memory
+
+
+def _name(memory: Memory) -> str:
+    return memory.key or str(memory.id)
+
+
+def _relevance(memory: Memory) -> float:
+    """Usefulness, which feedback moves, times recency; Memory OS does not publish its formula."""
+    names = ("created_at", "last_accessed_at", "tier", "usefulness")
+    signals = score(tiered, {name: getattr(memory, name) for name in names}).signals
+    return signals["recency"] * signals["usefulness"]
+
+
+[_recency] = [one for one in tiered.signals if isinstance(one, Recency)]
+DECAY_RATES = {tier: log(2) / (24 * days) for tier, days in _recency.half_lives_by_tier}
+"""Per hour."""
+
+
+def _brief(memory: Memory) -> dict[str, Any]:
+    """What both a memory and a result of a search show."""
+    own = {name: one for name, one in memory.metadata.items() if name not in IN_METADATA}
+    same = ("content", "tier", "memory_nature", "created_at")
+    shown = {"id": _name(memory), "content_type": memory.content_type or "text", "metadata": own}
+    return shown | {name: getattr(memory, name) for name in same}
+
+
+def _shown(memory: Memory) -> dict[str, Any]:
+    same = ("last_accessed_at", "tags", "entities", "updated_at", "expires_at")
+    return {
+        **_brief(memory),
+        **{name: getattr(memory, name) for name in same},
+        **{name: memory.metadata.get(name) for name in IN_METADATA},
+        "relevance_score": _relevance(memory),
+        "importance_score": memory.importance,
+        "confidence_score": memory.confidence,
+        "decay_rate": DECAY_RATES[memory.tier],
+        "access_count": memory.retrieval_count,
+        "pii_detected": False,
+        "pii_fields": [],
+        "integrity_hash": sha256(memory.content.encode()).hexdigest(),
+    }
+
+
+def _result(hit: ScoredMemory) -> dict[str, Any]:
+    relevance = hit.signals["recency"] * hit.signals["usefulness"]
+    scores = {"similarity": hit.similarity, "combined_score": hit.score}
+    return {**_brief(hit.memory), **scores, "relevance_score": relevance}
+
+
+def _enveloped(data: Any, status: int = 200, **meta: Any) -> Response:
+    """The data in an envelope, and the fields of an object beside it, too: both are documented."""
+    beside = data if isinstance(data, dict) else {}
+    about = {"request_id": f"req_{uuid4().hex}", **meta}
+    return answer({**beside, "data": data, "meta": about}, status)

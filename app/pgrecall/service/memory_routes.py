@@ -1,0 +1,112 @@
+"""The routes about memories: each is one method of the repository."""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature, getdoc
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from pgrecall.core.memory import Memory, NewMemory
+from pgrecall.errors import MemoryNotFound
+from pgrecall.execution import AsyncMemoryRepository
+from pgrecall.service import answers
+from pgrecall.service.bodies import MEMORY_FIELDS, Body, body_of, new_memory
+from pgrecall.service.caller import Caller, Reader, Writer, require_scope
+
+router = APIRouter(tags=["memories"])
+ID = "01993f7e-7b0a-7000-8000-000000000001"
+TEA = {"content": "Ines drinks her tea without milk.", "memory_type": "fact"}
+COFFEE = {"content": "Ines switched to coffee."}
+DRINK = {"query": "what does Ines drink?"}
+
+
+def route(
+    request: str, method: str, caller: Any, returns: Any, *without: str, **example: Any
+) -> None:
+    """Answers a request by a method of the repository.
+
+    The fields of the body, or of a GET's URL, are the method's arguments except those `without`.
+    """
+    verb, path = request.split()
+    in_path = "{memory_id}" in path
+    left_out = (*without, "memory_id") if in_path else without
+    body = body_of(method, without=left_out, in_url=verb == "GET", **example)
+    stores = returns in (answers.AddedAnswer, answers.BatchAnswer)
+    status = 201 if verb == "POST" and stores else 200
+
+    async def endpoint(caller: Caller, given: Body, **named: UUID) -> Response:
+        asked = _arguments(caller, given, adds=method in ("add", "upsert"))
+        result = await getattr(caller.repo, method)(caller.owner, **asked, **named)
+        return answers.answer(answers.shown(result), status)
+
+    taken: dict[str, Any] = {"memory_id": UUID} if in_path else {}
+    taken |= {"caller": caller, "given": Annotated[body, Query()] if verb == "GET" else body}
+    endpoint.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(name, Parameter.KEYWORD_ONLY, annotation=one) for name, one in taken.items()]
+    )
+    said = getdoc(getattr(AsyncMemoryRepository, method)) or ""
+    router.add_api_route(
+        path,
+        endpoint,
+        methods=[verb],
+        status_code=status,
+        response_model=returns,
+        summary=" ".join(said.partition("\n\n")[0].split()),
+        operation_id=request,
+    )
+
+
+def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
+    """The method's arguments; raises Problem for what the key does not allow."""
+    fields = type(body).model_fields
+    asked = body.given("owner")
+    if adds:
+        told = {name: asked.pop(name) for name in MEMORY_FIELDS & asked.keys()}
+        asked["memory"] = NewMemory(**told)
+    if "new" in asked:
+        asked["new"] = new_memory(asked["new"])
+    if "memories" in asked:
+        asked["memories"] = [new_memory(one) for one in asked["memories"]]
+    if {"query", "embedding"} <= fields.keys():
+        text = asked.pop("query", None)
+        if text is not None and asked.setdefault("embedding", text) != text:
+            asked.setdefault("query_text", text)
+    if "teams" in fields:
+        caller.require_teams(asked.get("teams") or ())
+        if "touch" in fields:
+            asked["touch"] = caller.touch(asked.get("touch"))
+    return asked
+
+
+route("POST /memories", "add", Writer, answers.AddedAnswer, **TEA)
+route("PUT /memories", "upsert", Writer, answers.AddedAnswer, key="message-17", **TEA)
+route("POST /memories/batch", "add_many", Writer, answers.BatchAnswer, memories=[TEA, COFFEE])
+route("GET /memories", "list", Reader, answers.MemoriesAnswer)
+route("GET /memories/by-key", "get", Reader, Memory, "memory_id")
+route("GET /memories/{memory_id}", "get", Reader, Memory, "key")
+route("PATCH /memories/{memory_id}", "update", Writer, Memory, importance=0.9, reason="asked twice")
+route("GET /memories/{memory_id}/history", "history", Reader, answers.HistoryAnswer)
+route("POST /memories/{memory_id}/supersede", "supersede", Writer, answers.AddedAnswer, new=COFFEE)
+route("POST /search", "search", Reader, answers.SearchAnswer, k=3, **DRINK)
+route("POST /context", "context", Reader, dict[str, Any], max_tokens=500, style="xml", **DRINK)
+route("POST /explain", "explain", Reader, dict[str, Any], memory_id=ID, **DRINK)
+route("POST /feedback", "feedback", Writer, Memory, memory_id=ID, kind="useful")
+route("POST /outcomes", "record_outcome", Writer, Memory, memory_id=ID, outcome="success")
+
+
+@router.delete("/memories/{memory_id}", response_model=dict[str, int])
+async def delete(
+    caller: Writer, memory_id: UUID, erase: bool = False, reason: str | None = None
+) -> Response:
+    """Deletes a memory; with `erase`, which needs the scope maintain, its history, too."""
+    if erase:
+        require_scope(caller.key, "maintain")
+        deleted = (await caller.repo.erase(caller.owner, memory_id)).memories
+        return answers.answer({"deleted": deleted})
+    deleted = await caller.repo.delete(caller.owner, memory_id, reason=reason)
+    if not deleted:
+        raise MemoryNotFound()
+    return answers.answer({"deleted": deleted})

@@ -1,0 +1,82 @@
+"""Owners, profiles, and the state of the service itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from pgrecall.core.memory import TEAM
+from pgrecall.migrate.state import read_status
+from pgrecall.scoring.profile_file import as_values
+from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.service.answers import answer
+from pgrecall.service.caller import AnyKey, require_scope
+from pgrecall.service.problems import Problem, problem_of
+from pgrecall.service.request_metrics import exposed
+
+router = APIRouter(tags=["service"])
+Record = dict[str, Any]
+
+
+@router.get("/owners", response_model=Record)
+async def owners(
+    request: Request,
+    key: AnyKey,
+    teams: Annotated[bool, Query(description="List teams in place of agents.")] = False,
+    prefix: str = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: str | None = None,
+) -> Response:
+    """List the key's owners that have memories, with the number of these."""
+    repo = request.app.state.repo.teams if teams else request.app.state.repo
+    page = await repo.owners(prefix=prefix, limit=limit, after=after)
+    own = [one for one in page if key.owns(one.agent_id or f"{TEAM}{one.team_id}")]
+    return answer({"owners": own, "next": page.next})
+
+
+@router.get("/profiles", response_model=dict[str, list[Record]])
+async def profiles(_: AnyKey) -> Response:
+    """List the built-in profiles with their signals and weights."""
+    return answer({"profiles": [as_values(one) for one in BUILT_IN.values()]})
+
+
+@router.get("/status", response_model=Record)
+async def status(request: Request, key: AnyKey) -> Response:
+    """Show versions, pending migrations and the owners' rank indexes. Needs the scope maintain."""
+    require_scope(key, "maintain")
+    state = request.app.state
+    async with state.own.connect() as connection:
+        found = await connection.run_sync(read_status, state.settings.schema)
+    indexes = await state.repo.rank_indexes.status()
+    of_teams = await state.repo.teams.rank_indexes.status()
+    own = [one for one in indexes if key.owns(one.agent_id)]
+    own += [one for one in of_teams if key.owns(TEAM + one.agent_id)]
+    return answer({"pgrecall": version("pgrecall"), **asdict(found), "rank_indexes": own})
+
+
+@router.get("/metrics", response_class=Response)
+async def metrics(key: AnyKey) -> Response:
+    """Metrics for Prometheus. Needs the scope maintain."""
+    require_scope(key, "maintain")
+    return exposed()
+
+
+@router.get("/health", response_model=dict[str, str])
+async def health() -> Response:
+    """Whether the process answers."""
+    return answer({"status": "ok"})
+
+
+@router.get("/ready", response_model=dict[str, str])
+async def ready(request: Request) -> Response:
+    """Whether the database answers, at the schema's right revision."""
+    try:
+        await request.app.state.prober.exists("pgrecall", UUID(int=0))
+    except Exception as error:
+        raise Problem(503, problem_of(error).title, retry_after=1) from None
+    return answer({"status": "ready"})

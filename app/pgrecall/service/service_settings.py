@@ -1,0 +1,33 @@
+"""What a worker of the service is started with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pgrecall.schema import DEFAULT_SCHEMA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSettings:
+    """Settings that all workers share; plain values, since each worker is a process."""
+
+    database_url: str = field(repr=False)
+    keyed: bool
+    """Whether requests need a key. Without keys, every request may do everything."""
+    schema: str = DEFAULT_SCHEMA
+    role: str | None = None
+    """The role that requests run as, if it is not the one that connects."""
+    agent: str = "default"
+    """The owner of requests that name none, unless their key is for one owner only."""
+    max_body: int = 8 * 1024 * 1024
+    """In bytes."""
+    timeout: float = 30.0
+    """Seconds for reading a body, and for answering it."""
+    concurrency: int = 8
+    """Requests that one worker answers at a time, each on a connection of its own."""
+    waiting: int = 64
+    """Requests that may wait for their turn; more are answered 503."""
+    rate: float | None = None
+    """Requests per second that one worker accepts with one key; bursts of twice as many."""
+    key_seconds: float = 2.0
+    """How long a key is cached, and so how long a revoked one may still be used."""

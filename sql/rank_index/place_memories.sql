@@ -1,0 +1,82 @@
+-- For maintainers.
+-- What was written or changed since written_until is scored beside an index at each search. These
+-- functions place it in the index instead: in batches of some hundred memories, each of which is a
+-- transaction, so that nobody waits for long. Only then written_until is moved on.
+CREATE OR REPLACE FUNCTION memories_beside(agent text) RETURNS uuid[]
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $function$
+    SELECT coalesce(array_agg(beside.id ORDER BY uuid_hash_extended(beside.id, 42)), '{}') FROM (
+        SELECT m.id FROM rank_indexes r
+          JOIN agent_memories m ON m.agent_id = r.agent_id AND m.inserted_at >= r.written_until
+         WHERE r.agent_id = memories_beside.agent
+         UNION
+        SELECT e.memory_id FROM rank_indexes r
+          JOIN memory_events e ON e.agent_id = r.agent_id AND e.occurred_at >= r.written_until
+                              AND e.event_type <> 'initial'
+         WHERE r.agent_id = memories_beside.agent) beside;
+$function$;
+
+COMMENT ON FUNCTION memories_beside IS
+    'Memories that searches score beside their owner''s rank index, in the order in which to place them.';
+
+-- A memory that is locked here is not deleted until its position is committed, so no position
+-- outlives it. Memories that are not active any more keep their position: searches pass them over.
+CREATE OR REPLACE FUNCTION place_memories(agent text, ids uuid[]) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+DECLARE
+    index record;
+    longest float8;
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM FROM agent_memories m
+      WHERE m.agent_id = agent AND m.id = ANY (ids) ORDER BY m.id FOR KEY SHARE;
+    SELECT r.relation, r.as_of, use_unknown_since(r.as_of, r.built_at) AS since INTO index
+      FROM rank_indexes r WHERE r.agent_id = agent;
+    IF NOT FOUND THEN
+        RETURN;
+    ELSIF index.relation !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', index.relation
+            USING ERRCODE = 'data_exception';
+    END IF;
+    EXECUTE format($$
+        SELECT 4 * (last OPERATOR(@extschema:vector@.<#>) last) + (signals OPERATOR(@extschema:vector@.<#>) signals)
+          FROM (SELECT position, @extschema:vector@.vector_dims(position) AS length FROM %1$I.%2$I LIMIT 1) p,
+               (SELECT atttypmod AS meaning FROM pg_attribute
+                 WHERE attrelid = '%1$I.agent_memories'::regclass AND attname = 'embedding') m,
+               @extschema:vector@.subvector(position, meaning + 1, length - meaning - 1) signals,
+               @extschema:vector@.subvector(position, length, 1) last $$, current_schema(), index.relation)
+        INTO longest;
+    EXECUTE format($$
+        UPDATE %1$I.%2$I u SET position = new.position, bytes = new.bytes
+          FROM positions_of($1, $2, $3, $4) new
+         WHERE u.memory_id = new.memory_id AND u.position OPERATOR(@extschema:vector@.<>) new.position $$,
+        current_schema(), used_positions(index.relation))
+        USING agent, index.as_of, ids, -longest;
+    EXECUTE format($$
+        INSERT INTO %1$I.%2$I AS p (memory_id, position, words, bytes)
+        SELECT * FROM positions_of($1, $2, $3, $4)
+            ON CONFLICT (memory_id, index_id) DO UPDATE
+           SET (position, words, bytes) = (excluded.position, excluded.words, excluded.bytes)
+         WHERE (p.words, p.bytes) IS DISTINCT FROM (excluded.words, excluded.bytes)
+            OR p.position OPERATOR(@extschema:vector@.<>) excluded.position $$,
+        current_schema(), index.relation)
+        USING agent, index.as_of, ids, -longest;
+    PERFORM copy_used_positions(agent, index.relation, index.since, ids);
+EXCEPTION WHEN undefined_table THEN  -- replaced or dropped meanwhile
+    NULL;
+END
+$function$;
+
+COMMENT ON FUNCTION place_memories IS
+    'Places these memories in their owner''s rank index, as they are now. To be called with what memories_beside returned after await_writers, some hundred at a time.';
+
+CREATE OR REPLACE FUNCTION note_placed(agent text, built_at timestamptz, until timestamptz) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+BEGIN
+    UPDATE rank_indexes r SET written_until = until
+     WHERE r.agent_id = agent AND r.built_at = note_placed.built_at AND r.written_until < until;
+    RETURN FOUND;
+END
+$function$;
+
+COMMENT ON FUNCTION note_placed IS
+    'Notes that all memories written or changed until then (a result of await_writers) are placed in the rank index that was built at this time; false if it was replaced.';

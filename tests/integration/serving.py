@@ -1,0 +1,136 @@
+"""The service on a port, with keys, for tests that share it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+from sqlalchemy import create_engine, make_url
+from sqlalchemy.ext.asyncio import AsyncEngine
+from starlette.types import ASGIApp
+
+from pgrecall import AsyncMemoryRepository, MemoryRepository, migrate
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.migrate.service_keys import Scope, create_key
+from pgrecall.service.application import create_app
+from pgrecall.service.service_settings import ServiceSettings
+
+ROLE = "pgrecall_service"
+PROGRAM = Path(sys.executable).parent / "pgrecall"
+MOST = 200_000
+"""Bytes of a body."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service, and its database."""
+
+    url: str
+    database_url: str
+    repo: MemoryRepository
+    """Of the schema's owner, whom no policy restricts."""
+    clients: list[httpx.Client] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def key(self, *owners: str, scope: Scope = "write") -> str:
+        """The token of a new key."""
+        engine: Any = self.repo._bind
+        return create_key(engine, owners=owners, scope=scope)[1]
+
+    def client(self, *owners: str, scope: Scope = "write") -> httpx.Client:
+        """A client with a new key, or, for no owners, with none."""
+        headers = {"Authorization": f"Bearer {self.key(*owners, scope=scope)}"} if owners else {}
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=30)
+        self.clients.append(made)
+        return made
+
+
+@contextmanager
+def serving(app: ASGIApp) -> Iterator[str]:
+    """The application on a free port, in a thread."""
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=0, log_level="warning", access_log=False, ws="none")
+    )
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            server.run()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert not failed, failed
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+@contextmanager
+def service_on(database_url: str, embedder: LocalEmbedder, **settings: Any) -> Iterator[Service]:
+    """The service with keys on a migrated database."""
+    url = make_url(database_url).set(drivername="postgresql+psycopg")
+    written = url.render_as_string(hide_password=False)
+    migrate.protect(written, ROLE)
+
+    def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
+        return AsyncMemoryRepository(engine, embedder=embedder)
+
+    given = {"keyed": True, "role": ROLE, "max_body": MOST, **settings}
+    app = create_app(ServiceSettings(database_url=written, **given), repository)
+    engine = create_engine(url)
+    with serving(app) as address:
+        found = Service(address, written, MemoryRepository(engine, embedder=embedder))
+        try:
+            yield found
+        finally:
+            for client in found.clients:
+                client.close()
+            engine.dispose()
+
+
+def started(*options: str) -> tuple[subprocess.Popen[str], str]:
+    """`pgrecall serve` as a process, once it is ready, and its address."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    service = subprocess.Popen(
+        [str(PROGRAM), "serve", *options],
+        env=os.environ | {"PGRECALL_PORT": str(port), "PYTHONWARNINGS": "error"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    address = f"127.0.0.1:{port}"
+    while service.poll() is None:
+        try:
+            if httpx.get(f"http://{address}/ready", timeout=5).status_code == 200:
+                return service, address
+        except httpx.TransportError:
+            time.sleep(0.05)
+    raise AssertionError(service.communicate()[1])
+
+
+def stop(service: subprocess.Popen[str]) -> None:
+    """Ends it, and waits."""
+    service.terminate()
+    service.communicate(timeout=60)

@@ -1,0 +1,330 @@
+"""Every operation on Citus, where PGRECALL_TEST_CITUS_URL is the URL of a coordinator.
+
+Its schema `pgrecall` is dropped and created anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.errors import Diagnostic
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, ScoredMemory, migrate
+from pgrecall.core.ids import new_id
+from pgrecall.errors import InputError, MigrationFailed, SchemaOutdated
+from pgrecall.migrate.connecting import database_url
+from pgrecall.scoring.profiles import BUILT_IN
+from tests.conftest import DIMENSIONS
+from tests.integration.conftest import empty
+from tests.integration.support import NOW, at, awaited, before
+from tests.integration.tenants_calls import CALLS, PROCEDURES
+from tests.integration.test_both_repositories import (
+    CASES,
+    Case,
+    Embeds,
+    EmbedsLater,
+    check,
+    furnish,
+    number,
+)
+
+URL = os.environ.get("PGRECALL_TEST_CITUS_URL", "")
+pytestmark = pytest.mark.skipif(
+    not URL, reason="PGRECALL_TEST_CITUS_URL is not set to the URL of a Citus coordinator"
+)
+DROP = "DROP SCHEMA IF EXISTS pgrecall CASCADE"
+ON_ALL_NODES = {"owners", "upkeep.vacuum", "rank_indexes.maintain"}
+"""Operations on all owners, or on whole tables."""
+IN_TWO_PHASES = {"add_many", "delete, by a filter", "transfer.restore"}
+"""Operations of several statements, which the coordinator runs."""
+NO_INDEX: dict[str, Any] = {
+    "rank_indexes.maintain": 0,
+    "rank_indexes.status": [],
+    **dict.fromkeys(
+        ("search, indexed", "rank_indexes.build", "rank_indexes.check", "rank_indexes.drop"),
+        (InputError, "rank indexes cannot be built"),
+    ),
+}
+"""What operations on rank indexes answer where there are none."""
+
+
+@dataclass
+class Issued:
+    """The commands that the coordinator has sent to other nodes."""
+
+    commands: list[tuple[str, str]] = field(default_factory=list)
+
+    def note(self, notice: Diagnostic) -> None:
+        if (notice.message_primary or "").startswith("issuing"):
+            self.commands.append((notice.message_primary or "", notice.message_detail or ""))
+
+    @property
+    def nodes(self) -> set[str]:
+        return {re.sub(r" connectionId.*", "", detail) for _, detail in self.commands}
+
+    @property
+    def phases(self) -> int:
+        return 1 + any("PREPARE TRANSACTION" in command for command, _ in self.commands)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[psycopg.Connection]:
+    """A session on the coordinator, with the schema distributed."""
+    with psycopg.connect(URL, autocommit=True) as connection:
+        connection.execute(DROP)
+        migrate.upgrade(URL, dimensions=DIMENSIONS)
+        migrate.distribute(URL)
+        connection.execute("SET search_path = pgrecall, public")
+        yield connection
+        connection.execute(DROP)
+
+
+@pytest.fixture(scope="module")
+def coordinator(session: psycopg.Connection) -> Iterator[Engine]:
+    made = create_engine(database_url(URL))
+    yield made
+    made.dispose()
+
+
+@pytest.fixture(scope="module")
+def issued(session: psycopg.Connection) -> Issued:
+    return Issued()
+
+
+@pytest.fixture(scope="module")
+def repositories(
+    session: psycopg.Connection, issued: Issued, loop: asyncio.Runner
+) -> Iterator[dict[str, MemoryRepository]]:
+    """Both repositories; what the synchronous one sends to other nodes is noted."""
+    logged = database_url(URL).update_query_dict({"options": "-c citus.log_remote_commands=on"})
+    engine, later = create_engine(logged), create_async_engine(database_url(URL))
+    event.listen(engine, "connect", lambda driver, _: driver.add_notice_handler(issued.note))
+    yield {
+        "sync": MemoryRepository(engine, embedder=Embeds()),
+        "async": awaited(AsyncMemoryRepository(later, embedder=EmbedsLater()), loop.run),
+    }
+    engine.dispose()
+    loop.run(later.dispose())
+
+
+@pytest.fixture
+def emptied(session: psycopg.Connection) -> Iterator[None]:
+    yield
+    empty(session)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_an_operation_does_the_same_and_stays_on_the_node_of_its_owner(
+    coordinator: Engine,
+    repositories: dict[str, MemoryRepository],
+    issued: Issued,
+    emptied: None,
+    kind: str,
+    case: Case,
+) -> None:
+    furnish(MemoryRepository(coordinator))
+    repositories[kind].count("agent")  # reads the layout
+    issued.commands.clear()
+
+    check(repositories[kind], case._replace(expected=NO_INDEX.get(case.name, case.expected)))
+
+    name = case.name if case.name in IN_TWO_PHASES else case.name.partition(",")[0]
+    assert len(issued.nodes) <= 1 or name in ON_ALL_NODES
+    assert issued.phases == 1 or name in IN_TWO_PHASES
+
+
+def things(session: psycopg.Connection, repo: MemoryRepository) -> dict[str, str]:
+    """An owner 'one' with a team of its name, and what a call names that is about it."""
+    empty(session)
+    usual: dict[str, Any] = {"tags": ["one"], "tier": "medium"}
+    new = [
+        NewMemory(f"onesecret number {n}", embedding=at(n), session="s", turn=n, **usual)
+        for n in range(6)
+    ]
+    waiting = NewMemory("onesecret waiting", embedding=at(1), requires_approval=True)
+    over = NewMemory("onesecret of old", embedding=at(1), created_at=NOW, valid_until=NOW)
+    ids = {}
+    for one in (repo.teams, repo):
+        ids = dict(enumerate(one.add_many("one", [*new, waiting, over])))
+        one.labels.add("one", ids[0], ["onelabel"])
+        one.links.add("one", ids[0], ids[1], "one")
+        one.record_outcome("one", ids[0], "success", query="onesecret?")
+        one.invalidate("one", ids[5])
+    run = session.execute("SELECT begin_garbage_run('one')").fetchall()[0][0]
+    row = session.execute(
+        "SELECT to_jsonb(m) - '{embedding,terms}'::text[] FROM agent_memories m "
+        "WHERE agent_id = 'one' AND id = %s",
+        [ids[0]],
+    ).fetchall()[0][0]
+    named = zip(("memory", "other", "gone", "waiting", "over"), (0, 1, 5, 6, 7), strict=True)
+    return {
+        **{name: f"'{ids[n]}'::uuid" for name, n in named},
+        "vector": f"'{at(3)}'",
+        "content": "'onesecret number 0'",
+        "run": f"'{run}'::uuid",
+        "new": f"new_memory('onesecret new', '{at(1)}', id => '{new_id()}')",
+        "row": f"jsonb_populate_record(new_memory('x'), $row${json.dumps(row)}$row$)",
+    }
+
+
+FUNCTIONS = [
+    call
+    for name, calls in CALLS.items()
+    for call in calls
+    # Its run is there already.
+    if not re.search(r"\{relation\}|\{position\}|strategy => 'index'", call)
+    and not re.search("rank_index|positions|rank_questions|begin_garbage_run", name)
+]
+COMMITTING = [
+    call for name, calls in PROCEDURES.items() if "rank_index" not in name for call in calls
+]
+
+
+@pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "transaction"])
+def test_every_function_answers_in_psql(
+    session: psycopg.Connection, coordinator: Engine, in_transaction: bool
+) -> None:
+    """On the node of the owner, and in a caller's transaction on the coordinator."""
+    repo, refused = MemoryRepository(coordinator), []
+    calls = [
+        f"SELECT {'' if re.match(r'(count|length|cardinality|max)[(]', call) else '* FROM '}{call}"
+        for call in FUNCTIONS
+    ]
+    calls += [] if in_transaction else [f"CALL {call}" for call in COMMITTING]
+    named = things(session, repo)
+    for call in calls:
+        statement = call.format(**named).encode()
+        try:
+            if in_transaction:
+                with session.transaction(force_rollback=True):
+                    session.execute(statement)
+            else:
+                session.execute(statement)
+                named = things(session, repo)
+        except psycopg.Error as error:
+            refused.append(f"{error.sqlstate} {call}")
+    empty(session)
+
+    assert [one for one in refused if not one.startswith("PM")] == []
+
+
+ALL: dict[str, Any] = {"teams": ["red", "blue", "green"], "k": 5, "as_of": NOW}
+
+
+def ranked(repo: MemoryRepository, profile: str) -> list[ScoredMemory]:
+    return repo.search("ada", "memory 3", profile=profile, **ALL)
+
+
+QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
+    **{one: partial(ranked, profile=one) for one in BUILT_IN},
+    "a session": lambda r: r.search("ada", "red 3", expand_session=1, min_score=0.1, **ALL),
+    "lent": lambda r: r.search("ada", "red 3", expand_session=2, lend=0.5, **ALL),
+    "linked": lambda r: r.search("ada", "red 3", expand=2, **ALL),
+    "filtered": lambda r: r.search(
+        "ada", "blue 3", where=r.memories.c.importance > 0.4, labels=["x"], **ALL
+    ),
+    "a context": lambda r: [
+        one.hit
+        for one in r.context("ada", "blue 3", where=r.memories.c.importance > 0.4, **ALL).packed
+    ],
+    "labelled": lambda r: [
+        one.hit for one in r.context("ada", "blue 3", labels=["x"], **ALL).packed
+    ],
+    "explained": lambda r: [r.explain("ada", number(3), "blue 3", **ALL).hit],
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_search_of_several_nodes_is_that_of_one(
+    session: psycopg.Connection,
+    repositories: dict[str, MemoryRepository],
+    issued: Issued,
+    emptied: None,
+    engine: Engine,
+    question: str,
+) -> None:
+    one, several = MemoryRepository(engine, embedder=Embeds()), repositories["sync"]
+    for repo in (one, several):
+        for place, (owners, name) in enumerate(
+            ((repo, "ada"), (repo.teams, "red"), (repo.teams, "blue"), (repo.teams, "green"))
+        ):
+            ids = [number(100 * place + n) for n in range(12)]
+            new = [
+                NewMemory(f"{name} memory {n}", id=ids[n], embedding=at(9 * n + place))
+                for n in range(12)
+            ]
+            new = [
+                replace(one, session="s", turn=n, created_at=before(n), importance=n / 12)
+                for n, one in enumerate(new)
+            ]
+            owners.add_many(name, new)
+            owners.links.add(name, ids[2], ids[7])
+            owners.labels.add(name, ids[3], ["x"])
+            owners.labels.add(name, ids[9], ["x"])
+    issued.commands.clear()
+
+    def answer(repo: MemoryRepository) -> list[Any]:
+        return [
+            (hit.memory.owner_id, hit.memory.id, hit.score, hit.beside, hit.lent, hit.lender)
+            for hit in QUESTIONS[question](repo)
+        ]
+
+    found = answer(several)
+
+    assert len(found) > 0
+    assert found == answer(one)
+    assert issued.phases == 1 or question == "linked"  # which is one transaction
+
+
+def test_a_distributed_schema_is_migrated_like_another(session: psycopg.Connection) -> None:
+    session.execute("UPDATE installed_sql SET hash = NULL WHERE file LIKE 'verbs/%'")
+    with pytest.raises(SchemaOutdated, match="migrate up"):
+        migrate.distribute(URL)
+
+    status = migrate.upgrade(URL)
+    again = migrate.distribute(URL)
+
+    assert status.pending == []
+    assert sum(status.nodes.values()) == 32
+    assert again.distributed_tables == again.reference_tables == again.functions == []
+    assert again.nodes == status.nodes
+
+
+def test_a_distributed_schema_is_not_downgraded(session: psycopg.Connection) -> None:
+    with pytest.raises(MigrationFailed, match="DROP SCHEMA"):
+        migrate.downgrade(URL)
+
+    assert sum(migrate.status(URL).nodes.values()) == 32
+
+
+def test_an_old_citus_is_refused(session: psycopg.Connection) -> None:
+    with session.transaction(force_rollback=True):
+        session.execute("UPDATE pg_extension SET extversion = '11.3-1' WHERE extname = 'citus'")
+        with pytest.raises(
+            psycopg.errors.FeatureNotSupported, match="ALTER EXTENSION citus UPDATE"
+        ):
+            session.execute("SELECT distribute()")
+
+
+def test_a_worker_is_refused(session: psycopg.Connection) -> None:
+    [(host, port)] = session.execute(
+        "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 LIMIT 1"
+    )
+
+    with (
+        psycopg.connect(URL, host=host, port=port) as worker,
+        pytest.raises(psycopg.errors.FeatureNotSupported, match="connect to the coordinator"),
+    ):
+        worker.execute("SELECT pgrecall.distribute()")

@@ -1,0 +1,168 @@
+"""`pgrecall serve` and `pgrecall keys` as processes: start, keys, several workers, and the stop."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import psycopg
+import pytest
+
+from pgrecall.cli.serve import require_loopback
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.errors import InputError
+from pgrecall.testing import new_database
+from tests.integration.commands import Run, fast_runner
+from tests.integration.serving import ROLE, started, stop
+
+
+@pytest.fixture(scope="module")
+def served_url(server_url: str, local_template: str) -> Iterator[str]:
+    """A database for the processes of this file."""
+    with new_database(server_url, local_template) as url:
+        yield url
+
+
+@pytest.fixture
+def run(
+    served_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    local_embedder: LocalEmbedder,
+) -> Run:
+    return fast_runner(monkeypatch, capsys, served_url, local_embedder)
+
+
+@contextmanager
+def process(url: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`pgrecall serve` once it is ready, and its address."""
+    service, address = started("--database-url", url, *options)
+    try:
+        yield service, f"http://{address}"
+    finally:
+        stop(service)
+
+
+def test_keys_are_created_listed_rotated_and_revoked(run: Run, served_url: str) -> None:
+    [made] = run(
+        "keys", "create", "--owner", "zoe", "--owner", "team:red", "--scope", "write", "--json"
+    ).records
+    shown = run("keys", "create", "--owner", "zoe", "--name", "reader")
+    assert re.fullmatch(r"pgr_[0-9a-f]{12}_[0-9a-f]{64}\n", shown.out)
+    [rotated] = run("keys", "rotate", made["id"], "--json").records
+    assert rotated["token"] != made["token"]
+
+    listed = {one["id"]: one for one in run("keys", "list", "--json").records}
+    assert listed[made["id"]]["owners"] == ["team:red", "zoe"]
+    assert listed[made["id"]]["scope"] == "write"
+    assert run("keys", "revoke", made["id"]).code == 0
+    assert "revoked" in run("keys", "list").out
+    for wrong in (
+        ("rotate", made["id"]),
+        ("revoke", "none"),
+        ("create", "--owner", ""),
+        ("create", "--owner", "team:"),
+        ("create", "--owner", "zoe", "--scope", "all"),
+        ("create", "--owner", "zoe", "--name", ""),
+    ):
+        assert run("keys", *wrong).code == 2, wrong
+
+
+def test_without_keys_others_are_not_let_in() -> None:
+    for host in ("127.0.0.1", "::1", "localhost", "127.1.2.3"):
+        require_loopback(host)
+    for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", ""):
+        with pytest.raises(InputError, match="there are no keys"):
+            require_loopback(host)
+
+
+def test_serve_refuses_what_would_protect_nothing(
+    run: Run, served_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.cli.serve.launch", lambda *_: pytest.fail("it was started"))
+    with psycopg.connect(served_url) as connection:
+        connection.execute("DELETE FROM pgrecall.service_keys")
+    refused = run("serve", "--host", "0.0.0.0")
+    assert (refused.code, "there are no keys" in refused.err) == (2, True)
+    assert run("keys", "create", "--owner", "zoe").code == 0
+    refused = run("serve", "--host", "0.0.0.0")
+    assert (refused.code, "migrate protect" in refused.err) == (2, True)
+
+
+def test_serve_stores_and_finds_on_one_worker_and_says_who_may(
+    server_url: str, local_template: str
+) -> None:
+    with (
+        new_database(server_url, local_template) as url,
+        process(url, "--agent", "zoe") as (started, address),
+    ):
+        stored = httpx.post(f"{address}/memories", json={"content": "Zoe plays the cello."})
+        found = httpx.post(f"{address}/search", json={"query": "which instrument?"}, timeout=20)
+        assert (stored.status_code, found.json()["results"][0]["memory"]["agent_id"]) == (
+            201,
+            "zoe",
+        )
+        started.send_signal(signal.SIGINT)
+        _, said = started.communicate(timeout=40)
+    assert "since there are no keys" in said
+    assert "Traceback" not in said
+
+
+def test_a_stop_under_load_loses_no_request_that_was_accepted(run: Run, served_url: str) -> None:
+    """Each memory that was answered 201 is there, and each that is there was answered, or its
+    connection was broken after the server had stopped to take requests."""
+    assert run("migrate", "protect", "--role", ROLE).code == 0
+    [made] = run("keys", "create", "--owner", "load", "--scope", "maintain", "--json").records
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    answered: set[str] = set()
+    broken: set[str] = set()
+    others: list[int] = []
+    halted = threading.Event()
+
+    def load(number: int, address: str) -> None:
+        with httpx.Client(base_url=address, headers=headers, timeout=30) as client:
+            for turn in range(10_000):
+                content = f"memory {number} {turn}"
+                try:
+                    answer = client.post("/memories", json={"content": content})
+                except httpx.TransportError:
+                    broken.add(content)
+                    return
+                if answer.status_code == 201:
+                    answered.add(content)
+                else:
+                    others.append(answer.status_code)
+                if len(answered) > 60:
+                    halted.set()
+
+    with process(served_url, "--workers", "2", "--role", ROLE) as (started, address):
+        metrics = httpx.get(f"{address}/metrics", headers=headers)
+        assert metrics.status_code == 200
+        threads = [threading.Thread(target=load, args=(n, address)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        assert halted.wait(60)
+        counted = httpx.get(f"{address}/metrics", headers=headers).text
+        totals = re.findall(r'_count\{.*route="/memories",status="201"\} (\d+)', counted)
+        assert sum(map(float, totals)) >= 60  # of both workers
+        started.terminate()
+        for thread in threads:
+            thread.join(60)
+        _, said = started.communicate(timeout=60)
+        assert started.returncode in (0, 128 + signal.SIGTERM)
+
+    with psycopg.connect(served_url) as connection:
+        rows = connection.execute(
+            "SELECT content FROM pgrecall.agent_memories WHERE agent_id = 'load'"
+        )
+        stored = {content for (content,) in rows}
+    assert others == []
+    assert stored == answered
+    assert len(broken) == 8
+    assert made["token"] not in said
+    assert "Traceback" not in said

@@ -1,0 +1,358 @@
+"""The HTTP service: what its routes do, its errors, and its limits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from pgrecall import profiles
+from pgrecall.errors import PgRecallError
+from pgrecall.service.bearer import OPEN, Key
+from pgrecall.service.buckets import Buckets
+from pgrecall.service.gate import Gate
+from pgrecall.service.problems import STATUSES, problem_of
+from pgrecall.service.service_settings import ServiceSettings
+from tests.integration.serving import MOST, Service
+from tests.unit.test_layers import CLASSES, ROOT
+
+TEA = "Ines drinks her tea without milk."
+
+
+@pytest.fixture
+def client(service: Service, agent: str) -> httpx.Client:
+    return service.client(agent)
+
+
+def stored(client: httpx.Client, content: str = TEA, **fields: Any) -> str:
+    answer = client.post("/memories", json={"content": content, **fields})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def test_a_memory_is_stored_read_changed_listed_and_deleted(
+    client: httpx.Client, agent: str
+) -> None:
+    memory = stored(client, importance=0.8, tags=["drinks"], metadata={"source": "call"})
+    again = client.post("/memories", json={"content": TEA.upper()}).json()
+    assert (again["id"], again["outcome"]) == (memory, "duplicate")
+    found = client.get(f"/memories/{memory}").json()
+    assert (found["agent_id"], found["content"], found["importance"]) == (agent, TEA, 0.8)
+    assert found["embedding"] is None
+    vector = client.get(f"/memories/{memory}?include_embedding=true").json()["embedding"]
+    assert len(vector) == 256
+
+    changed = client.patch(f"/memories/{memory}", json={"importance": 0.9, "reason": "typo"})
+    assert changed.json()["importance"] == 0.9
+    [first, *_, last] = client.get(f"/memories/{memory}/history").json()["events"]
+    assert (first["event_type"], last["reason"]) == ("initial", "typo")
+
+    other = stored(client, "Tom likes coffee.")
+    page = client.get("/memories", params={"limit": 1, "order": "created_at", "total": True}).json()
+    assert ([one["id"] for one in page["memories"]], page["total"]) == ([memory], 2)
+    after = {"limit": 1, "order": "created_at", "after": page["next"]}
+    assert [one["id"] for one in client.get("/memories", params=after).json()["memories"]] == [
+        other
+    ]
+    by_metadata = client.get("/memories", params={"metadata": json.dumps({"source": "call"})})
+    assert [one["id"] for one in by_metadata.json()["memories"]] == [memory]
+
+    assert client.delete(f"/memories/{memory}").json() == {"deleted": 1}
+    assert client.get(f"/memories/{memory}").status_code == 404
+    assert client.delete(f"/memories/{memory}").status_code == 404
+
+
+def test_a_batch_reports_what_it_refuses_or_stores_nothing(client: httpx.Client) -> None:
+    memories = [{"content": "one"}, {"content": "two", "importance": 2}, {"content": "three"}]
+
+    refused = client.post("/memories/batch", json={"memories": memories})
+    assert (refused.status_code, client.get("/memories").json()["memories"]) == (422, [])
+    assert "1" in refused.json()["detail"]
+    answer = client.post(
+        "/memories/batch", json={"memories": memories, "on_error": "report"}
+    ).json()
+    assert ([one["outcome"] for one in answer["added"]], list(answer["refused"])) == (
+        ["inserted", "inserted"],
+        ["1"],
+    )
+
+
+def test_a_key_names_a_memory(client: httpx.Client) -> None:
+    at = {"key": "message/17?"}
+    first = client.put("/memories", json={**at, "content": "The parcel is sent."})
+    second = client.put("/memories", json={**at, "content": "It has arrived."})
+    found = client.get("/memories/by-key", params=at).json()
+
+    assert (first.json()["outcome"], second.json()["outcome"]) == ("inserted", "replaced")
+    assert (found["content"], found["key"]) == ("It has arrived.", "message/17?")
+    assert client.get("/memories/by-key?key=none").status_code == 404
+
+
+def test_a_search_answers_as_the_repository_does(
+    service: Service, client: httpx.Client, agent: str
+) -> None:
+    for content in (TEA, "Ines switched to coffee in March.", "Quaybook ships on Monday."):
+        stored(client, content, memory_type="fact")
+    asked: dict[str, Any] = {"k": 2, "min_score": 0.1, "memory_types": ["fact"], "profile": "trust"}
+
+    answer = client.post("/search", json={"query": "what does Ines drink?", **asked}).json()
+    hits = service.repo.search(agent, "what does Ines drink?", **asked)
+    assert answer["strategy"] == "exact"
+    assert [one["memory"]["id"] for one in answer["results"]] == [str(h.memory.id) for h in hits]
+    assert [one["score"] for one in answer["results"]] == pytest.approx([h.score for h in hits])
+    assert answer["results"][0]["contributions"].keys() == hits[0].contributions.keys()
+
+    weighed = client.post("/search", json={"weights": {"importance": 1}, "touch": False}).json()
+    assert {one["score"] for one in weighed["results"]} == {0.5}
+
+
+def test_a_context_an_explanation_and_what_is_learned(client: httpx.Client) -> None:
+    memory = stored(client)
+    query = {"query": "what does Ines drink?"}
+
+    packed = client.post("/context", json={**query, "max_tokens": 100, "style": "xml"}).json()
+    assert TEA in packed["text"]
+    assert packed["tokens"] <= 100
+    why = client.post("/explain", json={**query, "memory_id": memory}).json()
+    assert (why["returned"], why["rank"]) == (True, 1)
+    useful = client.post("/feedback", json={"memory_id": memory, "kind": "useful"}).json()
+    assert useful["usefulness"] == pytest.approx(2 / 3)
+    used = client.post("/outcomes", json={"memory_id": memory, "outcome": "success"}).json()
+    assert (used["success_count"], used["retrieval_count"]) == (1, 2)
+
+    new = {"new": {"content": "Ines drinks coffee now."}}
+    successor = client.post(f"/memories/{memory}/supersede", json=new).json()["id"]
+    assert client.get(f"/memories/{memory}").json()["superseded_by"] == successor
+    again = client.post(f"/memories/{memory}/supersede", json={"new": {"content": "No: juice"}})
+    assert (again.status_code, again.json()["title"]) == (
+        409,
+        "The memory cannot be superseded like this without force=True.",
+    )
+
+
+def test_owners_profiles_and_status(service: Service, agent: str) -> None:
+    client = service.client(agent, f"team:{agent}", scope="maintain")
+    for owner in (agent, f"team:{agent}"):
+        assert client.post("/memories", params={"owner": owner}, json={"content": TEA}).is_success
+
+    [own] = client.get("/owners", params={"limit": 1000}).json()["owners"]
+    [team] = client.get("/owners", params={"teams": True}).json()["owners"]
+    assert (own["agent_id"], own["memories"], team["team_id"]) == (agent, 1, agent)
+    named = {one["name"] for one in client.get("/profiles").json()["profiles"]}
+    assert named == set(profiles.BUILT_IN)
+    found = client.get("/status").json()
+    assert (found["pending"], found["embedding_type"]) == ([], "vector")
+    searched = {"query": TEA, "teams": [agent]}
+    both = client.post("/search", params={"owner": agent}, json=searched).json()["results"]
+    assert len(both) == 2
+
+
+def test_metrics_count_requests_by_route(service: Service, agent: str) -> None:
+    client = service.client(agent, scope="maintain")
+    memory = stored(client)
+    client.get(f"/memories/{memory}")
+    client.post("/search", content=b"x" * (MOST + 1))
+
+    lines = client.get("/metrics").text
+    assert 'route="/memories/{memory_id}",status="200"' in lines
+    assert 'pgrecall_refused_requests_total{reason="413"}' in lines
+    assert memory not in lines
+    assert agent not in lines
+    dashboard = (ROOT / "docs/service/grafana.json").read_text(encoding="utf-8")
+    for name in re.findall(r"pgrecall_[a-z_]+", dashboard):
+        assert f"\n{name}" in lines, name
+
+
+def test_health_and_readiness_need_no_key(service: Service) -> None:
+    client = service.client()
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/ready").json() == {"status": "ready"}
+
+
+def test_every_error_of_ours_has_a_status_and_none_of_the_database_is_quoted() -> None:
+    for kind in CLASSES:
+        problem = problem_of(kind("row of agent_memories"))
+        assert 400 <= problem.status < 600
+        assert ("agent_memories" in problem.detail) == (problem.status < 500), kind
+    assert STATUSES[-1] == (PgRecallError, 500)
+    assert "agent_memories" not in problem_of(ValueError("agent_memories")).detail
+
+
+WRONG = (
+    ({"k": 0}, "body.k"),
+    ({"k": 101}, "body.k"),
+    ({"limit": 5}, "body.limit"),
+    ({"min_score": "high"}, "body.min_score"),
+    ({"profile": "none"}, "unknown profile"),
+    ({"min_score": 2}, "min_score"),
+    ({"query": "a\0b"}, "query"),
+    ({"embedding": [1.0]}, "256"),
+    ({"teams": ["x"]}, "owner"),
+)
+
+
+@pytest.mark.parametrize(("body", "named"), WRONG, ids=[str(body) for body, _ in WRONG])
+def test_what_cannot_be_used_is_named(
+    client: httpx.Client, body: dict[str, Any], named: str
+) -> None:
+    answer = client.post("/search", json=body)
+
+    assert answer.status_code == (403 if "teams" in body else 422)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert named in answer.json()["detail"]
+
+
+def test_a_body_that_is_no_json_or_too_large_or_of_another_type_is_refused(
+    client: httpx.Client,
+) -> None:
+    as_json = {"Content-Type": "application/json"}
+    bodies = (b"{", b"[1", b"\xff", b'{"k": 1e999}', b"[" * 50_000, b'{"k": ' + b"9" * 5000 + b"}")
+    for body in bodies:
+        answer = client.post("/search", content=body, headers=as_json)
+        assert (answer.status_code in (400, 422), body[:20]) == (True, body[:20])
+    assert client.post("/search", content=b"x" * (MOST + 1), headers=as_json).status_code == 413
+    chunks = (b"x" * 50_000 for _ in range(MOST // 50_000 + 1))
+    assert client.post("/search", content=chunks, headers=as_json).status_code == 413
+    assert client.post("/search", data={"query": "tea"}).status_code == 415
+    assert client.post("/search", content=b"{}").status_code == 415
+
+
+def test_the_document_has_an_example_of_every_body(service: Service) -> None:
+    document = service.client().get("/openapi.json").json()
+
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if "requestBody" in operation:
+                schema = operation["requestBody"]["content"]["application/json"]["schema"]
+                name = schema["$ref"].rpartition("/")[2]
+                assert document["components"]["schemas"][name]["examples"], (method, path)
+    described = document["components"]["schemas"]["SearchBody"]["properties"]
+    assert "before scoring" in described["min_relevance"]["description"]
+
+
+def settings(**given: Any) -> ServiceSettings:
+    return ServiceSettings(database_url="postgresql://", **{"keyed": False, **given})
+
+
+class Slow:
+    """An application that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.running = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.running += 1
+        await self.go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def gated(app: Any, **given: Any) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(Gate(app, settings(**given), None))
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+
+def test_requests_beyond_those_that_may_wait_are_refused_at_once(loop: asyncio.Runner) -> None:
+    async def run() -> None:
+        app = Slow()
+        async with gated(app, concurrency=2, waiting=3) as client:
+            tasks = [asyncio.create_task(client.get("/search")) for _ in range(9)]
+            refused = await asyncio.wait_for(asyncio.gather(*tasks[5:]), 5)
+            assert {(one.status_code, one.headers["retry-after"]) for one in refused} == {
+                (503, "1")
+            }
+            metrics = asyncio.create_task(client.get("/metrics"))
+            while app.running < 3:
+                await asyncio.sleep(0)
+            app.go.set()
+            assert (await metrics).status_code == 200
+            assert [(await task).status_code for task in tasks[:5]] == [200] * 5
+            assert (await client.get("/search")).status_code == 200
+            assert app.running == 7
+
+    loop.run(run())
+
+
+def test_readiness_takes_no_turn(loop: asyncio.Runner) -> None:
+    async def run() -> None:
+        app = Slow()
+        async with gated(app, concurrency=1, waiting=0) as client:
+            busy = asyncio.create_task(client.get("/search"))
+            while not app.running:
+                await asyncio.sleep(0)
+            ready = asyncio.create_task(client.get("/ready"))
+            while app.running < 2:
+                await asyncio.sleep(0)
+            app.go.set()
+            assert ((await ready).status_code, (await busy).status_code) == (200, 200)
+
+    loop.run(run())
+
+
+def test_a_request_that_takes_too_long_ends_and_gives_its_turn_back(loop: asyncio.Runner) -> None:
+    async def run() -> None:
+        app = Slow()
+        async with gated(app, concurrency=1, timeout=0.05) as client:
+            late, waited = await asyncio.gather(client.get("/search"), client.get("/search"))
+            assert {late.status_code, waited.status_code} == {503, 504}
+            app.go.set()
+            assert (await client.get("/search")).status_code == 200
+
+    loop.run(run())
+
+
+def test_a_body_that_does_not_arrive_holds_no_turn(loop: asyncio.Runner) -> None:
+    async def run() -> None:
+        app = Slow()
+        app.go.set()
+
+        async def slow() -> AsyncIterator[bytes]:
+            yield b"{"
+            await asyncio.Event().wait()
+
+        async with gated(app, concurrency=1, waiting=0, timeout=0.1) as client:
+            kind = {"Content-Type": "application/json"}
+            stuck = asyncio.create_task(client.post("/search", content=slow(), headers=kind))
+            await asyncio.sleep(0)
+            assert (await client.get("/search")).status_code == 200
+            assert (await stuck).status_code == 408
+
+    loop.run(run())
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "10.0.0.1:8080", ""])
+def test_without_keys_only_this_machine_is_answered(loop: asyncio.Runner, host: str) -> None:
+    """A web page may resolve its own name to 127.0.0.1."""
+
+    async def run() -> None:
+        app = Slow()
+        app.go.set()
+        async with gated(app) as client:
+            assert (await client.get("/search", headers={"Host": host})).status_code == 421
+            for own in ("localhost", "127.0.0.1:8080", "[::1]:8080"):
+                assert (await client.get("/search", headers={"Host": own})).status_code == 200
+
+    loop.run(run())
+
+
+def test_a_bucket_holds_two_seconds_and_fills_again() -> None:
+    buckets = Buckets(0.01)
+    assert buckets.wait("a") == 0
+    assert 99 < buckets.wait("a") <= 100
+    assert buckets.wait("b") == 0
+    fast = Buckets(5)
+    assert [fast.wait("a") > 0 for _ in range(11)] == [False] * 10 + [True]
+
+
+def test_scopes_include_those_before_them() -> None:
+    key = Key("", ("ada",), "write")
+    assert [key.may(scope) for scope in ("read", "write", "maintain")] == [True, True, False]
+    assert [key.owns(owner) for owner in ("ada", "adam", "team:ada", "")] == [True] + [False] * 3
+    assert OPEN.may("maintain")
+    assert OPEN.owns("anybody")

@@ -1,0 +1,117 @@
+"""Guards of the HTTP service."""
+
+from tests.mutants.mutant import Mutant
+
+KEYS = "integration/test_service_keys.py"
+SERVICE = "integration/test_service.py"
+DATABASE = "integration/test_service_database.py"
+SERVE = "integration/test_serve.py"
+GATE = "app/pgrecall/service/gate.py"
+CALLER = "app/pgrecall/service/caller.py"
+SEEN = "app/pgrecall/service/owners_seen.py"
+RING = "app/pgrecall/service/key_ring.py"
+
+MUTANTS = (
+    Mutant(
+        CALLER,
+        "    if not key.owns(owner):\n        raise",
+        "    if False:\n        raise",
+        f"{KEYS}::test_another_owner_cannot_be_named",
+    ),
+    Mutant(
+        CALLER,
+        "    if not key.may(scope):\n        raise",
+        "    if False:\n        raise",
+        f"{KEYS}::test_scopes_are_kept",
+    ),
+    Mutant(
+        "app/pgrecall/service/memory_routes.py",
+        'caller.require_teams(asked.get("teams") or ())',
+        "pass",
+        f"{KEYS}::test_another_owner_cannot_be_named",
+    ),
+    Mutant(
+        SEEN,
+        'if record.info.get("owners") == owners:',
+        'if record.info.get("owners"):',
+        f"{DATABASE}::test_connections_are_shared_and_memories_are_not",
+    ),
+    Mutant(
+        SEEN,
+        'event.listen(engine.sync_engine, "begin", begin)',
+        "pass",
+        f"{DATABASE}::test_connections_are_shared_and_memories_are_not",
+    ),
+    Mutant(
+        GATE,
+        "OWNERS.set(key.owners or ())",
+        "pass",
+        f"{SERVICE}::test_a_memory_is_stored_read_changed_listed_and_deleted",
+    ),
+    Mutant(
+        RING,
+        "return key if matches(secret, stored) else None",
+        "return key",
+        f"{KEYS}::test_a_key_with_another_secret_is_none",
+    ),
+    Mutant(
+        RING,
+        "& keys.revoked_at.is_(None)",
+        "",
+        f"{KEYS}::test_keys_end_when_they_are_revoked_or_rotated",
+    ),
+    Mutant(
+        "app/pgrecall/migrate/access.py",
+        "    if unguarded:",
+        "    if False:",
+        f"{KEYS}::test_a_service_whose_role_no_policy_restricts_does_not_start",
+    ),
+    Mutant(
+        GATE,
+        '_PORT.sub("", headers.get("host", "")) not in LOOPBACK',
+        "False",
+        f"{SERVICE}::test_without_keys_only_this_machine_is_answered",
+    ),
+    Mutant(
+        GATE,
+        'if body and kind != "application/json":',
+        "if False:",
+        f"{SERVICE}::test_a_body_that_is_no_json_or_too_large_or_of_another_type_is_refused",
+    ),
+    Mutant(
+        GATE,
+        "if len(body) > most:",
+        "if False:",
+        f"{SERVICE}::test_a_body_that_is_no_json_or_too_large_or_of_another_type_is_refused",
+    ),
+    Mutant(
+        GATE,
+        "self._waiting >= self._settings.waiting",
+        "False",
+        f"{SERVICE}::test_requests_beyond_those_that_may_wait_are_refused_at_once",
+    ),
+    Mutant(
+        GATE,
+        "                self._turns.release()",
+        "                pass",
+        f"{SERVICE}::test_a_request_that_takes_too_long_ends_and_gives_its_turn_back",
+    ),
+    Mutant(
+        "app/pgrecall/service/problems.py",
+        "if status >= 500 or _quotes_database(error):",
+        "if False:",
+        f"{SERVICE}::test_every_error_of_ours_has_a_status_and_none_of_the_database_is_quoted",
+    ),
+    Mutant(
+        "app/pgrecall/cli/serve.py",
+        "        if not keyed:\n            require_loopback(host)",
+        "        if not keyed:\n            pass",
+        f"{SERVE}::test_serve_refuses_what_would_protect_nothing",
+    ),
+    Mutant(
+        "sql/migrate/grant_access.sql",
+        "CASE c.relname WHEN 'service_keys' THEN 'maintainer' ELSE 'reader' END",
+        "'reader'",
+        "integration/test_row_level_security.py::test_every_table_and_view_shows_a_tenant_what_is_its_own",
+    ),
+)
