@@ -36,6 +36,7 @@ FLOORS = (
     "migrate",
     "embedded",
     "testing",
+    "mcp",
     "service",
     "cli",
     "langchain",

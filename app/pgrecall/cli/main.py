@@ -71,6 +71,7 @@ class _Commands(LateGroup):
         "server": "server",
         "serve": "serve",
         "keys": "key_commands",
+        "mcp": "mcp_command",
         "index": "rank_indexes",
         "demo": "demonstrate",
     }

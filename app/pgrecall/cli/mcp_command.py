@@ -1,0 +1,72 @@
+"""pgrecall mcp"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Annotated
+
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from pgrecall.cli.app import App
+from pgrecall.cli.configuration import VARIABLES
+from pgrecall.cli.database import Database
+from pgrecall.cli.embedding import EmbedderName, embedder
+from pgrecall.cli.written import option
+from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
+from pgrecall.errors import InputError
+from pgrecall.execution import AsyncMemoryRepository
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import DEFAULT
+
+app = App(panel="Administer")
+
+
+@app.declare("pgrecall mcp --agent zoe", "pgrecall mcp --any-agent")
+def mcp(
+    database: Database,
+    embedder_name: EmbedderName = None,
+    agent: Annotated[
+        str | None,
+        option("Agent whose memories a model sees.", "--agent", "-a", envvar=VARIABLES["agent"]),
+    ] = None,
+    any_agent: Annotated[
+        bool, option("Let the model name the agent at each call.", "--any-agent")
+    ] = False,
+    profile: Annotated[
+        Profile | None,
+        option(
+            f"How to rank. Default: {DEFAULT.name}.",
+            "--profile",
+            "-p",
+            envvar=VARIABLES["profile"],
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve an agent's memories to a model, by the Model Context Protocol.
+
+    A client starts it and talks to it on standard input and output: write the command into the
+    client's configuration.
+    """
+    if any_agent == (agent is not None):
+        raise InputError("give --agent, or --any-agent to let the model name it, and not both")
+    from pgrecall.mcp import memory_server
+
+    encoding = os.environ.get("PGRECALL_TIKTOKEN")
+
+    async def serve(url: str) -> None:
+        engine = create_async_engine(url)
+        repo = AsyncMemoryRepository(
+            engine,
+            schema=database.schema,
+            embedder=embedder(embedder_name),
+            token_counter=tiktoken_counter(encoding) if encoding else estimated_tokens,
+        )
+        try:
+            await memory_server(repo, agent, profile=profile or DEFAULT).run_stdio_async()
+        finally:
+            await engine.dispose()
+
+    with database.engine() as engine:
+        asyncio.run(serve(engine.url.render_as_string(hide_password=False)))

@@ -1,0 +1,96 @@
+"""What the tools return: records with a schema that a client gets beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from pgrecall.context.assembled import Context
+from pgrecall.core.memory import Memory
+from pgrecall.memories.added import Added
+from pgrecall.memories.page import Page
+from pgrecall.ranking.hits import Hits
+
+
+class Remembered(BaseModel):
+    """A memory that was stored, or was there already."""
+
+    id: UUID
+    outcome: str = Field(
+        description="inserted: it is new. duplicate or known: it was there already. revived: it "
+        "was no longer recalled and is again."
+    )
+
+    @classmethod
+    def of(cls, added: Added) -> Self:
+        return cls(id=UUID(int=added.int), outcome=added.outcome)
+
+
+class StoredMemory(BaseModel):
+    """A memory."""
+
+    id: UUID
+    content: str
+    memory_type: str
+    tags: list[str]
+    entities: list[str]
+    importance: float = Field(description="0 to 1.")
+    created_at: datetime | None
+    status: str
+    needs_review: bool = Field(description="Feedback called it outdated.")
+    metadata: dict[str, Any]
+
+    @classmethod
+    def of(cls, memory: Memory, **more: Any) -> Self:
+        taken = StoredMemory.model_fields
+        return cls(**{name: getattr(memory, name) for name in taken}, **more)
+
+
+class ScoredMemory(StoredMemory):
+    """A memory that was recalled."""
+
+    score: float = Field(description="How well it fits, 0 to 1: the weighted mean of its signals.")
+
+
+class Recalled(BaseModel):
+    """Memories that were recalled, the best first."""
+
+    memories: list[ScoredMemory]
+
+    @classmethod
+    def of(cls, hits: Hits) -> Self:
+        return cls(memories=[ScoredMemory.of(hit.memory, score=hit.score) for hit in hits])
+
+
+class Prompt(BaseModel):
+    """Memories as a text to put into a prompt."""
+
+    text: str = Field(description="Empty if no memory is relevant enough.")
+    tokens: int
+    memory_ids: list[UUID] = Field(description="Of the memories in the text, in their order.")
+
+    @classmethod
+    def of(cls, context: Context) -> Self:
+        ids = [packed.hit.memory.id for packed in context.packed]
+        return cls(text=context.text, tokens=context.tokens, memory_ids=ids)
+
+
+class Listed(BaseModel):
+    """A page of memories."""
+
+    memories: Sequence[StoredMemory]
+    next: str | None = Field(description="Pass it as `after` to get the next page.")
+
+    @classmethod
+    def of(cls, page: Page[Memory]) -> Self:
+        return cls(memories=[StoredMemory.of(memory) for memory in page], next=page.next)
+
+
+class Forgotten(BaseModel):
+    """Whether a memory was deleted."""
+
+    deleted: bool = Field(description="False if there was none with this id.")
