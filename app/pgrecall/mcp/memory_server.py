@@ -17,12 +17,12 @@ from pgrecall.scoring.profile import Profile
 try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-    from mcp_types import ToolAnnotations
+    from mcp.types import ToolAnnotations
 except ImportError as problem:
     raise ExtraMissing("an MCP server needs mcp 2: pip install 'pgrecall[mcp]'") from problem
 
-from pgrecall.mcp.answers import Listed, StoredMemory
 from pgrecall.mcp.memory_tools import MOST, Effect, MemoryTools
+from pgrecall.mcp.tool_answers import Listed, StoredMemory
 
 INSTRUCTIONS = (
     "Long-term memory. Recall before answering what may depend on earlier conversations; remember "

@@ -15,7 +15,7 @@ from pydantic import Field
 from pgrecall.core.memory import NewMemory
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.lifecycle.using import Feedback
-from pgrecall.mcp.answers import Forgotten, Listed, Prompt, Recalled, Remembered
+from pgrecall.mcp.tool_answers import Forgotten, Listed, Prompt, Recalled, Remembered
 from pgrecall.scoring.profile import Profile
 
 MOST = 50
