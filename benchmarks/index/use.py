@@ -39,8 +39,10 @@ from pgrecall import MemoryRepository, NewMemory, profiles
 SIZES = (40_000, 100_000)
 SEARCHES = 50_000
 DAYS, BATCHES = 30, 6
-"""Of the simulated month. Each day ends with maintenance. After each batch of days time passes, and
-searches are measured before the maintenance of the last day, at their worst."""
+"""Of the simulated month. After each batch of days time passes, and searches are measured before
+the last maintenance, at their worst."""
+A_DAY = 6
+"""Runs of maintenance."""
 PROFILES = (
     *(profiles.last_access, profiles.half_life, profiles.tiered),
     *(profiles.five_factor, profiles.hybrid),
@@ -116,18 +118,18 @@ class Month:
         """The fresh index first."""
         yield Batch(0, self._used(), 0.0, 0, 1.0, self._compared(progress))
         task = progress.add_task(f"{self._source.name}: searches", total=self._searches)
-        days = [len(part) for part in np.array_split(np.arange(self._searches), DAYS)]
         maintenance, builds = 0.0, 0
-        for first in range(0, DAYS, DAYS // BATCHES):
-            by_index, batch = 0, days[first : first + DAYS // BATCHES]
-            for day, searches in enumerate(batch, 1):
+        for every in np.array_split(np.arange(self._searches), BATCHES):
+            by_index = 0
+            parts = np.array_split(every, A_DAY * DAYS // BATCHES)
+            for number, part in enumerate(parts, 1):
                 with self._repository() as repo:
-                    for _ in range(searches):
+                    for _ in part:
                         by_index += self._search(repo)
                         progress.update(task, completed=self._done)
-                if day == len(batch):
-                    self._let_pass(len(batch))
-                    share = by_index / sum(batch)
+                if number == len(parts):
+                    self._let_pass(DAYS // BATCHES)
+                    share = by_index / len(every)
                     found = self._compared(progress)
                     yield Batch(self._done, self._used(), maintenance, builds, share, found)
                     maintenance, builds = 0.0, 0
@@ -207,7 +209,7 @@ def run(setting: Setting, databases: Databases, progress: Progress) -> list[Comp
     """The comparisons of the fresh index, and of the last batch."""
     found: list[Comparison] = []
     for source in sources(setting):
-        searches = max(round(SEARCHES * setting.scale), DAYS)
+        searches = max(round(SEARCHES * setting.scale), A_DAY * DAYS)
         month = Month(databases.prepared(source, progress), source, searches, setting.rounds)
         batches = [*month.batches(progress)]
         print_batches(Console(), source.name, batches)
@@ -248,7 +250,7 @@ def _cell(outcomes: Any, times_fresh: float) -> str:
 
 def main(
     memories: Annotated[int, typer.Option(min=5_000)] = SIZES[0],
-    searches: Annotated[int, typer.Option(min=DAYS)] = SEARCHES,
+    searches: Annotated[int, typer.Option(min=A_DAY * DAYS)] = SEARCHES,
     dimensions: Annotated[int, typer.Option(min=8)] = 384,
     rounds: Annotated[int, typer.Option(min=2, help="Questions measured.")] = 40,
     seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,

@@ -8,7 +8,7 @@
 -- - a policy guards memories, and either none guards the positions yet or words count: the indexes
 -- of words cannot be used behind a policy, and each term would take a scan of all positions.
 -- Of the memories used since the build it takes 150 or more, since their positions do not know which
--- were used last, and as many as a walk meets where their words count, which they lack too.
+-- were used last.
 -- A function of its own, so that PostgreSQL can cache one plan for the search whatever the times
 -- are.
 CREATE OR REPLACE FUNCTION rank_candidates(
@@ -61,8 +61,7 @@ BEGIN
             RETURN QUERY SELECT n.memory_id, false
                            FROM near_positions(
                                used_positions(relation), used_query::@extschema:vector@.halfvec,
-                               greatest(candidates, 150, CASE WHEN cardinality(terms) > 0 THEN reach END),
-                               NULL) n;
+                               greatest(candidates, 150), NULL) n;
         END IF;
         IF cardinality(terms) > 0 THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
