@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -236,21 +236,18 @@ def test_bad_arguments_are_answered(
     assert remembering.count(agent) == 0
 
 
-@asynccontextmanager
-async def by_command(*arguments: str, environment: dict[str, str]) -> AsyncIterator[Client]:
-    """A client of a server that it started, as agents' clients do."""
-    command = str(Path(sys.executable).with_name("pgrecall"))
+def test_a_client_starts_the_server_as_the_page_says(local_url: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
+    block = page.partition('```json title="mcp.json"\n')[2].partition("```")[0]
+    configured = json.loads(block)["mcpServers"]["memory"]
     started = StdioServerParameters(
-        command=command, args=["mcp", *arguments], env={"PATH": "/usr/bin:/bin"} | environment
+        command=str(Path(sys.executable).with_name(configured["command"])),
+        args=configured["args"],
+        env={"PATH": "/usr/bin:/bin", "PGRECALL_DATABASE_URL": local_url},
     )
-    async with Client(stdio_client(started)) as client:
-        yield client
 
-
-def test_a_client_starts_the_server(local_url: str) -> None:
     async def session() -> None:
-        environment = {"PGRECALL_DATABASE_URL": local_url}
-        async with by_command("--agent", "zoe", environment=environment) as client:
+        async with Client(stdio_client(started)) as client:
             await answer(client, "remember", content="Zoe plays the cello.")
             [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
             assert found["content"] == "Zoe plays the cello."
