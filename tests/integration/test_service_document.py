@@ -8,6 +8,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
+
+pytest.importorskip("schemathesis")
+
 import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
