@@ -34,15 +34,9 @@ def mcp(
         bool, option("Let the model name the agent at each call.", "--any-agent")
     ] = False,
     profile: Annotated[
-        Profile | None,
-        option(
-            f"How to rank. Default: {DEFAULT.name}.",
-            "--profile",
-            "-p",
-            envvar=VARIABLES["profile"],
-            show_default=False,
-        ),
-    ] = None,
+        Profile | str,
+        option("How to rank.", "--profile", "-p", envvar=VARIABLES["profile"]),
+    ] = DEFAULT.name,
 ) -> None:
     """Serve an agent's memories to a model, by the Model Context Protocol.
 
@@ -64,7 +58,7 @@ def mcp(
             token_counter=tiktoken_counter(encoding) if encoding else estimated_tokens,
         )
         try:
-            await memory_server(repo, agent, profile=profile or DEFAULT).run_stdio_async()
+            await memory_server(repo, agent, profile=profile).run_stdio_async()
         finally:
             await engine.dispose()
 
