@@ -22,6 +22,7 @@ COMMENT ON FUNCTION memories_beside IS
 
 -- A memory that is locked here is not deleted until its position is committed, so no position
 -- outlives it. Memories that are not active any more keep their position: searches pass them over.
+-- Rounding alone moves a position by some thousandths, so less than a hundredth is not written.
 CREATE OR REPLACE FUNCTION place_memories(agent text, ids uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -50,7 +51,7 @@ BEGIN
     EXECUTE format($$
         UPDATE %1$I.%2$I u SET position = new.position, bytes = new.bytes
           FROM positions_of($1, $2, $3, $4) new
-         WHERE u.memory_id = new.memory_id AND u.position OPERATOR(@extschema:vector@.<>) new.position $$,
+         WHERE u.memory_id = new.memory_id AND u.position OPERATOR(@extschema:vector@.<->) new.position > 0.01 $$,
         current_schema(), used_positions(index.relation))
         USING agent, index.as_of, ids, -longest;
     EXECUTE format($$
@@ -59,7 +60,7 @@ BEGIN
             ON CONFLICT (memory_id, index_id) DO UPDATE
            SET (position, words, bytes) = (excluded.position, excluded.words, excluded.bytes)
          WHERE (p.words, p.bytes) IS DISTINCT FROM (excluded.words, excluded.bytes)
-            OR p.position OPERATOR(@extschema:vector@.<>) excluded.position $$,
+            OR p.position OPERATOR(@extschema:vector@.<->) excluded.position > 0.01 $$,
         current_schema(), index.relation)
         USING agent, index.as_of, ids, -longest;
     PERFORM copy_used_positions(agent, index.relation, index.since, ids);

@@ -78,7 +78,7 @@ def test_only_what_differs_is_written(site: Site) -> None:
     stored = fill(site.repo)
     index = site.build()
     site.repo.labels.add(A, stored[0], "important")
-    site.repo.update(A, stored[1], importance=0.99)
+    site.repo.update(A, stored[1], importance=0.01)
     assert {*site.values(BESIDE)} == {stored[0], stored[1]}
     versions = f"SELECT memory_id, xmin::text FROM pgrecall.{index.relation} ORDER BY 1"
     before = dict(site.rows(versions))
