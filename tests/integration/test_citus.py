@@ -46,7 +46,7 @@ pytestmark = pytest.mark.skipif(
 DROP = "DROP SCHEMA IF EXISTS pgrecall CASCADE"
 ON_ALL_NODES = {"owners", "upkeep.vacuum", "rank_indexes.maintain"}
 """Operations on all owners, or on whole tables."""
-IN_TWO_PHASES = {"add_many", "delete, by a filter", "transfer.restore"}
+IN_TWO_PHASES = {"add_many", "delete, by a filter", "transfer.restore", "upsert_many"}
 """Operations of several statements, which the coordinator runs."""
 NO_INDEX: dict[str, Any] = {
     "rank_indexes.maintain": 0,
@@ -174,6 +174,7 @@ def things(session: psycopg.Connection, repo: MemoryRepository) -> dict[str, str
         "vector": f"'{at(3)}'",
         "content": "'onesecret number 0'",
         "run": f"'{run}'::uuid",
+        "about": f"new_memory('onesecret says', '{at(1)}', subject => 'onesubject')",
         "new": f"new_memory('onesecret new', '{at(1)}', id => '{new_id()}')",
         "row": f"jsonb_populate_record(new_memory('x'), $row${json.dumps(row)}$row$)",
     }
@@ -185,7 +186,9 @@ FUNCTIONS = [
     for call in calls
     # Its run is there already.
     if not re.search(r"\{relation\}|\{position\}|strategy => 'index'", call)
-    and not re.search("rank_index|positions|rank_questions|begin_garbage_run", name)
+    and not re.search(
+        "rank_index|positions|rank_questions|begin_garbage_run|memories_beside|place|note_use", name
+    )
 ]
 COMMITTING = [
     call for name, calls in PROCEDURES.items() if "rank_index" not in name for call in calls
