@@ -18,7 +18,7 @@ from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.resources import migrations_folder, sql_folder
-from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
+from pgrecall.core.tokens import TokenCounter, estimated_tokens, tiktoken_counter
 from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
 
@@ -84,13 +84,10 @@ class Database:
 
     @contextmanager
     def repository(self, of_team: bool = False) -> Iterator[MemoryRepository]:
-        """A repository; its tokens are counted by tiktoken where PGRECALL_TIKTOKEN names an
-        encoding."""
-        encoding = os.environ.get("PGRECALL_TIKTOKEN")
-        counter = tiktoken_counter(encoding) if encoding else estimated_tokens
+        """A repository."""
         with self.engine() as engine:
             repo = MemoryRepository(
-                engine, schema=self.schema, embedder=self.embedder, token_counter=counter
+                engine, schema=self.schema, embedder=self.embedder, token_counter=token_counter()
             )
             yield repo.teams if of_team else repo
 
@@ -105,6 +102,12 @@ class Database:
 
         migrate.upgrade(url, schema=self.schema)
         note.write_text(code, encoding="utf-8")
+
+
+def token_counter() -> TokenCounter:
+    """tiktoken where PGRECALL_TIKTOKEN names an encoding."""
+    encoding = os.environ.get("PGRECALL_TIKTOKEN")
+    return tiktoken_counter(encoding) if encoding else estimated_tokens
 
 
 def _code() -> str:

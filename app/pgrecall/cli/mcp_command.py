@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Annotated
 
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.database import Database
+from pgrecall.cli.database import Database, token_counter
 from pgrecall.cli.embedding import EmbedderName, embedder
 from pgrecall.cli.written import option
-from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.scoring.profile import Profile
@@ -47,15 +45,13 @@ def mcp(
         raise InputError("give --agent, or --any-agent to let the model name it, and not both")
     from pgrecall.mcp import memory_server
 
-    encoding = os.environ.get("PGRECALL_TIKTOKEN")
-
     async def serve(url: str) -> None:
         engine = create_async_engine(url)
         repo = AsyncMemoryRepository(
             engine,
             schema=database.schema,
             embedder=embedder(embedder_name),
-            token_counter=tiktoken_counter(encoding) if encoding else estimated_tokens,
+            token_counter=token_counter(),
         )
         try:
             await memory_server(repo, agent, profile=profile).run_stdio_async()

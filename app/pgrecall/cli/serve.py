@@ -15,11 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.database import Database
+from pgrecall.cli.database import Database, token_counter
 from pgrecall.cli.embedding import EmbedderName, embedder
 from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
-from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
 from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.execution.translation import translated
@@ -162,14 +161,13 @@ def application() -> Any:
 
     values, name = json.loads(os.environ[SETTINGS])
     settings = ServiceSettings(**values)
-    encoding = os.environ.get("PGRECALL_TIKTOKEN")
 
     def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
         return AsyncMemoryRepository(
             engine,
             schema=settings.schema,
             embedder=embedder(name),
-            token_counter=tiktoken_counter(encoding) if encoding else estimated_tokens,
+            token_counter=token_counter(),
         )
 
     return create_app(settings, repository)

@@ -32,26 +32,20 @@ INSTRUCTIONS = (
 
 def memory_server(
     repo: AsyncMemoryRepository,
-    agent: Callable[[], str] | str | None,
+    agent: str | None,
     *,
     profile: Profile | str = "hybrid",
-    **options: Any,
 ) -> MCPServer[Any]:
     """An MCP server for the memories of an agent, or, if `agent` is None, of any agent that a
-    model names. `agent` may be a function that tells whose request it is.
-
-    Tools rank by `profile`. `options` are passed to MCPServer.
-    """
+    model names. Tools rank by `profile`."""
     server: MCPServer[Any] = MCPServer(
         "pgrecall",
         instructions=INSTRUCTIONS,
         version=version("pgrecall"),
         log_level="WARNING",
-        **options,
     )
-    whose = (lambda: agent) if isinstance(agent, str) else agent
     for tool, effect in MemoryTools(repo, profile).all().items():
-        server.add_tool(_guarded(tool, whose, ToolError), annotations=_annotations(effect))
+        server.add_tool(_guarded(tool, agent, ToolError), annotations=_annotations(effect))
 
     async def memory(agent: str, memory_id: str) -> str:
         """A memory."""
@@ -67,25 +61,25 @@ def memory_server(
         """The newest memories."""
         return Listed.of(await repo.list(agent, limit=MOST)).model_dump_json()
 
-    within = "pgrecall://memories" if whose else "pgrecall://{agent}/memories"
+    within = "pgrecall://memories" if agent is not None else "pgrecall://{agent}/memories"
     for uri, function in ((within, newest), (f"{within}/{{memory_id}}", memory)):
         as_resource = server.resource(uri, mime_type="application/json")
-        as_resource(_guarded(function, whose, ResourceError))
+        as_resource(_guarded(function, agent, ResourceError))
     return server
 
 
 def _guarded(
-    function: Callable[..., Any], whose: Callable[[], str] | None, failure: type[Exception]
+    function: Callable[..., Any], agent: str | None, failure: type[Exception]
 ) -> Callable[..., Any]:
     """The function as a client sees it: without its agent, if that is given, and with our errors
     as answers; others are crashes, of which a client learns nothing."""
     asked = signature(function, eval_str=True)
-    shown = [one for one in asked.parameters.values() if one.name != "agent" or whose is None]
+    shown = [one for one in asked.parameters.values() if one.name != "agent" or agent is None]
 
     @wraps(function)
     async def guarded(**given: Any) -> Any:
         try:
-            return await function(**given if whose is None else given | {"agent": whose()})
+            return await function(**given if agent is None else given | {"agent": agent})
         except MemoryNotFound as error:
             not_found = ResourceNotFoundError if failure is ResourceError else failure
             raise not_found(str(error)) from error
