@@ -114,4 +114,10 @@ MUTANTS = (
         "'reader'",
         "integration/test_row_level_security.py::test_every_table_and_view_shows_a_tenant_what_is_its_own",
     ),
+    Mutant(
+        "app/pgrecall/service/stopping.py",
+        "if _stopping.is_set():",
+        "if False:",
+        f"{SERVE}::test_a_connection_that_is_accepted_while",
+    ),
 )

@@ -135,6 +135,8 @@ def launch(host: str, port: int, workers: int) -> None:
     """Serves until SIGTERM or SIGINT; then takes no more requests and answers those it has."""
     import uvicorn
 
+    from pgrecall.service.stopping import Connection
+
     with tempfile.TemporaryDirectory(prefix="pgrecall-metrics-") as folder:
         if workers > 1:  # read when a worker imports prometheus_client
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
@@ -144,6 +146,7 @@ def launch(host: str, port: int, workers: int) -> None:
             host=host,
             port=port,
             workers=workers,
+            http=Connection,
             loop="asyncio",  # psycopg adds and removes a reader per query: uvloop takes longer
             access_log=False,
             log_level="warning",

@@ -28,6 +28,7 @@ from pgrecall.service.key_ring import KeyRing
 from pgrecall.service.owners_seen import confine
 from pgrecall.service.problems import Problem, problem_of
 from pgrecall.service.service_settings import ServiceSettings
+from pgrecall.service.stopping import watch_signals
 
 MakeRepository = Callable[[AsyncEngine], AsyncMemoryRepository]
 
@@ -65,6 +66,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: ServiceSettings = app.state.settings
     own: AsyncEngine = app.state.own
     engine: AsyncEngine | None = None
+    watch_signals()
     try:
         with translated():
             async with own.connect() as connection:
