@@ -68,9 +68,9 @@ BEGIN
           FROM calibrated_candidates(relation, questions, 10, '{64,100,150,200,300}', 0.99, 0.5);
     END IF;
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
-    -- A small graph, since uses insert into it: 0.5 ms a row, and 1.5 ms with 16 and 64.
+    -- A small graph, since uses insert into it (ADR-0022).
     PERFORM copy_used_positions(agent, relation, use_unknown_since(as_of, built_at));
-    PERFORM index_positions(used_positions(relation), 12, 40, kilobytes);
+    PERFORM index_positions(used_positions(relation), 12, 64, kilobytes);
     PERFORM attach_positions(relation, agent);
     -- The table lock of this statement and that of change_text_language exclude each other.
     INSERT INTO rank_indexes AS r (

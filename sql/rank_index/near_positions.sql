@@ -22,6 +22,13 @@ DECLARE
     met float8;
     best float8;
 BEGIN
+    IF likeness IS NULL THEN
+        PERFORM set_config('hnsw.ef_search', candidates::text, true);
+        RETURN QUERY EXECUTE format(
+            'SELECT memory_id FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2', relation)
+            USING query, candidates;
+        RETURN;
+    END IF;
     LOOP
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$

@@ -7,7 +7,7 @@
 -- - the role may not read all that this needs,
 -- - a policy guards memories, and either none guards the positions yet or words count: the indexes
 -- of words cannot be used behind a policy, and each term would take a scan of all positions.
--- Of the memories used since the build it takes 150 or more, since their positions do not know which
+-- Of the memories used since the build it takes 100 or more, since their positions do not know which
 -- were used last.
 -- A function of its own, so that PostgreSQL can cache one plan for the search whatever the times
 -- are.
@@ -61,7 +61,7 @@ BEGIN
             RETURN QUERY SELECT n.memory_id, false
                            FROM near_positions(
                                used_positions(relation), used_query::@extschema:vector@.halfvec,
-                               greatest(candidates, 150), NULL) n;
+                               greatest(candidates, 100), NULL) n;
         END IF;
         IF cardinality(terms) > 0 THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
