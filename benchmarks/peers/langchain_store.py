@@ -1,8 +1,9 @@
 """LangChain's PGVectorStore, of langchain-postgres.
 
-https://docs.langchain.com/oss/python/integrations/vectorstores/pgvectorstore: PGEngine from a
-connection string with asyncpg, a metadata column for what is filtered, `apply_vector_index` with
-HNSWIndex, HNSWQueryOptions. The page names no index for a metadata column.
+https://github.com/langchain-ai/langchain-postgres, examples/pg_vectorstore_how_to.ipynb: PGEngine
+from a connection string with asyncpg, a metadata column for what is filtered, `apply_vector_index`
+with HNSWIndex, `index_query_options`. It names no index for a metadata column. Its asynchronous
+methods have these synchronous ones, which run them in a thread.
 """
 
 from __future__ import annotations

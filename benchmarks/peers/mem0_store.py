@@ -1,9 +1,9 @@
 """mem0's vector store for pgvector, without the language model of its Memory.
 
-https://docs.mem0.ai/components/vectordbs/dbs/pgvector: a connection string, a pool of connections
-of one to five, `hnsw`. The payload is the text, the agent and what the score needs; Memory would
-add a hash and a copy of the text for words. The filter on the agent is one on the payload, for
-which the page names no index.
+https://docs.mem0.ai/components/vectordbs/dbs/pgvector: a connection string and `hnsw`; the pool of
+connections is the default. The payload is the text, the agent and what the score needs; Memory
+would add a hash and a copy of the text for words. The filter on the agent is one on the payload,
+for which the page names no index.
 """
 
 from __future__ import annotations
