@@ -4,11 +4,12 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 LOWEST_PYTHON ?= python3.11
 LOWEST := .venv-lowest/bin
+PEERS_BIN := .venv-peers/bin
 SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_stored_vector.py \
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test docs fuzz-service mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-policies bench-replacing bench-service bench-versions bench-words schema stubs recall clean help
+.PHONY: demo test docs fuzz-service mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-replacing bench-service bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -72,6 +73,9 @@ bench-life: .venv/test  ## Measure writing, touching and garbage collection
 bench-moving: .venv/test  ## Measure export and import, in memories per second and peak memory
 	$(BIN)/python -m benchmarks.moving $(if $(ROWS),--rows $(ROWS))
 
+bench-peers: .venv-peers/peers  ## Measure searches, writing and size beside other packages
+	$(PEERS_BIN)/python -m benchmarks.peers
+
 bench-policies: .venv/test  ## Measure what row-level security costs
 	$(BIN)/python -m benchmarks.policies
 
@@ -111,8 +115,14 @@ stubs: .venv/test  ## Write what editors read of the repositories anew
 	$(LOWEST)/python -m pip install --quiet --disable-pip-version-check --constraint tests/lowest.txt --editable '.[test]'
 	@touch $@
 
+# Apart from .venv, since langchain-postgres needs an older pgvector.
+.venv-peers/peers: pyproject.toml
+	$(PYTHON) -m venv .venv-peers
+	$(PEERS_BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	@touch $@
+
 clean:  ## Remove environments and caches
-	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 recall: .venv/test  ## Write what sql/recall has of the repository's search anew
 	$(BIN)/python -m pgrecall.migrate.recall_files sql/recall

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
-from pgvector import HalfVector
 
 from pgrecall.core.tokens import estimated_tokens
+from pgrecall.core.vectors import HalfVector
 
 DIMENSIONS = 384
 AGENTS = 10
@@ -78,10 +78,11 @@ class Corpus:
     rows: int
     seed: int
     newest: datetime
+    topics: int = TOPICS
 
     @classmethod
-    def of(cls, rows: int, seed: int) -> Corpus:
-        return cls(rows, seed, datetime.now(UTC) - timedelta(hours=1))
+    def of(cls, rows: int, seed: int, topics: int = TOPICS) -> Corpus:
+        return cls(rows, seed, datetime.now(UTC) - timedelta(hours=1), topics)
 
     def __iter__(self) -> Iterator[Row]:
         """Oldest first, the agents taking turns."""
@@ -94,7 +95,7 @@ class Corpus:
                 agent_id=f"agent {number % AGENTS}",
                 id=id_at(created_at, random),
                 content=" ".join(random.choice(VOCABULARY, WORDS)),
-                embedding=_near(topics[random.integers(TOPICS)], random),
+                embedding=_near(topics[random.integers(self.topics)], random),
                 created_at=created_at,
                 usefulness=float(random.beta(2, 2)),
                 confidence=float(random.uniform(0.5, 1)),
@@ -116,7 +117,7 @@ class Corpus:
 
     def _topics(self) -> Floats:
         random = np.random.default_rng(self.seed + 2)
-        return random.standard_normal((TOPICS, DIMENSIONS), dtype=np.float32)
+        return random.standard_normal((self.topics, DIMENSIONS), dtype=np.float32)
 
 
 def _near(topic: Floats, random: np.random.Generator) -> Floats:

@@ -87,7 +87,7 @@ def copy_rows(
             if row.retrieval_count is not None:
                 last = row.last_accessed_at or row.created_at
                 counted.append((row.agent_id, row.id, row.retrieval_count, last))
-    _copy_usage(connection, counted)
+    copy_usage(connection, counted)
 
 
 def vacuum(url: str, *tables: str) -> None:
@@ -97,7 +97,7 @@ def vacuum(url: str, *tables: str) -> None:
         connection.execute("CHECKPOINT")
 
 
-def _copy_usage(connection: psycopg.Connection, counted: Iterable[Usage]) -> None:
+def copy_usage(connection: psycopg.Connection, counted: Iterable[Usage]) -> None:
     statement = (
         "COPY pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at) "
         "FROM STDIN (FORMAT BINARY)"

@@ -44,6 +44,10 @@ class Timing:
         """The 90th percentile."""
         return statistics.quantiles(self.seconds, n=10)[-1]
 
+    @property
+    def p95(self) -> float:
+        return statistics.quantiles(self.seconds, n=20)[-1]
+
 
 def measured(
     contenders: Mapping[str, Callable[[Q], Any]],

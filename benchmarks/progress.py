@@ -36,11 +36,13 @@ def progress_bar() -> Progress:
     )
 
 
-def tracked(progress: Progress, rows: Iterable[T], total: int, what: str) -> Iterator[T]:
+def tracked(
+    progress: Progress, rows: Iterable[T], total: int, what: str, *, stride: int = STRIDE
+) -> Iterator[T]:
     """The rows themselves, with a bar for as long as they come."""
     task = progress.add_task(what, total=total)
     for number, row in enumerate(rows):
-        if number % STRIDE == 0:
+        if number % stride == 0:
             progress.update(task, completed=number)
         yield row
     progress.remove_task(task)

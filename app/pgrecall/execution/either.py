@@ -11,6 +11,7 @@ from sqlalchemy import Table
 
 from pgrecall.errors import InputError
 from pgrecall.execution import asynchronous, synchronous
+from pgrecall.memories.listing import MOST
 
 T = TypeVar("T")
 
@@ -24,6 +25,19 @@ def call(method: str, *arguments: Any, **named: Any) -> Call:
     """A call of the method of this name, such as "upkeep.prune"."""
     reached = attrgetter(method)
     return lambda repository: reached(repository)(*arguments, **named)
+
+
+def all_pages(method: str, *arguments: Any, most: int | None = None, **named: Any) -> Calls[Any]:
+    """What a method lists in pages, or the first `most` of it."""
+    found: list[Any] = []
+    after: str | None = None
+    while True:
+        limit = MOST if most is None else min(most - len(found), MOST)
+        page = yield call(method, *arguments, limit=limit, after=after, **named)
+        found += page
+        after = page.next
+        if after is None or len(found) == most:
+            return found
 
 
 class Either:

@@ -1,57 +1,112 @@
-"""Items of LangGraph as memories, and back."""
+"""Items of LangGraph as memories and back, and their namespaces."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from hashlib import sha256
+from itertools import takewhile
+from typing import Any, Literal
+from uuid import UUID
 
-from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
+from langgraph.store import base
 
+from pgrecall.core.ids import id_of_key
+from pgrecall.core.limits import MAX_NAME_LENGTH, is_storable
 from pgrecall.core.memory import UNSET, Memory, NewMemory
 from pgrecall.core.quoting import shortened
+from pgrecall.core.validation import require_count, require_text, require_texts
 from pgrecall.errors import InputError
+from pgrecall.execution.either import Either
 
+Namespace = tuple[str, ...]
 CONTENT_TYPE = "langgraph item"
 """The `content_type` of memories that are items."""
 NOT_INDEXED = "…"
 """The content of an item without a text: no word, so that no query finds it."""
 
 
-def memory_of(
-    op: PutOp, key: str, fields: Sequence[str] | None, *, has_embedder: bool
-) -> NewMemory:
-    """The memory of an item, under this key."""
-    value = dict(op.value or {})
-    metadata: dict[str, Any] = {"namespace": op.namespace, "key": op.key, "value": value}
-    if op.ttl is not None:
-        metadata["ttl_minutes"] = op.ttl
-    texts = [] if op.index is False else _texts(value, fields if op.index is None else op.index)
-    return NewMemory(
-        "\n".join(texts) or NOT_INDEXED,
-        key=key,
-        embedding=UNSET if texts and has_embedder else None,
-        content_type=CONTENT_TYPE,
-        metadata=metadata,
-        expires_at=None if op.ttl is None else expiry(op.ttl),
-    )
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The rule by which items are memories: of the agent that their first labels name."""
+
+    labels: int
+    """How many labels name the agent."""
+    prefix: str
+    """What the ids of all these agents begin with."""
+    fields: Sequence[str] | None
+    """The paths whose texts are the content; None for all texts and numbers."""
+    either: Either
+    """Where the memories are."""
+
+    def __post_init__(self) -> None:
+        require_count("owner_labels", self.labels, at_least=1, at_most=100)
+        require_text("owner_prefix", self.prefix)
+        require_texts("fields", self.fields)
+
+    def owner(self, namespace: Namespace) -> str:
+        """The agent that has the items of a namespace."""
+        if not namespace:
+            raise base.InvalidNamespaceError("the namespace of an item cannot be empty")
+        return self.beginning(namespace)
+
+    def beginning(self, prefix: Namespace) -> str:
+        """What the ids of agents begin with whose namespaces begin so."""
+        for label in prefix:
+            if not is_storable(label) or not label or "." in label:
+                raise base.InvalidNamespaceError(
+                    "the labels of a namespace must be texts without a dot, a NUL or a lone "
+                    f"surrogate, and not empty; got {shortened(label)}"
+                )
+        return self.prefix + ".".join(prefix[: self.labels])
+
+    def has_below(self, owner: str, prefix: Namespace) -> bool:
+        """Whether an agent may have namespaces that begin so."""
+        return tuple(owner[len(self.prefix) :].split("."))[: len(prefix)] == prefix
+
+    def condition(self, prefix: Namespace) -> dict[str, Any]:
+        """What an agent's items in namespaces that begin so have in their metadata."""
+        places = range(self.labels, len(prefix))
+        return {f"namespace.{place}": {"$eq": prefix[place]} for place in places}
+
+    def address(self, op: base.GetOp | base.PutOp) -> tuple[str, UUID]:
+        """The agent of an item, and the id of its memory."""
+        owner = self.owner(op.namespace)
+        return owner, id_of_key(self.either.prefix + owner, self._key(op))
+
+    def memory(self, op: base.PutOp) -> tuple[str, NewMemory]:
+        """The agent of a new item, and its memory."""
+        owner, value = self.owner(op.namespace), dict(op.value or {})
+        found = _texts(value, self.fields if op.index is None else op.index)
+        texts = [text for text in found if text.strip()]
+        lasts = {} if op.ttl is None else {"ttl_minutes": op.ttl}
+        return owner, NewMemory(
+            "\n".join(texts) or NOT_INDEXED,
+            key=self._key(op),
+            embedding=UNSET if texts and self.either.embedder is not None else None,
+            content_type=CONTENT_TYPE,
+            metadata={"namespace": op.namespace, "key": op.key, "value": value} | lasts,
+            expires_at=None if op.ttl is None else expiry(op.ttl),
+        )
+
+    def _key(self, op: base.GetOp | base.PutOp) -> str:
+        """The key of the memory: the item's where possible. Others begin with a bracket."""
+        rest = op.namespace[self.labels :]
+        is_own = op.key and not rest and op.key[0] != "[" and is_storable(op.key)
+        name = op.key if is_own else json.dumps([*rest, op.key])
+        return name if len(name) <= MAX_NAME_LENGTH else f"[{sha256(name.encode()).hexdigest()}"
 
 
-def _texts(value: Mapping[str, Any], fields: Sequence[str] | None) -> list[str]:
-    if fields is None:
-        found = [*_leaves(value)]
-    else:
-        found = [text for field in fields for text in get_text_at_path(value, field)]
-    return [text for text in found if text.strip()]
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    """The texts and numbers in a JSON value."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item)
+def _texts(value: Any, fields: Sequence[str] | Literal[False] | None) -> Iterator[str]:
+    """The texts of these fields; without a choice, all texts and numbers in a JSON value."""
+    if fields is not None:
+        for field in fields or ():
+            yield from base.get_text_at_path(value, field)
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part, None)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)
 
@@ -64,11 +119,6 @@ def expiry(minutes: float) -> datetime:
         raise InputError(f"ttl must be a number of minutes, got {shortened(minutes)}") from None
 
 
-def ttl_of(memory: Memory) -> float | None:
-    """The time to live of an item, in minutes."""
-    return memory.metadata.get("ttl_minutes")
-
-
 def is_item(memory: Memory) -> bool:
     """Whether a memory is an item that a search could return."""
     return (
@@ -79,20 +129,12 @@ def is_item(memory: Memory) -> bool:
     )
 
 
-def item(memory: Memory) -> Item:
-    return Item(**_fields(memory))
-
-
-def search_item(memory: Memory, score: float | None) -> SearchItem:
-    return SearchItem(**_fields(memory), score=score)
-
-
-def _fields(memory: Memory) -> dict[str, Any]:
-    of_item = memory.metadata
+def fields(memory: Memory) -> dict[str, Any]:
+    """The arguments of Item and SearchItem."""
     return {
-        "namespace": tuple(of_item["namespace"]),
-        "key": of_item["key"],
-        "value": of_item["value"],
+        "namespace": tuple(memory.metadata["namespace"]),
+        "key": memory.metadata["key"],
+        "value": memory.metadata["value"],
         "created_at": memory.created_at or memory.updated_at,
         "updated_at": memory.updated_at,
     }
@@ -108,3 +150,18 @@ def conditions(asked: Mapping[str, Any], path: str = "value") -> Iterator[tuple[
             yield within, value
         else:
             yield from conditions(value, within)
+
+
+def fixed_labels(matches: Sequence[base.MatchCondition]) -> Namespace:
+    """Labels that all namespaces which match begin with."""
+    prefixes = (match.path for match in matches if match.match_type == "prefix")
+    return max((tuple(takewhile("*".__ne__, path)) for path in prefixes), key=len, default=())
+
+
+def matching(match: base.MatchCondition, namespace: Namespace) -> bool:
+    """Whether a namespace begins or ends as asked; "*" is any label."""
+    if match.match_type not in ("prefix", "suffix"):
+        raise InputError(f"match_type must be prefix or suffix, got {match.match_type!r}")
+    step = 1 if match.match_type == "prefix" else -1
+    pairs = zip(match.path[::step], namespace[::step], strict=False)
+    return len(match.path) <= len(namespace) and all(one in ("*", label) for one, label in pairs)

@@ -1,0 +1,1 @@
+"""Searches by a composite score beside what other packages offer for them."""
