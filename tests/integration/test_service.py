@@ -335,8 +335,11 @@ def test_without_keys_only_this_machine_is_answered(loop: asyncio.Runner, host: 
         app.go.set()
         async with gated(app) as client:
             assert (await client.get("/search", headers={"Host": host})).status_code == 421
+            page = {"Host": "localhost", "Origin": f"http://{host}"}
+            assert (await client.get("/search", headers=page)).status_code == 421
             for own in ("localhost", "127.0.0.1:8080", "[::1]:8080"):
-                assert (await client.get("/search", headers={"Host": own})).status_code == 200
+                known = {"Host": own, "Origin": f"http://{own}"}
+                assert (await client.get("/search", headers=known)).status_code == 200
 
     loop.run(run())
 

@@ -6,10 +6,12 @@ KEYS = "integration/test_service_keys.py"
 SERVICE = "integration/test_service.py"
 DATABASE = "integration/test_service_database.py"
 SERVE = "integration/test_serve.py"
+MCP = "integration/test_mcp_over_http.py"
 GATE = "app/pgrecall/service/gate.py"
 CALLER = "app/pgrecall/service/caller.py"
 SEEN = "app/pgrecall/service/owners_seen.py"
 RING = "app/pgrecall/service/key_ring.py"
+MCP_ROUTE = "app/pgrecall/service/mcp_route.py"
 
 MUTANTS = (
     Mutant(
@@ -68,7 +70,7 @@ MUTANTS = (
     ),
     Mutant(
         GATE,
-        '_PORT.sub("", headers.get("host", "")) not in LOOPBACK',
+        "not _LOOPBACK.fullmatch(said)",
         "False",
         f"{SERVICE}::test_without_keys_only_this_machine_is_answered",
     ),
@@ -86,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         GATE,
-        "self._waiting >= self._settings.waiting",
+        "self._present >= self._settings.concurrency + self._settings.waiting",
         "False",
         f"{SERVICE}::test_requests_beyond_those_that_may_wait_are_refused_at_once",
     ),
@@ -107,6 +109,36 @@ MUTANTS = (
         "        if not keyed:\n            require_loopback(host)",
         "        if not keyed:\n            pass",
         f"{SERVE}::test_serve_refuses_what_would_protect_nothing",
+    ),
+    Mutant(
+        MCP_ROUTE,
+        '"read" if effect == "reads" else "write"',
+        '"read"',
+        f"{MCP}::test_a_reader_changes_nothing_and_is_told_what_it_needs",
+    ),
+    Mutant(
+        MCP_ROUTE,
+        "touch=caller.touch()",
+        "touch=True",
+        f"{MCP}::test_a_reader_changes_nothing_and_is_told_what_it_needs",
+    ),
+    Mutant(
+        MCP_ROUTE,
+        "problem_of(error).detail",
+        "str(error)",
+        f"{MCP}::test_a_tool_that_takes_too_long_is_cancelled_and_gives_its_turn_back",
+    ),
+    Mutant(
+        MCP_ROUTE,
+        'request.query_params.get("owner")',
+        "None",
+        f"{MCP}::test_the_url_names_one_of_several_owners",
+    ),
+    Mutant(
+        "app/pgrecall/mcp/memory_server.py",
+        'MutableHeaders(scope=scope)["accept"] = "application/json"',
+        "pass",
+        f"{MCP}::test_no_session_is_needed_and_no_stream_holds_a_turn",
     ),
     Mutant(
         "sql/migrate/grant_access.sql",

@@ -39,7 +39,7 @@ def mcp(
     """Serve an agent's memories to a model, by the Model Context Protocol.
 
     A client starts it and talks to it on standard input and output: write the command into the
-    client's configuration.
+    client's configuration. `pgrecall serve` does the same over HTTP.
     """
     if any_agent == (agent is not None):
         raise InputError("give --agent, or --any-agent to let the model name it, and not both")

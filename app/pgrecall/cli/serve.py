@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 from dataclasses import asdict
@@ -70,7 +71,8 @@ def serve(
 ) -> None:
     """Serve HTTP. Without keys, only this machine is let in; see `pgrecall keys create`.
 
-    GET /openapi.json describes the requests. SIGTERM stops it once all requests are answered.
+    GET /openapi.json describes the requests. With the extra mcp, /mcp gives models tools to
+    remember and recall. SIGTERM stops it once all requests are answered.
     """
     try:
         import_module("pgrecall.service.application")
@@ -162,6 +164,7 @@ def application() -> Any:
     from pgrecall.service.application import create_app
     from pgrecall.service.service_settings import ServiceSettings
 
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # or the SDK of MCP does it
     values, name = json.loads(os.environ[SETTINGS])
     settings = ServiceSettings(**values)
 

@@ -235,7 +235,7 @@ def _search_path(settings: Settings, scope: Scope = "SESSION") -> str:
 def include_name(
     name: str | None,
     type_: str,
-    parent_names: Mapping[str, str | None],
+    parent_names: Mapping[Any, str | None],
     *,
     schema: str = DEFAULT_SCHEMA,
 ) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from hmac import compare_digest
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -21,6 +23,7 @@ from pgrecall.schema import DEFAULT_SCHEMA, tables
 Scope = Literal["read", "write", "maintain"]
 SCOPES: Final = ("read", "write", "maintain")
 """Each includes those before it."""
+_TOKEN = re.compile(r"[A-Za-z0-9_]{1,20}_(?P<id>[0-9a-f]{12})_(?P<secret>[0-9a-f]{64})")
 
 
 def create_key(
@@ -76,6 +79,21 @@ def list_keys(engine: Engine, *, schema: str = DEFAULT_SCHEMA) -> list[dict[str,
 def hash_of_secret(secret: str) -> bytes:
     """What is stored of a secret. It is random, so a slow hash would protect nothing more."""
     return sha256(secret.encode()).digest()
+
+
+def presented(header: str) -> tuple[str, str] | None:
+    """Id and secret of an Authorization header; None if it is no key.
+
+    What stands before the id does not matter: clients of Memory OS insist on mos_live_.
+    """
+    scheme, _, token = header.partition(" ")
+    found = _TOKEN.fullmatch(token.strip()) if scheme.lower() == "bearer" else None
+    return (found["id"], found["secret"]) if found else None
+
+
+def matches(secret: str, stored: bytes | None) -> bool:
+    """Whether a secret has this hash, in the same time for every secret and for no hash."""
+    return compare_digest(hash_of_secret(secret), stored or bytes(32))
 
 
 def owner_set(owners: Iterable[str]) -> list[str]:

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from pgrecall.context.assembled import Context
 from pgrecall.core.memory import Memory
 from pgrecall.errors import MemoryNotFound
-from pgrecall.lifecycle.event import Event
 from pgrecall.memories.added import Added, Outcome
 from pgrecall.memories.batch import Batch
 from pgrecall.memories.page import Page
@@ -58,13 +57,6 @@ class MemoriesAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryAnswer:
-    """The events of a memory, oldest first."""
-
-    events: list[Event]
-
-
-@dataclass(frozen=True, slots=True)
 class ProblemAnswer:
     """What went wrong (RFC 9457)."""
 
@@ -98,7 +90,7 @@ def shown(result: Any) -> Any:
         case Page():
             return MemoriesAnswer([*result], result.next, result.total)
         case list():
-            return HistoryAnswer(result)
+            return {"events": result}  # a history, oldest first
         case Context() | Explanation():
             return result.record()
     return result

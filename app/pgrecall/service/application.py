@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
+from typing import Any
 
-import psycopg
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from pgrecall.errors import PgRecallError
@@ -25,6 +26,7 @@ from pgrecall.service.answers import ErrorV1Answer, ProblemAnswer
 from pgrecall.service.document import DocumentedApp, errors_as
 from pgrecall.service.gate import Gate
 from pgrecall.service.key_ring import KeyRing
+from pgrecall.service.mcp_route import McpRoute, answering_mcp
 from pgrecall.service.owners_seen import confine
 from pgrecall.service.problems import Problem, problem_of
 from pgrecall.service.service_settings import ServiceSettings
@@ -50,6 +52,7 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
     for module in (memory_routes, service_routes):
         app.include_router(module.router, responses=errors_as(ProblemAnswer))
     app.include_router(memory_os_routes.router, responses=errors_as(ErrorV1Answer))
+    app.router.routes.append(Route(McpRoute.path, McpRoute(), methods=["POST"]))
     for kind in (PgRecallError, Problem, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answered)
     ring = KeyRing(own, settings.schema, settings.key_seconds) if settings.keyed else None
@@ -65,24 +68,22 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Opens the pool of requests, once it is known how its connections can be confined."""
     settings: ServiceSettings = app.state.settings
     own: AsyncEngine = app.state.own
-    engine: AsyncEngine | None = None
     watch_signals()
-    try:
+    async with AsyncExitStack() as opened:
+        opened.push_async_callback(own.dispose)
         with translated():
             async with own.connect() as connection:
                 pooled = await _is_pooled(connection)
                 if settings.keyed:
                     await connection.run_sync(require_policies, settings.schema, settings.role)
         engine = _engine(settings, pool_size=settings.concurrency, prepares=not pooled)
+        opened.push_async_callback(engine.dispose)
         if settings.keyed:
             confine(engine, settings.role, pooled=pooled)
         app.state.repo = app.state.make_repository(engine)
         app.state.prober = AsyncMemoryRepository(own, schema=settings.schema)
+        app.state.answer_mcp = await opened.enter_async_context(answering_mcp(settings.max_body))
         yield
-    finally:
-        if engine is not None:
-            await engine.dispose()
-        await own.dispose()
 
 
 def _engine(settings: ServiceSettings, *, pool_size: int, prepares: bool = False) -> AsyncEngine:
@@ -106,6 +107,5 @@ async def _is_pooled(connection: AsyncConnection) -> bool:
     behind these, requests only take a little longer.
     """
     backend = await connection.scalar(text("SELECT pg_backend_pid()"))
-    driver = (await connection.get_raw_connection()).driver_connection
-    assert isinstance(driver, psycopg.AsyncConnection)
+    driver: Any = (await connection.get_raw_connection()).driver_connection
     return bool(backend != driver.info.backend_pid)

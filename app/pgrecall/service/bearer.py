@@ -1,14 +1,10 @@
-"""Bearer keys: what a client presents, and what it may do."""
+"""Keys: what a request may do."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from hmac import compare_digest
 
-from pgrecall.migrate.service_keys import SCOPES, Scope, hash_of_secret
-
-_TOKEN = re.compile(r"[A-Za-z0-9_]{1,20}_(?P<id>[0-9a-f]{12})_(?P<secret>[0-9a-f]{64})")
+from pgrecall.migrate.service_keys import SCOPES, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +25,3 @@ class Key:
 
 OPEN = Key("", None, "maintain")
 """Of every request to a service without keys."""
-
-
-def presented(header: str) -> tuple[str, str] | None:
-    """Id and secret of an Authorization header; None if it is no key.
-
-    What stands before the id does not matter: clients of Memory OS insist on mos_live_.
-    """
-    scheme, _, token = header.partition(" ")
-    found = _TOKEN.fullmatch(token.strip()) if scheme.lower() == "bearer" else None
-    return (found["id"], found["secret"]) if found else None
-
-
-def matches(secret: str, stored: bytes | None) -> bool:
-    """Whether a secret has this hash, in the same time for every secret and for no hash."""
-    return compare_digest(hash_of_secret(secret), stored or bytes(32))

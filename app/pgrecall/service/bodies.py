@@ -15,7 +15,7 @@ from textwrap import dedent
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, Json, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
 from pgrecall.core.memory import NewMemory, Unset
 from pgrecall.execution import AsyncMemoryRepository
@@ -68,17 +68,12 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
     return made
 
 
-def new_memory(body: Body) -> NewMemory:
-    """The memory that a body describes."""
-    return NewMemory(**body.given())
-
-
 def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
-    about = _DESCRIPTIONS.get(name)
     if default is inspect.Parameter.empty:
-        return _INSTEAD.get(name, _in_json(kind)), Field(..., description=about)
-    shown = default if isinstance(default, str | int | float) else None
-    return _INSTEAD.get(name, _in_json(kind)), Field(shown, description=about)
+        default = ...
+    elif not isinstance(default, str | int | float):
+        default = None
+    return _INSTEAD.get(name, _in_json(kind)), Field(default, description=_DESCRIPTIONS.get(name))
 
 
 def _in_json(kind: Any) -> Any:
@@ -100,10 +95,7 @@ def _descriptions(kind: type) -> Mapping[str, str]:
     found = {}
     for field, said in zip(declared.body, declared.body[1:], strict=False):
         match field, said:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name)),
-                ast.Expr(value=ast.Constant(value=str(text))),
-            ):
+            case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                 found[name] = " ".join(text.split())
     return found
 
@@ -135,7 +127,8 @@ _MEMORY: type[Body] = create_model(
     },  # type: ignore[call-overload]
 )
 MEMORY_FIELDS = frozenset(_MEMORY.model_fields)
+_NEW = Annotated[_MEMORY, AfterValidator(lambda body: NewMemory(**body.given()))]  # type: ignore[valid-type]
 _INSTEAD |= {
-    "new": _MEMORY,
-    "memories": Annotated[list[_MEMORY], Field(min_length=1, max_length=1000)],  # type: ignore[valid-type]
+    "new": _NEW,
+    "memories": Annotated[list[_NEW], Field(min_length=1, max_length=1000)],
 }

@@ -9,7 +9,8 @@ import time
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pgrecall.service.bearer import OPEN, Key, presented
+from pgrecall.migrate.service_keys import presented
+from pgrecall.service.bearer import OPEN, Key
 from pgrecall.service.buckets import Buckets
 from pgrecall.service.key_ring import KeyRing
 from pgrecall.service.owners_seen import OWNERS
@@ -23,8 +24,7 @@ PUBLIC = ("/health", "/ready", "/openapi.json")
 """Answered without a key and without waiting for a turn."""
 METRICS = "/metrics"
 """Needs a key, but no turn."""
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-_PORT = re.compile(r":\d+$")
+_LOOPBACK = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 WRONG_KEYS_PER_SECOND = 10.0
 """From one address; each costs a query."""
 
@@ -40,7 +40,7 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: ServiceSettings, ring: KeyRing | None) -> None:
         self._app, self._settings, self._ring = app, settings, ring
         self._turns = asyncio.Semaphore(settings.concurrency)
-        self._waiting = 0
+        self._present = 0
         self._rates = Buckets(settings.rate) if settings.rate else None
         self._wrong_keys = Buckets(WRONG_KEYS_PER_SECOND)
 
@@ -55,11 +55,9 @@ class Gate:
             headers = Headers(scope=scope)
             scope[KEY] = key = await self._key(scope, headers)
             OWNERS.set(key.owners or ())
-            replayed = _Replayed(await self._body(headers, receive), receive)
-            if scope["path"] == METRICS:
-                await self._app(scope, replayed, answer)
-            else:
-                await self._take_turn(scope, replayed, answer)
+            replayed = _replayed(await self._body(headers, receive), receive)
+            answered = self._app if scope["path"] == METRICS else self._take_turn
+            await answered(scope, replayed, answer)
         except Exception as error:
             if answer.status:  # the app has answered it
                 return
@@ -69,8 +67,9 @@ class Gate:
 
     async def _key(self, scope: Scope, headers: Headers) -> Key:
         if self._ring is None:
-            if _PORT.sub("", headers.get("host", "")) not in LOOPBACK:
-                raise Problem(421, "a service without keys is addressed as localhost only")
+            for said in (headers.get("host", ""), headers.get("origin", "http://localhost")):
+                if not _LOOPBACK.fullmatch(said):
+                    raise Problem(421, "a service without keys is addressed as localhost only")
             return OPEN
         found = presented(headers.get("authorization", ""))
         key = None if found is None else await self._ring.key(*found)
@@ -108,10 +107,11 @@ class Gate:
     async def _take_turn(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         began, has_turn = time.perf_counter(), False
         self._require_room()
+        self._present += 1
         try:
             async with asyncio.timeout(self._settings.timeout) as limit:
-                await self._wait()
-                has_turn = True
+                with WAITING.track_inprogress():
+                    has_turn = await self._turns.acquire()
                 with RUNNING.track_inprogress():
                     await self._app(scope, receive, answer)
         except TimeoutError:
@@ -122,6 +122,7 @@ class Gate:
             late = "the request took too long; a change may or may not have been made"
             raise Problem(504, late) from None
         finally:
+            self._present -= 1
             if has_turn:
                 self._turns.release()
                 route = getattr(scope.get("route"), "path", "none")
@@ -129,16 +130,8 @@ class Gate:
                 REQUESTS.labels(*labels).observe(time.perf_counter() - began)
 
     def _require_room(self) -> None:
-        if self._turns.locked() and self._waiting >= self._settings.waiting:
+        if self._present >= self._settings.concurrency + self._settings.waiting:
             raise Problem(503, "too many requests are waiting", retry_after=1)
-
-    async def _wait(self) -> None:
-        self._waiting += 1
-        try:
-            with WAITING.track_inprogress():
-                await self._turns.acquire()
-        finally:
-            self._waiting -= 1
 
 
 class _Answer:
@@ -152,12 +145,11 @@ class _Answer:
         await self._send(message)
 
 
-class _Replayed:
+def _replayed(body: bytes, receive: Receive) -> Receive:
     """`receive` for a body that has been read."""
+    messages: list[Message] = [{"type": "http.request", "body": body}]
 
-    def __init__(self, body: bytes, receive: Receive) -> None:
-        self._messages: list[Message] = [{"type": "http.request", "body": body}]
-        self._receive = receive
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
 
-    async def __call__(self) -> Message:
-        return self._messages.pop() if self._messages else await self._receive()
+    return replay

@@ -9,8 +9,9 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall.execution.translation import translated
+from pgrecall.migrate.service_keys import matches
 from pgrecall.schema import tables
-from pgrecall.service.bearer import Key, matches
+from pgrecall.service.bearer import Key
 
 MOST = 10_000
 """The most keys cached. Beyond it, the cache is cleared."""

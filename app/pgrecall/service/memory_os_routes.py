@@ -1,6 +1,6 @@
 """/v1: the interface of Memory OS, so that its clients work with another base URL.
 
-What its documentation leaves open is decided in ADR-0051. The owner is the key's, or --agent.
+What its documentation leaves open is decided in ADR-0051.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import log
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
 
@@ -27,7 +27,7 @@ from pgrecall.scoring.scorer import score
 from pgrecall.scoring.signals import Recency
 from pgrecall.service.answers import answer
 from pgrecall.service.bodies import Body, Limit, MaxTokens, Vector, example
-from pgrecall.service.caller import Caller, caller_of
+from pgrecall.service.caller import Caller, Reader, Writer
 
 IN_METADATA = ("external_id", "source_id", "parent_memory_id")
 """Fields of theirs that are stored in the metadata here."""
@@ -106,16 +106,6 @@ class ContextV1(Body):
     model_config = example(query="What does the user prefer?", max_tokens=2000)
 
 
-async def _reader(request: Request) -> Caller:
-    return caller_of(request, "read")
-
-
-async def _writer(request: Request) -> Caller:
-    return caller_of(request, "write")
-
-
-Reader = Annotated[Caller, Depends(_reader)]
-Writer = Annotated[Caller, Depends(_writer)]
 Record = dict[str, Any]
 _routes = APIRouter(tags=["Memory OS"])
 
@@ -179,8 +169,8 @@ async def search(caller: Reader, body: SearchV1) -> Response:
         touch=caller.touch(),
         **_filters(**body.given("query", "embedding", "threshold", "limit")),
     )
-    about = {"search_type": "semantic", "threshold": body.threshold}
-    return _enveloped({"results": [_result(hit) for hit in hits], **about})
+    found = {"results": [_result(hit) for hit in hits], "search_type": "semantic"}
+    return _enveloped({**found, "threshold": body.threshold})
 
 
 @_routes.post("/feedback", response_model=Record)
@@ -198,9 +188,8 @@ async def context(caller: Reader, body: ContextV1) -> Response:
     asked = {"max_tokens": body.max_tokens, "touch": caller.touch(), **_filters(tier=body.tier)}
     packed = await caller.repo.context(caller.owner, body.query, profile=tiered, **asked)
     memories = [
-        {"id": _name(one), "content": one.content, "tier": one.tier, "score": hit.score}
-        for hit in (each.hit for each in packed.packed)
-        for one in [hit.memory]
+        {"id": _name(one), "content": one.content, "tier": one.tier, "score": value}
+        for one, value in ((each.hit.memory, each.hit.score) for each in packed.packed)
     ]
     found = {
         "context": packed.text if body.format == "text" else json.dumps(memories),

@@ -12,8 +12,9 @@ from starlette.responses import Response
 from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.execution import AsyncMemoryRepository
+from pgrecall.lifecycle.event import Event
 from pgrecall.service import answers
-from pgrecall.service.bodies import MEMORY_FIELDS, Body, body_of, new_memory
+from pgrecall.service.bodies import MEMORY_FIELDS, Body, body_of
 from pgrecall.service.caller import Caller, Reader, Writer, require_scope
 
 router = APIRouter(tags=["memories"])
@@ -64,12 +65,7 @@ def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
     fields = type(body).model_fields
     asked = body.given("owner")
     if adds:
-        told = {name: asked.pop(name) for name in MEMORY_FIELDS & asked.keys()}
-        asked["memory"] = NewMemory(**told)
-    if "new" in asked:
-        asked["new"] = new_memory(asked["new"])
-    if "memories" in asked:
-        asked["memories"] = [new_memory(one) for one in asked["memories"]]
+        asked["memory"] = NewMemory(**{one: asked.pop(one) for one in MEMORY_FIELDS & asked.keys()})
     if {"query", "embedding"} <= fields.keys():
         text = asked.pop("query", None)
         if text is not None and asked.setdefault("embedding", text) != text:
@@ -88,7 +84,7 @@ route("GET /memories", "list", Reader, answers.MemoriesAnswer)
 route("GET /memories/by-key", "get", Reader, Memory, "memory_id")
 route("GET /memories/{memory_id}", "get", Reader, Memory, "key")
 route("PATCH /memories/{memory_id}", "update", Writer, Memory, importance=0.9, reason="asked twice")
-route("GET /memories/{memory_id}/history", "history", Reader, answers.HistoryAnswer)
+route("GET /memories/{memory_id}/history", "history", Reader, dict[str, list[Event]])
 route("POST /memories/{memory_id}/supersede", "supersede", Writer, answers.AddedAnswer, new=COFFEE)
 route("POST /search", "search", Reader, answers.SearchAnswer, k=3, **DRINK)
 route("POST /context", "context", Reader, dict[str, Any], max_tokens=500, style="xml", **DRINK)
@@ -105,8 +101,6 @@ async def delete(
     if erase:
         require_scope(caller.key, "maintain")
         deleted = (await caller.repo.erase(caller.owner, memory_id)).memories
-        return answers.answer({"deleted": deleted})
-    deleted = await caller.repo.delete(caller.owner, memory_id, reason=reason)
-    if not deleted:
+    elif not (deleted := await caller.repo.delete(caller.owner, memory_id, reason=reason)):
         raise MemoryNotFound()
     return answers.answer({"deleted": deleted})
