@@ -69,8 +69,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/search/searching.py",
-        "yield Autocommit()",
-        "pass",
+        'Reads("transaction" if expand else "nothing")',
+        'Reads("transaction")',
         f"{PATH}::test_a_search_and_its_touch",
     ),
     Mutant(
