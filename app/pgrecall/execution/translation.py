@@ -98,7 +98,7 @@ def translation(error: Exception) -> PgRecallError:
     if state == _FORBIDDEN:
         advice = (said for part, said in _PERMITTED_BY.items() if part in message)
         return DatabaseError(f"{message}: {next(advice)}")
-    if state in _CONFLICTS or state == _INTERNAL and "could not serialize access" in message:
+    if state in _CONFLICTS or (state == _INTERNAL and "could not serialize access" in message):
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
     if state == _READ_ONLY:
         return DatabaseReadOnly(f"{DatabaseReadOnly.__doc__} ({message})")
