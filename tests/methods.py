@@ -27,7 +27,7 @@ def public(repository: Any) -> list[str]:
     """The names of all methods."""
     found = []
     for name in dir(type(repository)):
-        if name.startswith("_") or name in ("memories", "teams"):
+        if name.startswith("_") or name in ("memories", "teams", "primary"):
             continue
         part = getattr(repository, name)
         if isinstance(part, NAMESPACES):

@@ -105,7 +105,7 @@ class DatabaseUnavailable(DatabaseError):
 
 
 class DatabaseReadOnly(DatabaseError):
-    """The database is read-only: search with touch=False; evaluate and tune need to write."""
+    """The database is read-only: use the primary (and reads_from), or search with touch=False."""
 
 
 class DatabaseConflict(DatabaseError):

@@ -6,11 +6,12 @@ CREATE OR REPLACE FUNCTION next_exported(
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
 #variable_conflict use_column
 BEGIN
+    PERFORM require_owner(agent);
     RETURN QUERY
     SELECT n.id
       FROM (SELECT p.id, sum(p.bytes) OVER (ORDER BY p.id) - p.bytes AS before
               FROM (SELECT m.id, octet_length(m.content) AS bytes FROM agent_memories m
-                     WHERE m.agent_id = require_owner(agent) AND m.id > after
+                     WHERE m.agent_id = agent AND m.id > after
                      ORDER BY m.id LIMIT many) p) n
      WHERE n.before < most_bytes;
 END

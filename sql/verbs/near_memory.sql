@@ -24,6 +24,8 @@ $function$;
 COMMENT ON FUNCTION near_memory IS
     'The active, valid memory most similar to the new one, if more than threshold similar. Turns of sessions are left out.';
 
+-- Citus runs this on the node of the owner, or on the coordinator in a caller's transaction. A lock
+-- that is taken in a query about the owner is in both cases taken on the node of the owner.
 CREATE OR REPLACE FUNCTION wait_for_writers(agent text, option text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -32,7 +34,9 @@ BEGIN
             'level REPEATABLE READ; use READ COMMITTED or SERIALIZABLE', option
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended('@extschema@.agent_memories ' || agent, 8741));
+    PERFORM pg_advisory_xact_lock(hashtextextended('@extschema@.agent_memories ' || agent, 8741))
+       FROM (SELECT count(*) FROM agent_memories m
+              WHERE m.agent_id = agent AND m.id = '00000000-0000-0000-0000-000000000000') one_row;
 END
 $function$;
 

@@ -1,6 +1,6 @@
 -- For readers.
--- Returns the id, so that a query can check and compare it at once: `agent_id =
--- require_owner(agent)`.
+-- Returns the id, so that a list of ids can be checked in one statement. A statement must not compare
+-- rows with the result: Citus would send it to every node.
 CREATE OR REPLACE FUNCTION require_owner(agent text) RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN

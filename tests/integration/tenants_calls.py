@@ -182,6 +182,7 @@ CALLS: dict[str, list[str]] = {
         "update_memory('one', {memory}, '{{\"expires_at\": \"8000-01-01\"}}') u",
     ],
     "turns_beside": ["turns_beside('one', {over}, 2)"],
+    "wait_for_writers": ["wait_for_writers('one', 'near_duplicates')"],
     "unlabel": ["unlabel('one', {memory}, ARRAY['onelabel'])"],
     "unlink": ["unlink('one', {memory}, {other}, 'one')"],
     "unmet_condition": ["unmet_condition('one', {over}, 'valid', now())"],
@@ -226,13 +227,13 @@ OF_NO_OWNER = {
         "search_text",
         "settable_fields",
     ),
-    "wait_for_writers",
 }
 """They read the catalogue or settings of all, or no table."""
 SAME_FOR_ALL = {
     *("attach_positions", "create_positions", "drop_positions", "index_positions"),
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
+    "wait_for_writers",
     *("supersede_successors", "with_learned"),
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
     *("copy_used_positions", "note_placed", "note_use", "place_memories"),

@@ -1,13 +1,9 @@
-"""Every operation on Citus, where PGRECALL_TEST_CITUS_URL is the URL of a coordinator.
-
-Its schema `pgrecall` is dropped and created anew.
-"""
+"""Every operation on Citus. The schema `pgrecall` of the cluster is dropped and created anew."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -25,7 +21,7 @@ from pgrecall.core.ids import new_id
 from pgrecall.errors import InputError, MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.conftest import DIMENSIONS
+from tests.integration.citus import URL, distributed, on_citus
 from tests.integration.conftest import empty
 from tests.integration.support import NOW, at, awaited, before
 from tests.integration.tenants_calls import CALLS, PROCEDURES
@@ -39,11 +35,7 @@ from tests.integration.test_both_repositories import (
     number,
 )
 
-URL = os.environ.get("PGRECALL_TEST_CITUS_URL", "")
-pytestmark = pytest.mark.skipif(
-    not URL, reason="PGRECALL_TEST_CITUS_URL is not set to the URL of a Citus coordinator"
-)
-DROP = "DROP SCHEMA IF EXISTS pgrecall CASCADE"
+pytestmark = on_citus
 ON_ALL_NODES = {"owners", "upkeep.vacuum", "rank_indexes.maintain"}
 """Operations on all owners, or on whole tables."""
 IN_TWO_PHASES = {"add_many", "delete, by a filter", "transfer.restore", "upsert_many"}
@@ -80,14 +72,8 @@ class Issued:
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[psycopg.Connection]:
-    """A session on the coordinator, with the schema distributed."""
-    with psycopg.connect(URL, autocommit=True) as connection:
-        connection.execute(DROP)
-        migrate.upgrade(URL, dimensions=DIMENSIONS)
-        migrate.distribute(URL)
-        connection.execute("SET search_path = pgrecall, public")
+    with distributed() as connection:
         yield connection
-        connection.execute(DROP)
 
 
 @pytest.fixture(scope="module")

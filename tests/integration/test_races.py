@@ -63,7 +63,7 @@ def at_once(client: Client, clients: int = CLIENTS, *, held: Engine | None = Non
     with ThreadPoolExecutor(clients) as threads, ExitStack() as holding:
         if held:
             holder = holding.enter_context(held.begin())
-            holder.exec_driver_sql("SELECT FROM pgrecall.agent_memories FOR UPDATE")
+            holder.exec_driver_sql(HELD)
         running = [threads.submit(client, n) for n in range(clients)]
         if held:
             wait_until("all wait", lambda: len(sql(held, WAITING)) == clients)
@@ -71,6 +71,7 @@ def at_once(client: Client, clients: int = CLIENTS, *, held: Engine | None = Non
         return [one.result() for one in running]
 
 
+HELD = "SELECT FROM pgrecall.agent_memories WHERE agent_id = 'agent' FOR UPDATE"
 WAITING = (
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 )

@@ -183,13 +183,13 @@ WITHIN = {
     *("store_labels", "store_memories", "unmet_condition", "write_memory"),
     *("begin_garbage_run", "copy_used_positions", "create_positions", "erase_rows"),
     *("events_expire_before", "note_use"),
-    *("note_placed", "place_memories"),
+    *("note_placed", "place_memories", "wait_for_writers"),
 }
 """What the calls above call in their turn."""
 OF_NO_MEMORIES = {
     *("id_of_key", "incoming_fault", "named_owner", "require_found", "require_note"),
     *("require_owner", "term_key", "term_keys"),
-    *("drop_rank_index", "count_runs", "end_garbage_run", "expire_runs", "wait_for_writers"),
+    *("drop_rank_index", "count_runs", "end_garbage_run", "expire_runs"),
 }
 OF_RANK_INDEXES = {
     *("memories_beside", "memories_of", "rank_candidates", "rank_index_states", "worded_candidates")

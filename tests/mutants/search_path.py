@@ -69,8 +69,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/search/searching.py",
-        "yield Autocommit()",
-        "pass",
+        'Reads("transaction" if expand else "nothing")',
+        'Reads("transaction")',
         f"{PATH}::test_a_search_and_its_touch",
     ),
     Mutant(
@@ -111,8 +111,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/transactions.py",
-        "if _HAD_SNAPSHOT in connection.info:",
-        "if False:",
-        "integration/test_erasing.py::test_only_the_owner_of_the_schema_vacuums",
+        '{"isolation_level": "REPEATABLE READ"}',
+        '{"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}',
+        "integration/test_replica.py::test_",
     ),
 )

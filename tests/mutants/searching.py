@@ -14,7 +14,21 @@ TUNE = "integration/test_tune.py"
 FLOORS = "integration/test_floors.py"
 TIME = "integration/test_query_time.py"
 
+REPLICA = "integration/test_replica.py"
+
 MUTANTS = (
+    Mutant(
+        "app/pgrecall/search/searching.py",
+        "at_once = touch and alone and not elsewhere",
+        "at_once = touch and alone",
+        f"{REPLICA}::test_a_search_reads_on_the_replica_and_counts_on_the_primary",
+    ),
+    Mutant(
+        "app/pgrecall/execution/running.py",
+        "if call.replica is None or call.of_job:",
+        "if call.replica is None:",
+        f"{REPLICA}::test_what_only_reads_asks_the_replica_alone[upkeep.consolidate]",
+    ),
     Mutant(
         "app/pgrecall/evaluation/pairs.py",
         "as_of = func.coalesce(queries.c.as_of, moment(self.shape.has_as_of))",

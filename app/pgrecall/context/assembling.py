@@ -12,7 +12,7 @@ from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.context.packing import PACKED, Packing, pack, pack_candidates
 from pgrecall.context.styles import category
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Autocommit, CountTokens, Execute, Operation
+from pgrecall.core.steps import CountTokens, Execute, Operation, Reads
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.core.validation import (
     require_bool,
@@ -125,7 +125,7 @@ def context(
         diversity=_diversity(diversity),
         max_similarity=max_similarity,
     )
-    yield Autocommit()
+    yield Reads()
     wanted = yield from asked.resolved(tables)
     # Memories below the floor are ranked and then left out, so that a rank index finds the same.
     wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)

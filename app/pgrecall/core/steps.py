@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from sqlalchemy import Executable, Table
 
@@ -30,9 +30,16 @@ class Autocommit:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Makes all statements see the database at one moment, on an Engine: they share a read-only
-    transaction at REPEATABLE READ. Must be the first step. Result: None."""
+class Reads:
+    """Says that the operation only reads, apart from `Write`: it runs on the repository's replica,
+    if there is one. Must come before any step that needs a connection. Result: whether there is a
+    replica, where only `Write` can write.
+    """
+
+    shared: Literal["nothing", "transaction", "snapshot"] = "nothing"
+    """What its statements share on an Engine: nothing, since each is a transaction of its own; a
+    transaction, so that `now()` is the same; or a transaction at REPEATABLE READ, so that they see
+    the database at one moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,18 @@ class Verb:
 
 
 @dataclass(frozen=True, slots=True)
+class Write:
+    """Executes a statement that writes, at the end of an operation that reads. Result: all rows.
+
+    If the operation has read on a replica, it is a transaction of its own on the primary. Only
+    further `Write`s may follow.
+    """
+
+    statement: Executable
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Lookup:
     """Executes a statement or returns its cached rows, which may be some seconds old.
 
@@ -118,13 +137,14 @@ class Call:
 
 Step = (
     Autocommit
-    | Snapshot
+    | Reads
     | Inspect
     | Embed
     | CountTokens
     | FindEntities
     | Execute
     | Verb
+    | Write
     | Lookup
     | Copy
     | Call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Text
 
-from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.steps import Operation, Reads, Verb
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
@@ -24,6 +24,7 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[JudgedQ
     """
     owner_id = require_owner(tables, agent_id)
     called = verb(tables, "recorded_queries", {"agent": Text})
+    yield Reads()
     rows = yield Verb(called, {"agent": owner_id}, refuses=False)
     return [
         JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=agent_id, recorded=True)

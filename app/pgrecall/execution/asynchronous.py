@@ -36,13 +36,8 @@ from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import (
-    driver_to_switch,
-    has_none,
-    needs_none,
-    snapshot_options,
-)
+from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
+from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -76,6 +71,7 @@ class Repository:
         self,
         bind: AsyncEngine | AsyncConnection | AsyncSession,
         *,
+        reads_from: AsyncEngine | None = None,
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
@@ -88,12 +84,16 @@ class Repository:
                 f"an async repository works on an AsyncEngine, an AsyncConnection or an "
                 f"AsyncSession, got {type(bind).__name__}"
             )
+        if reads_from is not None and not (
+            isinstance(bind, AsyncEngine) and isinstance(reads_from, AsyncEngine)
+        ):
+            raise InputError(NO_REPLICA)
         if embedder is not None and not isinstance(embedder, Embedder | AsyncEmbedder):
             raise InputError(
                 f"an embedder needs aembed_documents and aembed_query, or embed_documents and "
                 f"embed_query; {type(embedder).__name__} has neither"
             )
-        self._bind = bind
+        self._bind, self._reads_from = bind, reads_from
         self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
@@ -112,6 +112,13 @@ class Repository:
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
+
+    @property
+    def primary(self) -> Self:
+        """A repository that also reads from the primary, and so what was written just now."""
+        of_primary = copy(self)
+        of_primary._reads_from = None
+        return of_primary
 
     async def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -134,9 +141,10 @@ class Repository:
     async def _on_connections(self, step: OnConnections, job: str) -> None:
         if not isinstance(self._bind, AsyncEngine):
             raise InputError(f"{job} needs a repository on an AsyncEngine")
+        engine = self._reads_from or self._bind
         with translated():
             async with AsyncExitStack() as stack:
-                borrow = [self._bind.connect() for _ in range(step.number)]
+                borrow = [engine.connect() for _ in range(step.number)]
                 borrowed = [await stack.enter_async_context(one) for one in borrow]
                 for connection in borrowed:
                     bound = copy(self)
@@ -149,7 +157,15 @@ class Repository:
         engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
         ours = isinstance(self._bind, AsyncEngine)
         attempts = MAX_ATTEMPTS if ours else 1
-        call = Invocation(start, self._tables, engine, job=job, durable=self._durable, ours=ours)
+        call = Invocation(
+            start,
+            self._tables,
+            engine,
+            replica=None if self._reads_from is None else self._reads_from.sync_engine,
+            job=job,
+            durable=self._durable,
+            ours=ours,
+        )
         with watched(call, self._slow_after):
             for attempt in range(1, attempts):
                 try:
@@ -182,10 +198,8 @@ class Repository:
                         case FindEntities():
                             reply = await self._found(request)
                         case Connect():
-                            if connection is None or not isinstance(self._bind, AsyncEngine):
-                                connection = await stack.enter_async_context(
-                                    self._borrowed(request)
-                                )
+                            await stack.aclose()
+                            connection = await stack.enter_async_context(self._borrowed(request))
                             reply = connection.engine.sync_engine
                         case Execute():
                             assert connection is not None
@@ -199,10 +213,11 @@ class Repository:
 
     @asynccontextmanager
     async def _borrowed(self, needs: Connect) -> AsyncIterator[AsyncConnection]:
-        if isinstance(self._bind, AsyncEngine):
-            async with self._bind.connect() as connection:
+        bind = self._reads_from if needs.replica else self._bind
+        if isinstance(bind, AsyncEngine):
+            async with bind.connect() as connection:
                 if needs.snapshot:
-                    await connection.execution_options(**snapshot_options(_inner(connection)))
+                    await connection.execution_options(**SNAPSHOT)
                 alone = needs.autocommit and needs_none(_inner(connection))
                 switched = driver_to_switch(_inner(connection), alone)
                 if switched is not None:
@@ -214,7 +229,7 @@ class Repository:
                     if switched is not None and driver_to_switch(_inner(connection), not alone):
                         await switched.set_autocommit(not alone)
             return
-        bind = self._bind
+        assert bind is not None
         theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind
         if needs.refuses and not has_none(_inner(theirs)):
             async with theirs.begin_nested():

@@ -56,6 +56,11 @@ class MemoryRepository(synchronous.Repository):
     serialization failure. On a Connection or Session, a call takes part in the caller's
     transaction, and the caller commits or rolls back.
 
+    `reads_from` is the engine of a replica of `bind`. Searches and other methods that only read
+    then run there, while retrievals are counted on `bind`. What was written just now may be missing
+    on the replica; `repository.primary` reads from `bind`. Jobs, `evaluation.evaluate` and
+    `evaluation.tune`, and `rank_indexes` use `bind` alone.
+
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
     `token_counter` counts the tokens of texts. `entities`, a function from a text to names, finds
     the entities of new memories that come without any; "auto" takes the owner's known entities and

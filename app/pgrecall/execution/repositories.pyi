@@ -52,6 +52,11 @@ class MemoryRepository(synchronous.Repository):
     serialization failure. On a Connection or Session, a call takes part in the caller's
     transaction, and the caller commits or rolls back.
 
+    `reads_from` is the engine of a replica of `bind`. Searches and other methods that only read
+    then run there, while retrievals are counted on `bind`. What was written just now may be missing
+    on the replica; `repository.primary` reads from `bind`. Jobs, `evaluation.evaluate` and
+    `evaluation.tune`, and `rank_indexes` use `bind` alone.
+
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
     `token_counter` counts the tokens of texts. `entities`, a function from a text to names, finds
     the entities of new memories that come without any; "auto" takes the owner's known entities and
@@ -64,6 +69,7 @@ class MemoryRepository(synchronous.Repository):
         self,
         bind: Engine | Connection | Session,
         *,
+        reads_from: Engine | None = None,
         schema: str = "pgrecall",
         embedder: Embedder | None = None,
         token_counter: TokenCounter = ...,
@@ -77,6 +83,9 @@ class MemoryRepository(synchronous.Repository):
     @property
     def teams(self) -> Self:
         """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
+    @property
+    def primary(self) -> Self:
+        """A repository that also reads from the primary, and so what was written just now."""
     @property
     def labels(self) -> Labels:
         """Labels of memories, and finding memories by them."""
@@ -898,6 +907,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         self,
         bind: AsyncEngine | AsyncConnection | AsyncSession,
         *,
+        reads_from: AsyncEngine | None = None,
         schema: str = "pgrecall",
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = ...,
@@ -911,6 +921,9 @@ class AsyncMemoryRepository(asynchronous.Repository):
     @property
     def teams(self) -> Self:
         """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
+    @property
+    def primary(self) -> Self:
+        """A repository that also reads from the primary, and so what was written just now."""
     @property
     def labels(self) -> AsyncLabels:
         """Labels of memories, and finding memories by them."""

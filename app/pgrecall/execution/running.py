@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 from time import perf_counter
@@ -22,9 +22,10 @@ from pgrecall.core.steps import (
     Inspect,
     Lookup,
     Operation,
-    Snapshot,
+    Reads,
     Step,
     Verb,
+    Write,
 )
 from pgrecall.execution.embedding_model import record_model, unrecorded_model
 from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
@@ -34,12 +35,19 @@ from pgrecall.schema import Layout, Tables
 
 T = TypeVar("T")
 
+NO_REPLICA = (
+    "reads_from takes an engine, for a repository on an engine: what a transaction has written is "
+    "not on a replica yet. On a Connection or Session, leave it out"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Connects, for all further steps. Result: the engine of the connection.
+    """Connects, for all further steps, and returns a former connection to its pool. Result: the
+    engine of the connection.
 
-    Requested a second time if only the layout has been read so far and a verb follows.
+    Requested a second time if a verb follows after only the layout was read in a caller's
+    transaction, or to write on the primary after reading on a replica.
     """
 
     autocommit: bool
@@ -48,6 +56,8 @@ class Connect:
     """Whether a statement may fail and leave the caller's transaction usable."""
     snapshot: bool = False
     """Whether all statements must see the database at one moment."""
+    replica: bool = False
+    """Whether to connect to the repository's replica."""
 
 
 Request = Connect | Embed | CountTokens | FindEntities | Execute | Copy | Call
@@ -79,7 +89,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     steps = call.start()
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
-    inspected_only = autocommit = snapshot = False
+    needs, inspected_only = Connect(autocommit=False), False
     new_model: str | None = None
     recorded: Layout | None = None
     while True:
@@ -92,10 +102,12 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             call.result = result
             return result
         if isinstance(step, Autocommit):
-            autocommit, reply = True, None
+            needs, reply = Connect(autocommit=True), None
             continue
-        if isinstance(step, Snapshot):
-            snapshot, reply = True, None
+        if isinstance(step, Reads):
+            reply = call.replica is not None
+            if connected is None:
+                engine, needs = _to_read(call, step, engine)
             continue
         if isinstance(step, Call):
             call.may_retry = False  # the caller would be called twice
@@ -121,12 +133,15 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             if reply is not None:
                 continue
         if connected is None:
-            connected = yield from _connected(call, _needs(step, autocommit, snapshot))
+            connected = yield from _connected(call, _needed(step, needs))
             inspected_only = isinstance(step, Inspect)
             new_model = unrecorded_model(call, connected[1])
-        elif inspected_only and isinstance(step, Verb):
-            yield _needs(step, autocommit, snapshot)
+        elif inspected_only and isinstance(step, Verb) and not call.ours:
+            yield _needed(step, needs)
             inspected_only = False
+        elif needs.replica and isinstance(step, Write):
+            needs = Connect(autocommit=True)
+            require_psycopg((yield needs))
         _, layout = connected
         if new_model is not None and not isinstance(step, Inspect):
             recorded = yield from record_model(call, layout, new_model)
@@ -139,20 +154,29 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                 if reply is None:
                     reply = yield Execute(step.statement, step.parameters)
                     cache(engine, step, reply)
-            case Verb() | Execute():
+            case Verb() | Execute() | Write():
                 parameters = step.parameters
                 if "durable" in parameters:
                     parameters = {**parameters, "durable": call.durable}
-                may_prepare = isinstance(step, Verb) or step.may_prepare
+                may_prepare = not isinstance(step, Execute) or step.may_prepare
                 reply = yield Execute(step.statement, parameters, may_prepare)
             case _:
                 reply = yield step
 
 
-def _needs(step: Step, autocommit: bool, snapshot: bool) -> Connect:
+def _to_read(call: Invocation[Any], step: Reads, primary: Engine) -> tuple[Engine, Connect]:
+    """Where a reading operation reads, and how. Jobs read on the primary, to which they write."""
+    needs = Connect(step.shared == "nothing", snapshot=step.shared == "snapshot")
+    if call.replica is None or call.of_job:
+        return primary, needs
+    call.engine = call.replica
+    return call.replica, replace(needs, replica=True)
+
+
+def _needed(step: Step, needs: Connect) -> Connect:
     if isinstance(step, Verb):
-        return Connect(autocommit=True, refuses=step.refuses)
-    return Connect(autocommit, snapshot=snapshot)
+        return replace(needs, autocommit=True, refuses=step.refuses)
+    return needs
 
 
 def _connected(

@@ -35,13 +35,8 @@ from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.raw_statement import RawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import (
-    driver_to_switch,
-    has_none,
-    needs_none,
-    snapshot_options,
-)
+from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
+from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -78,6 +73,7 @@ class Repository:
         self,
         bind: Engine | Connection | Session,
         *,
+        reads_from: Engine | None = None,
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
@@ -90,12 +86,16 @@ class Repository:
                 f"a repository works on an Engine, a Connection or a Session, "
                 f"got {type(bind).__name__}"
             )
+        if reads_from is not None and not (
+            isinstance(bind, Engine) and isinstance(reads_from, Engine)
+        ):
+            raise InputError(NO_REPLICA)
         if embedder is not None and not isinstance(embedder, Embedder):
             raise InputError(
                 f"an embedder needs embed_documents and embed_query, "
                 f"{type(embedder).__name__} does not have them"
             )
-        self._bind = bind
+        self._bind, self._reads_from = bind, reads_from
         self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
@@ -114,6 +114,13 @@ class Repository:
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
+
+    @property
+    def primary(self) -> Self:
+        """A repository that also reads from the primary, and so what was written just now."""
+        of_primary = copy(self)
+        of_primary._reads_from = None
+        return of_primary
 
     def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -136,8 +143,9 @@ class Repository:
     def _on_connections(self, step: OnConnections, job: str) -> None:
         if not isinstance(self._bind, Engine):
             raise InputError(f"{job} needs a repository on an Engine")
+        engine = self._reads_from or self._bind
         with translated(), ExitStack() as stack:
-            borrowed = [stack.enter_context(self._bind.connect()) for _ in range(step.number)]
+            borrowed = [stack.enter_context(engine.connect()) for _ in range(step.number)]
             for connection in borrowed:
                 bound = copy(self)
                 bound._bind = connection
@@ -149,7 +157,13 @@ class Repository:
         ours = isinstance(self._bind, Engine)
         attempts = MAX_ATTEMPTS if ours else 1
         call = Invocation(
-            start, self._tables, bind.engine, job=job, durable=self._durable, ours=ours
+            start,
+            self._tables,
+            bind.engine,
+            replica=self._reads_from,
+            job=job,
+            durable=self._durable,
+            ours=ours,
         )
         with watched(call, self._slow_after):
             for attempt in range(1, attempts):
@@ -180,8 +194,8 @@ class Repository:
                     case FindEntities():
                         reply = found(self._entities, request.texts)
                     case Connect():
-                        if connection is None or not isinstance(self._bind, Engine):
-                            connection = stack.enter_context(self._borrowed(request))
+                        stack.close()
+                        connection = stack.enter_context(self._borrowed(request))
                         reply = connection.engine
                     case Execute():
                         assert connection is not None
@@ -195,10 +209,11 @@ class Repository:
 
     @contextmanager
     def _borrowed(self, needs: Connect) -> Iterator[Connection]:
-        if isinstance(self._bind, Engine):
-            with self._bind.connect() as connection:
+        bind = self._reads_from if needs.replica else self._bind
+        if isinstance(bind, Engine):
+            with bind.connect() as connection:
                 if needs.snapshot:
-                    connection.execution_options(**snapshot_options(connection))
+                    connection.execution_options(**SNAPSHOT)
                 alone = needs.autocommit and needs_none(connection)
                 switched = driver_to_switch(connection, alone)
                 if switched is not None:
@@ -210,7 +225,8 @@ class Repository:
                     if switched is not None and driver_to_switch(connection, not alone):
                         switched.autocommit = not alone
             return
-        theirs = self._bind if isinstance(self._bind, Connection) else self._bind.connection()
+        assert bind is not None
+        theirs = bind if isinstance(bind, Connection) else bind.connection()
         if needs.refuses and not has_none(theirs):
             with theirs.begin_nested():
                 yield theirs

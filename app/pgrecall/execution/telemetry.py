@@ -40,6 +40,7 @@ def traced(call: Invocation[Any]) -> Iterator[None]:
             yield
         finally:
             failure = known({"error.type": call.error, "db.response.status_code": call.sqlstate})
+            place = _place(call)  # which may be the replica by now
             if span.is_recording():
                 rows = None if isinstance(call.result, int) else call.rows
                 found = {
@@ -49,7 +50,7 @@ def traced(call: Invocation[Any]) -> Iterator[None]:
                     "pgrecall.retries": call.retries,
                     "pgrecall.embedding.duration": call.embedding_seconds or None,
                 }
-                span.set_attributes(known(found) | failure)
+                span.set_attributes(place | known(found) | failure)
                 if failure:
                     span.set_status(Status(StatusCode.ERROR))
             if call.engine is not None:

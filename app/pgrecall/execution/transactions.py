@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
-_HAD_SNAPSHOT = "pgrecall_had_snapshot"
-
-
-def snapshot_options(connection: Connection, /) -> Mapping[str, Any]:
-    """Execution options for a transaction that only reads, and sees the database at one moment.
-
-    SQLAlchemy resets them when the connection returns to the pool, but read_only to False, not to
-    None. So `needs_none` has to know.
-    """
-    connection.info[_HAD_SNAPSHOT] = True
-    return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+SNAPSHOT: Final = {"isolation_level": "REPEATABLE READ"}
+"""Execution options for a transaction that sees the database at one moment. It is not read-only:
+SQLAlchemy would have the next transactions of the connection begin with READ WRITE, which a replica
+refuses."""
 
 
 def driver_to_switch(connection: Connection, autocommit: bool, /) -> Any | None:
@@ -51,8 +43,6 @@ def needs_none(connection: Connection, /) -> bool:
     if connection.dispatch.begin:  # a listener may set something, such as the owner
         return has_none(connection)
     asked = [getattr(driver, name, None) for name in ("read_only", "deferrable")]
-    if _HAD_SNAPSHOT in connection.info:
-        asked[0] = asked[0] or None
     return has_none(connection) or asked == [None, None]
 
 

@@ -27,6 +27,8 @@ from pgrecall.errors import (
 )
 
 _CONFLICTS = ("40001", "40P01")
+_INTERNAL = "XX000"
+"""What some errors of a worker of Citus become."""
 _READ_ONLY = "25006"
 _LOCKED = "55P03"
 _CHECK_VIOLATION = "23514"
@@ -87,7 +89,8 @@ def translation(error: Exception) -> PgRecallError:
     message = _first_line(original or error)
     if not isinstance(original, psycopg.Error):
         return DatabaseError(message)
-    state, constraint = original.sqlstate, original.diag.constraint_name or ""
+    state = original.sqlstate
+    constraint = original.diag.constraint_name  # none from a worker of Citus
     if state in _REFUSED:
         return _REFUSED[state](cut(original.diag.message_primary or message))
     if state == _NO_SUCH_FUNCTION:
@@ -95,7 +98,7 @@ def translation(error: Exception) -> PgRecallError:
     if state == _FORBIDDEN:
         advice = (said for part, said in _PERMITTED_BY.items() if part in message)
         return DatabaseError(f"{message}: {next(advice)}")
-    if state in _CONFLICTS:
+    if state in _CONFLICTS or (state == _INTERNAL and "could not serialize access" in message):
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
     if state == _READ_ONLY:
         return DatabaseReadOnly(f"{DatabaseReadOnly.__doc__} ({message})")
@@ -105,11 +108,9 @@ def translation(error: Exception) -> PgRecallError:
             f"({message})"
         )
     if state == _CHECK_VIOLATION:
-        return InvalidMemory(
-            f"the database refused a value: constraint {constraint} of table "
-            f"{original.diag.table_name}"
-        )
-    if state == _UNIQUE_VIOLATION and "content_hash" in constraint:
+        where = f"constraint {constraint} of table {original.diag.table_name}"
+        return InvalidMemory(f"the database refused a value: {where if constraint else message}")
+    if state == _UNIQUE_VIOLATION and "content_hash" in (constraint or message):
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")  # a rival was first
     if state is None and isinstance(original, psycopg.OperationalError):
         return DatabaseUnavailable(

@@ -33,11 +33,15 @@ class Invocation(Generic[T]):
         tables: Tables,
         engine: Engine | None = None,
         *,
+        replica: Engine | None = None,
         job: str | None = None,
         durable: bool = True,
         ours: bool = True,
     ) -> None:
-        self.start, self.schema, self.engine = start, tables.schema, engine
+        self.start, self.schema = start, tables.schema
+        self.engine = engine
+        """That of the replica once the operation reads there."""
+        self.replica, self.of_job = replica, job is not None
         self.name = f"{job}.{start.func.__name__}" if job else start.func.__name__
         self.durable = durable or not ours
         """Whether the commit of a touch waits for the disk."""

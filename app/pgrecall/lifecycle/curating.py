@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, DateTime, Double, Integer, Interval, Text, Uuid
 
 from pgrecall.core.embedding_type import Embedding
-from pgrecall.core.steps import Execute, Operation, Verb
+from pgrecall.core.steps import Execute, Operation, Reads, Verb
 from pgrecall.core.validation import require_count, require_duration, require_given_share
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
@@ -76,6 +76,7 @@ def near_duplicates(
         k=require_count("limit", limit, at_least=1, at_most=MOST),
         newest=require_count("newest", newest, at_least=2, at_most=MOST),
     )
+    yield Reads()
     rows = yield replace(asked, refuses=False)
     return [NearDuplicate(**row._mapping) for row in rows]
 
@@ -96,18 +97,15 @@ def clusters(
     `min_similarity`. No memory is in two clusters. They are computed in the database, from the
     `newest` memories.
     """
-    agent_id = require_owner(tables, agent_id)
-    rows = yield Verb(
-        clusters_statement(tables),
-        {
-            "owner_id": agent_id,
-            "min_similarity": require_given_share("min_similarity", min_similarity),
-            "min_size": require_count("min_size", min_size, at_least=2, at_most=MOST),
-            "more_than": require_count("more_than", more_than, at_least=0, at_most=MOST),
-            "newest": require_count("newest", newest, at_least=2, at_most=MOST),
-        },
-        refuses=False,
-    )
+    asked = {
+        "owner_id": require_owner(tables, agent_id),
+        "min_similarity": require_given_share("min_similarity", min_similarity),
+        "min_size": require_count("min_size", min_size, at_least=2, at_most=MOST),
+        "more_than": require_count("more_than", more_than, at_least=0, at_most=MOST),
+        "newest": require_count("newest", newest, at_least=2, at_most=MOST),
+    }
+    yield Reads()
+    rows = yield Verb(clusters_statement(tables), asked, refuses=False)
     found = []
     for _, members in groupby(rows, key=lambda row: row.cluster):
         whole = [dict(row._mapping) for row in members]

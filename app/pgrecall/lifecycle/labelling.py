@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.label import Label, LabelKind, require_kinds, require_labels
 from pgrecall.core.memory import Memory
-from pgrecall.core.steps import Execute, Operation, Verb
+from pgrecall.core.steps import Execute, Operation, Reads, Verb
 from pgrecall.core.validation import require_count, require_ids, require_texts
 from pgrecall.lifecycle.label_statements import labelled_statement
 from pgrecall.memories.event_fields import note
@@ -79,6 +79,7 @@ def labels(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     asked = verb(tables, "labels", _MEMORY)
+    yield Reads()
     rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
     return [Label(row.value, row.kind, row.weight) for row in rows]
 
@@ -103,6 +104,7 @@ def labelled(
     parameters = {"owner_id": agent_id, "labels": wanted, "limit": limit}
     if of_kinds is not None:
         parameters["label_kinds"] = of_kinds
+    yield Reads()
     rows = yield Execute(labelled_statement(tables, of_kind=of_kinds is not None), parameters)
     return [(memory(row._mapping), float(row.weight)) for row in rows]
 

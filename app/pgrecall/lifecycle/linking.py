@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Double, Text, Uuid
 
-from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.steps import Operation, Reads, Verb
 from pgrecall.core.validation import require_given_share, require_ids, require_name
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.link import Link
@@ -69,6 +69,7 @@ def links(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[L
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     asked = verb(tables, "links", _MEMORY)
+    yield Reads()
     rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
     return [Link(**row._mapping) for row in rows]
 

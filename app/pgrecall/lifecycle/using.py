@@ -11,7 +11,7 @@ from sqlalchemy import Boolean, ColumnElement, Double, Text, Uuid, column
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.memory import Memory
-from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.steps import Operation, Reads, Verb
 from pgrecall.core.validation import (
     require_bool,
     require_change,
@@ -155,7 +155,9 @@ def feedback(
 def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Event]]:
     """The events of a memory, oldest first; also if it has been deleted since."""
     called = verb(tables, "history", _OF_ONE, _EVENT)
-    rows = yield Verb(called, _named(tables, agent_id, memory_id), refuses=False)
+    given = _named(tables, agent_id, memory_id)
+    yield Reads()
+    rows = yield Verb(called, given, refuses=False)
     return [Event(memory_id=memory_id, **row._mapping) for row in rows]
 
 

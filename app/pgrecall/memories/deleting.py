@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.steps import Autocommit, Execute, Operation, Verb
+from pgrecall.core.steps import Execute, Operation, Reads, Verb
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.errors import InputError
 from pgrecall.memories.event_fields import noted
@@ -71,7 +71,7 @@ def _passing(
     """The ids of the memories that pass. Locked, they still do, and nobody changes them."""
     _require_some(filters)
     if not lock:
-        yield Autocommit()
+        yield Reads()
     chosen = yield from narrowing(tables, filters)
     _require_some(chosen)
     passing = passing_filters(tables, chosen.shape, chosen.where, as_of=False)

@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.limits import STATUSES
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Call, Execute, Operation, Snapshot
+from pgrecall.core.steps import Call, Execute, Operation, Reads
 from pgrecall.core.validation import (
     in_list,
     require_bool,
@@ -84,7 +84,7 @@ def export(
     named = _named(tables, agent_id)
     owner_id, last_id = _begin(after, named)
     wanted = _wanted(filters)
-    yield Snapshot()
+    yield Reads("snapshot")
     chosen = yield from narrowing(tables, wanted)
     statement, next_ids = _page(tables, chosen), _next_ids(tables)
     exported = 0

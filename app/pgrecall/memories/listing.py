@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from sqlalchemy import Boolean, Integer, Text
 
 from pgrecall.core.memory import Memory
-from pgrecall.core.steps import Autocommit, Execute, Operation
+from pgrecall.core.steps import Execute, Operation, Reads
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -67,7 +67,7 @@ def list_memories(
     require_bool("include_embedding", include_embedding)
     require_aware("as_of", as_of)
     chosen = Filters.of(filters)
-    yield Autocommit()
+    yield Reads()
     chosen = yield from narrowing(tables, chosen)
     parameters = {"owner_id": agent_id, **chosen.parameters}
     if as_of is not None:
@@ -104,7 +104,7 @@ def owners(
     require_text("prefix", prefix)
     require_count("limit", limit, at_least=1, at_most=MOST)
     begin = None if after is None else tables.prefix + require_name("after", after)
-    yield Autocommit()
+    yield Reads()
     rows = yield Execute(
         verb(tables, "owners", _OWNERS),
         {

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 from sqlalchemy import Select, desc, func, literal_column
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pgrecall.core.steps import Autocommit, Execute, Operation
+from pgrecall.core.steps import Execute, Operation, Reads
 from pgrecall.core.validation import require_text
 from pgrecall.ranking.conditions import texts
 from pgrecall.ranking.filters import FilterArguments, Filters
@@ -30,7 +30,7 @@ def metadata_values(
     agent_id = require_owner(tables, agent_id)
     path = path_of(require_text("key", key))
     chosen = Filters.of(filters)
-    yield Autocommit()
+    yield Reads()
     chosen = yield from narrowing(tables, chosen)
     bound = {"owner_id": agent_id, _PATH: path, **chosen.parameters}
     rows = yield Execute(_values(tables, chosen), bound)

@@ -11,7 +11,7 @@ from uuid import UUID
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Autocommit, Execute, Operation
+from pgrecall.core.steps import Execute, Operation, Reads
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -71,7 +71,7 @@ def get_many(
     ids = require_ids(memory_ids)
     given = [memory_ids] if isinstance(memory_ids, UUID) else memory_ids
     require_bool("include_embedding", include_embedding)
-    yield Autocommit()
+    yield Reads()
     rows = yield Execute(
         get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "ids": ids}
     )
@@ -99,7 +99,7 @@ def _id(agent_id: str, memory_id: UUID | None, key: str | None) -> UUID:
 def key_id(tables: Tables, /, agent_id: str, key: str) -> Operation[UUID]:
     """The id that belongs to a key, for methods that take ids. There need not be such a memory."""
     agent_id = require_owner(tables, agent_id)
-    yield Autocommit()
+    yield Reads()
     return id_of_key(agent_id, require_name("key", key))
 
 
@@ -114,7 +114,7 @@ def count(
     """How many memories a search with these filters would rank."""
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
-    yield Autocommit()
+    yield Reads()
     chosen = yield from narrowing(tables, Filters.of(filters))
     parameters = {"owner_id": agent_id, **chosen.parameters}
     if as_of is not None:
@@ -129,7 +129,7 @@ def existing(
     """Which of these ids the agent has, so that only the others need embedding and adding."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    yield Autocommit()
+    yield Reads()
     rows = yield Execute(existing_statement(tables), {"owner_id": agent_id, "ids": ids})
     return {row.id for row in rows}
 
@@ -155,7 +155,7 @@ def find_ids(
         "last": UUID(digits.ljust(32, "f")),
         "limit": limit,
     }
-    yield Autocommit()
+    yield Reads()
     rows = yield Execute(ids_within(tables), parameters)
     return [row.id for row in rows]
 
@@ -170,7 +170,7 @@ def short_ids(
     """
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    yield Autocommit()
+    yield Reads()
     rows = yield Execute(ids_beside(tables), {"owner_id": agent_id, "ids": ids})
     return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Execute, Operation, Reads
 from pgrecall.core.validation import require_count
 from pgrecall.memories.term import Term
 from pgrecall.ranking.words import telling_terms_statement
@@ -19,5 +19,6 @@ def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Opera
     """
     agent_id = require_owner(tables, agent_id)
     require_count("limit", limit, at_least=1, at_most=MAX_TERMS)
+    yield Reads()
     rows = yield Execute(telling_terms_statement(tables), {"owner_id": agent_id, "limit": limit})
     return [Term(row.term, row.memories, row.weight, row.telling) for row in rows]

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Operation, Write
 from pgrecall.ranking.conditions import rows_of_arrays
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
@@ -42,14 +42,14 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Ope
     how = touch_parameters(wanted.profile)
     if len(owners) == 1 or wanted.distributed:
         for owner_id, ids in sorted(owners.items()):
-            yield Execute(touch_statement(tables), {"agent": owner_id, "memory_ids": ids, **how})
+            yield Write(touch_statement(tables), {"agent": owner_id, "memory_ids": ids, **how})
     elif owners:
         memories = [found.memory for found in hits]
         arrays = {
             "hit_owners": [memory.owner_id for memory in memories],
             "hit_ids": [memory.id for memory in memories],
         }
-        yield Execute(_touch_each(tables), arrays | how)
+        yield Write(_touch_each(tables), arrays | how)
 
 
 def touch_parameters(profile: Profile) -> dict[str, bool]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Execute, Operation, Reads
 from pgrecall.core.validation import require_ids
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
@@ -51,6 +51,7 @@ def explain(
     """
     [memory_id] = require_ids([memory_id])
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)
+    yield Reads("transaction")
     wanted = yield from asked.resolved(tables)
     parameters = wanted.parameters | {"id": memory_id}
     describe = described_statement(*(yield from gathered_search(tables, wanted)))

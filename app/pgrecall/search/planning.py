@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, Unpack
 
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Execute, Operation, Reads
 from pgrecall.core.validation import require_bool
 from pgrecall.core.vectors import VectorLike
 from pgrecall.rank_index.strategy import first_attempt
@@ -39,6 +39,7 @@ def plan(
     require_strategy(strategy)
     require_bool("run", run)
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
+    yield Reads()
     wanted = yield from asked.resolved(tables)
     wanted = each_owner(wanted)[0]
     attempt = yield from first_attempt(tables, wanted, strategy)

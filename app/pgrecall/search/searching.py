@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Unpack, get_args
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Autocommit, Execute, Operation
+from pgrecall.core.steps import Execute, Operation, Reads
 from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -74,12 +74,13 @@ def search(
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
-    if not expand:  # linked memories are scored by a second statement, with the same now()
-        yield Autocommit()
+    # Linked memories are scored by a second statement, with the same now().
+    elsewhere = yield Reads("transaction" if expand else "nothing")
     wanted = yield from asked.resolved(tables)
     found = yield from through_indexes(tables, wanted, strategy)
     adds_hits = expand or wanted.expand_session
-    at_once = touch and found is None and not adds_hits and not wanted.shape.is_large
+    alone = found is None and not adds_hits and not wanted.shape.is_large
+    at_once = touch and alone and not elsewhere
     if wanted.is_divided:
         merged = yield from owner_by_owner(tables, wanted, partial(hit, wanted.profile))
         hits = Hits(merged, query_time=wanted.query_time)
