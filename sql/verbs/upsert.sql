@@ -20,8 +20,9 @@ BEGIN
         PERFORM lock_same(agent, ARRAY(
             SELECT m.content_hash FROM agent_memories m
              WHERE m.agent_id = agent AND m.id = upsert.memory_id), ARRAY[upsert.memory_id]);
+        -- Locked here too: it may have been added since the statement before.
         SELECT * INTO old FROM agent_memories m
-         WHERE m.agent_id = agent AND m.id = upsert.memory_id;
+         WHERE m.agent_id = agent AND m.id = upsert.memory_id FOR NO KEY UPDATE;
         EXIT WHEN FOUND;
         SELECT r.outcome INTO outcome
           FROM remember_rows(agent, ARRAY[memory], 'keep', NULL, check_compliance, actor,

@@ -85,10 +85,8 @@ def both(
     primary: Engine, replica: Engine, emptying: psycopg.Connection[Any]
 ) -> Iterator[MemoryRepository]:
     """A repository that reads what the replica has, which here is always all."""
-    one, other = (
-        primary.execution_options(),
-        replica.execution_options(),
-    )  # with caches of their own
+    # With caches of their own.
+    one, other = primary.execution_options(), replica.execution_options()
     repo = MemoryRepository(one, reads_from=other, embedder=Embeds())
     furnish(repo)
     yield repo
