@@ -9,13 +9,16 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test docs fuzz-service mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-replacing bench-service bench-versions bench-words schema stubs recall clean help
+.PHONY: demo example test docs fuzz-service mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-replacing bench-service bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 demo: .venv/local  ## Store realistic memories in an embedded PostgreSQL and search them
 	@$(BIN)/pgrecall demo
+
+example: .venv/local  ## Run the application of examples/assistant on an embedded PostgreSQL
+	cd examples && ../$(BIN)/python -m assistant
 
 test: .venv/test  ## Run the whole suite
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder

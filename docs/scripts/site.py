@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "benchmarks/*.png", "C*.md")
+OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "benchmarks/*.png", "examples/*/*.md", "C*.md")
 """Files beside docs/ that are part of the site, at the same place relative to its pages."""
 WRITTEN = {
     "<!-- functions: ": functions.reference,

@@ -1,0 +1,1 @@
+"""An assistant that remembers what its users tell it."""
