@@ -29,6 +29,7 @@ LONGEST = [
         "integration/test_races.py",
         "integration/test_row_level_security.py",
         "unit/test_embedded.py",
+        "integration/test_example.py",
         "packaging/test_wheel.py",
         "migrations/test_repeatable.py",
         "migrations/test_language.py",

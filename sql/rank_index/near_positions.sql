@@ -24,8 +24,8 @@ DECLARE
 BEGIN
     IF likeness IS NULL THEN
         PERFORM set_config('hnsw.ef_search', candidates::text, true);
-        RETURN QUERY EXECUTE format(
-            'SELECT memory_id FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2', relation)
+        RETURN QUERY EXECUTE format($$
+            SELECT memory_id FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2 $$, relation)
             USING query, candidates;
         RETURN;
     END IF;
