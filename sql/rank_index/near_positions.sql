@@ -2,7 +2,7 @@
 -- starts. Where all that it met is less similar to the query than usual, landmarks are compared. If
 -- one of them is clearly more similar, the walk goes on, four times as far; where no walk gets
 -- there, all positions are compared. Not where meaning hardly counts: the best memories may then be
--- unlike the query.
+-- unlike the query. Without likeness, a walk is all there is.
 -- The settings hold inside the function and are restored when it ends.
 CREATE OR REPLACE FUNCTION near_positions(
     relation text, query @extschema:vector@.halfvec, candidates integer, likeness float8)
@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION near_positions(
     SET enable_indexscan = on
 AS $function$
 DECLARE
-    asked @extschema:vector@.halfvec := meaning(query);
+    asked @extschema:vector@.halfvec;
     walked integer := candidates;
     all_compared boolean := false;
     ids uuid[];
@@ -29,6 +29,7 @@ BEGIN
             USING query, candidates;
         RETURN;
     END IF;
+    asked := meaning(query);
     LOOP
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
