@@ -71,7 +71,7 @@ BEGIN
             WHEN NOT has_words THEN 'its words are those of a former language, not used'
             WHEN beside > greatest(max_beside, memories / 10)
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
-            WHEN used > greatest(max_beside, memories / 2)
+            WHEN used > greatest(max_beside, memories / 3)
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
             WHEN now() - built_at > max_age THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'
         END;
