@@ -182,6 +182,8 @@ class Month:
         with psycopg.connect(self._loaded.url) as connection:
             connection.execute(LET_PASS.format(days=days).encode())
         vacuum(self._loaded.url, "agent_memories", "memory_usage", "memory_events", "rank_indexes")
+        with psycopg.connect(self._loaded.url, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")  # all rows were rewritten
 
     def _used(self) -> int:
         with psycopg.connect(self._loaded.url) as connection:

@@ -1,19 +1,21 @@
 -- Landmarks are compared only where the walk met less than usual, since that can take half as long
--- as the walk.
+-- as the walk. A walk that met a few memories of a group, such as those written last, may have missed
+-- the others. The eighth is then much less similar.
 CREATE OR REPLACE FUNCTION has_missed(
-    relation text, meaning @extschema:vector@.halfvec, likeness float8, met float8, best float8)
+    relation text, meaning @extschema:vector@.halfvec, likeness float8, met float8[], best float8)
     RETURNS boolean
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
+    most float8 := least(met[1], 2 * met[least(8, cardinality(met))]);
     nearest float8;
 BEGIN
-    IF likeness IS NULL OR met >= likeness * @extschema:vector@.l2_norm(meaning) THEN
+    IF likeness IS NULL OR most >= likeness * @extschema:vector@.l2_norm(meaning) THEN
         RETURN false;
     END IF;
     nearest := nearest_landmark(relation, meaning);
-    RETURN coalesce(nearest > 1.25 * coalesce(met, 0) AND nearest > coalesce(best, 0) / 8, false);
+    RETURN coalesce(nearest > 1.25 * coalesce(most, 0) AND nearest > coalesce(best, 0) / 8, false);
 END
 $function$;
 
 COMMENT ON FUNCTION has_missed IS
-    'Whether a walk has missed a group of memories. met, the largest inner product that it found with the meaning of the query, is then less than usual (likeness) and clearly less than that of a landmark, and meaning matters beside best, the best inner product with the whole query.';
+    'Whether a walk has missed a group of memories. met, the inner products that it found with the meaning of the query, largest first, are then less than usual (likeness) and clearly less than that of a landmark, and meaning matters beside best, the best inner product with the whole query.';

@@ -2,7 +2,7 @@
 -- starts. Where all that it met is less similar to the query than usual, landmarks are compared. If
 -- one of them is clearly more similar, the walk goes on, four times as far; where no walk gets
 -- there, all positions are compared. Not where meaning hardly counts: the best memories may then be
--- unlike the query. Without likeness, a walk is all there is.
+-- unlike the query.
 -- The settings hold inside the function and are restored when it ends.
 CREATE OR REPLACE FUNCTION near_positions(
     relation text, query @extschema:vector@.halfvec, candidates integer, likeness float8)
@@ -19,16 +19,9 @@ DECLARE
     walked integer := candidates;
     all_compared boolean := false;
     ids uuid[];
-    met float8;
+    met float8[];
     best float8;
 BEGIN
-    IF likeness IS NULL THEN
-        PERFORM set_config('hnsw.ef_search', candidates::text, true);
-        RETURN QUERY EXECUTE format($$
-            SELECT memory_id FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2 $$, relation)
-            USING query, candidates;
-        RETURN;
-    END IF;
     asked := meaning(query);
     LOOP
         PERFORM set_config('hnsw.ef_search', walked::text, true);
@@ -37,7 +30,7 @@ BEGIN
                 SELECT memory_id, -(position OPERATOR(@extschema:vector@.<#>) $1) AS score, -(position OPERATOR(@extschema:vector@.<#>) $2) AS alike
                   FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3
             )
-            SELECT array_agg(memory_id ORDER BY score DESC), max(alike), max(score)
+            SELECT array_agg(memory_id ORDER BY score DESC), array_agg(alike ORDER BY alike DESC), max(score)
               FROM near $$, relation)
             INTO ids, met, best USING query, asked, walked;
         EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, best);

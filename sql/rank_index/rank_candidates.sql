@@ -27,7 +27,9 @@ DECLARE
     owned bigint;
     likeness float8;
     most bigint;
+    since timestamptz;
     beside uuid[];
+    near uuid[];
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
@@ -40,7 +42,8 @@ BEGIN
                  FROM unnest(ARRAY[to_regclass(relation), to_regclass(used_positions(relation))]) one) THEN
         RETURN;
     END IF;
-    SELECT r.likeness, r.term_memories, greatest(r.memories / 10, 500) INTO likeness, owned, most
+    SELECT r.likeness, r.term_memories, greatest(r.memories / 10, 500), use_unknown_since(r.as_of, r.built_at)
+      INTO likeness, owned, most, since
       FROM rank_indexes r WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
     IF NOT FOUND
        OR owned IS NULL AND cardinality(terms) > 0 THEN  -- built in another text language
@@ -57,21 +60,27 @@ BEGIN
         RETURN;
     END IF;
     BEGIN
-        IF used_query IS NOT NULL THEN
-            RETURN QUERY SELECT n.memory_id, false
-                           FROM near_positions(
-                               used_positions(relation), used_query::@extschema:vector@.halfvec,
-                               greatest(candidates, 100), NULL) n;
+        IF used_query IS NOT NULL THEN  -- first, as whoever drops both tables locks them
+            EXECUTE format('LOCK TABLE %I IN ACCESS SHARE MODE', used_positions(relation));
         END IF;
         IF cardinality(terms) > 0 THEN
-            RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
+            near := ARRAY(SELECT w.memory_id FROM worded_candidates(
                 agent, relation, query, candidates, reach, keyword_weight,
-                terms, memories, weights, b, pivot, owned, likeness) w;
+                terms, memories, weights, b, pivot, owned, likeness) w);
         ELSE
-            RETURN QUERY SELECT n.memory_id, true
-                           FROM near_positions(
-                               relation, query::@extschema:vector@.halfvec, candidates, likeness) n;
+            near := ARRAY(SELECT n.memory_id FROM near_positions(
+                relation, query::@extschema:vector@.halfvec, candidates, likeness) n);
         END IF;
+        IF used_query IS NOT NULL THEN
+            RETURN QUERY SELECT u.memory_id, false
+                           FROM near_used(
+                               used_positions(relation), used_query::@extschema:vector@.halfvec,
+                               greatest(candidates, 100), ARRAY(
+                                   SELECT f.memory_id FROM memory_usage f
+                                    WHERE f.agent_id = agent AND f.memory_id = ANY (near[:16])
+                                      AND f.last_accessed_at > since)) u;
+        END IF;
+        RETURN QUERY SELECT unnest(near), true;
     EXCEPTION WHEN undefined_table THEN
         NULL;
     END;

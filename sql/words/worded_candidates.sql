@@ -40,7 +40,7 @@ DECLARE
     asked @extschema:vector@.halfvec := meaning(query::@extschema:vector@.halfvec);
     walked integer := reach;
     all_compared boolean := false;
-    met float8;
+    met float8[];
 BEGIN
     SELECT coalesce(array_agg(term_key(agent, t.term) ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
@@ -73,7 +73,7 @@ BEGIN
                   FROM worded
             )
             SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-                   (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near)
+                   (SELECT min(nearness) FROM near), (SELECT array_agg(alike ORDER BY alike DESC) FROM near)
               FROM scored $$, relation)
             INTO ids, scores, farthest, met
             USING query::@extschema:vector@.halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked, b, pivot;

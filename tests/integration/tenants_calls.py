@@ -71,7 +71,7 @@ CALLS: dict[str, list[str]] = {
         "forget_positions('one', ARRAY[{memory}])",
         "forget_positions('one', NULL)",
     ],
-    "has_missed": ["has_missed({relation}, {position}, 9, 0, 0)"],
+    "has_missed": ["has_missed({relation}, {position}, 9, ARRAY[0.0], 0)"],
     "history": ["history('one', {memory})"],
     "index_positions": ["index_positions({relation}, 8, 16, 65536)"],
     "index_sources": [
@@ -101,6 +101,7 @@ CALLS: dict[str, list[str]] = {
     "near_duplicates": ["near_duplicates('one', 0.5)"],
     "near_memory": ["near_memory('one', {new}, 0.5)"],
     "near_positions": ["near_positions({relation}, {position}, 10, 0.5)"],
+    "near_used": ["near_used({relation}, {position}, 10, ARRAY[{memory}])"],
     "nearest_landmark": ["nearest_landmark({relation}, {position})"],
     "newest_memories": ["newest_memories('one', 5)"],
     "next_edition": ["next_edition('one', content_hash({content}))"],

@@ -41,9 +41,17 @@ WORDED = """
     SELECT memory_id FROM pgrecall.worded_candidates(
         'agent', :relation, :query, :candidates, :candidates, 0.2, '{}', '{}', '{}', 0, 1, 2000,
         :likeness)"""
+USED = """
+    SELECT memory_id
+      FROM pgrecall.near_used(
+        :relation, CAST(:query AS public.halfvec), :candidates, CAST(:known AS uuid[]))"""
 SCORED = """
     SELECT memory_id, -(position <#> CAST(:query AS public.halfvec)) AS score
       FROM pgrecall.{} ORDER BY memory_id"""
+MISSED = """
+    SELECT pgrecall.has_missed(
+        :relation, pgrecall.meaning(CAST(:query AS public.halfvec)), 0.99,
+        CAST(:met AS float8[]), 1)"""
 LANDMARK = """
     SELECT pgrecall.nearest_landmark(
         :relation, pgrecall.meaning(CAST(:query AS public.halfvec)))"""
@@ -166,6 +174,54 @@ def test_a_walk_that_met_as_much_as_usual_goes_no_further(sound_engine: Engine) 
             sound.delete(gone)
             met = sound.scores(asked)[last] / np.linalg.norm(TOPICS[0] + 0.2)
             assert sound.near(asked, how, likeness=0.99 * float(met)) == [last]
+
+
+@pytest.mark.parametrize(
+    ("met", "missed"),
+    [
+        ([1.0] * 7 + [0.1] * 5, True),
+        ([1.0] * 8 + [0.1] * 4, False),
+        ([1.0] * 7 + [0.45], False),  # a landmark is more similar, but not clearly
+        ([1.0, 0.1], True),
+        ([1.0], False),
+        ([], True),
+    ],
+)
+def test_a_walk_that_met_fewer_than_eight_of_a_group_may_have_missed_the_others(
+    sound: Indexed, met: list[float], missed: bool
+) -> None:
+    """They are less than half as like the query."""
+    asked = query(TOPICS[0])
+    assert sound.landmark(asked) == pytest.approx(1.0, abs=0.02)
+    [[found]] = sound.sql(MISSED, relation=sound.relation, query=asked, met=met)
+    assert found is missed
+
+
+def test_a_walk_to_what_was_used_goes_on_if_it_missed_what_is_known(sound: Indexed) -> None:
+    """Here, too, it meets what was deleted."""
+    asked = query(TOPICS[0] + 0.2)
+    nearest = list(sound.scores(asked))
+    sound.delete(nearest[:1_100])
+
+    for candidates in (1, 12, 300):
+        left = nearest[1_100:]
+        for known, expected in (
+            ([], []),
+            (nearest[:1], []),
+            (left[-1:], left[:candidates]),
+        ):
+            found = sound.near(asked, USED, candidates=candidates, known=known)
+            assert found == expected
+
+
+def test_a_walk_to_what_was_used_ends_where_it_met_what_is_known_or_as_good(sound: Indexed) -> None:
+    asked = query(TOPICS[0] + 0.2)
+    walked = sound.near(asked, USED, known=[])
+    rest = list(sound.scores(asked))[CANDIDATES:]
+    sound.delete(walked[:3])
+
+    for known in ([walked[-1], walked[0]], [walked[-1], *rest], rest):
+        assert sound.near(asked, USED, known=known) == walked[3:]
 
 
 def test_landmarks_are_one_in_25_and_at_most_two_thousand(
@@ -291,6 +347,7 @@ def test_the_session_keeps_its_settings(sound: Indexed) -> None:
     before = {"hnsw.ef_search": "77", "enable_indexscan": "off", "enable_seqscan": "on"}
     for name, value in before.items():
         sound.sql(f"SET {name} = {value}")
-    for statement in (NEAR, WORDED):
-        assert len(sound.near(asked, statement, candidates=4)) == 4
+    known = [*sound.scores(asked)][:1]
+    for statement in (NEAR, WORDED, USED):
+        assert len(sound.near(asked, statement, candidates=4, known=known)) == 4
     assert {name: sound.sql(f"SHOW {name}")[0][0] for name in before} == before

@@ -240,6 +240,19 @@ def test_what_has_happened_since_the_build_is_counted_and_makes_it_due(
     assert due(site.repo) is None
 
 
+def test_an_index_is_due_once_more_than_a_third_was_used(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(site.repo, number=60)
+    site.build()
+    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 10)
+
+    _use(site, 20)
+    assert due(site.repo) is None
+    _use(site, 21)
+    assert due(site.repo) == "21 memories used since"
+
+
 def test_real_changes_are_counted_once_for_each_memory(site: Site) -> None:
     stored = fill(site.repo)
     site.build()

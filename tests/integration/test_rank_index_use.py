@@ -198,6 +198,18 @@ def test_no_copy_outlives_its_memory(site: Site, first: str) -> None:
 # Finding
 
 
+def test_a_search_locks_the_used_memories_first_as_whoever_drops_both_tables(site: Site) -> None:
+    fill(site.repo)
+    index = site.build()
+    with site.engine.connect() as dropping:
+        dropping.exec_driver_sql(f"LOCK TABLE pgrecall.{used_positions(index.relation)}")
+        search = site.background.submit(site.repo.search, A, NORTH, strategy="index", **BY_USE)
+        wait_until_blocked(site.url, lock="relation")
+        dropping.exec_driver_sql(f"LOCK TABLE pgrecall.{index.relation} NOWAIT")
+        dropping.rollback()
+    assert search.result().strategy == "index"
+
+
 @pytest.mark.parametrize("asked", [BY_USE, BY_LATEST], ids=["by use", "by latest"])
 def test_what_was_used_is_found_wherever_it_was(site: Site, asked: dict[str, Any]) -> None:
     """However it ranked before, of all memories or of few; in psql too."""

@@ -36,6 +36,24 @@ MUTANTS = (
         f"{INDEXES}_landmarks.py::test_what_no_walk_gets_to_is_found_by_comparing_all",
     ),
     Mutant(
+        "sql/rank_index/rank_candidates.sql",
+        "IF used_query IS NOT NULL THEN  -- first",
+        "IF false THEN  -- first",
+        f"{INDEXES}_use.py::test_a_search_locks_the_used_memories_first",
+    ),
+    Mutant(
+        "sql/rank_index/near_used.sql",
+        "EXIT WHEN NOT missed;",
+        "EXIT;",
+        f"{INDEXES}_landmarks.py::test_a_walk_to_what_was_used_goes_on_if_it_missed",
+    ),
+    Mutant(
+        "sql/rank_index/near_used.sql",
+        "EXIT WHEN NOT missed;",
+        "",
+        f"{INDEXES}_landmarks.py::test_a_walk_to_what_was_used_ends_where_it_met_what_is_known",
+    ),
+    Mutant(
         "sql/rank_index/near_positions.sql",
         "    SET hnsw.ef_search = 40\n",
         "",
@@ -43,8 +61,14 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/has_missed.sql",
-        "nearest > 1.25 * coalesce(met, 0)",
-        "nearest > 1.25 + coalesce(met, 0)",
+        "met[least(8, cardinality(met))]",
+        "met[least(9, cardinality(met))]",
+        f"{INDEXES}_landmarks.py::test_a_walk_that_met_fewer_than_eight_of_a_group",
+    ),
+    Mutant(
+        "sql/rank_index/has_missed.sql",
+        "nearest > 1.25 * coalesce(most, 0)",
+        "nearest > 1.25 + coalesce(most, 0)",
         f"{INDEXES}_landmarks.py::test_a_walk_ends_where_something_like_the_nearest_landmark_was",
     ),
     Mutant(
@@ -55,8 +79,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/has_missed.sql",
-        "met >= likeness *",
-        "met >= 0 * likeness *",
+        "most >= likeness *",
+        "most >= 0 * likeness *",
         f"{INDEXES}_landmarks.py::test_where_meaning_hardly_counts_a_walk_goes_no_further",
     ),
     Mutant(
@@ -100,6 +124,12 @@ MUTANTS = (
         "WHEN beside > greatest(max_beside",
         "WHEN beside > greatest(max_beside + 1",
         f"{INDEXES}_maintenance.py::test_what_has_happened_since_the_build_is_counted",
+    ),
+    Mutant(
+        "sql/rank_index/rank_index_states.sql",
+        "WHEN used > greatest(max_beside, memories / 3)",
+        "WHEN used > greatest(max_beside, memories / 2)",
+        f"{INDEXES}_maintenance.py::test_an_index_is_due_once_more_than_a_third_was_used",
     ),
     Mutant(
         "sql/rank_index/rank_index_states.sql",
