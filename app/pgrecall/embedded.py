@@ -163,10 +163,9 @@ def _users(data: Path) -> list[int]:
     import psutil
 
     lock = str(_lock_path(data, "users"))
-    found = psutil.process_iter(["open_files"])
     return sorted(
         process.pid
-        for process in found
+        for process in psutil.process_iter(["open_files"])
         if process.pid != os.getpid()
         and any(file.path == lock for file in process.info["open_files"] or ())
     )
@@ -373,7 +372,8 @@ def _leave(use: _Use, data: Path) -> None:
             if _stays(data):
                 return
             with _uses_guard, suppress(psutil.NoSuchProcess):  # pgserver's lock is not for threads
-                use.server.stop()
+                if (data / "postmaster.pid").exists():  # else it was stopped by force
+                    use.server.stop()
             if use.server.pgdata.is_symlink():
                 use.server.pgdata.unlink()
         finally:

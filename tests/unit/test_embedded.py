@@ -414,7 +414,7 @@ with embedded.database(sys.argv[1]) as url:
 
 
 def test_a_server_that_was_started_stays_until_it_is_stopped(
-    directory: Path, start: Callable[[Path], User]
+    directory: Path, start: Callable[[Path], User], caplog: pytest.LogCaptureFixture
 ) -> None:
     started = embedded.start(directory)
     assert started.stays
@@ -437,6 +437,9 @@ def test_a_server_that_was_started_stays_until_it_is_stopped(
     with embedded.database(directory):
         pass
     assert not is_running(directory), "as before"
+    embedded.start(directory)
+    assert embedded.stop(directory, force=True)
+    assert caplog.messages == [], "pgserver reports a server that it cannot stop once more"
 
 
 def test_a_server_in_use_is_not_stopped_unless_forced(
