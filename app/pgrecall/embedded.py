@@ -16,7 +16,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePath, PureWindowsPath
-from subprocess import CalledProcessError
+from subprocess import CalledProcessError, TimeoutExpired
+from time import monotonic, sleep
 from typing import Any
 
 from pgrecall.core.quoting import path_of, shortened
@@ -162,10 +163,9 @@ def _users(data: Path) -> list[int]:
     import psutil
 
     lock = str(_lock_path(data, "users"))
-    found = psutil.process_iter(["open_files"])
     return sorted(
         process.pid
-        for process in found
+        for process in psutil.process_iter(["open_files"])
         if process.pid != os.getpid()
         and any(file.path == lock for file in process.info["open_files"] or ())
     )
@@ -252,9 +252,11 @@ def _used(data: Path, postgres_version: int) -> Iterator[str]:
     with _uses_guard:
         use = _uses.setdefault(data, _Use())
     with use.guard:
-        _require_usable(data, postgres_version)
+        _require_version(postgres_version)
         if use.users == 0:
             _join(use, data, postgres_version)
+        else:
+            _require_data_of(data, postgres_version)
         use.users += 1
     try:
         yield use.server.get_uri()
@@ -265,12 +267,8 @@ def _used(data: Path, postgres_version: int) -> Iterator[str]:
                 _leave(use, data)
 
 
-def _require_usable(data: Path, postgres_version: int) -> None:
-    _require_version(postgres_version)
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DatabaseUnavailable(f"{data} cannot hold an embedded database: {error}") from error
+def _require_data_of(data: Path, postgres_version: int) -> None:
+    """Raises DatabaseUnavailable. While initdb runs, the file with the version may be empty."""
     found = _pgserver().pgdata_version(data)
     if found not in (None, postgres_version):
         raise DatabaseUnavailable(
@@ -326,10 +324,15 @@ def _join(use: _Use, data: Path, postgres_version: int) -> None:
     import fasteners
 
     pgserver = _pgserver()
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseUnavailable(f"{data} cannot hold an embedded database: {error}") from error
     use.lock = fasteners.InterProcessReaderWriterLock(_lock_path(data, "users"))
     use.lock.acquire_read_lock()
     try:
         with fasteners.InterProcessLock(_lock_path(data, "start")):
+            _require_data_of(data, postgres_version)
             use.server = pgserver.PostgresServer(_address(data), postgres_version=postgres_version)
             fresh = not (data / "PG_VERSION").exists()
             _initialise(use.server)
@@ -337,12 +340,27 @@ def _join(use: _Use, data: Path, postgres_version: int) -> None:
                 with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
                     file.write(_CONFIGURATION)
             _await_end_of_killed(data)
-            use.server.ensure_postgres_running()
+            _start(use.server)
     except Exception as error:
         use.lock.release_read_lock()
+        if isinstance(error, DatabaseUnavailable):
+            raise
         raise DatabaseUnavailable(
             f"the embedded PostgreSQL in {data} did not start: {error}; see its log {data / 'log'}"
         ) from error
+
+
+def _start(server: Any) -> None:
+    """Starts the server; pgserver gives up after ten seconds, and on one that is still starting."""
+    deadline = monotonic() + 60  # as pg_ctl does
+    while True:
+        try:
+            server.ensure_postgres_running()
+            return
+        except (TimeoutExpired, AssertionError):
+            if monotonic() > deadline:
+                raise
+            sleep(0.1)
 
 
 def _leave(use: _Use, data: Path) -> None:
@@ -353,8 +371,9 @@ def _leave(use: _Use, data: Path) -> None:
         try:
             if _stays(data):
                 return
-            with suppress(psutil.NoSuchProcess):  # the server has died already
-                use.server.stop()
+            with _uses_guard, suppress(psutil.NoSuchProcess):  # pgserver's lock is not for threads
+                if (data / "postmaster.pid").exists():  # else it was stopped by force
+                    use.server.stop()
             if use.server.pgdata.is_symlink():
                 use.server.pgdata.unlink()
         finally:

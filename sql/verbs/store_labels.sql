@@ -50,6 +50,7 @@ CREATE OR REPLACE FUNCTION told_labels(labels jsonb) RETURNS jsonb
     SET extra_float_digits = 1 AS $function$
 DECLARE
     given record;
+    scale float8;
 BEGIN
     IF coalesce(labels, 'null') = 'null' THEN
         RETURN '[]';
@@ -57,11 +58,14 @@ BEGIN
     PERFORM require(jsonb_typeof(labels) = 'array', format(
         'labels must be a JSON array of texts, or of objects with value, kind and weight, got %s',
         left(labels::text, 100)));
+    scale := (SELECT greatest(max((l ->> 'weight')::float8), 1)
+                FROM jsonb_array_elements(labels) l);
     SELECT * INTO given FROM given_labels(
         ARRAY(SELECT CASE jsonb_typeof(l) WHEN 'object' THEN l ->> 'value' ELSE l #>> '{}' END
                 FROM jsonb_array_elements(labels) l),
         ARRAY(SELECT coalesce(l ->> 'kind', 'keyword') FROM jsonb_array_elements(labels) l),
-        ARRAY(SELECT coalesce((l ->> 'weight')::float8, 1) FROM jsonb_array_elements(labels) l));
+        ARRAY(SELECT coalesce((l ->> 'weight')::float8, 1) / scale
+                FROM jsonb_array_elements(labels) l));
     RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object(
                        'kind', l.kind, 'value', l.value, 'weight', l.weight)), '[]')
               FROM unnest(given.label_kinds, given.label_values, given.label_weights)
@@ -70,4 +74,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION told_labels IS
-    'A JSON array of labels as texts, or objects with value, kind (default keyword) and weight (default 1), as objects in the order of the key, each once (the last counts). NULL: none. Raises an error for an invalid label.';
+    'A JSON array of labels as texts, or objects with value, kind (default keyword) and weight (default 1), as objects in the order of the key, each once (the last counts). If a weight is above 1, all are divided by the greatest. NULL: none. Raises an error for an invalid label.';

@@ -95,6 +95,11 @@ def test_the_nearest_file_of_a_project_precedes_the_users(
     assert found["schema"] == ("own", str(own))
 
 
+def test_scripts_for_psql_are_found(run: Run) -> None:
+    folder = run("config").out.rpartition("Scripts for psql: ")[2].strip()
+    assert (Path(folder) / "import" / "siestai.sql").is_file()
+
+
 def test_secrets_are_masked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", "postgresql://me:hush@host/db?sslpassword=hush")
     assert "hush" not in run("config").out

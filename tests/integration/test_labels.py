@@ -228,6 +228,25 @@ def test_a_memory_can_be_added_with_its_labels(mine: Owner) -> None:
     assert {m.id for m, _ in mine.labels.find("Porto")} == {one, two, three, four, five}
 
 
+def test_weights_above_one_are_divided_by_the_greatest_of_the_memory(mine: Owner) -> None:
+    heavy: list[Label | str] = ["tea", Label("Porto", "concept", 4.0), Label("milk", weight=3)]
+    scaled = [Label("Porto", "concept"), Label("milk", weight=0.75), Label("tea", weight=0.25)]
+
+    one = mine.add(NewMemory("a", embedding=None, labels=heavy))
+    two, light = mine.add_many([NewMemory("b", embedding=None, labels=heavy), labelled("c")])
+    mine.sql(
+        "SELECT * FROM pgrecall.remember(:agent, 'd', labels => "
+        """'["tea", {"value": "Porto", "kind": "concept", "weight": 4},"""
+        """ {"value": "milk", "weight": 3}]', key => 'd')"""
+    )
+
+    for memory_id in (one, two, mine.ids.of_key("d")):
+        assert mine.labels.of(memory_id) == scaled
+    assert mine.labels.of(light) == STORED, "each memory has a scale of its own"
+    with pytest.raises(InputError, match="weight must lie within 0 and 1, got 4"):
+        mine.labels.add(light, heavy)  # whose scale would change those that are there
+
+
 @pytest.mark.parametrize("near_duplicates", [None, 0.5])
 def test_a_memory_that_is_there_keeps_its_own_labels(
     mine: Owner, near_duplicates: float | None
@@ -270,7 +289,9 @@ def test_upsert_adds_labels_and_says_whether_it_did(mine: Owner) -> None:
     [
         (None, "labels must be a list of labels, got NoneType"),
         ([3], "a label must be a Label or text, got int"),
-        ([Label("tea", weight=1.5)], "weight must lie within 0 and 1, got 1.5"),
+        ([Label("tea", weight=-0.5)], "weight must lie within 0 and 1e9, got -0.5"),
+        ([Label("tea", weight=float("inf"))], "weight must lie within 0 and 1e9, got inf"),
+        ([Label("tea", weight=10**400)], "weight must lie within 0 and 1e9, got 1000"),
         ([Label("tea", "odd")], "unknown kind 'odd'"),  # type: ignore[arg-type]
         ([""], "label must not be empty"),
         ([str(n) for n in range(1001)], "at most 1,000 labels at once, got 1,001"),
@@ -291,7 +312,8 @@ def test_a_memory_with_a_bad_label_is_not_stored(mine: Owner, labels: Any, reaso
     [
         ("'\"tea\"'", "labels must be a JSON array"),
         ('\'[{"kind": "tag"}]\'', "a label must have 1 to 200 characters, got NULL"),
-        ('\'[{"value": "tea", "weight": 2}]\'', "weight"),
+        ('\'[{"value": "tea", "weight": -2}]\'', "weight must lie within 0 and 1, got -2"),
+        ('\'[{"value": "tea", "weight": "Infinity"}]\'', "weight must lie within 0 and 1, got NaN"),
         ('\'[{"value": "tea", "kind": "odd"}]\'', "unknown kind"),
     ],
 )

@@ -104,14 +104,12 @@ def test_serve_stores_and_finds_on_one_worker_and_says_who_may(
 ) -> None:
     with (
         new_database(server_url, local_template) as url,
-        process(url, "--agent", "zoe") as (started, address),
+        process(url, "--agent", "zoe", "--find-entities") as (started, address),
     ):
         stored = httpx.post(f"{address}/memories", json={"content": "Zoe plays the cello."})
         found = httpx.post(f"{address}/search", json={"query": "which instrument?"}, timeout=20)
-        assert (stored.status_code, found.json()["results"][0]["memory"]["agent_id"]) == (
-            201,
-            "zoe",
-        )
+        memory = found.json()["results"][0]["memory"]
+        assert (stored.status_code, memory["agent_id"], memory["entities"]) == (201, "zoe", ["Zoe"])
         started.send_signal(signal.SIGINT)
         _, said = started.communicate(timeout=40)
     assert "since there are no keys" in said

@@ -29,14 +29,16 @@ Spans = Callable[[], list[ReadableSpan]]
 
 @pytest.fixture(scope="module")
 def providers() -> Iterator[Providers]:
-    """Those of the process: it can have one of each, so they stay and are shut down."""
+    """Those of the process: it can have one of each, so they stay. Afterwards spans are dropped; a
+    tracer that is shut down would log a warning for each call of later tests."""
     exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
     tracing, metering = TracerProvider(), MeterProvider([reader])
     tracing.add_span_processor(SimpleSpanProcessor(exporter))
     trace.set_tracer_provider(tracing)
     metrics.set_meter_provider(metering)
     yield exporter, reader
-    tracing.shutdown()
+    exporter.shutdown()
+    exporter.clear()
     metering.shutdown()
 
 

@@ -72,7 +72,6 @@ def world(module_engine: Engine) -> World:
     ]
     repo = MemoryRepository(module_engine)
     ids = repo.add_many(AGENT, memories)
-    sql(module_engine, "ANALYZE")  # a sum's last bit depends on the plan
     return World(module_engine, repo, [*ids])
 
 

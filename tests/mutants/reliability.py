@@ -290,4 +290,41 @@ MUTANTS = (
         "acquire_write_lock(blocking=False) or True:",
         "unit/test_embedded.py::test_the_server_stays_until_the_last_process_leaves",
     ),
+    Mutant(
+        "app/pgrecall/embedded.py",
+        "            _require_data_of(data, postgres_version)\n            use.server =",
+        "            use.server =",
+        "unit/test_embedded.py::test_data_of_another_version",
+    ),
+    Mutant(
+        "app/pgrecall/embedded.py",
+        "    use.lock = fasteners.InterProcessReaderWriterLock(",
+        "    _require_data_of(data, postgres_version)\n"
+        "    use.lock = fasteners.InterProcessReaderWriterLock(",
+        "unit/test_embedded.py::test_the_version_of_data_that_another_process_is_making",
+    ),
+    Mutant(
+        "app/pgrecall/embedded.py",
+        "except (TimeoutExpired, AssertionError):",
+        "except TimeoutExpired:",
+        "unit/test_embedded.py::test_a_server_that_is_still_starting_is_waited_for",
+    ),
+    Mutant(
+        "app/pgrecall/embedded.py",
+        "with _uses_guard, suppress(psutil.NoSuchProcess):",
+        "with suppress(psutil.NoSuchProcess):",
+        "unit/test_embedded.py::test_threads_stop_servers_at_the_same_moment",
+    ),
+    Mutant(
+        "app/pgrecall/evaluation/rank_statement.py",
+        "return aggregate(aggregate_order_by(values, values), type_=Double())",
+        "return aggregate(values, type_=Double())",
+        "integration/test_evaluate.py::test_no_bit_of_a_metric_depends_on_the_plan",
+    ),
+    Mutant(
+        "app/pgrecall/cli/export_memories.py",
+        "(repo,) if repo._tables.prefix else (repo, repo.teams)",
+        "(repo, repo.teams)",
+        "integration/test_moving.py::test_the_progress_bar_ends_at_the_number_of_memories",
+    ),
 )

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from threading import Barrier
 
+import psutil
 import psycopg
 import pytest
 
@@ -50,6 +51,11 @@ class User:
         url = self.process.stdout.readline().strip()
         assert url, self.process.communicate()[1]
         return url
+
+    def has_open(self, name: str) -> bool:
+        return any(
+            Path(file.path).name == name for file in psutil.Process(self.process.pid).open_files()
+        )
 
     def leaves(self) -> None:
         _, trouble = self.process.communicate("leave\n", timeout=DEADLINE_SECONDS)
@@ -116,9 +122,13 @@ def is_alive(pid: int) -> bool:
 
 
 def wait_until_dead(pids: list[int]) -> None:
+    wait_for(lambda: not any(map(is_alive, pids)))
+
+
+def wait_for(done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while any(map(is_alive, pids)):
-        assert time.monotonic() < deadline, f"still alive after {DEADLINE_SECONDS:g} s: {pids}"
+    while not done():
+        assert time.monotonic() < deadline, f"not within {DEADLINE_SECONDS:g} s"
         time.sleep(0.01)
 
 
@@ -256,6 +266,74 @@ def test_processes_and_threads_that_start_at_the_same_moment(
     assert not is_running(fresh)
 
 
+HALF_MADE = """
+import sys
+from pathlib import Path
+import fasteners
+from pgrecall.embedded import _lock_path
+data = Path(sys.argv[1])
+with fasteners.InterProcessLock(_lock_path(data, "start")):
+    data.mkdir()
+    (data / "PG_VERSION").touch()
+    print("half", flush=True)
+    sys.stdin.readline()
+    (data / "PG_VERSION").unlink()
+"""
+"""What another process does while initdb runs, which fails in the end."""
+
+
+def test_the_version_of_data_that_another_process_is_making_is_not_read(
+    fresh: Path, start: Callable[[Path], User]
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HALF_MADE, str(fresh)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    ) as maker:
+        assert maker.stdout is not None
+        assert maker.stdout.readline() == "half\n"
+        user = start(fresh)
+        wait_for(lambda: user.process.poll() is not None or user.has_open(".data.start.lock"))
+        maker.communicate("done\n", timeout=DEADLINE_SECONDS)
+
+    assert answer(user.has_url()) == 1
+
+
+def test_a_server_that_is_still_starting_is_waited_for(
+    directory: Path, start: Callable[[Path], User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = start(directory)
+    url = user.has_url()
+    file = directory / "postmaster.pid"
+    ready = file.read_text(encoding="utf-8")
+    for starting in (ready.replace("ready   ", "starting"), ready[: len(ready) // 2]):
+        file.write_text(starting, encoding="utf-8")
+        waited: list[float] = []
+
+        def becomes_ready(seconds: float, waited: list[float] = waited) -> None:
+            waited.append(seconds)
+            file.write_text(ready, encoding="utf-8")
+
+        monkeypatch.setattr(embedded, "sleep", becomes_ready)
+        with embedded.database(directory) as here:
+            assert (here, answer(here), len(waited)) == (url, 1, 1)
+
+
+def test_threads_stop_servers_at_the_same_moment(initialised: Path, tmp_path: Path) -> None:
+    together = Barrier(2)
+
+    def use(name: str) -> Path:
+        directory = tmp_path / name
+        subprocess.run(["cp", "-a", initialised, directory], check=True)
+        with embedded.database(directory):
+            together.wait(timeout=DEADLINE_SECONDS)
+        return directory
+
+    with ThreadPoolExecutor(2) as threads:
+        assert not any(map(is_running, threads.map(use, ("one", "two"))))
+
+
 def test_a_server_left_by_a_killed_process_is_taken_over(
     directory: Path, start: Callable[[Path], User]
 ) -> None:
@@ -336,7 +414,7 @@ with embedded.database(sys.argv[1]) as url:
 
 
 def test_a_server_that_was_started_stays_until_it_is_stopped(
-    directory: Path, start: Callable[[Path], User]
+    directory: Path, start: Callable[[Path], User], caplog: pytest.LogCaptureFixture
 ) -> None:
     started = embedded.start(directory)
     assert started.stays
@@ -359,6 +437,9 @@ def test_a_server_that_was_started_stays_until_it_is_stopped(
     with embedded.database(directory):
         pass
     assert not is_running(directory), "as before"
+    embedded.start(directory)
+    assert embedded.stop(directory, force=True)
+    assert caplog.messages == [], "pgserver reports a server that it cannot stop once more"
 
 
 def test_a_server_in_use_is_not_stopped_unless_forced(

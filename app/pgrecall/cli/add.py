@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
-from pgrecall.cli.embedding import EmbedsOne
+from pgrecall.cli.embedding import StoresOne
 from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output
 from pgrecall.cli.written import ISO_8601, argument, option
@@ -66,7 +66,7 @@ class KeyedFields(Fields, total=False):
     'pgrecall add "Zoe lives in Oslo." --subject home --supersede-subject --agent zoe',
 )
 def add(
-    repo: EmbedsOne,
+    repo: StoresOne,
     text: Annotated[str, argument("Text of the memory.")],
     agent: Agent,
     check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
@@ -104,7 +104,7 @@ def add(
 
 @app.declare('pgrecall upsert message-17 "The parcel has arrived." --agent zoe')
 def upsert(
-    repo: EmbedsOne,
+    repo: StoresOne,
     key: Annotated[str, argument("Your key for the memory.")],
     text: Annotated[str, argument("Text of the memory.")],
     agent: Agent,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
-from pgrecall.cli.embedding import EmbedsOne
+from pgrecall.cli.embedding import StoresOne
 from pgrecall.cli.memory_ids import MemoryId, MemoryIds
 from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, changed, number
@@ -20,7 +20,7 @@ app = App(panel="Correct")
 
 @app.declare('pgrecall supersede 0197a3c2 "Zoe plays the viola." --agent zoe')
 def supersede(
-    repo: EmbedsOne,
+    repo: StoresOne,
     memory: MemoryId,
     text: Annotated[str, argument("What is true instead.")],
     agent: Agent,

@@ -17,6 +17,7 @@ from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
 from pgrecall.core.embedders import Embedder
+from pgrecall.core.entity_finding import Entities
 from pgrecall.core.resources import migrations_folder, sql_folder
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, tiktoken_counter
 from pgrecall.execution import MemoryRepository
@@ -52,6 +53,7 @@ class Database:
     given_url: str | None
     schema: str
     embedder: Embedder | None = None
+    entities: Entities = None
 
     @contextmanager
     def url(self) -> Iterator[str]:
@@ -87,7 +89,11 @@ class Database:
         """A repository."""
         with self.engine() as engine:
             repo = MemoryRepository(
-                engine, schema=self.schema, embedder=self.embedder, token_counter=token_counter()
+                engine,
+                schema=self.schema,
+                embedder=self.embedder,
+                token_counter=token_counter(),
+                entities=self.entities,
             )
             yield repo.teams if of_team else repo
 

@@ -22,7 +22,17 @@ import typer
 from typer.models import OptionInfo
 
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
-from pgrecall.cli.embedding import EmbedderName, EmbedsOne, EmbedsTexts, Vector, embedder
+from pgrecall.cli.embedding import (
+    EmbedderName,
+    EmbedsOne,
+    EmbedsTexts,
+    FindEntities,
+    StoresOne,
+    StoresTexts,
+    Vector,
+    embedder,
+    entities,
+)
 from pgrecall.cli.memory_ids import id_of
 from pgrecall.cli.options import parameters_of, without_none
 from pgrecall.cli.output import Output
@@ -46,9 +56,14 @@ _DATABASE = [
     _parameter("schema", Schema, DEFAULT_SCHEMA),
 ]
 _OF_TEAM = _parameter("of_team", OfTeam, False)
+_EMBEDDER = _parameter("embedder", EmbedderName, None)
+_VECTOR = _parameter("vector", Vector, None)
+_FINDS = _parameter("find_entities", FindEntities, False)
 _EMBEDDING = {
-    EmbedsTexts: [_parameter("embedder", EmbedderName, None)],
-    EmbedsOne: [_parameter("embedder", EmbedderName, None), _parameter("vector", Vector, None)],
+    EmbedsTexts: [_EMBEDDER],
+    EmbedsOne: [_EMBEDDER, _VECTOR],
+    StoresTexts: [_EMBEDDER, _FINDS],
+    StoresOne: [_EMBEDDER, _VECTOR, _FINDS],
 }
 _JSON = _parameter("json", AsJson, False)
 
@@ -56,11 +71,10 @@ _JSON = _parameter("json", AsJson, False)
 def as_command(function: Function) -> Callable[..., None]:
     """The function as Typer takes it.
 
-    A parameter of type MemoryRepository, EmbedsOne, EmbedsTexts or Database becomes the options
-    that say which, and
-    `**arguments: Unpack[…]` options that are passed on where they are given. What Typer cannot
-    read is read by WRITTEN, and the beginning of a memory's id becomes the UUID. An Output is
-    printed, by --json as records.
+    A parameter of type MemoryRepository, one of _EMBEDDING, or Database becomes the options that
+    say which, and `**arguments: Unpack[…]` options that are passed on where they are given. What
+    Typer cannot read is read by WRITTEN, and the beginning of a memory's id becomes the UUID. An
+    Output is printed, by --json as records.
     """
     asked = signature(function, eval_str=True)
     works_on = ""
@@ -92,11 +106,12 @@ def as_command(function: Function) -> Callable[..., None]:
                 del given[one.name]
         with ExitStack() as stack:
             if works_on:
-                embeds_by = [given.pop(one.name) for one in embedding]
+                embeds_by = {one.name: given.pop(one.name) for one in embedding}
                 database = Database(
                     given.pop("database_url"),
                     given.pop("schema"),
-                    embedder(*embeds_by) if embeds_by else None,
+                    embedder(embeds_by["embedder"], embeds_by.get("vector")) if embeds_by else None,
+                    entities(embeds_by.get("find_entities", False)),
                 )
                 given[works_on] = database
                 if _OF_TEAM in shared:

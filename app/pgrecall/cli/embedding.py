@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pgrecall.cli.configuration import VARIABLES, settings
 from pgrecall.cli.written import option
 from pgrecall.core.embedders import Embedder, LocalEmbedder
+from pgrecall.core.entity_finding import Entities
 from pgrecall.core.quoting import shortened
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -40,10 +41,22 @@ Vector = Annotated[
         rich_help_panel="Common",
     ),
 ]
+FindEntities = Annotated[
+    bool,
+    option(
+        "Find the entities of texts that come without any: known ones, and capitalised names.",
+        "--find-entities",
+        rich_help_panel="Common",
+    ),
+]
 EmbedsTexts = Annotated[MemoryRepository, EmbedderName]
 """The repository of a command that embeds texts."""
 EmbedsOne = Annotated[MemoryRepository, EmbedderName, Vector]
 """The repository of a command that embeds one text, whose vector may be given instead."""
+StoresTexts = Annotated[MemoryRepository, EmbedderName, FindEntities]
+"""That of a command that stores texts."""
+StoresOne = Annotated[MemoryRepository, EmbedderName, Vector, FindEntities]
+"""That of a command that stores one text, whose vector may be given instead."""
 
 
 class GivenVector:
@@ -76,6 +89,11 @@ def embedder(name: str | None, written: str | None = None) -> Embedder:
     if written is not None:
         return GivenVector(written)
     return LocalEmbedder() if name is None else _named(name)
+
+
+def entities(find_entities: bool) -> Entities:
+    """What finds the entities of a command's texts."""
+    return "auto" if find_entities else None
 
 
 def _named(name: str) -> Embedder:

@@ -56,7 +56,7 @@ def export(
     filters = cast(FilterArguments, arguments)
     start = time.monotonic()
     with progress_bar() as progress:
-        total = None if filters or resume else _all_of(repo, agents)
+        total = None if filters or resume else number_of(repo, agents)
         task = progress.add_task(plain(file.name), total=total, rate=0.0)
 
         def advance(exported: int) -> None:
@@ -77,14 +77,14 @@ def export(
     return Output([{"exported": number, "file": str(file), "seconds": round(seconds, 3)}], said)
 
 
-def _all_of(repo: MemoryRepository, agents: Sequence[str] | None) -> int:
-    """How many memories these agents have, or all agents and teams."""
+def number_of(repo: MemoryRepository, agents: Sequence[str] | None) -> int:
+    """How many memories are exported: those of these owners, or of all."""
     if agents is not None:
         return sum(
             repo.count(agent, statuses=STATUSES, include_invalid=True) for agent in {*agents}
         )
     number = 0
-    for store in (repo, repo.teams):
+    for store in (repo,) if repo._tables.prefix else (repo, repo.teams):
         after = None
         while page := store.owners(limit=MOST, after=after):
             number += sum(owner.memories for owner in page)

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.embedding import EmbedsTexts
+from pgrecall.cli.embedding import StoresTexts
 from pgrecall.cli.output import Output, complaints, counted, plain
 from pgrecall.cli.written import argument, option
 from pgrecall.core.quoting import shortened
@@ -44,7 +44,7 @@ def progress_bar() -> Progress:
     name="import",
 )
 def import_(
-    repo: EmbedsTexts,
+    repo: StoresTexts,
     file: Annotated[Path, argument("A JSON Lines file, may be gzipped, or a .parquet file.")],
     agent: Annotated[
         str | None,

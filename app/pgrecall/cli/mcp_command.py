@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, embedder
+from pgrecall.cli.embedding import EmbedderName, FindEntities, embedder, entities
 from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository
@@ -24,6 +24,7 @@ app = App(panel="Administer")
 def mcp(
     database: Database,
     embedder_name: EmbedderName = None,
+    find_entities: FindEntities = False,
     agent: Annotated[
         str | None,
         option("Agent whose memories a model sees.", "--agent", "-a", envvar=VARIABLES["agent"]),
@@ -52,6 +53,7 @@ def mcp(
             schema=database.schema,
             embedder=embedder(embedder_name),
             token_counter=token_counter(),
+            entities=entities(find_entities),
         )
         try:
             await memory_server(repo, agent, profile=profile).run_stdio_async()

@@ -17,7 +17,7 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, embedder
+from pgrecall.cli.embedding import EmbedderName, FindEntities, embedder, entities
 from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
 from pgrecall.errors import ExtraMissing, InputError
@@ -42,6 +42,7 @@ Port = Annotated[int, option("Port to listen on.", envvar="PGRECALL_PORT", min=1
 def serve(
     database: Database,
     embedder_name: EmbedderName = None,
+    find_entities: FindEntities = False,
     host: Annotated[str, option("Address to listen on.", envvar="PGRECALL_HOST")] = "127.0.0.1",
     port: Port = 8080,
     workers: Annotated[int, option("Processes.", min=1, max=64)] = 1,
@@ -102,7 +103,7 @@ def serve(
             waiting=waiting,
             rate=None if rate is None else rate / workers,
         )
-        os.environ[SETTINGS] = json.dumps([asdict(settings), embedder_name])
+        os.environ[SETTINGS] = json.dumps([asdict(settings), embedder_name, find_entities])
         engine.dispose()
         _announce(host, port, keyed)
         launch(host, port, workers)
@@ -165,7 +166,7 @@ def application() -> Any:
     from pgrecall.service.service_settings import ServiceSettings
 
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # or the SDK of MCP does it
-    values, name = json.loads(os.environ[SETTINGS])
+    values, name, find_entities = json.loads(os.environ[SETTINGS])
     settings = ServiceSettings(**values)
 
     def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
@@ -174,6 +175,7 @@ def application() -> Any:
             schema=settings.schema,
             embedder=embedder(name),
             token_counter=token_counter(),
+            entities=entities(find_entities),
         )
 
     return create_app(settings, repository)

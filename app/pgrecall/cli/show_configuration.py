@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES, current, user_file
-from pgrecall.cli.output import Output, table
+from pgrecall.cli.output import Output, Verbatim, table
+from pgrecall.core.resources import sql_folder
 from pgrecall.migrate.connecting import shown_url
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profiles import DEFAULT
@@ -31,7 +32,8 @@ def show() -> Output:
     records = [*_settings()]
     rows = [[value or "–" for value in record.values()] for record in records]
     own = f"Your file for all folders: {user_file()}"
-    return Output(records, table("setting", "value", "comes from", rows=rows), own)
+    scripts = Verbatim(f"Scripts for psql: {sql_folder() / 'adhoc'}\n")
+    return Output(records, table("setting", "value", "comes from", rows=rows), own, scripts)
 
 
 def _settings() -> Iterator[dict[str, str | None]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal, get_args
+from numbers import Real
+from typing import Any, Literal, get_args
 
+from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import (
     require_given_share,
     require_name,
@@ -21,15 +23,24 @@ MOST_LABELS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """`weight`, in [0, 1], says how well the label describes the memory."""
+    """`weight`, in [0, 1], says how well the label describes the memory.
+
+    Labels that are stored with a memory may have greater weights, as in Grace: all of them are then
+    divided by the greatest.
+    """
 
     value: str
     kind: LabelKind = "keyword"
     weight: float = 1.0
 
 
-def require_labels(labels: object, *, error: type[InputError] = InputError) -> list[Label]:
-    """The labels, of which text alone has kind keyword and weight 1; raises `error`."""
+def require_labels(
+    labels: object, *, error: type[InputError] = InputError, scaled: bool = False
+) -> list[Label]:
+    """The labels, of which text alone has kind keyword and weight 1; raises `error`.
+
+    If they will be `scaled`, weights may be above 1.
+    """
     several = [labels] if isinstance(labels, Label | str) else labels
     if not isinstance(several, Sequence | Set):
         raise error(f"labels must be a list of labels, got {type(labels).__name__}")
@@ -37,7 +48,16 @@ def require_labels(labels: object, *, error: type[InputError] = InputError) -> l
         raise error(
             f"at most {MOST_LABELS:,} labels at once, got {len(several):,}; use several calls"
         )
-    return [_checked(Label(one) if isinstance(one, str) else one, error) for one in several]
+    weight = require_weight if scaled else require_given_share
+    return [_checked(Label(one) if isinstance(one, str) else one, weight, error) for one in several]
+
+
+def require_weight(name: str, value: object, *, error: type[InputError] = InputError) -> float:
+    """A weight of a label before it is scaled, at most a billion; raises `error`."""
+    number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else -1
+    if not 0 <= number <= 1e9:
+        raise error(f"{name} must lie within 0 and 1e9, got {shortened(value)}")
+    return float(number)
 
 
 def require_kinds(kinds: Sequence[str] | None) -> list[str] | None:
@@ -47,9 +67,9 @@ def require_kinds(kinds: Sequence[str] | None) -> list[str] | None:
     return None if given is None else [require_one_of("kind", kind, known) for kind in given]
 
 
-def _checked(one: object, error: type[InputError]) -> Label:
+def _checked(one: object, weight: Callable[..., float], error: type[InputError]) -> Label:
     if not isinstance(one, Label):
         raise error(f"a label must be a Label or text, got {type(one).__name__}")
     require_one_of("kind", one.kind, get_args(LabelKind))
-    weight = require_given_share("weight", one.weight, error=error)
-    return Label(require_name("label", one.value, error=error), one.kind, weight)
+    value = require_name("label", one.value, error=error)
+    return Label(value, one.kind, weight("weight", one.weight, error=error))

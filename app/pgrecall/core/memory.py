@@ -101,7 +101,7 @@ class NewMemory:
     """Position in the session, from 0. Turns without one come last, ordered by `created_at`."""
     labels: Sequence[Label | str] = ()
     """Stored with the memory if it is new, and added to one that it replaces. Text alone is a label
-    of kind keyword, weight 1."""
+    of kind keyword, weight 1. If a weight is above 1, all are divided by the greatest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from pgrecall.evaluation.pairs import EvaluationShape, PairSources, signal_value
 from pgrecall.evaluation.queries_tables import GAIN, NUMBER, TEMPORARY, relevant_table
-from pgrecall.evaluation.rank_statement import comes_before, ideal_place, log2, score_of
+from pgrecall.evaluation.rank_statement import comes_before, ideal_place, in_order, log2, score_of
 from pgrecall.ranking.conditions import rows_of_arrays
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.schema import Tables
@@ -187,7 +187,7 @@ def judge(tables: Tables, shape: TuningShape) -> Select[Any]:
         select(
             ranks.c.candidate,
             (
-                func.sum(ranks.c[GAIN] / log2(ranks.c["rank"]), type_=Double())
+                in_order(func.sum, ranks.c[GAIN] / log2(ranks.c["rank"]))
                 / func.min(ideal.c.gain, type_=Double())
             ).label("ndcg"),
         )
@@ -196,7 +196,7 @@ def judge(tables: Tables, shape: TuningShape) -> Select[Any]:
         .subquery("per_query")
     )
     return (
-        select(per_query.c.candidate, func.avg(per_query.c.ndcg, type_=Double()).label("worth"))
+        select(per_query.c.candidate, in_order(func.avg, per_query.c.ndcg).label("worth"))
         .group_by(per_query.c.candidate)
         .order_by(per_query.c.candidate)
     )
@@ -259,5 +259,5 @@ def _ideal(tables: Tables) -> FromClause:
     relevant = relevant_table(tables)
     place = ideal_place(relevant).label("place")
     placed = select(relevant.c[NUMBER], relevant.c[GAIN], place).subquery("placed")
-    gain = func.sum(placed.c[GAIN] / log2(placed.c.place), type_=Double())
+    gain = in_order(func.sum, placed.c[GAIN] / log2(placed.c.place))
     return select(placed.c[NUMBER], gain.label("gain")).group_by(placed.c[NUMBER]).subquery("ideal")

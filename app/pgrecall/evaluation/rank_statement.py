@@ -7,7 +7,7 @@ per memory. A rank is found by counting, not by sorting: 1 + the number of memor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
 from operator import add
 from typing import Any
@@ -30,6 +30,7 @@ from sqlalchemy import (
     select,
     true,
 )
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from pgrecall.evaluation.pairs import EvaluationShape, PairSources, has_value_name, signal_value
 from pgrecall.evaluation.queries_tables import GAIN, NUMBER, relevant_table
@@ -123,8 +124,7 @@ def _metrics(tables: Tables, shape: EvaluationShape, ranks: CTE) -> Select[Any]:
     )
 
     def discounted(place: ColumnElement[Any]) -> ColumnElement[Any]:
-        within = case((place <= k, labels.c[GAIN] / log2(place)), else_=zero)
-        return func.sum(within, type_=Double())
+        return in_order(func.sum, case((place <= k, labels.c[GAIN] / log2(place)), else_=zero))
 
     columns: list[ColumnElement[Any]] = []
     for number in range(len(shape.profiles)):
@@ -150,6 +150,13 @@ def _metrics(tables: Tables, shape: EvaluationShape, ranks: CTE) -> Select[Any]:
         .group_by(labels.c[NUMBER])
         .order_by(labels.c[NUMBER])
     )
+
+
+def in_order(
+    aggregate: Callable[..., ColumnElement[Any]], values: ColumnElement[Any]
+) -> ColumnElement[Any]:
+    """A sum or mean. Its last bit does not depend on the plan, since the values are sorted."""
+    return aggregate(aggregate_order_by(values, values), type_=Double())
 
 
 def log2(place: ColumnElement[Any]) -> ColumnElement[Any]:

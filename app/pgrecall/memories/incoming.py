@@ -210,7 +210,7 @@ def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], tuple[str, ...]]:
     given = dict(compress(zip(_NAMES, values, strict=True), map(is_not, values, _DEFAULTS)))
     if isinstance(given["metadata"], dict) and not given["metadata"]:
         del given["metadata"]
-    labels = require_labels(given.pop(LABELS, ()), error=InvalidMemory)
+    labels = require_labels(given.pop(LABELS, ()), error=InvalidMemory, scaled=True)
     changed = checked(given)
     if labels:
         changed[LABELS] = [

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.ids import id_of_key
+from pgrecall.core.label import require_weight
 from pgrecall.core.limits import INVALIDATION_REASONS, LABEL_KINDS, STATUSES
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.validation import (
@@ -174,15 +175,8 @@ def _label(name: str, value: Any, *_: Any) -> dict[str, Any]:
     return {
         "value": require_name(name, label["value"], error=InvalidMemory),
         "kind": _one_of(LABEL_KINDS, f"kind of {name}", label["kind"]),
-        "weight": _weight(f"weight of {name}", label["weight"]),
+        "weight": require_weight(f"weight of {name}", label["weight"], error=InvalidMemory),
     }
-
-
-def _weight(name: str, value: Any) -> float:
-    """Other systems have weights above 1; `restore_rows` scales them."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e9:
-        raise InvalidMemory(f"{name} must lie within 0 and 1e9, got {shortened(value)}")
-    return float(value)
 
 
 def _link(name: str, value: Any, owner_id: str, _: Any = None) -> dict[str, Any]:
