@@ -442,7 +442,8 @@ def test_an_export_is_imported_again(run: Run, url: str, tmp_path: Path) -> None
     assert (again["added"], again["already_there"]) == (0, 3)
     lines = ['{"text": "x", "at": "2026-01-01"}', "{", '{"text": "y", "odd": 1}']
     notes = write_lines(tmp_path / "notes.jsonl", *lines)
-    names = ("--map", "text=content", "--map", "at=created_at", "--timezone", "Europe/Berlin")
+    mapping = write_lines(tmp_path / "old.map", "# What we had", "", "  at=created_at ")
+    names = ("--map", "text=content", "--map", f"@{mapping}", "--timezone", "Europe/Berlin")
     done = run("import", notes, "--agent", "c", *names, "--rejects", bad)
     assert done.code == 2
     assert "1 memory added for c" in done.out
@@ -452,6 +453,8 @@ def test_an_export_is_imported_again(run: Run, url: str, tmp_path: Path) -> None
     for options, reason in (
         (("--timezone", "Moon"), "--timezone: unknown time zone 'Moon'"),
         (("--map", "text"), "--map: write OLD=NEW"),
+        (("--map", f"@{tmp_path}/none"), "--map: cannot read"),
+        (("--map", f"@{mapping}", "--map", "at=b"), "--map: 'at' is given twice"),
         (("--map", "a=b", "--map", "a=c"), "--map: 'a' is given twice"),
         ((), "names no owner"),
     ):

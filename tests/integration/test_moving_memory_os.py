@@ -54,9 +54,9 @@ def memory_os_score(line: Row) -> float:
 
 
 def test_memory_os(own_url: str, own_repo: MemoryRepository, tmp_path: Path) -> None:
-    """By the map of the page for readers."""
-    page = (ROOT / "docs/migrating.md").read_text(encoding="utf-8").partition("## Memory OS")[2]
-    fields = dict(re.findall(r"--map (\w+)=(\S*)", page))
+    """By the mapping of the page for readers."""
+    mapping = (ROOT / "sql/adhoc/import/memory_os.map").read_text(encoding="utf-8")
+    fields = dict(re.findall(r"^(\w+)=(.*)$", mapping, re.MULTILINE))
     used = {"access_count": 5, "last_accessed_at": before(0.5).isoformat()}
     lines = [
         memory_os_line(1, "short", 0.5, **used),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -59,9 +60,10 @@ def import_(
         list[str] | None,
         option(
             "Rename a field: old=new. The old name may be a path such as meta.user, the new one "
-            "metadata.KEY or nothing, to leave the field out. May be repeated.",
+            "metadata.KEY or nothing, to leave the field out. @FILE reads such lines from a file. "
+            "May be repeated.",
             "--map",
-            metavar="OLD=NEW",
+            metavar="OLD=NEW|@FILE",
         ),
     ] = None,
     timezone: Annotated[
@@ -131,10 +133,23 @@ def import_(
     return Output([record], said, notes=reasons, problem=problem)
 
 
+def _lines(texts: list[str]) -> Iterator[str]:
+    """The texts, and in place of @FILE its lines, without empty ones and comments."""
+    for text in texts:
+        if not text.startswith("@"):
+            yield text
+            continue
+        try:
+            lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise InputError(f"--map: cannot read {shortened(text[1:])}: {error}") from None
+        yield from (line for line in map(str.strip, lines) if line and not line.startswith("#"))
+
+
 def _renaming(texts: list[str]) -> dict[str, str]:
     """OLD=NEW, each old name once."""
     found: dict[str, str] = {}
-    for text in texts:
+    for text in _lines(texts):
         old, sign, new = text.partition("=")
         if not old or not sign:
             raise InputError(f"--map: write OLD=NEW, such as text=content; got {shortened(text)}")
