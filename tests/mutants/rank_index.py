@@ -206,8 +206,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "IF used_query IS NOT NULL THEN",
-        "IF false THEN",
+        "IF used_query IS NOT NULL THEN\n",
+        "IF false THEN\n",
         f"{INDEXES}_search.py::test_the_worst_memory_is_found_first",
     ),
     Mutant(
