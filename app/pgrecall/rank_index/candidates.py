@@ -160,7 +160,9 @@ def _among_nominated(
 def _weighed(tables: Tables, number: int, shape: Shape) -> CTE:
     """The query's terms for the owner of this index."""
     owner_id = _bound(number, "owner_id", Text())
-    terms = weighed(tables, owner_id, exact=False, others=shape.owners, as_of=shape.has_as_of)
+    terms = weighed(
+        tables, owner_id, exact=False, others=shape.worded_owners, as_of=shape.has_as_of
+    )
     return (
         select(
             owner_id.label("owner_id"),

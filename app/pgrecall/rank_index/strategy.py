@@ -112,7 +112,7 @@ def first_attempt(
     **given: Any,
 ) -> Operation[Attempt | None]:
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
-    if strategy == "exact" or not _suits(wanted, strategy):
+    if strategy == "exact" or wanted.is_divided or not _suits(wanted, strategy):
         return None
     # Without as_of, the client's clock suffices: it only affects the order of candidates.
     moment = wanted.as_of or datetime.now(UTC)
