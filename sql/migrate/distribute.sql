@@ -4,7 +4,8 @@
 --
 -- Citus plans a statement by the value of agent_id, so a function must not force a plan that leaves
 -- values open. A function that a statement calls beside the rows reads them too, which Citus allows
--- only where it is told to: always of the same owner, so on the same node.
+-- only where it is told to: always of the same owner, so on the same node. And never in a parallel
+-- plan, since planning changes a setting.
 CREATE OR REPLACE FUNCTION distribute(again boolean DEFAULT false)
     RETURNS TABLE (what text, name text)
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
@@ -71,7 +72,8 @@ BEGIN
         SELECT 'function', f.signature,
                CASE WHEN f.reads AND NOT f.told THEN format(
                     'ALTER FUNCTION %1$s SET citus.allow_nested_distributed_execution = on;'
-                    'ALTER FUNCTION %1$s RESET plan_cache_mode;', f.signature) ELSE '' END
+                    'ALTER FUNCTION %1$s RESET plan_cache_mode;'
+                    'ALTER FUNCTION %1$s PARALLEL UNSAFE;', f.signature) ELSE '' END
                || CASE WHEN f.of_owner THEN format(
                     'SELECT create_distributed_function(%L, %L, colocate_with => %L)',
                     f.signature, 'agent', first)
@@ -81,7 +83,7 @@ BEGIN
                            AS of_owner,
                        l.lanname = 'plpgsql' AND p.prokind = 'f'
                        AND p.proargnames[1] IN ('agent', 'owners') AS reads,
-                       coalesce(p.proconfig, '{}')
+                       p.proparallel = 'u' AND coalesce(p.proconfig, '{}')
                            && '{citus.allow_nested_distributed_execution=on}' AS told,
                        o.objid IS NOT NULL AS there, o.distribution_argument_index = 0 AS by_owner
                   FROM pg_proc p

@@ -27,8 +27,8 @@ COMMENT ON FUNCTION positions_table IS
     'The table of positions of this name; raises data_exception where there is none.';
 
 -- Whoever may see any memory of the owner may see all its positions. This is asked once per search;
--- asking for each position would take several times as long. By a function, since Citus refuses
--- distributed tables in the policy of a table that is not.
+-- asking for each position would take several times as long. On Citus it is asked by a function, since
+-- the policy of a table of one node cannot name distributed tables.
 CREATE OR REPLACE FUNCTION create_positions(agent text) RETURNS text
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -47,8 +47,10 @@ BEGIN
         EXECUTE format('COMMENT ON TABLE %I IS %L', relation, CASE relation
             WHEN main THEN 'Positions of one rank index: see rank_indexes.'
             ELSE format('Positions of %s whose memories were used since its build.', main) END);
-        EXECUTE format('CREATE POLICY of_their_owner ON %I USING ((SELECT has_memories(%L)))',
-                       relation, agent);
+        EXECUTE format('CREATE POLICY of_their_owner ON %I USING (('
+                       || CASE WHEN is_distributed() THEN 'SELECT has_memories(%L)'
+                               ELSE 'SELECT true FROM agent_memories WHERE agent_id = %L LIMIT 1' END
+                       || '))', relation, agent);
         PERFORM align_positions(relation);
     END LOOP;
     RETURN main;

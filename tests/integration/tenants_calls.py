@@ -29,6 +29,7 @@ CALLS: dict[str, list[str]] = {
     "archive_excess_batch": ["archive_excess_batch('one', 1)"],
     "assessed": ["count(trust) FROM assessed('one', ARRAY[{new}], ARRAY[{memory}], 0)"],
     "attach_positions": ["attach_positions({relation}, 'one')"],
+    "await_writers": ["count(*) FROM await_writers('one', 1)"],
     "begin_garbage_run": ["begin_garbage_run('one', run => {run})"],
     "calibrated_candidates": [
         "calibrated_candidates({relation}, ARRAY[{position}], 10, '{{64}}', 0.99, 0.5)"
@@ -163,6 +164,7 @@ CALLS: dict[str, list[str]] = {
     "reject": ["reject('one', ARRAY[{waiting}])"],
     "revive": ["revive('one', ARRAY[{gone}], true)"],
     "same_subject": ["same_subject('one', {about})"],
+    "share_timeout": ["share_timeout('one')"],
     "same_memory": [
         "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
     ],
@@ -223,8 +225,8 @@ PROCEDURES: dict[str, list[str]] = {
     "erase_owner": ["erase_owner('one')"],
 }
 OF_NO_OWNER = {
-    *("align_positions", "await_writers", "meaning", "positions_table"),
-    *("await_writers_here", "is_distributed", "require_parent", "shard_here", "share_timeout"),
+    *("align_positions", "meaning", "positions_table"),
+    *("await_writers_here", "is_distributed", "require_parent", "shard_here"),
     *(
         "context_text",
         "facts_of",
@@ -254,7 +256,8 @@ SAME_FOR_ALL = {
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
     *("copy_used_positions", "note_placed", "note_use", "place_memories"),
     *("forget_positions_here", "gone_memories", "note_use_here", "place_memories_here"),
-    *("drop_former_positions", "give_up_positions", "on_every_node"),
+    *("drop_former_positions", "give_up_positions", "on_every_node", "positions_size"),
+    *("await_writers", "share_timeout"),
 }
 """What they return does not depend on what the owner has."""
 

@@ -267,6 +267,19 @@ def test_a_search_of_several_nodes_is_that_of_one(
     assert issued.phases == 1 or question == "linked"  # which is one transaction
 
 
+def test_what_reads_tables_within_a_statement_keeps_it_from_being_parallel(
+    session: psycopg.Connection,
+) -> None:
+    """Citus fails in a parallel plan: a search of many memories by words would."""
+    nested = (
+        "SELECT proname, proparallel FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace "
+        "AND proconfig @> '{citus.allow_nested_distributed_execution=on}'"
+    )
+    found: dict[str, str] = dict(session.execute(nested).fetchall())
+    assert found["keyword_shares"] == "u"
+    assert {*found.values()} == {"u"}
+
+
 def test_a_distributed_schema_is_migrated_like_another(session: psycopg.Connection) -> None:
     session.execute("UPDATE installed_sql SET hash = NULL WHERE file LIKE 'verbs/%'")
     with pytest.raises(SchemaOutdated, match="migrate up"):

@@ -403,6 +403,22 @@ def test_an_index_that_has_missed_a_use_is_not_used_again(
     assert_as_exact(repo)
 
 
+def test_an_owner_with_a_shard_of_its_own_keeps_its_index(
+    session: psycopg.Connection, repo: MemoryRepository
+) -> None:
+    filled = fill(repo, "large")
+    index = build(repo, "large")
+    session.execute("SELECT isolate_tenant_to_new_shard('agent_memories', 'large', 'CASCADE')")
+
+    repo.touch("large", filled[:3])
+
+    assert due(repo, "large") is None
+    used = place(session, "large")[1], used_positions(index.relation)
+    assert positions(session)[used] == {*filled[:3]}
+    assert_as_exact(repo, "large")
+    assert maintain(repo) == []
+
+
 def test_who_may_search_searches_through_the_index(
     session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
 ) -> None:
