@@ -51,6 +51,10 @@ BEGIN
     IF ids IS NULL AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent) THEN
         DELETE FROM rank_indexes r WHERE r.agent_id = agent;
     END IF;
+    IF to_regclass(found) IS NULL AND is_distributed() THEN  -- left where the shard was before
+        PERFORM give_up_positions(agent, found), on_every_node('drop_positions');
+        RETURN 0;
+    END IF;
     gone := gone_memories(agent, ids);
     -- First of the table of used memories, as others lock it first; and at the end again, since a
     -- position may have been copied there until its row in the main table was locked.
@@ -68,10 +72,7 @@ BEGIN
             GET DIAGNOSTICS removed = ROW_COUNT;
             forgotten := forgotten + removed;
         EXCEPTION WHEN undefined_table THEN
-            PERFORM give_up_positions(agent, found);
-            IF is_distributed() THEN  -- they may be left where the shard was before
-                PERFORM on_every_node('drop_positions');
-            END IF;
+            NULL;
         END;
     END LOOP;
     RETURN forgotten;

@@ -59,7 +59,8 @@ BEGIN
     FOR listed IN SELECT to_regclass(shard_name(s.logicalrelid, s.shardid)) FROM pg_dist_shard s
                     JOIN pg_dist_placement p ON p.shardid = s.shardid
                     JOIN pg_dist_local_group g ON g.groupid = p.groupid
-                   WHERE s.logicalrelid = 'rank_indexes'::regclass LOOP
+                   WHERE s.logicalrelid = 'rank_indexes'::regclass
+                     AND to_regclass(shard_name(s.logicalrelid, s.shardid)) IS NOT NULL LOOP
         RETURN QUERY EXECUTE format(
             'SELECT unnest(ARRAY[r.relation, used_positions(r.relation)]) FROM %s r', listed);
     END LOOP;
@@ -88,16 +89,20 @@ $function$;
 COMMENT ON FUNCTION on_every_node IS
     'Calls a function without arguments, which returns an integer, on each node of Citus that can be reached, or here; returns the sum.';
 
+-- The shard may come back, and positions with it that lack a change. Elsewhere a table is missing
+-- only where an index was replaced or dropped.
 CREATE OR REPLACE FUNCTION give_up_positions(agent text, relation text) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
-    UPDATE rank_indexes r SET space = 0
-     WHERE r.agent_id = agent AND r.relation = give_up_positions.relation AND r.space <> 0;
+    IF is_distributed() THEN
+        UPDATE rank_indexes r SET space = 0
+         WHERE r.agent_id = agent AND r.relation = give_up_positions.relation AND r.space <> 0;
+    END IF;
 END
 $function$;
 
 COMMENT ON FUNCTION give_up_positions IS
-    'Notes that a rank index may not be used until it is built again: its positions were not there when they had to change. They may come back, with a shard that has moved.';
+    'On Citus, notes that a rank index may not be used until it is built again: its positions were not there when they had to change.';
 
 -- Citus does not pass settings on. Clients switch the timeout off for builds.
 CREATE OR REPLACE FUNCTION share_timeout(agent text) RETURNS void

@@ -34,7 +34,9 @@ BEGIN
         ['{whole owners}', CASE WHEN several THEN whole_owners_text() ELSE '' END],
         -- The planner of a shard might hash all its memories otherwise.
         ['{looked up}', CASE WHEN through_indexes AND is_distributed()
-                             THEN ' AND m.id = ANY (ARRAY(SELECT n.id FROM nominated n))' ELSE '' END],
+                             THEN 'LATERAL (SELECT a.* FROM agent_memories a '
+                                  'WHERE a.agent_id {owned} AND a.id = n.id OFFSET 0)'
+                             ELSE 'agent_memories' END],
         ['{hits}', CASE WHEN along OR lends THEN hits_text(lends) ELSE '' END],
         ['{nearest}', CASE WHEN along OR lends THEN 'nearest'
                            ELSE '(SELECT NULL AS agent_id, NULL::uuid AS id, NULL::uuid AS hit, '
@@ -145,11 +147,11 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 ), every AS MATERIALIZED (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}, n.source
       FROM q CROSS JOIN nominated n
-      JOIN agent_memories m ON m.agent_id = n.owner_id AND m.id = n.id
+      JOIN {looked up} m ON m.agent_id = n.owner_id AND m.id = n.id
       {usage}
       LEFT JOIN terms t ON t.owner_id = n.owner_id
       {words of candidates}
-     WHERE m.agent_id {owned}{looked up}
+     WHERE m.agent_id {owned}
        AND {passes}{whole owners}
 ), {best} AS (
     SELECT e.*, (SELECT min(coalesce(c.passed, 0)) FROM sources s

@@ -438,6 +438,8 @@ def test_who_may_search_searches_through_the_index(
             build(within)
             assert_as_exact(within)
             connection.commit()
+            assert maintain(within) == []
+            connection.commit()
         session.execute("SELECT protect_owners()")
         try:
             maintain(repo)

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Integer,
     Select,
     and_,
-    any_,
     bindparam,
     case,
     false,
@@ -138,9 +137,6 @@ def scored(
         rows, condition = rows_to_rank(tables, owners, shape, conditions, words)
     else:
         same = and_(memories.c.agent_id == among.c.owner_id, memories.c.id == among.c.id)
-        if shape.is_distributed:  # the planner of a shard might hash all its memories otherwise
-            ids: Any = func.array(select(among.c.id).scalar_subquery())
-            same = and_(same, memories.c.id == any_(ids))
         rows = _joined(tables, owners, shape, among.join(memories, same), words)
         condition = and_(of_owners(memories, owners), *conditions.values())
     statement = (
