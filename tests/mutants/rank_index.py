@@ -206,8 +206,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "IF used_query IS NOT NULL THEN",
-        "IF false THEN",
+        "IF used_query IS NOT NULL THEN\n",
+        "IF false THEN\n",
         f"{INDEXES}_search.py::test_the_worst_memory_is_found_first",
     ),
     Mutant(
@@ -349,7 +349,7 @@ MUTANTS = (
         f"{INDEXES}_placing.py::test_who_writes_meanwhile",
     ),
     Mutant(
-        "sql/rank_index/note_use.sql",
+        "sql/rank_index/use_unknown_since.sql",
         "least(as_of, built_at - interval '1 minute')",
         "least(as_of, built_at)",
         f"{INDEXES}_use.py::test_a_new_index_begins_with_what_was_used_since_its_moment",
