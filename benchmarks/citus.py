@@ -1,60 +1,202 @@
 """`python -m benchmarks.citus URL`: what a call costs on Citus, beside the same server without.
 
+Also what a rank index saves there, and how statements are spread over the nodes.
+
 URL is that of a coordinator. The schemas `measured_here` and `measured_there` are created on it,
 the second one is distributed, and both are dropped again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import psycopg
 import typer
+from psycopg.errors import Diagnostic
 from rich.console import Console
-from sqlalchemy import create_engine
+from rich.progress import Progress
+from sqlalchemy import create_engine, event
 
-from benchmarks.data import Corpus
+from benchmarks.data import DIMENSIONS, Corpus
 from benchmarks.measurement import Measurement, print_table
 from benchmarks.measuring import measured
 from benchmarks.progress import progress_bar
-from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall import Hits, MemoryRepository, NewMemory, migrate
 from pgrecall.migrate.connecting import database_url
 
 HERE, THERE = SCHEMAS = ("measured_here", "measured_there")
-SEARCH_GOAL, ADD_GOAL = 1.2, 1.5
+NAMES = {HERE: "one server", THERE: "on Citus"}
+SEARCH_GOAL, ADD_GOAL, SPREAD_GOAL, RECALL_GOAL = 1.2, 1.5, 10.0, 0.98
+INDEXED, OWNERS = "indexed", 400
+STRATEGIES: tuple[Literal["exact", "index"], ...] = ("exact", "index")
 Calls = dict[str, Callable[[list[float]], Any]]
 
 
 def main(
     url: str,
     rows: Annotated[int, typer.Option(min=100, help="Memories of each of four agents.")] = 2_000,
+    indexed: Annotated[int, typer.Option(min=1_000, help="Of one with a rank index.")] = 20_000,
     rounds: Annotated[int, typer.Option(min=10)] = 60,
     seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,
 ) -> None:
     """Searches and changes of one owner's memories."""
-    corpus = Corpus.of(rows, seed)
-    queries = [list(map(float, query)) for query in corpus.queries(20)]
+    console = Console()
+    with progress_bar() as progress, schemas(url, DIMENSIONS) as repositories:
+        found = calls(repositories, rows, rounds, seed, progress)
+        print_table(console, f"calls about one of four agents of {rows:,} memories", found)
+        found = searches(repositories, indexed, rounds, seed, progress)
+        print_table(console, f"searches of one agent of {indexed:,} memories", found)
+        found = spread(url, progress)
+        print_table(console, f"each node's statements about {OWNERS} agents", found)
+
+
+def calls(
+    repositories: Mapping[str, MemoryRepository],
+    rows: int,
+    rounds: int,
+    seed: int,
+    progress: Progress,
+) -> list[Measurement]:
+    queries = [list(map(float, query)) for query in Corpus.of(rows, seed).queries(20)]
     new = [NewMemory(f"memory {n} of tea", embedding=queries[n % 20]) for n in range(rows)]
+    for repo in repositories.values():
+        for agent in range(4):
+            repo.add_many(f"agent {agent}", new)
+    of = {where: calls_of(repo, new) for where, repo in repositories.items()}
     found = []
-    with progress_bar() as progress, schemas(url, len(queries[0])) as repositories:
-        for repo in repositories.values():
-            for agent in range(4):
-                repo.add_many(f"agent {agent}", new)
-        calls = {where: calls_of(repo, new) for where, repo in repositories.items()}
-        for name in calls[HERE]:
-            contenders = {where: calls[where][name] for where in SCHEMAS}
-            timings = measured(contenders, queries, rounds, progress, what=name)
-            goals = {"search": SEARCH_GOAL, "add": ADD_GOAL}
+    for name in of[HERE]:
+        contenders = {where: of[where][name] for where in SCHEMAS}
+        timings = measured(contenders, queries, rounds, progress, what=name)
+        goals = {"search": SEARCH_GOAL, "add": ADD_GOAL}
+        found += [
+            Measurement(f"{name}, one server", timings[HERE].median * 1000, "ms"),
+            Measurement("  on Citus", timings[THERE].over(timings[HERE]), "×", goals.get(name)),
+        ]
+    return found
+
+
+def searches(
+    repositories: Mapping[str, MemoryRepository],
+    rows: int,
+    rounds: int,
+    seed: int,
+    progress: Progress,
+) -> list[Measurement]:
+    """With and without the rank index, on one server and on Citus."""
+    corpus = Corpus.of(rows, seed)
+    new = [
+        NewMemory(
+            row.content,
+            embedding=row.embedding,
+            importance=row.importance,
+            usefulness=row.usefulness,
+            created_at=row.created_at,
+        )
+        for row in corpus
+    ]
+    found = []
+    for where, repo in repositories.items():
+        repo.add_many(INDEXED, new)
+        [index] = repo.rank_indexes.build(agent_id=INDEXED, at_least=1)
+        found.append(Measurement(f"building, {NAMES[where]}", index.seconds, "s"))
+    queries = [list(map(float, query)) for query in corpus.queries(100)]
+    asked: dict[str, dict[str, Any]] = {
+        "five_factor": {"profile": "five_factor"},
+        "hybrid, with words": {"profile": "hybrid", "query_text": "the budget of the next release"},
+        "five_factor, filtered": {"profile": "five_factor", "where": None},
+    }
+    for name, options in asked.items():
+        contenders: Calls = {
+            f"{where} {strategy}": partial(
+                repo.search, INDEXED, touch=False, strategy=strategy, **filtered(repo, options)
+            )
+            for where, repo in repositories.items()
+            for strategy in STRATEGIES
+        }
+        timings = measured(contenders, queries, rounds, progress, what=name)
+        for where in SCHEMAS:
+            every, through = (timings[f"{where} {how}"] for how in STRATEGIES)
             found += [
-                Measurement(f"{name}, one server", timings[HERE].median * 1000, "ms"),
-                Measurement("  on Citus", timings[THERE].over(timings[HERE]), "×", goals.get(name)),
+                Measurement(f"{name}, exact, {NAMES[where]}", every.median * 1000, "ms"),
+                Measurement("  times as fast with the index", every.over(through), "×"),
             ]
-    print_table(Console(), f"calls about one of four agents of {rows:,} memories", found)
+        shares = [
+            share(*(contenders[f"{THERE} {strategy}"](query) for strategy in STRATEGIES))
+            for query in queries
+        ]
+        found.append(
+            Measurement("  recall@10", statistics.mean(shares), "", RECALL_GOAL, at_least=True)
+        )
+    return found
+
+
+def filtered(repo: MemoryRepository, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with a condition that half of the memories meet, if they name one."""
+    if "where" not in options:
+        return dict(options)
+    return {**options, "where": repo.memories.c.importance > 0.5}
+
+
+def share(exact: Hits, index: Hits) -> float:
+    """The share of the exact answer that the index has found."""
+    assert index.strategy == "index"
+    known = {hit.memory.id for hit in exact}
+    return sum(hit.memory.id in known for hit in index) / len(exact)
+
+
+def spread(url: str, progress: Progress) -> list[Measurement]:
+    """Each agent is added to, searched and read as often."""
+    statements: Counter[str] = Counter()
+
+    def note(notice: Diagnostic) -> None:
+        if (notice.message_primary or "").startswith("issuing"):
+            statements[re.findall(r"on server \S*@(\S+)", notice.message_detail or "")[0]] += 1
+
+    logged = create_engine(
+        database_url(url).update_query_dict({"options": "-c citus.log_remote_commands=on"})
+    )
+    event.listen(logged, "connect", lambda driver, _: driver.add_notice_handler(note))
+    noting = MemoryRepository(logged, schema=THERE)
+    noting.count("nobody")  # connects to the nodes
+    statements.clear()
+    task = progress.add_task("spread", total=OWNERS)
+    for number in range(OWNERS):
+        agent = f"one of many {number}"
+        memory = noting.add(agent, NewMemory("tea", embedding=[1.0] * DIMENSIONS))
+        noting.search(agent, [1.0] * DIMENSIONS)
+        noting.get(agent, memory)
+        progress.advance(task)
+    logged.dispose()
+    agents: Counter[str] = Counter()
+    with psycopg.connect(url, autocommit=True) as session:
+        for node, number in session.execute(PLACES.format(THERE).encode()):
+            agents[node] = number
+    found = []
+    for node, number in sorted(agents.items()):
+        of_agents, of_statements = number / agents.total(), statements[node] / statements.total()
+        found += [
+            Measurement(f"{node}, of the agents", 100 * of_agents, "%"),
+            Measurement("  of the statements", 100 * of_statements, "%"),
+            Measurement("  apart by", 100 * abs(of_statements / of_agents - 1), "%", SPREAD_GOAL),
+        ]
+    return found
+
+
+PLACES = """
+    SELECT s.nodename || ':' || s.nodeport, count(*)
+      FROM (SELECT DISTINCT agent_id FROM {0}.agent_memories WHERE agent_id LIKE 'one of many%') a
+      JOIN citus_shards s
+        ON s.shardid = get_shard_id_for_distribution_column('{0}.agent_memories', a.agent_id)
+     GROUP BY 1
+"""
 
 
 @contextmanager

@@ -4,7 +4,8 @@
 --
 -- Citus plans a statement by the value of agent_id, so a function must not force a plan that leaves
 -- values open. A function that a statement calls beside the rows reads them too, which Citus allows
--- only where it is told to: always of the same owner, so on the same node.
+-- only where it is told to: always of the same owner, so on the same node. And never in a parallel
+-- plan, since planning changes a setting.
 CREATE OR REPLACE FUNCTION distribute(again boolean DEFAULT false)
     RETURNS TABLE (what text, name text)
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
@@ -12,10 +13,10 @@ CREATE OR REPLACE FUNCTION distribute(again boolean DEFAULT false)
 DECLARE
     ours CONSTANT oid := '@extschema@'::regnamespace;
     first CONSTANT regclass := '@extschema@.agent_memories'::regclass;
-    -- The agent of the first five may be NULL, for all owners, at which Citus would crash. The last
-    -- runs EXPLAIN ANALYZE, which Citus refuses on the node of the rows.
+    -- The agent of the first five may be NULL, for all owners, at which Citus would crash. The next runs
+    -- EXPLAIN ANALYZE, which Citus refuses on the node of the rows. The last waits on both nodes.
     not_sent CONSTANT text[] := '{begin_garbage_run,end_garbage_run,count_runs,expire_runs,'
-                                'rank_index_states,recall_plan}';
+                                'rank_index_states,recall_plan,await_writers}';
     version text := (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'citus');
     there boolean := false;
     moved text[] := '{}';
@@ -71,7 +72,8 @@ BEGIN
         SELECT 'function', f.signature,
                CASE WHEN f.reads AND NOT f.told THEN format(
                     'ALTER FUNCTION %1$s SET citus.allow_nested_distributed_execution = on;'
-                    'ALTER FUNCTION %1$s RESET plan_cache_mode;', f.signature) ELSE '' END
+                    'ALTER FUNCTION %1$s RESET plan_cache_mode;'
+                    'ALTER FUNCTION %1$s PARALLEL UNSAFE;', f.signature) ELSE '' END
                || CASE WHEN f.of_owner THEN format(
                     'SELECT create_distributed_function(%L, %L, colocate_with => %L)',
                     f.signature, 'agent', first)
@@ -81,7 +83,7 @@ BEGIN
                            AS of_owner,
                        l.lanname = 'plpgsql' AND p.prokind = 'f'
                        AND p.proargnames[1] IN ('agent', 'owners') AS reads,
-                       coalesce(p.proconfig, '{}')
+                       p.proparallel = 'u' AND coalesce(p.proconfig, '{}')
                            && '{citus.allow_nested_distributed_execution=on}' AS told,
                        o.objid IS NOT NULL AS there, o.distribution_argument_index = 0 AS by_owner
                   FROM pg_proc p

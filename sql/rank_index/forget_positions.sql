@@ -1,15 +1,32 @@
 -- For writers.
+-- Positions are on the node of their owner, so they are deleted in a query about the owner (ADR-0053).
+CREATE OR REPLACE FUNCTION forget_positions(agent text, ids uuid[]) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+DECLARE
+    forgotten bigint;
+BEGIN
+    SELECT forget_positions_here(agent, ids) INTO forgotten
+      FROM (SELECT count(*) FROM agent_memories m
+             WHERE m.agent_id = agent AND m.id = '00000000-0000-0000-0000-000000000000') one_row;
+    RETURN forgotten;
+END
+$function$;
+
+COMMENT ON FUNCTION forget_positions IS
+    'Deletes positions of deleted memories from their owner''s rank index: those of the ids, or without ids all. Returns how many. Where the owner has no memory left, the index is no longer used. For roles that may delete memories.';
+
 -- A position holds the direction of an embedding, so it is deleted with its memory. SECURITY
 -- DEFINER, since a role may have been granted DELETE on memories after the build. It cannot be
 -- abused: it deletes only positions of memories that no longer exist, and only for callers that may
 -- delete memories. Tables are named with their schema, so that a temporary table of the same name,
 -- with triggers of the caller's, is never used. The lock is the one that a build takes at its end,
 -- when it removes memories that were deleted meanwhile.
-CREATE OR REPLACE FUNCTION forget_positions(agent text, ids uuid[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION forget_positions_here(agent text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
     caller text := coalesce(nullif(current_setting('role'), 'none'), session_user);
     found text;
+    gone uuid[];
     removed bigint;
     forgotten bigint := 0;
 BEGIN
@@ -34,18 +51,24 @@ BEGIN
     IF ids IS NULL AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent) THEN
         DELETE FROM rank_indexes r WHERE r.agent_id = agent;
     END IF;
+    IF to_regclass(found) IS NULL AND is_distributed() THEN  -- left where the shard was before
+        PERFORM give_up_positions(agent, found), on_every_node('drop_positions');
+        RETURN 0;
+    END IF;
+    gone := gone_memories(agent, ids);
     -- First of the table of used memories, as others lock it first; and at the end again, since a
     -- position may have been copied there until its row in the main table was locked.
     FOREACH found IN ARRAY ARRAY[used_positions(found), found, used_positions(found)] LOOP
         BEGIN
+            IF ids IS NULL THEN
+                EXECUTE format('SELECT array_agg(memory_id) FROM %I.%I', current_schema(), found) INTO gone;
+                gone := gone_memories(agent, gone);
+            END IF;
             EXECUTE format($$
                 DELETE FROM %1$I.%2$I WHERE ctid = ANY (ARRAY(
-                    SELECT p.ctid FROM %1$I.%2$I p
-                     WHERE ($1 IS NULL OR p.memory_id = ANY ($1))
-                       AND NOT EXISTS (SELECT FROM agent_memories m
-                                        WHERE m.agent_id = $2 AND m.id = p.memory_id)
+                    SELECT p.ctid FROM %1$I.%2$I p WHERE p.memory_id = ANY ($1)
                      ORDER BY uuid_hash_extended(p.memory_id, 42) FOR UPDATE)) $$, current_schema(), found)
-                USING ids, agent;
+                USING gone;
             GET DIAGNOSTICS removed = ROW_COUNT;
             forgotten := forgotten + removed;
         EXCEPTION WHEN undefined_table THEN
@@ -56,7 +79,20 @@ BEGIN
 END
 $function$;
 
-REVOKE ALL ON FUNCTION forget_positions FROM PUBLIC;
+REVOKE ALL ON FUNCTION forget_positions_here FROM PUBLIC;
 
-COMMENT ON FUNCTION forget_positions IS
-    'Deletes positions of deleted memories from their owner''s rank index: those of the ids, or without ids all. Returns how many. Where the owner has no memory left, the index is no longer used. For roles that may delete memories.';
+COMMENT ON FUNCTION forget_positions_here IS
+    'The part of forget_positions that runs on the node of the owner.';
+
+-- A query of its own, since Citus cannot join memories with the positions of one node.
+CREATE OR REPLACE FUNCTION gone_memories(agent text, ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN ARRAY(SELECT i FROM unnest(ids) i
+                 EXCEPT
+                 SELECT m.id FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids));
+END
+$function$;
+
+COMMENT ON FUNCTION gone_memories IS
+    'Those of the ids that are no memories of this owner.';

@@ -26,7 +26,8 @@ BEGIN
             quote_nullable(left(strategy, 60))
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF strategy = 'exact' OR k > 80 OR given && '{not_recalled,query_time}'
-       OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners)) THEN
+       OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners))
+       OR cardinality(owners) > 1 AND is_distributed() THEN  -- one statement, on one node
         RETURN NULL;
     END IF;
     has_words := has_words AND facts ->> 'reads' LIKE '%words.share%';  -- else only relevance needs them

@@ -27,7 +27,8 @@ COMMENT ON FUNCTION positions_table IS
     'The table of positions of this name; raises data_exception where there is none.';
 
 -- Whoever may see any memory of the owner may see all its positions. This is asked once per search;
--- asking for each position would take several times as long.
+-- asking for each position would take several times as long. On Citus it is asked by a function, since
+-- the policy of a table of one node cannot name distributed tables.
 CREATE OR REPLACE FUNCTION create_positions(agent text) RETURNS text
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -35,6 +36,9 @@ DECLARE
     relation text;
 BEGIN
     PERFORM require_owner(agent);
+    IF is_distributed() THEN
+        PERFORM shard_here('rank_indexes', agent), require_parent();
+    END IF;
     FOREACH relation IN ARRAY ARRAY[main, used_positions(main)] LOOP
         EXECUTE format('CREATE TABLE %1$I.%2$I (LIKE %1$I.rank_positions INCLUDING STORAGE INCLUDING COMMENTS, '
                        'CHECK (index_id = %3$L)) WITH (toast_tuple_target = 8160)',
@@ -43,8 +47,10 @@ BEGIN
         EXECUTE format('COMMENT ON TABLE %I IS %L', relation, CASE relation
             WHEN main THEN 'Positions of one rank index: see rank_indexes.'
             ELSE format('Positions of %s whose memories were used since its build.', main) END);
-        EXECUTE format('CREATE POLICY of_their_owner ON %I USING ('
-                       '(SELECT true FROM agent_memories WHERE agent_id = %L LIMIT 1))', relation, agent);
+        EXECUTE format('CREATE POLICY of_their_owner ON %I USING (('
+                       || CASE WHEN is_distributed() THEN 'SELECT has_memories(%L)'
+                               ELSE 'SELECT true FROM agent_memories WHERE agent_id = %L LIMIT 1' END
+                       || '))', relation, agent);
         PERFORM align_positions(relation);
     END LOOP;
     RETURN main;
@@ -79,12 +85,13 @@ $function$;
 COMMENT ON FUNCTION index_positions IS
     'Builds the graph and the other indexes of a new table of positions, with this much memory.';
 
--- forget_positions takes the same advisory lock, so no deletion can slip between DELETE and ATTACH.
+-- Deletions take the same advisory lock, so none can slip between DELETE and ATTACH.
 -- The parent is locked first, so waiting for another build does not make deletions wait.
 CREATE OR REPLACE FUNCTION attach_positions(relation text, agent text) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
     positions regclass;
+    ids uuid[];
 BEGIN
     PERFORM positions_table(relation);
     IF row_security_active('agent_memories') THEN
@@ -100,9 +107,9 @@ BEGIN
         'pgrecall positions %s %s', current_schema(), agent), 0));
     FOREACH relation IN ARRAY ARRAY[used_positions(relation), relation] LOOP
         positions := positions_table(relation);
-        EXECUTE format('DELETE FROM %s p WHERE NOT EXISTS ('
-                       'SELECT FROM agent_memories m WHERE m.agent_id = $1 AND m.id = p.memory_id)', positions)
-            USING agent;
+        EXECUTE format('SELECT array_agg(memory_id) FROM %s', positions) INTO ids;
+        EXECUTE format('DELETE FROM %s p WHERE p.memory_id = ANY ($1)', positions)
+            USING gone_memories(agent, ids);
         EXECUTE format('ALTER TABLE rank_positions ATTACH PARTITION %s FOR VALUES IN (%L)',
                        positions, substr(relation, 7));
     END LOOP;
@@ -113,22 +120,24 @@ COMMENT ON FUNCTION attach_positions IS
     'Makes the filled and indexed tables of a rank index partitions, without memories that were deleted meanwhile.';
 
 -- Waits first for readers of the table, and only then locks the parent: others that attach or drop
--- a table would wait behind that lock.
+-- a table would wait behind that lock. The tables are listed before the indexes, so that one that a
+-- build attaches in between is not dropped.
 CREATE OR REPLACE FUNCTION drop_positions() RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
     SET lock_timeout = '2s'
 AS $function$
 DECLARE
+    there text[] := ARRAY(
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+         WHERE i.inhparent = to_regclass('rank_positions')
+         ORDER BY c.relname = used_positions(c.relname) DESC);
+    in_use text[] := ARRAY(SELECT positions_in_use());
     unused text;
     dropped integer := 0;
 BEGIN
-    FOR unused IN
-        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-         WHERE i.inhparent = 'rank_positions'::regclass
-           AND c.relname::text NOT IN (SELECT unnest(ARRAY[r.relation, used_positions(r.relation)])
-                                         FROM rank_indexes r)
-         ORDER BY c.relname = used_positions(c.relname) DESC LOOP
+    FOREACH unused IN ARRAY there LOOP
+        CONTINUE WHEN unused = ANY (in_use);
         BEGIN
             PERFORM set_config('lock_timeout', '2s', true);
             EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', current_schema(), unused);
@@ -145,14 +154,31 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_positions IS
-    'Drops every table of positions that no rank index uses; returns how many. A table that is still being read is left for the next run.';
+    'Drops every table of positions on this node that no rank index uses; returns how many. A table that is still being read is left for the next run.';
 
+CREATE OR REPLACE FUNCTION drop_former_positions(agent text) RETURNS integer
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+DECLARE
+    dropped integer;
+BEGIN
+    SELECT drop_positions() INTO dropped
+      FROM (SELECT count(*) FROM rank_indexes r WHERE r.agent_id = agent) one_row;
+    RETURN dropped;
+END
+$function$;
+
+COMMENT ON FUNCTION drop_former_positions IS
+    'Calls drop_positions on the node of this owner.';
+
+-- Citus copies grants of the tables that it distributes. Those of rank_indexes are granted to the same
+-- roles as rank_positions (see grant_access).
 CREATE OR REPLACE FUNCTION align_positions(relation text DEFAULT NULL) RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
     SET lock_timeout = '2s'
 AS $function$
 DECLARE
+    granted_like regclass := CASE WHEN is_distributed() THEN 'rank_indexes' ELSE 'rank_positions' END;
     command text;
     aligned integer := 0;
 BEGIN
@@ -160,12 +186,13 @@ BEGIN
         WITH parent AS (
             SELECT p.oid, coalesce(p.relacl, acldefault('r', p.relowner)) AS acl, m.relrowsecurity AS guarded
               FROM pg_class p, pg_class m
-             WHERE p.oid = 'rank_positions'::regclass AND m.oid = 'agent_memories'::regclass
+             WHERE p.oid = granted_like AND m.oid = 'agent_memories'::regclass
         ), child AS (
             SELECT c.oid, coalesce(c.relacl, acldefault('r', c.relowner)) AS acl, c.relrowsecurity AS guarded
               FROM pg_class c, parent
              WHERE CASE WHEN align_positions.relation IS NULL
-                        THEN c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = parent.oid)
+                        THEN c.oid IN (SELECT inhrelid FROM pg_inherits
+                                         WHERE inhparent = to_regclass('rank_positions'))
                         ELSE c.oid = positions_table(align_positions.relation) END
         ), granted AS (
             SELECT child.oid, g.grantee, g.privilege_type, g.is_grantable FROM child, aclexplode(child.acl) g
@@ -200,4 +227,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION align_positions IS
-    'Gives tables of positions the grants of rank_positions, and row-level security where memories have it; returns the number of changes. Call it after changing grants or policies.';
+    'Gives tables of positions on this node the grants of rank_positions (on Citus: of rank_indexes), and row-level security where memories have it; returns the number of changes. Call it after changing grants or policies.';

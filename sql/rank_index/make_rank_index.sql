@@ -1,11 +1,31 @@
 -- For maintainers.
--- One transaction, beside the index in use. Waits for another build for this owner. Then does
--- nothing unless the index in use is the one to be replaced, known by its built_at ('-infinity':
--- none).
+-- One transaction, beside the index in use, on the node of the owner (ADR-0053). Waits for another
+-- build for this owner. Then does nothing unless the index in use is the one to be replaced, known by
+-- its built_at ('-infinity': none).
 CREATE OR REPLACE FUNCTION make_rank_index(
     agent text, built_at timestamptz, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
     ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
     replaces timestamptz DEFAULT NULL)
+    RETURNS text
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+DECLARE
+    relation text;
+BEGIN
+    IF is_distributed() THEN
+        PERFORM share_timeout(agent);
+    END IF;
+    SELECT make_rank_index_here(agent, built_at, at_least, m, ef_construction, as_of, replaces)
+      INTO relation FROM (SELECT count(*) FROM rank_indexes r WHERE r.agent_id = agent) one_row;
+    RETURN relation;
+END
+$function$;
+
+COMMENT ON FUNCTION make_rank_index IS
+    'Builds an owner''s rank index from what was committed at built_at (see await_writers) and puts it into use; returns its main table of positions, NULL where no memory is active. Call note_use after its commit, for what was used until then.';
+
+CREATE OR REPLACE FUNCTION make_rank_index_here(
+    agent text, built_at timestamptz, at_least bigint, m integer, ef_construction integer,
+    as_of timestamptz, replaces timestamptz)
     RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -19,9 +39,9 @@ DECLARE
     questions text[];
     graph bigint;
     kilobytes bigint;
+    seconds float8;
 BEGIN
     PERFORM require_owner(agent);
-    PERFORM require_one_node();
     IF built_at IS NULL OR coalesce(at_least, 0) NOT BETWEEN 1 AND 2147483647 THEN
         RAISE EXCEPTION 'built_at must be given and at_least must lie within 1 and 2147483647, got % and %',
             built_at, at_least USING ERRCODE = 'invalid_parameter_value';
@@ -55,7 +75,7 @@ BEGIN
         USING agent, as_of;
     -- The memory that the graph needs while it is built: with less, pgvector becomes many times
     -- slower.
-    graph := (SELECT 2 * a.atttypmod + 32 * make_rank_index.m + 256 FROM pg_attribute a
+    graph := (SELECT 2 * a.atttypmod + 32 * make_rank_index_here.m + 256 FROM pg_attribute a
                WHERE a.attrelid = 'rank_positions'::regclass AND a.attname = 'position');
     kilobytes := greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
                           least(65536 + there.memories * graph * 3 / 2048, 1048576));
@@ -72,14 +92,15 @@ BEGIN
     PERFORM copy_used_positions(agent, relation, use_unknown_since(as_of, built_at));
     PERFORM index_positions(used_positions(relation), 12, 64, kilobytes);
     PERFORM attach_positions(relation, agent);
+    seconds := date_part('epoch', clock_timestamp() - start);
     -- The table lock of this statement and that of change_text_language exclude each other.
     INSERT INTO rank_indexes AS r (
         agent_id, relation, space, as_of, built_at, written_until, memories, at_least, m, ef_construction, seconds,
         candidates, likeness, term_memories, common_terms)
     VALUES (
-        agent, relation, rank_space(), make_rank_index.as_of, make_rank_index.built_at, make_rank_index.built_at,
-        there.memories, make_rank_index.at_least, make_rank_index.m, make_rank_index.ef_construction,
-        date_part('epoch', clock_timestamp() - start), measured.candidates, measured.likeness,
+        agent, relation, rank_space(), make_rank_index_here.as_of, make_rank_index_here.built_at, make_rank_index_here.built_at,
+        there.memories, make_rank_index_here.at_least, make_rank_index_here.m, make_rank_index_here.ef_construction,
+        seconds, measured.candidates, measured.likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END)
         ON CONFLICT (agent_id) DO UPDATE
@@ -92,5 +113,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION make_rank_index IS
-    'Builds an owner''s rank index from what was committed at built_at (see await_writers) and puts it into use; returns its main table of positions, NULL where no memory is active. Call note_use after its commit, for what was used until then.';
+COMMENT ON FUNCTION make_rank_index_here IS
+    'The part of make_rank_index that runs on the node of the owner.';

@@ -3,12 +3,23 @@
 -- a dead node there and cost milliseconds, so the position of a memory that is used is copied, once,
 -- to a second table with a small graph. What the copy says of use is old too. But everything there
 -- was used since the build, so searches of it leave out what depends on the time of use.
+-- On Citus, positions are on the node of their owner, and so is what a query about the owner calls.
+CREATE OR REPLACE FUNCTION note_use(agent text, ids uuid[] DEFAULT NULL) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+BEGIN
+    PERFORM note_use_here(agent, ids) FROM rank_indexes r WHERE r.agent_id = agent AND r.space > 0;
+END
+$function$;
+
+COMMENT ON FUNCTION note_use IS
+    'Copies the positions of memories used since the build of their owner''s rank index to its table of those, where they are not there yet: of these memories, or without ids of all.';
+
 -- SECURITY DEFINER, since writers may not write positions. It cannot be abused: it only copies
 -- positions within an index, of memories that were used. The lock is for deletions, so that no copy
 -- outlives its memory. The order is that of a hash: a graph filled so finds more, and clients that
 -- lock in one order never wait for each other in turn. A table that goes in the middle is that of
 -- an index that was replaced or dropped.
-CREATE OR REPLACE FUNCTION note_use(agent text, ids uuid[] DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION note_use_here(agent text, ids uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
     index record;
@@ -21,15 +32,15 @@ BEGIN
     BEGIN
         PERFORM copy_used_positions(agent, index.relation, index.since, ids);
     EXCEPTION WHEN undefined_table THEN
-        NULL;
+        PERFORM give_up_positions(agent, index.relation);
     END;
 END
 $function$;
 
-REVOKE ALL ON FUNCTION note_use FROM PUBLIC;
+REVOKE ALL ON FUNCTION note_use_here FROM PUBLIC;
 
-COMMENT ON FUNCTION note_use IS
-    'Copies the positions of memories used since the build of their owner''s rank index to its table of those, where they are not there yet: of these memories, or without ids of all.';
+COMMENT ON FUNCTION note_use_here IS
+    'The part of note_use that runs on the node of the owner.';
 
 CREATE OR REPLACE FUNCTION copy_used_positions(
     agent text, relation text, since timestamptz, ids uuid[] DEFAULT NULL) RETURNS void
@@ -39,25 +50,24 @@ BEGIN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
             USING ERRCODE = 'data_exception';
     END IF;
+    IF ids IS NULL THEN
+        ids := ARRAY(SELECT u.memory_id FROM memory_usage u
+                      WHERE u.agent_id = agent AND u.last_accessed_at > since);
+    ELSE
+        ids := ARRAY(SELECT u.memory_id FROM memory_usage u
+                      WHERE u.agent_id = agent AND u.memory_id = ANY (ids) AND u.last_accessed_at > since);
+    END IF;
     EXECUTE format($$
         INSERT INTO %1$I.%2$I (memory_id, position, words, bytes)
         SELECT locked.memory_id, locked.position, '{}', locked.bytes FROM (
-            SELECT p.memory_id, p.position, p.bytes
-              FROM memory_usage u JOIN %1$I.%3$I p ON p.memory_id = u.memory_id
-             WHERE u.agent_id = $1 AND u.last_accessed_at > $2 AND ($3 IS NULL OR u.memory_id = ANY ($3))
+            SELECT p.memory_id, p.position, p.bytes FROM %1$I.%3$I p
+             WHERE p.memory_id = ANY ($1)
                AND NOT EXISTS (SELECT FROM %1$I.%2$I f WHERE f.memory_id = p.memory_id)
              ORDER BY uuid_hash_extended(p.memory_id, 42) FOR KEY SHARE OF p) locked
             ON CONFLICT DO NOTHING $$, current_schema(), used_positions(relation), relation)
-        USING agent, since, ids;
+        USING ids;
 END
 $function$;
 
 COMMENT ON FUNCTION copy_used_positions IS
     'Copies positions from the main table of a rank index to that of memories used since the build, without words: of memories used since this moment, all or these.';
-
-CREATE OR REPLACE FUNCTION use_unknown_since(as_of timestamptz, built_at timestamptz) RETURNS timestamptz
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN least(as_of, built_at - interval '1 minute');
-
-COMMENT ON FUNCTION use_unknown_since IS
-    'From when on positions of a rank index may lack uses. Earlier than the build, since a use has the time at which its transaction began.';

@@ -25,11 +25,21 @@ COMMENT ON FUNCTION memories_beside IS
 -- Rounding alone moves a position by some thousandths, so less than a hundredth is not written.
 CREATE OR REPLACE FUNCTION place_memories(agent text, ids uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM place_memories_here(agent, ids) FROM rank_indexes r WHERE r.agent_id = agent;
+END
+$function$;
+
+COMMENT ON FUNCTION place_memories IS
+    'Places these memories in their owner''s rank index, as they are now. To be called with what memories_beside returned after await_writers, some hundred at a time.';
+
+CREATE OR REPLACE FUNCTION place_memories_here(agent text, ids uuid[]) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
     index record;
     longest float8;
 BEGIN
-    PERFORM require_owner(agent);
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (ids) ORDER BY m.id FOR KEY SHARE;
     SELECT r.relation, r.as_of, use_unknown_since(r.as_of, r.built_at) AS since INTO index
@@ -64,13 +74,13 @@ BEGIN
         current_schema(), index.relation)
         USING agent, index.as_of, ids, -longest;
     PERFORM copy_used_positions(agent, index.relation, index.since, ids);
-EXCEPTION WHEN undefined_table THEN  -- replaced or dropped meanwhile
-    NULL;
+EXCEPTION WHEN undefined_table THEN  -- replaced, dropped or moved meanwhile
+    PERFORM give_up_positions(agent, index.relation);
 END
 $function$;
 
-COMMENT ON FUNCTION place_memories IS
-    'Places these memories in their owner''s rank index, as they are now. To be called with what memories_beside returned after await_writers, some hundred at a time.';
+COMMENT ON FUNCTION place_memories_here IS
+    'The part of place_memories that runs on the node of the owner.';
 
 CREATE OR REPLACE FUNCTION note_placed(agent text, built_at timestamptz, until timestamptz) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$

@@ -18,8 +18,16 @@ CREATE OR REPLACE FUNCTION positions_of(
     agent text, as_of timestamptz, ids uuid[] DEFAULT NULL, longest float8 DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[],
                    bytes integer)
-    LANGUAGE sql STABLE ROWS 10000
-BEGIN ATOMIC
+    LANGUAGE plpgsql STABLE ROWS 10000
+    SET search_path FROM CURRENT
+    SET plan_cache_mode = force_custom_plan
+AS $function$
+DECLARE
+    nowhere @extschema:vector@.vector := (
+        SELECT array_fill(0::real, ARRAY[a.atttypmod])::@extschema:vector@.vector FROM pg_attribute a
+         WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding');
+BEGIN
+    RETURN QUERY
     SELECT sized.id,
            (sized.meaning OPERATOR(@extschema:vector@.||) sized.signals OPERATOR(@extschema:vector@.||) ARRAY[
                0.5::float8 * sqrt(greatest(max(sized.squared) OVER (), positions_of.longest) - sized.squared)]::@extschema:vector@.vector)::@extschema:vector@.halfvec,
@@ -27,7 +35,7 @@ BEGIN ATOMIC
       FROM (SELECT placed.*, -(placed.signals OPERATOR(@extschema:vector@.<#>) placed.signals) AS squared
               FROM (
                 SELECT m.id,
-                       coalesce(@extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector, nowhere.vector) AS meaning,
+                       coalesce(@extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector, nowhere) AS meaning,
                        ARRAY[sqrt(0.24::float8) * m.usefulness,
                              sqrt(0.36::float8) * m.importance,
                              sqrt(0.12::float8) * m.confidence,
@@ -59,9 +67,6 @@ BEGIN ATOMIC
                  CROSS JOIN (SELECT positions_of.as_of AS now,
                                     positions_of.as_of + interval '168 hours' AS after_7,
                                     positions_of.as_of + interval '720 hours' AS after_30) days
-                 CROSS JOIN (SELECT array_fill(0::real, ARRAY[a.atttypmod])::@extschema:vector@.vector AS vector
-                               FROM pg_attribute a
-                              WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding') nowhere
                  CROSS JOIN LATERAL (
                      SELECT coalesce(u.last_accessed_at, m.created_at) AS at,
                             ln(2::float8) / CASE m.tier WHEN 'short' THEN 0.25::float8
@@ -72,14 +77,16 @@ BEGIN ATOMIC
                    AND (m.expires_at IS NULL OR m.expires_at > positions_of.as_of)
                    AND (m.invalidated_at IS NULL OR m.invalidated_at > positions_of.as_of)) placed) sized
      ORDER BY uuid_hash_extended(sized.id, 42);
-END;
+END
+$function$;
 
 COMMENT ON FUNCTION positions_of IS
     'The positions of an owner''s active memories in the rank space, of all or of these, with the keys of their words and their lengths in bytes. longest: the square of the greatest length in a table that they are added to.';
 
 CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer) RETURNS text[]
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN (
     SELECT array_agg(rank_direction(p.facts, weights_of(p.facts, NULL, NULL), m.embedding, 0)
                      ORDER BY m.place)
       FROM (SELECT embedding, row_number() OVER (ORDER BY uuid_hash_extended(id, 43)) AS place
@@ -88,8 +95,9 @@ BEGIN ATOMIC
              ORDER BY place LIMIT number) m
       JOIN (SELECT turn, facts_of(name) AS facts
               FROM unnest('{five_factor,last_access,half_life,tiered}'::text[])
-                   WITH ORDINALITY n(name, turn)) p ON p.turn % 4 = m.place % 4;
-END;
+                   WITH ORDINALITY n(name, turn)) p ON p.turn % 4 = m.place % 4);
+END
+$function$;
 
 COMMENT ON FUNCTION rank_questions IS
     'Query directions to measure an index by: from the embeddings of this many of the owner''s memories, the same each time, by four built-in profiles in turn.';

@@ -44,7 +44,8 @@ BEGIN
     END IF;
     SELECT r.likeness, r.term_memories, greatest(r.memories / 10, 500), use_unknown_since(r.as_of, r.built_at)
       INTO likeness, owned, most, since
-      FROM rank_indexes r WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
+      FROM rank_indexes r
+     WHERE r.agent_id = agent AND r.relation = rank_candidates.relation AND r.space = rank_space();
     IF NOT FOUND
        OR owned IS NULL AND cardinality(terms) > 0 THEN  -- built in another text language
         RETURN;

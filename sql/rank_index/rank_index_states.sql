@@ -5,6 +5,30 @@ CREATE OR REPLACE FUNCTION rank_space() RETURNS integer
 COMMENT ON FUNCTION rank_space IS
     'Version of the space that positions lie in: VERSION of rank_index/space.py, where it is explained.';
 
+CREATE OR REPLACE FUNCTION large_owners(at_least bigint) RETURNS TABLE (agent_id text, memories bigint)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
+BEGIN
+    IF is_distributed() THEN  -- one query of all nodes
+        RETURN QUERY
+        SELECT m.agent_id, count(*) FROM agent_memories m
+         WHERE m.status = 'active' GROUP BY m.agent_id HAVING count(*) >= at_least;
+        RETURN;
+    END IF;
+    FOR agent_id IN SELECT o.agent_id FROM owners_of_memories() o LOOP
+        SELECT count(*) INTO memories FROM (
+            SELECT FROM agent_memories m
+             WHERE m.agent_id = large_owners.agent_id AND m.status = 'active' LIMIT at_least) few;
+        IF memories >= at_least THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$function$;
+
+COMMENT ON FUNCTION large_owners IS
+    'Owners that have at_least active memories, and how many, or at least that many.';
+
 -- An owner without an index is listed if it has enough memories for one.
 CREATE OR REPLACE FUNCTION rank_index_states(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000, of_teams boolean DEFAULT NULL,
@@ -17,31 +41,26 @@ CREATE OR REPLACE FUNCTION rank_index_states(
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
+    asked text[] := ARRAY[agent];
     beside bigint;
 BEGIN
-    IF is_distributed() THEN
-        RETURN;  -- there are none, and none can be built
+    IF agent IS NULL THEN
+        asked := ARRAY(SELECT o.agent_id FROM large_owners(at_least) o)
+                 || ARRAY(SELECT r.agent_id FROM rank_indexes r);
     END IF;
-    FOR agent_id, relation, space, as_of, built_at, written_until, memories, used_at_least, m, ef_construction, seconds,
-        candidates, has_words IN
-        WITH RECURSIVE owners(id) AS (
-            SELECT CASE WHEN agent IS NULL THEN (SELECT min(e.agent_id) FROM agent_memories e) ELSE agent END
-            UNION ALL
-            SELECT (SELECT min(e.agent_id) FROM agent_memories e WHERE e.agent_id > o.id)
-              FROM owners o WHERE agent IS NULL AND o.id IS NOT NULL
-        ), asked AS (
-            SELECT o.id FROM owners o
-             UNION SELECT r.agent_id FROM rank_indexes r WHERE agent IS NULL
-        )
-        SELECT a.id, r.relation, r.space, r.as_of, r.built_at, r.written_until,
-               coalesce(r.memories, (SELECT count(*) FROM (
-                   SELECT FROM agent_memories e WHERE e.agent_id = a.id AND e.status = 'active') active)),
-               r.at_least, r.m, r.ef_construction, r.seconds, r.candidates, r.term_memories IS NOT NULL
-          FROM asked a LEFT JOIN rank_indexes r ON r.agent_id = a.id
-         WHERE a.id IS NOT NULL AND (of_teams IS NULL OR starts_with(a.id, 'team:') = of_teams)
-         ORDER BY a.id LOOP
-        shrunk := false; written := 0; changed := 0; used := 0; bytes := 0; due := NULL;
+    FOR agent_id IN SELECT DISTINCT a.id FROM unnest(asked) a(id)
+                     WHERE of_teams IS NULL OR starts_with(a.id, 'team:') = of_teams
+                     ORDER BY a.id LOOP
+        SELECT r.relation, r.space, r.as_of, r.built_at, r.written_until, r.memories, r.at_least, r.m,
+               r.ef_construction, r.seconds, r.candidates, r.term_memories IS NOT NULL, positions_size(r.relation)
+          INTO relation, space, as_of, built_at, written_until, memories, used_at_least, m,
+               ef_construction, seconds, candidates, has_words, bytes
+          FROM rank_indexes r WHERE r.agent_id = rank_index_states.agent_id;
+        shrunk := false; written := 0; changed := 0; used := 0; due := NULL;
         IF relation IS NULL THEN
+            SELECT count(*) INTO memories FROM agent_memories e
+             WHERE e.agent_id = rank_index_states.agent_id AND e.status = 'active';
+            bytes := 0;
             CONTINUE WHEN memories < at_least;
             has_words := true;
             due := 'not built yet';
@@ -63,10 +82,9 @@ BEGIN
             SELECT FROM memory_usage u
              WHERE u.agent_id = rank_index_states.agent_id
                AND u.last_accessed_at > least(rank_index_states.as_of, rank_index_states.built_at)) every;
-        bytes := (SELECT coalesce(sum(pg_total_relation_size(to_regclass(one))), 0)
-                    FROM unnest(ARRAY[relation, used_positions(relation)]) one);
         beside := written + changed;
         due := CASE
+            WHEN bytes IS NULL OR space = 0 THEN 'its positions are missing, not used'
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
             WHEN NOT has_words THEN 'its words are those of a former language, not used'
             WHEN beside > greatest(max_beside, memories / 10)
@@ -75,6 +93,7 @@ BEGIN
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
             WHEN now() - built_at > max_age THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'
         END;
+        bytes := coalesce(bytes, 0);
         RETURN NEXT;
     END LOOP;
 END
@@ -83,14 +102,51 @@ $function$;
 COMMENT ON FUNCTION rank_index_states IS
     'The rank indexes, how many memories were written, changed and used since each was built, and in due why maintenance is needed; and owners with at_least or more active memories and no index. shrunk: the owner has less than half the memories that the index is for.';
 
+CREATE OR REPLACE FUNCTION positions_size(relation text) RETURNS bigint
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN pg_total_relation_size(to_regclass(relation))
+           + pg_total_relation_size(to_regclass(used_positions(relation)));
+END
+$function$;
+
+COMMENT ON FUNCTION positions_size IS
+    'The size of the tables of a rank index in bytes; NULL where they are not on this node.';
+
+CREATE OR REPLACE FUNCTION count_positions(relation text) RETURNS bigint
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    counted bigint;
+    number bigint := 0;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY[relation, used_positions(relation)] LOOP
+        CONTINUE WHEN to_regclass(relation) IS NULL;
+        EXECUTE format('SELECT count(*) FROM %s', positions_table(relation)) INTO counted;
+        number := number + counted;
+    END LOOP;
+    RETURN number;
+END
+$function$;
+
+COMMENT ON FUNCTION count_positions IS
+    'How many positions the tables of a rank index hold on this node.';
+
 -- A build creates its table and indexes in one transaction, so no other session sees the table.
 CREATE OR REPLACE FUNCTION rank_index_progress() RETURNS float8
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT sum(p.blocks_done)::float8 / nullif(sum(p.blocks_total), 0)
-      FROM pg_stat_progress_create_index p
-     WHERE p.datname = current_database() AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.relid);
-END;
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    of_builds CONSTANT text := 'SELECT sum(p.blocks_done)::float8 / nullif(sum(p.blocks_total), 0) '
+        'FROM pg_stat_progress_create_index p '
+        'WHERE p.datname = current_database() AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.relid)';
+    share float8;
+BEGIN
+    IF is_distributed() THEN
+        RETURN (SELECT avg(nullif(n.result, '')::float8) FROM run_command_on_workers(of_builds) n WHERE n.success);
+    END IF;
+    EXECUTE of_builds INTO share;
+    RETURN share;
+END
+$function$;
 
 COMMENT ON FUNCTION rank_index_progress IS
     'How much of the graphs being built is done, 0 to 1; NULL while none is being built.';

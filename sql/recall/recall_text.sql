@@ -12,6 +12,7 @@ DECLARE
     found text := template;
     along boolean := 'expand_session' = ANY (given);
     lends boolean := 'lend' = ANY (given);
+    several boolean := 'teams' = ANY (given);
     asked record;
     put_in text[];
     relevance text := (SELECT split_part(c.condition, ' >= ', 1) FROM recall_conditions() c
@@ -30,6 +31,12 @@ BEGIN
     FOREACH put_in SLICE 1 IN ARRAY ARRAY[
         ['{ranked}', ranked_text(through_indexes)
                      || CASE WHEN along OR lends THEN turns_text(through_indexes, lends) ELSE '' END],
+        ['{whole owners}', CASE WHEN several THEN whole_owners_text() ELSE '' END],
+        -- The planner of a shard might hash all its memories otherwise.
+        ['{looked up}', CASE WHEN through_indexes AND is_distributed()
+                             THEN 'LATERAL (SELECT a.* FROM agent_memories a '
+                                  'WHERE a.agent_id {owned} AND a.id = n.id OFFSET 0)'
+                             ELSE 'agent_memories' END],
         ['{hits}', CASE WHEN along OR lends THEN hits_text(lends) ELSE '' END],
         ['{nearest}', CASE WHEN along OR lends THEN 'nearest'
                            ELSE '(SELECT NULL AS agent_id, NULL::uuid AS id, NULL::uuid AS hit, '
@@ -72,7 +79,7 @@ BEGIN
         ON words.memory_id = m.id'
           -- With one owner, this condition would make the planner expect so few rows that it
           -- compares each with each.
-          || CASE WHEN 'teams' = ANY (given) THEN ' AND words.agent_id = m.agent_id' ELSE '' END
+          || CASE WHEN several THEN ' AND words.agent_id = m.agent_id' ELSE '' END
           ELSE '' END],
         ['{words of candidates}', CASE WHEN has_words THEN
       'CROSS JOIN LATERAL (
@@ -81,13 +88,13 @@ BEGIN
             FROM (SELECT tsvector_to_array(m.terms) AS terms OFFSET 0) its,
                  unnest(t.terms, t.weights, t.idfs) a(term, weight, idf)) words' ELSE '' END],
         ['{asked about}', CASE WHEN 'as_of' = ANY (given) THEN 'q.moment' ELSE 'NULL' END],
-        ['{owned}', CASE WHEN 'teams' = ANY (given) THEN '= ANY (q.owners)' ELSE '= q.owners[1]' END],
+        ['{owned}', CASE WHEN several THEN '= ANY (q.owners)' ELSE '= q.owners[1]' END],
         ['{share}', CASE WHEN has_words THEN 'coalesce(words.share, 0)' ELSE '0::float8' END],
         ['{coverage}', CASE WHEN has_words THEN 'words.coverage' ELSE '0::float8' END]
     ] LOOP
         found := replace(found, put_in[1], put_in[2]);
     END LOOP;
-    IF 'teams' = ANY (given) AND is_distributed() THEN
+    IF several AND is_distributed() THEN
         -- Citus reads the rows of owners on other nodes first, and then runs the rest in one place.
         found := replace(found, 'WITH q AS', 'WITH ' || (
             SELECT string_agg(format('%1$s AS MATERIALIZED (SELECT * FROM %1$s WHERE agent_id = ANY ($3))', t), ', ')
@@ -140,19 +147,12 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 ), every AS MATERIALIZED (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}, n.source
       FROM q CROSS JOIN nominated n
-      JOIN agent_memories m ON m.agent_id = n.owner_id AND m.id = n.id
+      JOIN {looked up} m ON m.agent_id = n.owner_id AND m.id = n.id
       {usage}
       LEFT JOIN terms t ON t.owner_id = n.owner_id
       {words of candidates}
      WHERE m.agent_id {owned}
-       AND {passes}
-    UNION ALL
-    SELECT m.agent_id, m.id, {score}, {share}{carried}, NULL
-      FROM q CROSS JOIN agent_memories m
-      {usage}
-      {words}
-     WHERE m.agent_id = ANY (ARRAY(SELECT jsonb_array_elements_text(q.sources -> 'whole')))
-       AND {passes}
+       AND {passes}{whole owners}
 ), {best} AS (
     SELECT e.*, (SELECT min(coalesce(c.passed, 0)) FROM sources s
                    LEFT JOIN (SELECT e.source, count(*) AS passed FROM every e GROUP BY e.source) c
@@ -174,6 +174,20 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 
 COMMENT ON FUNCTION ranked_text IS
     'The part of a statement that ranks: every memory scored, or the candidates of rank indexes.';
+
+CREATE OR REPLACE FUNCTION whole_owners_text() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN $text$
+    UNION ALL
+    SELECT m.agent_id, m.id, {score}, {share}{carried}, NULL
+      FROM q CROSS JOIN agent_memories m
+      {usage}
+      {words}
+     WHERE m.agent_id = ANY (ARRAY(SELECT jsonb_array_elements_text(q.sources -> 'whole')))
+       AND {passes}$text$;
+
+COMMENT ON FUNCTION whole_owners_text IS
+    'The part of a statement that ranks all memories of owners without a rank index.';
 
 -- Follows `ranked`, or `best` where turns come along: those of the k best that are below min_score
 -- are no hits, and may come along like other turns. At least the 20 best lend, even where k is

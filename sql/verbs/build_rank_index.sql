@@ -8,7 +8,7 @@ CREATE OR REPLACE PROCEDURE build_rank_index(
     LANGUAGE plpgsql
 AS $procedure$
 DECLARE
-    built_at pg_catalog.timestamptz := @extschema@.await_writers(60);
+    built_at pg_catalog.timestamptz := @extschema@.await_writers(agent, 60);
 BEGIN
     IF built_at IS NULL THEN
         RAISE EXCEPTION 'a transaction that wrote memories has not ended within 60 seconds: end it and '
@@ -18,11 +18,11 @@ BEGIN
     PERFORM @extschema@.make_rank_index(
         agent, built_at, at_least, m, ef_construction, as_of, replaces);
     COMMIT;
-    PERFORM @extschema@.await_writers(60, 'memory_usage');
+    PERFORM @extschema@.await_writers(agent, 60, 'memory_usage');
     COMMIT;
     PERFORM @extschema@.note_use(agent);
     COMMIT;
-    PERFORM @extschema@.drop_positions();
+    PERFORM @extschema@.drop_former_positions(agent);
     COMMIT;
 END
 $procedure$;
@@ -55,7 +55,7 @@ BEGIN
             PERFORM @extschema@.note_use(state.agent_id);
             COMMIT;
             CONTINUE WHEN state.written + state.changed = 0;
-            until := @extschema@.await_writers(60);
+            until := @extschema@.await_writers(state.agent_id, 60);
             CONTINUE WHEN until IS NULL;
             COMMIT;
             ids := @extschema@.memories_beside(state.agent_id);
@@ -68,9 +68,9 @@ BEGIN
             COMMIT;
         END IF;
     END LOOP;
-    PERFORM @extschema@.drop_positions();
+    PERFORM @extschema@.on_every_node('drop_positions');
     COMMIT;
-    PERFORM @extschema@.align_positions();
+    PERFORM @extschema@.on_every_node('align_positions');
     COMMIT;
 END
 $procedure$;
@@ -87,7 +87,7 @@ BEGIN
     DELETE FROM rank_indexes r WHERE r.agent_id = agent;
     dropped := FOUND;
     IF dropped THEN
-        PERFORM drop_positions();
+        PERFORM drop_former_positions(agent);
     END IF;
     RETURN dropped;
 END

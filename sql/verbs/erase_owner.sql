@@ -9,6 +9,7 @@ CREATE OR REPLACE FUNCTION erase_owner_batch(agent text, batch_size integer DEFA
     LANGUAGE plpgsql ROWS 1 SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
+    building bigint := hashtextextended(format('pgrecall rank index %s %s', current_schema(), agent), 0);
     ids uuid[];
 BEGIN
     PERFORM require_owner(agent);
@@ -36,8 +37,8 @@ BEGIN
           FROM erase_rows(agent, ids) r;
     ELSE
         SELECT 0, 0, 0, 0, 0, 0 INTO memories, counters, labels, links, events, positions;
-        PERFORM pg_advisory_xact_lock(hashtextextended(format(
-            'pgrecall rank index %s %s', current_schema(), agent), 0));
+        PERFORM pg_advisory_xact_lock(building)
+           FROM (SELECT count(*) FROM rank_indexes r WHERE r.agent_id = agent) one_row;
         PERFORM drop_rank_index(agent);
         DELETE FROM gc_runs r WHERE r.agent_id = agent;
         GET DIAGNOSTICS runs = ROW_COUNT;
@@ -56,8 +57,6 @@ CREATE OR REPLACE FUNCTION count_owner(agent text)
     LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
-    relation text;
-    these bigint;
 BEGIN
     PERFORM require_owner(agent);
     memories := (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
@@ -66,12 +65,7 @@ BEGIN
     links := (SELECT count(*) FROM memory_links l WHERE l.agent_id = agent);
     events := (SELECT count(*) FROM memory_events e WHERE e.agent_id = agent);
     runs := (SELECT count(*) FROM gc_runs r WHERE r.agent_id = agent);
-    positions := 0;
-    FOR relation IN SELECT unnest(ARRAY[r.relation, used_positions(r.relation)])
-                      FROM rank_indexes r WHERE r.agent_id = agent LOOP
-        EXECUTE format('SELECT count(*) FROM %s', positions_table(relation)) INTO these;
-        positions := positions + these;
-    END LOOP;
+    positions := coalesce((SELECT count_positions(r.relation) FROM rank_indexes r WHERE r.agent_id = agent), 0);
     RETURN NEXT;
 END
 $verb$;

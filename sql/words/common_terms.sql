@@ -1,7 +1,8 @@
 CREATE OR REPLACE FUNCTION common_terms(agent text, at_least bigint, moment timestamptz)
     RETURNS TABLE (memories bigint, terms jsonb)
-    LANGUAGE sql STABLE ROWS 1
-BEGIN ATOMIC
+    LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN QUERY
     SELECT memories_of(common_terms.agent, common_terms.moment),
            (SELECT coalesce(jsonb_object_agg(counted.term, counted.n), '{}')
               FROM (SELECT each.term, count(*) AS n
@@ -11,7 +12,8 @@ BEGIN ATOMIC
                        AND coalesce(m.created_at <= common_terms.moment, true)
                      GROUP BY each.term
                     HAVING count(*) >= at_least) counted);
-END;
+END
+$function$;
 
 COMMENT ON FUNCTION common_terms IS
     'How many memories an owner has, and each term that at_least of them or more have, with their number; of the memories created by the moment.';

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 import psycopg
 import pytest
@@ -29,3 +30,39 @@ def distributed() -> Iterator[psycopg.Connection]:
         connection.execute("SET search_path = pgrecall, public")
         yield connection
         connection.execute(_DROP)
+
+
+class Worker(NamedTuple):
+    host: str
+    port: int
+
+
+def workers(session: psycopg.Connection) -> list[Worker]:
+    active = "SELECT node_name, node_port FROM citus_get_active_worker_nodes() ORDER BY 1, 2"
+    return [Worker(*row) for row in session.execute(active)]
+
+
+def place(session: psycopg.Connection, owner: str) -> tuple[int, Worker]:
+    """The shard of an owner's memories, and where it is."""
+    [row] = session.execute(
+        "SELECT s.shardid, s.nodename, s.nodeport FROM citus_shards s "
+        "WHERE s.shardid = get_shard_id_for_distribution_column('agent_memories', %s::text)",
+        [owner],
+    )
+    return row[0], Worker(*row[1:])
+
+
+def move(session: psycopg.Connection, owner: str) -> Worker:
+    """Moves an owner's shards to another worker. Returns where they were.
+
+    Of a deadlock with writers, Citus may cancel the move.
+    """
+    shard, here = place(session, owner)
+    there = next(worker for worker in workers(session) if worker != here)
+    for _ in range(10):
+        with suppress(psycopg.errors.DeadlockDetected):
+            session.execute(
+                "SELECT citus_move_shard_placement(%s, %s, %s, %s, %s)", [shard, *here, *there]
+            )
+            break
+    return here

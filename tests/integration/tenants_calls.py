@@ -29,6 +29,7 @@ CALLS: dict[str, list[str]] = {
     "archive_excess_batch": ["archive_excess_batch('one', 1)"],
     "assessed": ["count(trust) FROM assessed('one', ARRAY[{new}], ARRAY[{memory}], 0)"],
     "attach_positions": ["attach_positions({relation}, 'one')"],
+    "await_writers": ["count(*) FROM await_writers('one', 1)"],
     "begin_garbage_run": ["begin_garbage_run('one', run => {run})"],
     "calibrated_candidates": [
         "calibrated_candidates({relation}, ARRAY[{position}], 10, '{{64}}', 0.99, 0.5)"
@@ -48,8 +49,10 @@ CALLS: dict[str, list[str]] = {
     "copy_used_positions": ["copy_used_positions('one', {relation}, '2020-01-01')"],
     "count_owner": ["count_owner('one')"],
     "count_runs": ["count_runs('one', -1)"],
+    "count_positions": ["count_positions({relation})"],
     "count_retrievals": ["count_retrievals('one', ARRAY[{memory}], ARRAY[now()])"],
     "create_positions": ["length(create_positions('one'))"],
+    "drop_former_positions": ["drop_former_positions('one')"],
     "drop_positions": ["drop_positions()"],
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
@@ -71,6 +74,10 @@ CALLS: dict[str, list[str]] = {
         "forget_positions('one', ARRAY[{memory}])",
         "forget_positions('one', NULL)",
     ],
+    "forget_positions_here": ["forget_positions_here('one', ARRAY[{memory}])"],
+    "give_up_positions": ["give_up_positions('one', {relation})"],
+    "gone_memories": ["gone_memories('one', ARRAY[{memory}])"],
+    "has_memories": ["has_memories('one')"],
     "has_missed": ["has_missed({relation}, {position}, 9, ARRAY[0.0], 0)"],
     "history": ["history('one', {memory})"],
     "index_positions": ["index_positions({relation}, 8, 16, 65536)"],
@@ -85,12 +92,16 @@ CALLS: dict[str, list[str]] = {
     "keyword_shares": ["keyword_shares('{{one}}', 'onesecret')"],
     "label": ["label('one', {memory}, ARRAY['x'])"],
     "labels": ["labels('one', {memory})"],
+    "large_owners": ["large_owners(1)"],
     "link": ["link('one', {memory}, {other}, 'x')"],
     "links": ["links('one', {memory})"],
     "list_memories": ["list_memories('one')", "list_memories('one', labels => '{{onelabel}}')"],
     "lock_memories": ["lock_memories('one', ARRAY[{memory}])"],
     "lock_same": ["lock_same('one', ARRAY[content_hash({content})])"],
     "make_rank_index": ["count(*) FROM make_rank_index('one', now())"],
+    "make_rank_index_here": [
+        "count(*) FROM make_rank_index_here('one', now(), 1, 8, 16, NULL, NULL)"
+    ],
     "mark_superseded": [
         "mark_superseded('one', {memory}, {other}, '2030-01-01', NULL, 'who', '{{}}')"
     ],
@@ -110,12 +121,17 @@ CALLS: dict[str, list[str]] = {
         "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
     ],
     "note_use": ["note_use('one', ARRAY[{memory}])", "note_use('one')"],
+    "note_use_here": ["note_use_here('one', ARRAY[{memory}])"],
     "note_placed": ["note_placed('one', now(), now())"],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
+    "on_every_node": ["on_every_node('drop_positions')"],
     "owners": ["owners()"],
     "owners_of_memories": ["owners_of_memories(true)"],
     "place_memories": ["place_memories('one', ARRAY[{memory}])"],
+    "place_memories_here": ["place_memories_here('one', ARRAY[{memory}])"],
+    "positions_in_use": ["positions_in_use()"],
     "positions_of": ["positions_of('one', '2026-01-01')"],
+    "positions_size": ["positions_size({relation})"],
     "prune": ["prune('one', below_score => 1)"],
     "put_away": ["put_away('one', ARRAY[{memory}], 'archived', '{{}}', NULL, 'who', '{{}}')"],
     "rank_candidates": [f"rank_candidates({RANKED}, 10, '2020-01-01', {{position}})"],
@@ -148,6 +164,7 @@ CALLS: dict[str, list[str]] = {
     "reject": ["reject('one', ARRAY[{waiting}])"],
     "revive": ["revive('one', ARRAY[{gone}], true)"],
     "same_subject": ["same_subject('one', {about})"],
+    "share_timeout": ["share_timeout('one')"],
     "same_memory": [
         "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
     ],
@@ -208,8 +225,8 @@ PROCEDURES: dict[str, list[str]] = {
     "erase_owner": ["erase_owner('one')"],
 }
 OF_NO_OWNER = {
-    *("align_positions", "await_writers", "meaning", "positions_table"),
-    *("is_distributed", "require_one_node"),
+    *("align_positions", "meaning", "positions_table"),
+    *("await_writers_here", "is_distributed", "require_parent", "shard_here"),
     *(
         "context_text",
         "facts_of",
@@ -238,6 +255,9 @@ SAME_FOR_ALL = {
     *("supersede_successors", "with_learned"),
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
     *("copy_used_positions", "note_placed", "note_use", "place_memories"),
+    *("forget_positions_here", "gone_memories", "note_use_here", "place_memories_here"),
+    *("drop_former_positions", "give_up_positions", "on_every_node", "positions_size"),
+    *("await_writers", "share_timeout"),
 }
 """What they return does not depend on what the owner has."""
 

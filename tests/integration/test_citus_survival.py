@@ -6,9 +6,8 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import Event
-from typing import NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -18,7 +17,7 @@ from sqlalchemy import Engine, create_engine
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseUnavailable
 from tests.integration import test_races
-from tests.integration.citus import URL, distributed, on_citus
+from tests.integration.citus import URL, Worker, distributed, move, on_citus, place
 from tests.integration.conftest import empty
 from tests.integration.support import NORTH, contents, read, sql
 from tests.migrations.asking import wait_until
@@ -73,26 +72,6 @@ def test_a_call_waits_for_one_in_a_transaction_of_a_callers(
         connection.commit()
 
         assert (first, second.result()) == ("inserted", "near_duplicate")
-
-
-class Worker(NamedTuple):
-    host: str
-    port: int
-
-
-def workers(session: psycopg.Connection) -> list[Worker]:
-    active = "SELECT node_name, node_port FROM citus_get_active_worker_nodes() ORDER BY 1, 2"
-    return [Worker(*row) for row in session.execute(active)]
-
-
-def place(session: psycopg.Connection, owner: str) -> tuple[int, Worker]:
-    """The shard of an owner's memories, and where it is."""
-    [row] = session.execute(
-        "SELECT s.shardid, s.nodename, s.nodeport FROM citus_shards s "
-        "WHERE s.shardid = get_shard_id_for_distribution_column('agent_memories', %s::text)",
-        [owner],
-    )
-    return row[0], Worker(*row[1:])
 
 
 def an_owner_of_each(session: psycopg.Connection) -> dict[Worker, str]:
@@ -193,19 +172,3 @@ def test_a_shard_that_moves_loses_nothing_of_what_clients_write(
     assert repo.count(A) == done["initial"] + 1
     assert sql(crowd, test_races.OVERLAPPING) == []
     crowd.dispose()
-
-
-def move(session: psycopg.Connection, owner: str) -> Worker:
-    """Moves an owner's shards to another worker. Returns where they were.
-
-    Of a deadlock with writers, Citus may cancel the move.
-    """
-    shard, here = place(session, owner)
-    there = next(worker for worker in workers(session) if worker != here)
-    for _ in range(10):
-        with suppress(psycopg.errors.DeadlockDetected):
-            session.execute(
-                "SELECT citus_move_shard_placement(%s, %s, %s, %s, %s)", [shard, *here, *there]
-            )
-            break
-    return here

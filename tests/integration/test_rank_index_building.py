@@ -342,7 +342,7 @@ def test_a_writer_that_never_ends_is_a_conflict(
         site.run(AGED)
         with pytest.raises(DatabaseConflict, match="has not ended"):
             maintain(site.repo)
-        assert site.values("SELECT pgrecall.await_writers(0.1)") == [None]
+        assert site.values("SELECT pgrecall.await_writers('agent', 0.1)") == [None]
 
     site.assert_only(old)
     assert maintain(site.repo) == [A]
@@ -401,7 +401,7 @@ def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(
     old = site.build()
 
     def die(*arguments: Any) -> None:
-        if "drop_positions" in arguments[2]:
+        if "drop_former_positions" in arguments[2]:
             raise KeyboardInterrupt
 
     victim = create_engine(site.url, poolclass=NullPool)

@@ -173,5 +173,5 @@ def test_constants_are_those_of_python(connection: Connection) -> None:
         "AND attrelid = 'pgrecall.rank_positions'::regclass"
     )
     assert asked(length) == DIMENSIONS + len(AXES) + 1
-    body = asked("SELECT prosrc FROM pg_proc WHERE proname = 'make_rank_index'")
+    body = asked("SELECT prosrc FROM pg_proc WHERE proname = 'make_rank_index_here'")
     assert f"'{{{','.join(map(str, LEVELS))}}}'" in body

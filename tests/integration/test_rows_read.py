@@ -184,6 +184,9 @@ WITHIN = {
     *("begin_garbage_run", "copy_used_positions", "create_positions", "erase_rows"),
     *("events_expire_before", "note_use"),
     *("note_placed", "place_memories", "wait_for_writers"),
+    *("forget_positions_here", "give_up_positions", "gone_memories", "make_rank_index_here"),
+    *("note_use_here", "place_memories_here", "share_timeout"),
+    *("await_writers", "drop_former_positions", "has_memories"),
 }
 """What the calls above call in their turn."""
 OF_NO_MEMORIES = {

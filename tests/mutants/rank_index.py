@@ -176,14 +176,14 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/keep_positions.sql",
-        "DELETE FROM %s p WHERE NOT",
-        "DELETE FROM %s p WHERE false AND NOT",
+        "USING gone_memories(agent, ids);",
+        "USING '{}'::uuid[];",
         f"{INDEXES}_building.py::test_nobody_waits_for_a_build",
     ),
     Mutant(
         "sql/rank_index/keep_positions.sql",
-        "           AND c.relname::text NOT IN (SELECT unnest",
-        "           AND 'x' NOT IN (SELECT unnest",
+        "CONTINUE WHEN unused = ANY (in_use);",
+        "CONTINUE WHEN false;",
         f"{INDEXES}_roles.py::test_what_runs_with_the_owner_s_rights_touches_new_tables",
     ),
     Mutant(
@@ -194,8 +194,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_index_states.sql",
-        "e.agent_id = rank_index_states.agent_id AND e.status = 'active'",
-        "e.agent_id = rank_index_states.agent_id",
+        "e.agent_id = rank_index_states.agent_id AND e.status = 'active'\n             LIMIT",
+        "e.agent_id = rank_index_states.agent_id\n             LIMIT",
         f"{INDEXES}_maintenance.py::test_only_active_memories_make_an_agent_large",
     ),
     Mutant(
@@ -344,12 +344,12 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/maintaining.py",
-        "    if until is None:\n        return\n    for index in indexes:",
-        "    until = datetime.now(UTC)\n    for index in indexes:",
+        "        if until is None:\n            return\n",
+        "        until = datetime.now(UTC)\n",
         f"{INDEXES}_placing.py::test_who_writes_meanwhile",
     ),
     Mutant(
-        "sql/rank_index/note_use.sql",
+        "sql/rank_index/use_unknown_since.sql",
         "least(as_of, built_at - interval '1 minute')",
         "least(as_of, built_at)",
         f"{INDEXES}_use.py::test_a_new_index_begins_with_what_was_used_since_its_moment",
@@ -362,8 +362,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/note_use.sql",
-        "AND u.last_accessed_at > $2 AND",
-        "AND",
+        "WHERE u.agent_id = agent AND u.last_accessed_at > since",
+        "WHERE u.agent_id = agent",
         f"{INDEXES}_use.py::test_a_new_index_begins_with_what_was_used_since_its_moment",
     ),
     Mutant(
@@ -416,7 +416,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/maintaining.py",
-        "            yield Transact(waiting)\n",
+        '            yield Transact(partial(waiting, written="memory_usage"))\n',
         "",
         f"{INDEXES}_building.py::test_what_was_retrieved_before_and_committed_after",
     ),

@@ -219,9 +219,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/erase_owner.sql",
-        "        PERFORM pg_advisory_xact_lock(hashtextextended(format(\n"
-        "            'pgrecall rank index %s %s', current_schema(), agent), 0));\n",
-        "",
+        "PERFORM pg_advisory_xact_lock(building)",
+        "PERFORM building",
         f"{RACES}::test_an_owner_is_erased_after_a_build_that_is_under_way",
     ),
     Mutant(

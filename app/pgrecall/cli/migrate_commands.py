@@ -179,7 +179,7 @@ def distribute(database: Database) -> Output:
     """Distribute the tables over the nodes of a Citus cluster, each owner's rows on one node.
 
     Run it on the coordinator, as the schema's owner. Writers wait until it is done. It can be
-    repeated, and `migrate up` works as before. Rank indexes are dropped: searches are exact.
+    repeated, and `migrate up` works as before. Rank indexes are dropped: build them again.
     """
     with database.url() as url:
         done = migrate.distribute(url, schema=database.schema)

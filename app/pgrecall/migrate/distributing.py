@@ -30,7 +30,7 @@ class Distribution:
     functions: Sequence[str]
     """Functions that every node now has, and most of which run where their owner's rows are."""
     dropped_rank_indexes: Sequence[str]
-    """Owners whose rank index was dropped, since there can be none on several nodes."""
+    """Owners whose rank index was dropped: it was on this node. Build them again."""
     nodes: Mapping[str, int]
     """The nodes with memories, as host:port, and how many shards each has."""
 
@@ -39,8 +39,8 @@ def distribute(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> D
     """Distributes the tables of a schema by the owners of memories, on a coordinator of Citus.
 
     This is one transaction, and writers wait until it ends. It can be repeated, and `upgrade` works
-    as before. Rank indexes are dropped: on Citus every search is exact. Call it as the schema's
-    owner.
+    as before. Rank indexes are dropped, since each has to be on the node of its owner: build
+    them again. Call it as the schema's owner.
 
     Raises SchemaMissing, SchemaOutdated, and MigrationFailed where the database has no Citus, one
     older than 12.1, or is not the coordinator.

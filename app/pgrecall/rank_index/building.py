@@ -13,26 +13,26 @@ from pgrecall.core.validation import require_count
 from pgrecall.errors import InputError
 from pgrecall.rank_index import index
 from pgrecall.rank_index.calls import (
-    align_positions_statement,
     await_writers,
     disable_statement_timeout,
-    drop_positions_statement,
+    drop_former_positions_statement,
     drop_rank_index_statement,
+    large_owners_statement,
     make_rank_index,
     memories_beside_statement,
     note_placed_statement,
     note_use_statement,
+    on_every_node,
     place_memories_statement,
     rank_index_progress_statement,
     rank_index_states,
-    require_one_node,
     restore_statement_timeout,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
-from pgrecall.rank_index.owners import large_owners, sample
+from pgrecall.rank_index.owners import sample
 from pgrecall.rank_index.strategy import index_of, with_index
 from pgrecall.ranking.known_owners import known_owners
-from pgrecall.schema import Tables
+from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
 
 
@@ -102,7 +102,12 @@ def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
 
 def drop_positions(tables: Tables) -> Operation[None]:
     """Drops all tables of positions that no index uses and no session reads."""
-    yield Verb(drop_positions_statement(tables))
+    yield Verb(on_every_node(tables), {"routine": "drop_positions"})
+
+
+def drop_former_positions(tables: Tables, owner_id: str) -> Operation[None]:
+    """Drops the tables of the owner's former index, unless a session reads them."""
+    yield Verb(drop_former_positions_statement(tables), {"agent": owner_id})
 
 
 def note_use(tables: Tables, owner_id: str) -> Operation[None]:
@@ -132,31 +137,32 @@ def note_placed(
 
 
 def align_positions(tables: Tables) -> Operation[None]:
-    yield Verb(align_positions_statement(tables))
+    """Gives all tables of positions the present grants and row-level security."""
+    yield Verb(on_every_node(tables), {"routine": "align_positions"})
 
 
 def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operation[list[str]]:
     """Owners of at least `at_least` active memories, ordered by id; or only `agent_id` if given.
 
-    Raises InputError, also where no rank index can be built.
+    Raises InputError.
     """
-    owner_id = None if agent_id is None else require_owner(tables, agent_id)
-    yield Execute(require_one_node(tables))
-    if owner_id is not None:
-        return [owner_id]
-    rows = yield Execute(large_owners(tables), {"at_least": at_least})
-    return [row.owner_id for row in rows]
+    if agent_id is not None:
+        return [require_owner(tables, agent_id)]
+    rows = yield Execute(large_owners_statement(tables), {"at_least": at_least})
+    of_teams = bool(tables.prefix)
+    return sorted(row.agent_id for row in rows if row.agent_id.startswith(TEAM) == of_teams)
 
 
 def wait_for_writers(
-    tables: Tables, seconds: float, written: str = "agent_memories"
+    tables: Tables, owner_id: str, seconds: float, written: str = "agent_memories"
 ) -> Operation[datetime | None]:
     """Waits up to `seconds` until all transactions that have written this table have ended.
 
     Returns the moment at which the wait began, or None if it timed out.
     """
     [before] = yield Execute(disable_statement_timeout())
-    [row] = yield Execute(await_writers(tables), {"seconds": seconds, "written": written})
+    given = {"agent": owner_id, "seconds": seconds, "written": written}
+    [row] = yield Execute(await_writers(tables), given)
     yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
     moment: datetime | None = row.await_writers
     return moment

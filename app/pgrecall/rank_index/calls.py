@@ -53,14 +53,15 @@ def restore_statement_timeout() -> Select[Any]:
     return select(func.set_config("statement_timeout", bindparam("timeout", type_=Text()), True))
 
 
-def require_one_node(tables: Tables) -> Executable:
-    """Raises where Citus distributes the tables."""
-    return verb(tables, "require_one_node", {})
+def large_owners_statement(tables: Tables) -> Executable:
+    """Owners of at least `at_least` active memories."""
+    return verb(tables, "large_owners", {"at_least": BigInteger()})
 
 
 def await_writers(tables: Tables) -> Executable:
     """Waits until all transactions that have written a table have ended; NULL after `seconds`."""
-    return verb(tables, "await_writers", {"seconds": Double(), "written": Text()})
+    arguments: dict[str, Any] = {"agent": Text(), "seconds": Double(), "written": Text()}
+    return verb(tables, "await_writers", arguments)
 
 
 def make_rank_index(tables: Tables) -> Executable:
@@ -75,9 +76,14 @@ def drop_rank_index_statement(tables: Tables) -> Executable:
     return verb(tables, "drop_rank_index", {"agent": Text()})
 
 
-def drop_positions_statement(tables: Tables) -> Executable:
-    """Drops all tables of positions that no rank index uses."""
-    return verb(tables, "drop_positions", {})
+def drop_former_positions_statement(tables: Tables) -> Executable:
+    """Drops the tables of positions that no rank index uses, where those of the agent are."""
+    return verb(tables, "drop_former_positions", {"agent": Text()})
+
+
+def on_every_node(tables: Tables) -> Executable:
+    """Calls a `routine` that takes no arguments, on every node where there are several."""
+    return verb(tables, "on_every_node", {"routine": Text()})
 
 
 def note_use_statement(tables: Tables) -> Executable:
@@ -99,11 +105,6 @@ def note_placed_statement(tables: Tables) -> Executable:
     """Notes until when all that was written is in the index that was built at a moment."""
     moment = DateTime(timezone=True)
     return verb(tables, "note_placed", {"agent": Text(), "built_at": moment, "until": moment})
-
-
-def align_positions_statement(tables: Tables) -> Executable:
-    """Applies the present grants and row-level security to all tables of positions."""
-    return verb(tables, "align_positions", {})
 
 
 def rank_index_progress_statement(tables: Tables) -> Executable:

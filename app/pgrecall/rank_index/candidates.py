@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -27,10 +27,11 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
+from sqlalchemy.sql.util import ClauseAdapter
 
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import described_in_order, ranked_most, scored
+from pgrecall.ranking.statement import by_key, described_in_order, ranked_most, scored
 from pgrecall.ranking.turns import with_turns
 from pgrecall.ranking.words import shares_of_each, weighed
 from pgrecall.schema import Tables
@@ -144,23 +145,32 @@ def _among_nominated(
 ) -> Select[Any]:
     """The candidates of these indexes, scored."""
     terms = {}
-    words = None
     by_words = any(isinstance(signal, Keyword) for signal in shape.signals)
     if shape.has_text:
         terms = {number: _weighed(tables, number, shape) for number in numbers}
-        every = union_all(*(select(its) for its in terms.values())).subquery("every_term")
-        words = shares_of_each(tables.memories, every)
     found = [
         _of_index(tables, number, shape, terms.get(number) if by_words else None)
         for number in numbers
     ]
-    return scored(tables, shape, where, among=_nominated(found), words=words)
+    nominated = _nominated(found)
+    if shape.is_distributed:  # the planner of a shard might hash all its memories otherwise
+        memories: Any = by_key(tables, nominated, shape.owners)
+        tables = replace(tables, memories=memories)
+        adapter: Any = ClauseAdapter(memories)
+        where = [adapter.traverse(condition) for condition in where]
+    words = None
+    if shape.has_text:
+        every = union_all(*(select(its) for its in terms.values())).subquery("every_term")
+        words = shares_of_each(tables.memories, every)
+    return scored(tables, shape, where, among=nominated, words=words)
 
 
 def _weighed(tables: Tables, number: int, shape: Shape) -> CTE:
     """The query's terms for the owner of this index."""
     owner_id = _bound(number, "owner_id", Text())
-    terms = weighed(tables, owner_id, exact=False, others=shape.owners, as_of=shape.has_as_of)
+    terms = weighed(
+        tables, owner_id, exact=False, others=shape.worded_owners, as_of=shape.has_as_of
+    )
     return (
         select(
             owner_id.label("owner_id"),

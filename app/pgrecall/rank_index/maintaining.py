@@ -104,11 +104,12 @@ def maintain_rank_indexes(
 
 def _placed(indexes: Sequence[RankIndex]) -> Job[None]:
     """Places what was written or changed. Left to the next time if a writer does not end."""
-    until = yield Transact(partial(building.wait_for_writers, seconds=PATIENCE))
-    if until is None:
-        return
     for index in indexes:
         owner_id = index.agent_id
+        waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
+        until = yield Transact(waiting)
+        if until is None:
+            return
         ids: list[UUID] = yield Transact(partial(building.memories_beside, owner_id=owner_id))
         for first in range(0, len(ids), BATCH):
             batch = ids[first : first + BATCH]
@@ -139,7 +140,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
         if on_progress is not None:
             yield Call(on_progress, (owner_id, done, len(due)))
         built_at: datetime | None = yield Transact(
-            partial(building.wait_for_writers, seconds=PATIENCE)
+            partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
         )
         if built_at is None:
             raise DatabaseConflict(
@@ -154,10 +155,10 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
         if index is not None:
             built.append(index)
             # Uses in flight were noted in the former index.
-            waiting = partial(building.wait_for_writers, seconds=PATIENCE, written="memory_usage")
-            yield Transact(waiting)
+            waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
+            yield Transact(partial(waiting, written="memory_usage"))
             yield Transact(partial(building.note_use, owner_id=owner_id))
-            yield Transact(building.drop_positions)
+            yield Transact(partial(building.drop_former_positions, owner_id=owner_id))
     if on_progress is not None:
         yield Call(on_progress, ("", len(due), len(due)))
     return built

@@ -87,7 +87,9 @@ def through_indexes(
     is_filtered, candidates = _is_filtered(wanted), attempt.candidates
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
-        found = yield Execute(attempt.statement, attempt.parameters(candidates))
+        # Citus finds the owner's node where it sees the values.
+        parameters = attempt.parameters(candidates)
+        found = yield Execute(attempt.statement, parameters, may_prepare=not wanted.distributed)
         if not found or found[0].total < wanted.most:
             return None
         fewest = min(found[0].passed)
@@ -112,7 +114,7 @@ def first_attempt(
     **given: Any,
 ) -> Operation[Attempt | None]:
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
-    if strategy == "exact" or not _suits(wanted, strategy):
+    if strategy == "exact" or wanted.is_divided or not _suits(wanted, strategy):
         return None
     # Without as_of, the client's clock suffices: it only affects the order of candidates.
     moment = wanted.as_of or datetime.now(UTC)

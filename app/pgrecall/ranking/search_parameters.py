@@ -78,6 +78,7 @@ class Search:
             # Citus finds an owner's node only where the planner sees whose memories are searched.
             is_large=self.is_large or self.distributed,
             has_others=bool(self.others),
+            is_distributed=self.distributed,
         )
 
     @property
@@ -152,6 +153,8 @@ class Shape:
     """Whether the plan may depend on the owner."""
     has_others: bool = False
     """Whether words of other owners count too."""
+    is_distributed: bool = False
+    """Whether Citus distributes the tables."""
 
     @property
     def brings_along(self) -> bool:

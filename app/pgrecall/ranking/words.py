@@ -171,12 +171,12 @@ def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
 
 def has_terms(tables: Tables) -> ColumnElement[bool]:
     """Whether the query's text has any term that is not a stop word; looked up once a statement."""
-    return select(_asked(tables).c.has_terms).scalar_subquery()
+    return select(_asked(tables.schema).c.has_terms).scalar_subquery()
 
 
 @lru_cache
-def _asked(tables: Tables) -> CTE:
-    found: Any = compiler.schema_function(tables.schema, "query_terms", query_text(), type_=Text())
+def _asked(schema: str) -> CTE:
+    found: Any = compiler.schema_function(schema, "query_terms", query_text(), type_=Text())
     rows = found.table_valued(column("term", Text()), name="counting")
     any_term = select(rows.c.term).select_from(rows).exists()
     return select(any_term.label("has_terms")).cte("asked").prefix_with("MATERIALIZED")

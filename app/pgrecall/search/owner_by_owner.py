@@ -15,7 +15,10 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.steps import Execute, Operation
+from pgrecall.rank_index.candidates import search_candidates
+from pgrecall.rank_index.strategy import through_indexes
 from pgrecall.ranking.exact import search_statement
+from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
@@ -37,38 +40,55 @@ def place(found: ScoredMemory) -> tuple[float, UUID]:
     return -found.score, found.memory.id
 
 
-def owner_by_owner(tables: Tables, wanted: Search, read: Read) -> Operation[list[ScoredMemory]]:
-    """The rows that one statement would return for all these owners, in the same order."""
+def owner_by_owner(
+    tables: Tables, wanted: Search, strategy: Strategy, read: Read
+) -> Operation[Hits]:
+    """The hits that one statement would find for all these owners, in the same order.
+
+    Each owner is searched through its rank index, or all its memories are scored.
+    """
     alone = wanted
     if wanted.expand_session:
         floor = None if wanted.lend is not None else wanted.min_score
         alone = replace(wanted, k=wanted.most, expand_session=0, lend=None, min_score=floor)
-    best: list[ScoredMemory] = []
+    found: list[Hits] = []
     for one in each_owner(alone):
-        best += yield from _found(tables, one, {}, read)
-    best = sorted(best, key=place)[: alone.k]
+        found.append((yield from _found(tables, one, strategy, {}, read)))
+    best = sorted(chain.from_iterable(found), key=place)[: alone.k]
+    hits = Hits(
+        best,
+        strategy="index" if any(one.strategy == "index" for one in found) else "exact",
+        candidates=sum(one.candidates or 0 for one in found) or None,
+        query_time=wanted.query_time,
+    )
     if not wanted.expand_session:
-        return best
-    hits = Counter(hit.memory.owner_id for hit in best)
-    with_turns: list[list[ScoredMemory]] = []
+        return hits
+    numbers = Counter(hit.memory.owner_id for hit in best)
+    with_turns: list[Hits] = []
     for one in each_owner(wanted):
-        if number := hits[one.agent_id]:
+        if number := numbers[one.agent_id]:
             counted = {"k": number} if wanted.lend is None else {"ranked": number}
-            with_turns.append((yield from _found(tables, one, counted, read)))
+            with_turns.append((yield from _found(tables, one, strategy, counted, read)))
     if wanted.lend is not None:
-        return sorted(chain.from_iterable(with_turns), key=place)[: wanted.k]
-    passages = sorted(chain.from_iterable(map(_passages, with_turns)), key=_best_place)
-    return list(chain.from_iterable(passages))
+        hits[:] = sorted(chain.from_iterable(with_turns), key=place)[: wanted.k]
+    else:
+        passages = sorted(chain.from_iterable(map(_passages, with_turns)), key=_best_place)
+        hits[:] = chain.from_iterable(passages)
+    return hits
 
 
 def _found(
-    tables: Tables, one: Search, counted: Mapping[str, int], read: Read
-) -> Operation[list[ScoredMemory]]:
-    statement, parameters = search_statement(tables, one), {**one.parameters, **counted}
+    tables: Tables, one: Search, strategy: Strategy, counted: Mapping[str, int], read: Read
+) -> Operation[Hits]:
+    """The hits of one owner. `counted` says how many of them are among the best of all owners."""
     if "k" in counted:
-        parameters["ranked"] = counted["k"]
+        counted = {**counted, "ranked": counted["k"]}
+    found = yield from through_indexes(tables, one, strategy, search_candidates, **counted)
+    if found is not None:
+        return Hits(map(read, found.rows), strategy="index", candidates=found.total)
+    statement, parameters = search_statement(tables, one), {**one.parameters, **counted}
     rows = yield Execute(statement, parameters, may_prepare=False)
-    return [read(row) for row in rows]
+    return Hits(map(read, rows))
 
 
 def _passages(rows: Iterable[ScoredMemory]) -> list[list[ScoredMemory]]:

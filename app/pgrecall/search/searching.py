@@ -82,8 +82,7 @@ def search(
     alone = found is None and not adds_hits and not wanted.shape.is_large
     at_once = touch and alone and not elsewhere
     if wanted.is_divided:
-        merged = yield from owner_by_owner(tables, wanted, partial(hit, wanted.profile))
-        hits = Hits(merged, query_time=wanted.query_time)
+        hits = yield from owner_by_owner(tables, wanted, strategy, partial(hit, wanted.profile))
     elif found is None:
         statement = search_statement(tables, wanted, touch=at_once)
         parameters = wanted.parameters

@@ -1,0 +1,119 @@
+-- For maintainers.
+CREATE OR REPLACE FUNCTION shard_here(name text, agent text) RETURNS regclass
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    shard regclass := to_regclass(shard_name(
+        name::regclass, get_shard_id_for_distribution_column(name::regclass, agent)));
+BEGIN
+    IF shard IS NULL THEN
+        RAISE EXCEPTION 'the memories of % are on another node: call this in a query about the owner, or again '
+            'where they have just moved', left(agent, 100) USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN shard;
+END
+$function$;
+
+COMMENT ON FUNCTION shard_here IS
+    'The shard of a distributed table with the rows of this owner; raises serialization_failure where it is not on this node.';
+
+-- On Citus, an index is on the node of its owner's shard, which has functions from the coordinator but
+-- only tables that are distributed. So the parent, as the baseline defines it, is created there when
+-- it is first needed.
+CREATE OR REPLACE FUNCTION require_parent() RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+BEGIN
+    IF to_regclass('rank_positions') IS NOT NULL THEN
+        RETURN;
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('pgrecall parent ' || current_schema(), 0));
+    EXECUTE format($$
+        CREATE TABLE IF NOT EXISTS %1$I.rank_positions (
+            memory_id uuid NOT NULL, index_id uuid NOT NULL,
+            position @extschema:vector@.halfvec(%2$s) NOT NULL, words bigint[] NOT NULL, bytes integer NOT NULL,
+            CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id)
+        ) PARTITION BY LIST (index_id);
+        CREATE INDEX IF NOT EXISTS ix_rank_positions_position ON %1$I.rank_positions
+         USING hnsw (position @extschema:vector@.halfvec_ip_ops) WITH (m = 24, ef_construction = 256);
+        CREATE INDEX IF NOT EXISTS ix_rank_positions_words ON %1$I.rank_positions
+         USING gin (words) WITH (fastupdate = off);
+        ALTER TABLE %1$I.rank_positions ENABLE ROW LEVEL SECURITY $$, current_schema(), (
+        SELECT a.atttypmod + (facts_of('five_factor') -> 'axes')::integer + 1 FROM pg_attribute a
+         WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding'));
+END
+$function$;
+
+COMMENT ON FUNCTION require_parent IS
+    'Creates the parent of tables of positions on a node of Citus that has none yet.';
+
+-- On Citus, a node only uses the indexes of owners whose shards it has. Those of a shard that has
+-- moved away are left over.
+CREATE OR REPLACE FUNCTION positions_in_use() RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    listed regclass;
+BEGIN
+    IF NOT is_distributed() THEN
+        RETURN QUERY SELECT unnest(ARRAY[r.relation, used_positions(r.relation)]) FROM rank_indexes r;
+        RETURN;
+    END IF;
+    FOR listed IN SELECT to_regclass(shard_name(s.logicalrelid, s.shardid)) FROM pg_dist_shard s
+                    JOIN pg_dist_placement p ON p.shardid = s.shardid
+                    JOIN pg_dist_local_group g ON g.groupid = p.groupid
+                   WHERE s.logicalrelid = 'rank_indexes'::regclass
+                     AND to_regclass(shard_name(s.logicalrelid, s.shardid)) IS NOT NULL LOOP
+        RETURN QUERY EXECUTE format(
+            'SELECT unnest(ARRAY[r.relation, used_positions(r.relation)]) FROM %s r', listed);
+    END LOOP;
+END
+$function$;
+
+COMMENT ON FUNCTION positions_in_use IS
+    'The tables of positions of rank indexes that this node uses.';
+
+-- Positions are derived, so this needs no transaction over several nodes.
+CREATE OR REPLACE FUNCTION on_every_node(routine text) RETURNS integer
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+DECLARE
+    changed integer;
+BEGIN
+    IF is_distributed() THEN
+        RETURN (SELECT coalesce(sum(n.result::integer) FILTER (WHERE n.success), 0)
+                  FROM run_command_on_all_nodes(
+                      format('SELECT %I.%I()', current_schema(), routine)) n);
+    END IF;
+    EXECUTE format('SELECT %I.%I()', current_schema(), routine) INTO changed;
+    RETURN changed;
+END
+$function$;
+
+COMMENT ON FUNCTION on_every_node IS
+    'Calls a function without arguments, which returns an integer, on each node of Citus that can be reached, or here; returns the sum.';
+
+-- The shard may come back, and positions with it that lack a change. Elsewhere a table is missing
+-- only where an index was replaced or dropped.
+CREATE OR REPLACE FUNCTION give_up_positions(agent text, relation text) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+BEGIN
+    IF is_distributed() THEN
+        UPDATE rank_indexes r SET space = 0
+         WHERE r.agent_id = agent AND r.relation = give_up_positions.relation AND r.space <> 0;
+    END IF;
+END
+$function$;
+
+COMMENT ON FUNCTION give_up_positions IS
+    'On Citus, notes that a rank index may not be used until it is built again: its positions were not there when they had to change.';
+
+-- Citus does not pass settings on. Clients switch the timeout off for builds.
+CREATE OR REPLACE FUNCTION share_timeout(agent text) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
+DECLARE
+    timeout text := current_setting('statement_timeout');
+BEGIN
+    PERFORM set_config('statement_timeout', timeout, true)
+       FROM (SELECT count(*) FROM rank_indexes r WHERE r.agent_id = agent) one_row;
+END
+$function$;
+
+COMMENT ON FUNCTION share_timeout IS
+    'Sets statement_timeout on the node of the owner as it is here, for this transaction.';

@@ -1,0 +1,472 @@
+"""Rank indexes on Citus. Positions are on the node of their owner, beside the shard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import Hits, MemoryRepository, NewMemory, migrate
+from pgrecall.migrate.connecting import database_url
+from pgrecall.testing import new_database
+from tests.integration.citus import URL, Worker, distributed, move, on_citus, place, workers
+from tests.integration.conftest import empty
+from tests.integration.rank_indexes import (
+    TABLES,
+    A,
+    acting_as,
+    assert_as_exact,
+    build,
+    fill,
+    maintain,
+    memories,
+    new_role,
+    used_positions,
+)
+from tests.integration.support import NORTH, NOW, sql
+from tests.migrations.asking import wait_until
+
+pytestmark = on_citus
+MISSING = "its positions are missing, not used"
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[psycopg.Connection]:
+    with distributed() as connection:
+        yield connection
+
+
+@pytest.fixture
+def coordinator(session: psycopg.Connection) -> Iterator[Engine]:
+    made = create_engine(database_url(URL))
+    yield made
+    made.dispose()
+    empty(session)
+    session.execute("SELECT on_every_node('drop_positions')")
+
+
+@pytest.fixture
+def repo(coordinator: Engine) -> MemoryRepository:
+    return MemoryRepository(coordinator)
+
+
+def on(worker: Worker) -> psycopg.Connection:
+    return psycopg.connect(URL, host=worker.host, port=worker.port, autocommit=True)
+
+
+def positions(session: psycopg.Connection) -> dict[tuple[Worker, str], set[UUID]]:
+    """The memories in each table of positions of each worker."""
+    found = {}
+    for worker in workers(session):
+        with on(worker) as there:
+            for (table,) in there.execute(TABLES, ['"pgrecall"']).fetchall():
+                rows = there.execute(f"SELECT memory_id FROM pgrecall.{table}".encode())
+                found[worker, table] = {row[0] for row in rows}
+    return found
+
+
+def due(repo: MemoryRepository, agent_id: str = A) -> str | None:
+    [status] = repo.rank_indexes.status(agent_id=agent_id)
+    return status.due
+
+
+Question = Callable[[MemoryRepository], Hits]
+ALL: dict[str, Any] = {"as_of": NOW, "touch": False, "strategy": "index"}
+WORDS: dict[str, Any] = {"query_text": "memory 17 or 3", "profile": "hybrid"}
+QUESTIONS: dict[str, Question] = {
+    "meaning": lambda r: r.search("ada", NORTH, profile="five_factor", **ALL),
+    "words": lambda r: r.search("ada", NORTH, **WORDS, **ALL),
+    "filtered": lambda r: r.search("ada", NORTH, where=r.memories.c.importance > 0.6, **ALL),
+    "with teams": lambda r: r.search("ada", NORTH, teams=["red", "small"], **ALL),
+    "with teams and words": lambda r: r.search(
+        "ada", NORTH, teams=["red", "small"], **WORDS, **ALL
+    ),
+    "with teams and turns": lambda r: r.search(
+        "ada", NORTH, teams=["red"], expand_session=1, **WORDS, **ALL
+    ),
+    "lent": lambda r: r.search(
+        "ada", NORTH, teams=["red"], expand_session=2, lend=0.5, **WORDS, **ALL
+    ),
+    "of a team": lambda r: r.teams.search("red", NORTH, **WORDS, **ALL),
+}
+
+
+def furnished(repo: MemoryRepository) -> MemoryRepository:
+    """An agent and a team with an index each, and a team without."""
+    for owners, name, number, start in (
+        (repo, "ada", 300, 0),
+        (repo.teams, "red", 300, 1_000),
+        (repo.teams, "small", 20, 2_000),
+    ):
+        new = [
+            NewMemory(
+                one.content,
+                id=UUID(int=start + n),
+                embedding=one.embedding,
+                importance=one.importance,
+                created_at=one.created_at,
+                session=f"session {n // 10}",
+                turn=n % 10,
+            )
+            for n, one in enumerate(memories(number, start))
+        ]
+        owners.add_many(name, new)
+    build(repo, "ada")
+    build(repo.teams, "red")
+    return repo
+
+
+@pytest.fixture(scope="module")
+def one_and_several(
+    session: psycopg.Connection, server_url: str, template: str
+) -> Iterator[list[MemoryRepository]]:
+    """One server, and several nodes, with the same memories."""
+    with new_database(server_url, template) as url:
+        engines = [create_engine(one) for one in (url, database_url(URL))]
+        yield [furnished(MemoryRepository(engine)) for engine in engines]
+        for engine in engines:
+            engine.dispose()
+    empty(session)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_index_on_several_nodes_answers_as_on_one(
+    one_and_several: list[MemoryRepository], question: str
+) -> None:
+    one, several = (QUESTIONS[question](repo) for repo in one_and_several)
+
+    def told(hits: Hits) -> list[Any]:
+        return [
+            (hit.memory.owner_id, hit.memory.id, hit.score, hit.beside, hit.lent) for hit in hits
+        ]
+
+    assert (one.strategy, several.strategy) == ("index", "index")
+    assert len(one) >= 10
+    assert told(several) == told(one)
+
+
+@pytest.mark.parametrize("words", ["NULL", "'memory 17 or 3'"])
+def test_recall_uses_the_index_in_psql(
+    session: psycopg.Connection, repo: MemoryRepository, words: str
+) -> None:
+    """On the node of the owner, and in a transaction on the coordinator."""
+    fill(repo, number=300)
+    index = build(repo)
+    question = f"'agent', '{NORTH}', {words}, as_of => '{NOW}'"
+
+    def recalled() -> list[Any]:
+        asked = f"SELECT id, score FROM recall({question}, strategy => '{{}}')"
+        found = (session.execute(asked.format(how).encode()) for how in ("exact", "index"))
+        return [hits.fetchall() for hits in found]
+
+    def both() -> list[Any]:
+        with session.transaction():
+            return [*recalled(), *recalled()]
+
+    exact, *others = [*recalled(), *both()]
+    assert others == [exact] * 5
+    assert len(exact) == 10
+
+    with on(place(session, A)[1]) as worker:  # the index no longer knows the best
+        worker.execute(
+            f"DELETE FROM pgrecall.{index.relation} WHERE memory_id = %s".encode(), [exact[0][0]]
+        )
+    for best, through in (recalled(), both()[:2]):
+        assert best == exact
+        assert through[:9] == exact[1:]
+
+
+def test_positions_are_beside_the_shard_alone(
+    session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
+) -> None:
+    fill(repo)
+    index = build(repo)
+
+    assert {key: len(rows) for key, rows in positions(session).items()} == {
+        (place(session, A)[1], index.relation): 100,
+        (place(session, A)[1], used_positions(index.relation)): 0,
+    }
+    assert sql(coordinator, TABLES.replace("%s", "'pgrecall'").replace("%%", "%")) == []
+    [status] = repo.rank_indexes.status()
+    assert (status.index, status.due) == (index, None)
+    assert status.bytes > 0
+    assert_as_exact(repo)
+    assert repo.rank_indexes.drop(A)
+    assert positions(session) == {}
+
+
+def test_the_parent_is_the_same_everywhere(session: psycopg.Connection) -> None:
+    described = """
+        SELECT array_agg(ROW(a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull)::text
+                         ORDER BY a.attnum),
+               pg_get_partkeydef(c.oid), c.relrowsecurity,
+               (SELECT array_agg(pg_get_indexdef(i.indexrelid) ORDER BY 1)
+                  FROM pg_index i WHERE i.indrelid = c.oid)
+          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+         WHERE c.oid = 'pgrecall.rank_positions'::regclass GROUP BY c.oid
+    """
+    expected = session.execute(described).fetchall()
+
+    for worker in workers(session):
+        with on(worker) as there:
+            there.execute("SELECT pgrecall.require_parent()")
+            assert there.execute(described).fetchall() == expected
+
+
+def test_calls_in_a_transaction_of_the_caller_reach_the_positions(
+    session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
+) -> None:
+    """They run on the coordinator, which has no positions."""
+    filled = fill(repo)
+    index = build(repo)
+    here = place(session, A)[1]
+
+    for commits in (False, True):
+        with coordinator.connect() as connection:
+            within = MemoryRepository(connection)
+            assert within.touch(A, filled[:3]) == 3
+            assert within.delete(A, [filled[3]]) == 1
+            assert within.erase(A, [filled[4]]).positions == 1
+            if commits:
+                connection.commit()
+        found = positions(session)
+        gone = {filled[3], filled[4]} if commits else set()
+        assert found[here, index.relation] == {*filled} - gone
+        used = found[here, used_positions(index.relation)]
+        assert used == ({*filled[:3]} if commits else set())
+    assert_as_exact(repo)
+
+
+def test_calls_of_one_statement_reach_the_positions(
+    session: psycopg.Connection, repo: MemoryRepository
+) -> None:
+    filled = fill(repo)
+    index = build(repo)
+    here = place(session, A)[1]
+
+    repo.search(A, NORTH, k=3)
+    repo.delete(A, [filled[3]])
+    repo.erase(A, [filled[4]])
+
+    found = positions(session)
+    assert found[here, index.relation] == {*filled} - {filled[3], filled[4]}
+    assert len(found[here, used_positions(index.relation)] | {filled[3], filled[4]}) in (3, 4, 5)
+    erased = repo.upkeep.erase_owner(A)
+    assert erased.positions >= 98
+    assert positions(session) == {}
+
+
+@pytest.mark.parametrize("how", ["of the caller", "prepared"])
+def test_a_build_waits_for_who_writes_on_either_node(
+    session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine, how: str
+) -> None:
+    fill(repo)
+    with ThreadPoolExecutor(1) as background:
+        if how == "of the caller":
+            with coordinator.connect() as connection:
+                MemoryRepository(connection).add(A, NewMemory("late", embedding=NORTH))
+                building = background.submit(build, repo)
+                wait_until("the build waits", lambda: bool(sql(coordinator, WAITS)))
+                connection.commit()
+        else:
+            shard, node = place(session, A)
+            with on(node) as worker:
+                worker.execute("SET citus.enable_manual_changes_to_shards = on")
+                worker.execute("BEGIN")
+                worker.execute(
+                    f"INSERT INTO pgrecall.agent_memories_{shard} (agent_id, id, content, "
+                    f"embedding) VALUES ('agent', gen_random_uuid(), 'late', '{NORTH}')".encode()
+                )
+                worker.execute("PREPARE TRANSACTION 'late'")
+                building = background.submit(build, repo)
+                wait_until("the build waits", lambda: bool(sql(coordinator, WAITS)))
+                worker.execute("COMMIT PREPARED 'late'")
+        index = building.result()
+
+    assert index.memories == 101
+    assert repo.search(A, NORTH, strategy="index", touch=False)[0].memory.content == "late"
+
+
+WAITS = "SELECT FROM citus_stat_activity WHERE wait_event = 'PgSleep'"
+
+
+def test_maintenance_places_what_was_written(
+    session: psycopg.Connection, repo: MemoryRepository
+) -> None:
+    fill(repo)
+    index = build(repo)
+    later = fill(repo, number=30, start=1_000)
+    [before] = repo.rank_indexes.status()
+
+    assert maintain(repo) == []
+
+    [after] = repo.rank_indexes.status()
+    assert (before.written, after.written) == (30, 0)
+    assert {*later} <= positions(session)[place(session, A)[1], index.relation]
+    assert_as_exact(repo)
+
+
+def test_in_psql_indexes_are_built_maintained_and_dropped(
+    session: psycopg.Connection, repo: MemoryRepository
+) -> None:
+    fill(repo, "ada")
+    fill(repo.teams, "red")
+    session.execute("CALL build_rank_index('ada', at_least => 1)")
+    fill(repo, "ada", number=30, start=1_000)
+    session.execute("CALL maintain_rank_indexes(at_least => 50)")
+
+    states = "SELECT agent_id, due, written FROM rank_index_states(at_least => 50)"
+    assert session.execute(states).fetchall() == [("ada", None, 0), ("team:red", None, 0)]
+    assert_as_exact(repo, "ada")
+    assert_as_exact(repo.teams, "red")
+    assert session.execute("SELECT drop_rank_index('ada')").fetchall() == [(True,)]
+    assert len(positions(session)) == 2
+
+
+def test_after_a_shard_has_moved_searches_are_exact_until_maintenance(
+    session: psycopg.Connection, repo: MemoryRepository
+) -> None:
+    """While others write, before, meanwhile and afterwards."""
+    filled, done = fill(repo, number=300), Event()
+    former = build(repo)
+
+    def write(n: int) -> int:
+        number = 0
+        while not done.is_set():
+            repo.add(A, NewMemory(f"{n} {number}", embedding=NORTH))
+            repo.touch(A, [filled[number]])
+            number += 1
+        return number
+
+    with ThreadPoolExecutor(2) as threads:
+        running = [threads.submit(write, n) for n in range(2)]
+        try:
+            here = move(session, A)
+            there = place(session, A)[1]
+            assert here != there
+            assert due(repo) == MISSING
+            hits = repo.search(A, NORTH, strategy="index", touch=False)
+            assert hits.strategy == "exact"
+            assert maintain(repo) == [A]
+        finally:
+            done.set()
+        written = sum(one.result() for one in running)
+
+    [status] = repo.rank_indexes.status()
+    assert status.index is not None
+    assert status.index.relation != former.relation
+    found = positions(session)
+    assert {node for node, _ in found} == {there}
+    maintain(repo)
+    assert len(positions(session)[there, status.index.relation]) == 300 + written
+    assert_as_exact(repo)
+
+
+def test_nothing_of_what_is_erased_after_a_move_is_left(
+    session: psycopg.Connection, repo: MemoryRepository
+) -> None:
+    """Not on the former node, nor where the shard comes back to."""
+    filled = fill(repo)
+    build(repo)
+    here = move(session, A)
+    assert {node for node, _ in positions(session)} == {here}
+
+    repo.erase(A, [filled[0]])
+    assert positions(session) == {}
+    move(session, A)
+
+    assert place(session, A)[1] == here
+    assert due(repo) == MISSING
+    assert maintain(repo) == [A]
+    assert filled[0] not in set().union(*positions(session).values())
+    assert_as_exact(repo)
+
+
+def test_an_index_that_has_missed_a_use_is_not_used_again(
+    session: psycopg.Connection, repo: MemoryRepository
+) -> None:
+    filled = fill(repo)
+    build(repo)
+    move(session, A)
+    repo.touch(A, [filled[0]])
+    move(session, A)
+
+    assert due(repo) == MISSING
+    assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "exact"
+    assert maintain(repo) == [A]
+    assert_as_exact(repo)
+
+
+def test_an_owner_with_a_shard_of_its_own_keeps_its_index(
+    session: psycopg.Connection, repo: MemoryRepository
+) -> None:
+    filled = fill(repo, "large")
+    index = build(repo, "large")
+    session.execute("SELECT isolate_tenant_to_new_shard('agent_memories', 'large', 'CASCADE')")
+
+    repo.touch("large", filled[:3])
+
+    assert due(repo, "large") is None
+    used = place(session, "large")[1], used_positions(index.relation)
+    assert positions(session)[used] == {*filled[:3]}
+    assert_as_exact(repo, "large")
+    assert maintain(repo) == []
+
+
+def test_who_may_search_searches_through_the_index(
+    session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
+) -> None:
+    """Also behind policies, but only the owners that the session names."""
+    fill(repo)
+    build(repo)
+    with new_role(URL, "reader") as reader, new_role(URL, "maintainer") as maintainer:
+        migrate.grant(URL, reader, "reader")
+        migrate.grant(URL, maintainer, "maintainer")
+        for role in (reader, maintainer):  # Citus connects to the nodes as this role
+            session.execute(f'ALTER ROLE "{role}" LOGIN'.encode())
+        maintain(repo)
+        with acting_as(coordinator, reader) as connection:
+            assert_as_exact(MemoryRepository(connection))
+        with acting_as(coordinator, maintainer) as connection:
+            within = MemoryRepository(connection)
+            build(within)
+            assert_as_exact(within)
+            connection.commit()
+            assert maintain(within) == []
+            connection.commit()
+        session.execute("SELECT protect_owners()")
+        try:
+            maintain(repo)
+            for named, number in ((A, 10), ("another", 0)):
+                with acting_as(coordinator, reader) as connection:
+                    connection.exec_driver_sql("SET citus.propagate_set_commands = 'local'")
+                    connection.exec_driver_sql(f"SET LOCAL pgrecall.owners = '{{{named}}}'")
+                    hits = MemoryRepository(connection).search(
+                        A, NORTH, strategy="index", touch=False
+                    )
+                    assert len(hits) == number
+                    assert hits.strategy == ("index" if number else "exact")
+        finally:
+            guarded = "SELECT polrelid::regclass::text FROM pg_policy WHERE polname = 'owners'"
+            for (table,) in session.execute(guarded).fetchall():
+                session.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY".encode())
+                session.execute(f"DROP POLICY owners ON {table}".encode())
+
+
+def test_the_timeout_of_the_caller_holds_on_the_node_of_the_owner(
+    session: psycopg.Connection,
+) -> None:
+    on_the_node = (
+        "SELECT current_setting('statement_timeout') FROM (SELECT count(*) FROM rank_indexes "
+        "WHERE agent_id = 'agent') one_row"
+    )
+    with session.transaction():
+        session.execute("SET LOCAL statement_timeout = '77s'")
+        session.execute("SELECT share_timeout('agent')")
+        assert session.execute(on_the_node).fetchall() == [("77s",)]
