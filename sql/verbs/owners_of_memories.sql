@@ -1,4 +1,4 @@
--- For maintainers.
+-- For readers.
 -- Each step is a lookup in six keys, so the time depends on the number of owners, not of memories.
 -- A loop, since Citus cannot plan a recursive query over owners.
 CREATE OR REPLACE FUNCTION owners_of_memories(with_leftovers boolean DEFAULT false)
