@@ -340,7 +340,7 @@ def test_after_a_shard_has_moved_searches_are_exact_until_maintenance(
         number = 0
         while not done.is_set():
             repo.add(A, NewMemory(f"{n} {number}", embedding=NORTH))
-            repo.touch(A, [filled[number]])
+            repo.touch(A, [filled[number % len(filled)]])
             number += 1
         return number
 
