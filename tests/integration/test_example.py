@@ -8,10 +8,15 @@ import sys
 from pathlib import Path
 
 
-def test_the_example_passes_its_tests(server_url: str) -> None:
-    """In a process of its own, since the fixtures of this suite replace those."""
+def test_the_example_passes_its_tests(server_url: str, tmp_path: Path) -> None:
+    """In a process of its own, since the fixtures of this suite replace those.
+
+    Without a folder of its own, it would close the folder of all temporary files to other users,
+    and so to servers that other tests have started.
+    """
+    folder = f"--basetemp={tmp_path / 'files'}"
     tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "examples"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder, "examples"],
         cwd=Path(__file__).parents[2],
         env=os.environ | {"PGRECALL_TEST_DATABASE_URL": server_url},
         capture_output=True,
