@@ -15,14 +15,13 @@ CREATE OR REPLACE FUNCTION near_positions(
     SET enable_indexscan = on
 AS $function$
 DECLARE
-    asked @extschema:vector@.halfvec;
+    asked @extschema:vector@.halfvec := meaning(query);
     walked integer := candidates;
     all_compared boolean := false;
     ids uuid[];
     met float8[];
     best float8;
 BEGIN
-    asked := meaning(query);
     LOOP
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$

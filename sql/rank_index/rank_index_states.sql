@@ -5,21 +5,21 @@ CREATE OR REPLACE FUNCTION rank_space() RETURNS integer
 COMMENT ON FUNCTION rank_space IS
     'Version of the space that positions lie in: VERSION of rank_index/space.py, where it is explained.';
 
-CREATE OR REPLACE FUNCTION large_owners(at_least bigint) RETURNS TABLE (agent_id text, memories bigint)
+CREATE OR REPLACE FUNCTION large_owners(at_least bigint) RETURNS TABLE (agent_id text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 BEGIN
     IF is_distributed() THEN  -- one query of all nodes
         RETURN QUERY
-        SELECT m.agent_id, count(*) FROM agent_memories m
+        SELECT m.agent_id FROM agent_memories m
          WHERE m.status = 'active' GROUP BY m.agent_id HAVING count(*) >= at_least;
         RETURN;
     END IF;
     FOR agent_id IN SELECT o.agent_id FROM owners_of_memories() o LOOP
-        SELECT count(*) INTO memories FROM (
-            SELECT FROM agent_memories m
-             WHERE m.agent_id = large_owners.agent_id AND m.status = 'active' LIMIT at_least) few;
-        IF memories >= at_least THEN
+        IF at_least <= (
+            SELECT count(*) FROM (
+                SELECT FROM agent_memories m
+                 WHERE m.agent_id = large_owners.agent_id AND m.status = 'active' LIMIT at_least) few) THEN
             RETURN NEXT;
         END IF;
     END LOOP;
@@ -27,7 +27,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION large_owners IS
-    'Owners that have at_least active memories, and how many, or at least that many.';
+    'Owners that have at_least active memories.';
 
 -- An owner without an index is listed if it has enough memories for one.
 CREATE OR REPLACE FUNCTION rank_index_states(

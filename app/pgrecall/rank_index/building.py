@@ -29,7 +29,7 @@ from pgrecall.rank_index.calls import (
     restore_statement_timeout,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
-from pgrecall.rank_index.owners import sample
+from pgrecall.rank_index.sample import sample
 from pgrecall.rank_index.strategy import index_of, with_index
 from pgrecall.ranking.known_owners import known_owners
 from pgrecall.schema import TEAM, Tables
