@@ -135,7 +135,7 @@ def context(
         if found is None:
             statement = pack(*(yield from gathered_search(tables, wanted)), packing)
             parameters = wanted.parameters | packing.parameters
-            rows = yield Execute(statement, parameters, may_prepare=not wanted.shape.is_large)
+            rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare)
         else:
             rows = found.rows
         packed, left_out = _split_rows(wanted.profile, rows)

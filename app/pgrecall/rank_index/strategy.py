@@ -87,9 +87,7 @@ def through_indexes(
     is_filtered, candidates = _is_filtered(wanted), attempt.candidates
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
-        # Citus finds the owner's node where it sees the values.
-        parameters = attempt.parameters(candidates)
-        found = yield Execute(attempt.statement, parameters, may_prepare=not wanted.distributed)
+        found = yield Execute(attempt.statement, attempt.parameters(candidates))
         if not found or found[0].total < wanted.most:
             return None
         fewest = min(found[0].passed)

@@ -54,6 +54,12 @@ class Search:
         return self.distributed and bool(self.teams)
 
     @property
+    def may_prepare(self) -> bool:
+        """Whether to prepare a statement that scores every memory. For large owners each is planned
+        by its values, on Citus all are, whether prepared or not."""
+        return self.distributed or not self.is_large
+
+    @property
     def most(self) -> int:
         """How many memories are ranked by their own score: k, or more if they lend."""
         return self.k if self.lend is None else max(self.k, LEAST_LENDERS)

@@ -87,7 +87,7 @@ def _found(
     if found is not None:
         return Hits(map(read, found.rows), strategy="index", candidates=found.total)
     statement, parameters = search_statement(tables, one), {**one.parameters, **counted}
-    rows = yield Execute(statement, parameters, may_prepare=False)
+    rows = yield Execute(statement, parameters, may_prepare=one.may_prepare)
     return Hits(map(read, rows))
 
 

@@ -88,7 +88,7 @@ def search(
         parameters = wanted.parameters
         if at_once:
             parameters |= touch_parameters(wanted.profile)
-        rows = yield Execute(statement, parameters, may_prepare=not wanted.shape.is_large)
+        rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare)
         scored = (hit(wanted.profile, row) for row in rows)
         hits = Hits(scored, query_time=wanted.query_time)
     else:
