@@ -25,12 +25,12 @@ from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index.strategy import MAX_K, through_indexes
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.gathered import gathered_search
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.touched import touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
+from pgrecall.search.owner_by_owner import owner_by_owner
 from pgrecall.search.searching import hit, require_strategy
 
 MAX_CONSIDERED = 500
@@ -129,12 +129,13 @@ def context(
     wanted = yield from asked.resolved(tables)
     # Memories below the floor are ranked and then left out, so that a rank index finds the same.
     wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)
+    apart = yield from owner_by_owner(tables, wanted, strategy)
     while True:
         over = partial(pack_candidates, packing=packing)
         found = yield from through_indexes(tables, wanted, strategy, over, **packing.parameters)
         if found is None:
-            statement = pack(*(yield from gathered_search(tables, wanted)), packing)
-            parameters = wanted.parameters | packing.parameters
+            statement = pack(tables, wanted, packing, exact=apart.exact)
+            parameters = wanted.parameters | packing.parameters | apart.parameters
             rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare)
         else:
             rows = found.rows
@@ -153,7 +154,7 @@ def context(
         tokens=tokens,
         max_tokens=max_tokens,
         marker=marker,
-        strategy="exact" if found is None else "index",
+        strategy=apart.strategy if found is None else "index",
         min_relevance=floor,
         query_time=wanted.query_time,
     )

@@ -107,14 +107,14 @@ class Packing:
         }
 
 
-def pack(tables: Tables, wanted: Search, packing: Packing) -> Select[Any]:
+def pack(tables: Tables, wanted: Search, packing: Packing, *, exact: bool = True) -> Select[Any]:
     """All considered memories with the columns of a search, each with its verdict.
 
-    Parameters: those of the search and of the packing.
+    Parameters: those of the search and of the packing. `exact` is that of `with_turns`.
     """
     if wanted.filters.where:
-        return _pack(tables, wanted.shape, packing.shape, wanted.filters.where)
-    return _known_pack(tables, wanted.shape, packing.shape)
+        return _pack(tables, wanted.shape, packing.shape, exact, wanted.filters.where)
+    return _known_pack(tables, wanted.shape, packing.shape, exact)
 
 
 def pack_candidates(
@@ -128,8 +128,8 @@ def pack_candidates(
 
 
 @lru_cache(maxsize=256)
-def _known_pack(tables: Tables, shape: Shape, packing: PackingShape) -> Select[Any]:
-    return _pack(tables, shape, packing, ())
+def _known_pack(tables: Tables, shape: Shape, packing: PackingShape, exact: bool) -> Select[Any]:
+    return _pack(tables, shape, packing, exact, ())
 
 
 @lru_cache(maxsize=256)
@@ -140,12 +140,14 @@ def _known_pack_candidates(
 
 
 def _pack(
-    tables: Tables, shape: Shape, packing: PackingShape, where: Sequence[Expression]
+    tables: Tables,
+    shape: Shape,
+    packing: PackingShape,
+    exact: bool,
+    where: Sequence[Expression],
 ) -> Select[Any]:
     best = ranked(tables, shape, where)
-    if shape.expands:
-        return _packed(tables, shape, packing, with_turns(tables, shape, best, where, exact=True))
-    return _packed(tables, shape, packing, Turns(best.cte("ranked")))
+    return _packed(shape, packing, with_turns(tables, shape, best, where, exact=exact))
 
 
 def _pack_candidates(
@@ -156,16 +158,12 @@ def _pack_candidates(
     where: Sequence[Expression],
 ) -> Select[Any]:
     best = ranked_candidates(tables, shape, sources, where)
-    if shape.expands:
-        turns = with_turns(tables, shape, best, where, exact=False)
-    else:
-        turns = Turns(best.cte("ranked"))
-    return _packed(tables, shape, packing, turns, PASSED, TOTAL)
+    turns = with_turns(tables, shape, best, where, exact=False)
+    return _packed(shape, packing, turns, PASSED, TOTAL)
 
 
-def _packed(
-    tables: Tables, shape: Shape, packing: PackingShape, turns: Turns, *carried: str
-) -> Select[Any]:
+def _packed(shape: Shape, packing: PackingShape, turns: Turns, *carried: str) -> Select[Any]:
+    tables = turns.tables
     pool = _pool(tables, shape, packing, turns.found)
     verdicts = _verdicts(tables, pool, packing, turns.beside if shape.brings_along else None)
     judged = (

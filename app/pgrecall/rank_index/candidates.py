@@ -102,10 +102,7 @@ def _search(
     tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
 ) -> Select[Any]:
     best = ranked_candidates(tables, shape, sources, where)
-    if shape.expands:
-        found = with_turns(tables, shape, best, where, exact=False).found
-    else:
-        found = best.cte("ranked")
+    found = with_turns(tables, shape, best, where, exact=False).found
     counts = found.c[PASSED], found.c[TOTAL]
     return described_in_order(tables, shape, found, *counts, in_passages=shape.brings_along)
 

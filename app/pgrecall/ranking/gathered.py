@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import ColumnElement, FromClause, Table, any_, func, select, union
 from sqlalchemy.sql.util import ClauseAdapter
 
 from pgrecall.core.steps import Inspect, Operation
@@ -16,21 +15,16 @@ from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
 
+Gathered = tuple[Tables, tuple[Expression, ...]]
+"""Tables that are queries of their rows, which Citus runs first, and conditions on them."""
 
-def gathered(
-    tables: Tables, where: Sequence[Expression], *, several: bool
-) -> Operation[tuple[Tables, tuple[Expression, ...]]]:
-    """The tables and conditions for a statement about the parameter `owners`.
 
-    Where these are `several` and may be on different nodes, each table is a query of their rows,
-    which Citus runs first.
-    """
+def gathered(tables: Tables, where: Sequence[Expression], *, several: bool) -> Operation[Gathered]:
+    """All rows of the parameter `owners`, if these are `several` and may be on different nodes."""
     layout: Layout = yield Inspect()
     if not (several and layout.distributed):
         return tables, tuple(where)
-    found = _gathered(tables)
-    adapter: Any = ClauseAdapter(found.memories)
-    return found, tuple(adapter.traverse(condition) for condition in where)
+    return _gathered(tables, where)
 
 
 def gathered_search(tables: Tables, wanted: Search) -> Operation[tuple[Tables, Search]]:
@@ -40,16 +34,28 @@ def gathered_search(tables: Tables, wanted: Search) -> Operation[tuple[Tables, S
     return tables, replace(wanted, filters=replace(wanted.filters, where=where))
 
 
-@lru_cache
-def _gathered(tables: Tables) -> Tables:
+def gathered_among(tables: Tables, where: Sequence[Expression], *among: FromClause) -> Gathered:
+    """The rows of these memories (id) of the parameter `owners`."""
+    ids: Any = union(*(select(rows.c.id) for rows in among)).scalar_subquery()
+    return _gathered(tables, where, func.array(ids))
+
+
+def _gathered(
+    tables: Tables, where: Sequence[Expression], ids: ColumnElement[Any] | None = None
+) -> Gathered:
     def rows(table: Table) -> Any:
         its = select(table).where(of_owners(table, OWNERS))
+        if ids is not None:
+            id_ = table.c.id if table is tables.memories else table.c.memory_id
+            its = its.where(id_ == any_(ids))
         return its.cte(table.name).prefix_with("MATERIALIZED")
 
-    return replace(
+    found = replace(
         tables,
         memories=rows(tables.memories),
         memory_usage=rows(tables.memory_usage),
         memory_events=rows(tables.memory_events),
         memory_labels=rows(tables.memory_labels),
     )
+    adapter: Any = ClauseAdapter(found.memories)
+    return found, tuple(adapter.traverse(condition) for condition in where)

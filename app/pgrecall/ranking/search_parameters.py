@@ -167,6 +167,11 @@ class Shape:
         return self.expands and not self.lends
 
     @property
+    def is_divided(self) -> bool:
+        """Whether the owners may be on different nodes."""
+        return self.is_distributed and self.has_teams
+
+    @property
     def owners(self) -> str:
         """The parameter with the owners: OWNER, HIDDEN_OWNER or OWNERS."""
         if self.has_teams:

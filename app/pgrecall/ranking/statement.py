@@ -39,6 +39,7 @@ from pgrecall.ranking.conditions import (
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
+from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD, ranked_rows
 from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.words import has_terms, same_memory, share, shares, with_shares
 from pgrecall.schema import Tables
@@ -47,7 +48,7 @@ from pgrecall.scoring.compiler import Scope
 from pgrecall.scoring.signals import Keyword, requires_embedding
 
 SIGNAL_PREFIX = "signal_"
-KEYWORD, COVERAGE, RELEVANCE = "keyword", "coverage", "relevance"
+RELEVANCE = "relevance"
 HAS_TERMS = "has_terms"
 BESIDE, LENT, LENDER, HIT_SCORE = "beside", "lent", "lender", "hit_score"
 """Columns: the hit that a turn was added for; the amount by which its score was raised, and the hit
@@ -61,7 +62,12 @@ def ranked_most(shape: Shape) -> ColumnElement[int]:
 
 
 def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    """The `most` best rows with the columns of `scored` only."""
+    """The `most` best rows with the columns of `scored` only.
+
+    Those of owners on several nodes have been ranked owner by owner, and are parameters.
+    """
+    if shape.is_divided:
+        return ranked_rows(shape)
     statement = scored(tables, shape, where)
     score, id_ = statement.selected_columns.score, tables.memories.c.id
     return statement.order_by(score.desc(), id_).limit(ranked_most(shape))

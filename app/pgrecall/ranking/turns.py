@@ -28,8 +28,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.gathered import gathered_among
+from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD
 from pgrecall.ranking.search_parameters import Shape
-from pgrecall.ranking.statement import BESIDE, COVERAGE, HIT_SCORE, KEYWORD, LENDER, LENT, scored
+from pgrecall.ranking.statement import BESIDE, HIT_SCORE, LENDER, LENT, scored
 from pgrecall.ranking.words import owners_array, shares_of_each, weighed
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -38,8 +40,10 @@ from pgrecall.scoring import compiler
 class Turns(NamedTuple):
     """The ranked rows with turns, and which turns are next to which hit."""
 
+    tables: Tables
+    """Where their memories are read."""
     found: CTE
-    """The columns of the ranked rows, with beside, lent, lender and hit_score."""
+    """The columns of the ranked rows. With turns also beside, lent, lender and hit_score."""
     beside: CTE | None = None
     """Pairs of a turn (owner_id, id) and a hit next to it (hit, hit_score), with their distance."""
 
@@ -47,11 +51,17 @@ class Turns(NamedTuple):
 def with_turns(
     tables: Tables, shape: Shape, best: Select[Any], where: Sequence[Expression], *, exact: bool
 ) -> Turns:
-    """The best rows and the turns next to them that pass; with `lend`, the k best of all.
+    """The best rows and the turns next to them that pass, if the shape expands; with `lend`, the k
+    best of all.
 
     A turn next to several hits belongs to the best of them. `exact` is that of the SQL function
     term_weights.
     """
+    if not shape.expands:
+        alone = best.cte("ranked")
+        if shape.is_divided:
+            tables, where = gathered_among(tables, where, alone)
+        return Turns(tables, alone)
     if shape.brings_along and shape.has_min_score:
         # Applied before turns are added: min_score is for hits, and any turn can be added.
         every_best = best.subquery("best")
@@ -59,6 +69,8 @@ def with_turns(
         best = select(every_best).where(every_best.c.score >= floor)
     ranked = best.cte("ranked").prefix_with("MATERIALIZED")
     beside = turns_beside(tables, ranked).cte("beside").prefix_with("MATERIALIZED")
+    if shape.is_divided:
+        tables, where = gathered_among(tables, where, ranked, beside)
     nearest = nearest_hits(beside)
     among = (
         select(nearest)
@@ -89,7 +101,7 @@ def with_turns(
     found = found.add_columns(
         *(select(ranked.c[name]).limit(1).scalar_subquery().label(name) for name in counts)
     )
-    return Turns(found.cte("found"), beside)
+    return Turns(tables, found.cte("found"), beside)
 
 
 def turns_beside(tables: Tables, hits: FromClause) -> Select[Any]:

@@ -20,9 +20,12 @@ from sqlalchemy import (
     or_,
     select,
     true,
+    union_all,
 )
+from sqlalchemy.sql.elements import BindParameter
+from sqlalchemy.sql.visitors import replacement_traverse
 
-from pgrecall.ranking.conditions import of_owners
+from pgrecall.ranking.conditions import OWNER, of_owners
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
 from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import (
@@ -38,6 +41,8 @@ from pgrecall.ranking.turns import lent, nearest_hits, raised, turns_beside
 from pgrecall.ranking.words import has_terms
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
+from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.search.owner_by_owner import each_owner
 
 CONDITION_PREFIX = "meets_"
 
@@ -74,12 +79,14 @@ def described_statement(tables: Tables, wanted: Search) -> Select[Any]:
 def standing(tables: Tables, wanted: Search) -> Select[Any]:
     """The rank of the memory `id` of `whose`, which has the score `score`.
 
+    Execute it with `standing_parameters`.
+
     Columns: ranked (how many memories pass), before (how many of them come before it); last_owner,
     last_id and last_score of the k-th memory, NULL if fewer than k pass; raised (the score with
     what is lent); beside and hit_score of the best hit next to it, NULL if there is none.
     """
     shape = wanted.shape
-    every: FromClause = scored(tables, shape, wanted.filters.where).cte("every")
+    every = _every(tables, wanted)
     score: Any = bindparam("score", type_=Double())
     id_: Any = bindparam("id", type_=Uuid())
     hit: Any = select(null().cast(Uuid).label("hit"), null().cast(Double).label(HIT_SCORE))
@@ -114,6 +121,38 @@ def standing(tables: Tables, wanted: Search) -> Select[Any]:
         hit.c.hit.label("beside"),
         hit.c[HIT_SCORE],
     ).select_from(numbers.outerjoin(last, true()).outerjoin(hit, true()))
+
+
+def standing_parameters(wanted: Search, found: ScoredMemory) -> dict[str, Any]:
+    """The values to bind for the rank of this memory."""
+    owners = {_numbered(n): one.agent_id for n, one in enumerate(each_owner(wanted))}
+    memory = found.memory
+    of_memory = {"id": memory.id, "score": found.score, "whose": memory.owner_id}
+    return wanted.parameters | owners | of_memory
+
+
+def _every(tables: Tables, wanted: Search) -> FromClause:
+    """The scores of all memories that pass. Citus runs the part of each owner on its node."""
+    parts = [
+        scored(tables, one.shape, one.filters.where) if one is wanted else _of_owner(tables, one, n)
+        for n, one in enumerate(each_owner(wanted))
+    ]
+    return (union_all(*parts) if len(parts) > 1 else parts[0]).cte("every")
+
+
+def _of_owner(tables: Tables, one: Search, number: int) -> Select[Any]:
+    """The scores of one owner's memories, with a parameter of its own for the owner."""
+
+    def numbered(element: Any, **_: Any) -> Any:
+        is_owner = isinstance(element, BindParameter) and element.key == OWNER
+        return bindparam(_numbered(number), type_=Text()) if is_owner else None
+
+    its: Any = replacement_traverse(scored(tables, one.shape, one.filters.where), {}, numbered)
+    return select(its.cte(f"every_{number}").prefix_with("MATERIALIZED"))
+
+
+def _numbered(number: int) -> str:
+    return f"{OWNER}_{number}"
 
 
 def _hits(every: FromClause, shape: Shape) -> CTE:

@@ -15,7 +15,6 @@ from pgrecall.core.validation import require_ids
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.gathered import gathered_search
 from pgrecall.ranking.metadata_filter import MetadataFilter
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
@@ -23,8 +22,14 @@ from pgrecall.ranking.words import terms_of
 from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
-from pgrecall.search.explain_statements import CONDITION_PREFIX, described_statement, standing
+from pgrecall.search.explain_statements import (
+    CONDITION_PREFIX,
+    described_statement,
+    standing,
+    standing_parameters,
+)
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
+from pgrecall.search.owner_by_owner import each_owner
 from pgrecall.search.searching import hit, in_effect
 
 
@@ -53,9 +58,7 @@ def explain(
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)
     yield Reads("transaction")
     wanted = yield from asked.resolved(tables)
-    parameters = wanted.parameters | {"id": memory_id}
-    describe = described_statement(*(yield from gathered_search(tables, wanted)))
-    rows = yield Execute(describe, parameters)
+    rows = yield from _described(tables, wanted, memory_id)
     if not rows:
         whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
         raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
@@ -63,20 +66,25 @@ def explain(
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
     wanted = replace(wanted, profile=in_effect(wanted.profile, row._mapping))
     found = hit(wanted.profile, row)
-    [counts] = yield Execute(
-        standing(*(yield from gathered_search(tables, wanted))),
-        parameters | {"score": found.score, "whose": found.memory.owner_id},
-    )
+    [counts] = yield Execute(standing(tables, wanted), standing_parameters(wanted, found))
     unmet = _unmet(row._mapping)
     found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
-        described = yield Execute(describe, parameters | {"id": counts.last_id})
+        described = yield from _described(tables, wanted, counts.last_id)
         for candidate in described:  # empty if it was deleted a moment ago
             if counts.last_owner == candidate.agent_id:
                 last = hit(wanted.profile, candidate)
     terms = yield from _terms(tables, wanted, found)
     return _explanation(wanted, found, unmet, counts, last, terms)
+
+
+def _described(tables: Tables, wanted: Search, memory_id: UUID) -> Operation[list[Any]]:
+    """The memory of this id of each owner that has one."""
+    rows: list[Any] = []
+    for one in each_owner(wanted):
+        rows += yield Execute(described_statement(tables, one), one.parameters | {"id": memory_id})
+    return rows
 
 
 def _in_its_session(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Unpack, get_args
+from uuid import UUID
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Execute, Operation, Reads
@@ -25,7 +25,7 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory, contributions
 from pgrecall.scoring.signals import Keyword
 from pgrecall.search.neighbours import STEPS, neighbours
-from pgrecall.search.owner_by_owner import each_owner, owner_by_owner, place
+from pgrecall.search.owner_by_owner import each_owner, owner_by_owner
 
 MAX_STEPS = 2
 """The greatest `expand`."""
@@ -77,20 +77,24 @@ def search(
     # Linked memories are scored by a second statement, with the same now().
     elsewhere = yield Reads("transaction" if expand else "nothing")
     wanted = yield from asked.resolved(tables)
+    apart = yield from owner_by_owner(tables, wanted, strategy)
     found = yield from through_indexes(tables, wanted, strategy)
     adds_hits = expand or wanted.expand_session
     alone = found is None and not adds_hits and not wanted.shape.is_large
     at_once = touch and alone and not elsewhere
-    if wanted.is_divided:
-        hits = yield from owner_by_owner(tables, wanted, strategy, partial(hit, wanted.profile))
-    elif found is None:
-        statement = search_statement(tables, wanted, touch=at_once)
-        parameters = wanted.parameters
+    if found is None:
+        statement = search_statement(tables, wanted, touch=at_once, exact=apart.exact)
+        parameters = wanted.parameters | apart.parameters
         if at_once:
             parameters |= touch_parameters(wanted.profile)
         rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare)
         scored = (hit(wanted.profile, row) for row in rows)
-        hits = Hits(scored, query_time=wanted.query_time)
+        hits = Hits(
+            scored,
+            strategy=apart.strategy,
+            candidates=apart.candidates,
+            query_time=wanted.query_time,
+        )
     else:
         scored = (hit(wanted.profile, row) for row in found.rows)
         hits = Hits(scored, strategy="index", candidates=found.total, query_time=wanted.query_time)
@@ -135,6 +139,11 @@ def _neighbours(
     there = {(one.memory.owner_id, one.memory.id) for one in found}
     new = [one for one in linked if (one.memory.owner_id, one.memory.id) not in there]
     return sorted(new, key=place)[: wanted.k]
+
+
+def place(found: ScoredMemory) -> tuple[float, UUID]:
+    """Sorts hits: best first, ties by id."""
+    return -found.score, found.memory.id
 
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:
