@@ -16,7 +16,14 @@ from psycopg.errors import Diagnostic
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, ScoredMemory, migrate
+from pgrecall import (
+    AsyncMemoryRepository,
+    Explanation,
+    MemoryRepository,
+    NewMemory,
+    ScoredMemory,
+    migrate,
+)
 from pgrecall.core.ids import new_id
 from pgrecall.errors import MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
@@ -206,6 +213,11 @@ def ranked(repo: MemoryRepository, profile: str) -> list[ScoredMemory]:
     return repo.search("ada", "memory 3", profile=profile, **ALL)
 
 
+def explained(repo: MemoryRepository, memory: int, **arguments: Any) -> list[Any]:
+    found = repo.explain("ada", number(memory), "blue 3", **arguments, **ALL)
+    return [found.hit, found]
+
+
 QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     **{one: partial(ranked, profile=one) for one in BUILT_IN},
     "a session": lambda r: r.search("ada", "red 3", expand_session=1, min_score=0.1, **ALL),
@@ -218,10 +230,16 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
         one.hit
         for one in r.context("ada", "blue 3", where=r.memories.c.importance > 0.4, **ALL).packed
     ],
+    "a context of sessions": lambda r: [
+        one.hit for one in r.context("ada", "blue 3", expand_session=1, diversity=0.3, **ALL).packed
+    ],
     "labelled": lambda r: [
         one.hit for one in r.context("ada", "blue 3", labels=["x"], **ALL).packed
     ],
-    "explained": lambda r: [r.explain("ada", number(3), "blue 3", **ALL).hit],
+    "explained": partial(explained, memory=3),
+    "explained, of a team": partial(explained, memory=109, min_score=0.9),
+    "explained, beside a hit": partial(explained, memory=204, expand_session=1),
+    "explained, lent": partial(explained, memory=204, expand_session=2, lend=0.5),
 }
 
 
@@ -254,11 +272,13 @@ def test_a_search_of_several_nodes_is_that_of_one(
             owners.labels.add(name, ids[9], ["x"])
     issued.commands.clear()
 
+    def told(of: ScoredMemory | Explanation) -> Any:
+        if isinstance(of, Explanation):
+            return of.rank, of.ranked, of.returned, of.reasons, of.needed_score, of.signals
+        return of.memory.owner_id, of.memory.id, of.score, of.beside, of.lent, of.lender
+
     def answer(repo: MemoryRepository) -> list[Any]:
-        return [
-            (hit.memory.owner_id, hit.memory.id, hit.score, hit.beside, hit.lent, hit.lender)
-            for hit in QUESTIONS[question](repo)
-        ]
+        return [told(one) for one in QUESTIONS[question](repo)]
 
     found = answer(several)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Event
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import Hits, MemoryRepository, NewMemory, migrate
+from pgrecall import MemoryRepository, NewMemory, ScoredMemory, migrate
 from pgrecall.migrate.connecting import database_url
 from pgrecall.testing import new_database
 from tests.integration.citus import URL, Worker, distributed, move, on_citus, place, workers
@@ -76,24 +77,33 @@ def due(repo: MemoryRepository, agent_id: str = A) -> str | None:
     return status.due
 
 
-Question = Callable[[MemoryRepository], Hits]
+Answer = tuple[str, list[ScoredMemory]]
+
+
+def searched(repo: MemoryRepository, agent: str = "ada", **arguments: Any) -> Answer:
+    found = repo.search(agent, NORTH, **arguments, **ALL)
+    return found.strategy, found
+
+
+def packed(repo: MemoryRepository, **arguments: Any) -> Answer:
+    found = repo.context("ada", NORTH, min_relevance=0.05, **arguments, **ALL)
+    return found.strategy, [one.hit for one in found.packed]
+
+
 ALL: dict[str, Any] = {"as_of": NOW, "touch": False, "strategy": "index"}
 WORDS: dict[str, Any] = {"query_text": "memory 17 or 3", "profile": "hybrid"}
-QUESTIONS: dict[str, Question] = {
-    "meaning": lambda r: r.search("ada", NORTH, profile="five_factor", **ALL),
-    "words": lambda r: r.search("ada", NORTH, **WORDS, **ALL),
-    "filtered": lambda r: r.search("ada", NORTH, where=r.memories.c.importance > 0.6, **ALL),
-    "with teams": lambda r: r.search("ada", NORTH, teams=["red", "small"], **ALL),
-    "with teams and words": lambda r: r.search(
-        "ada", NORTH, teams=["red", "small"], **WORDS, **ALL
-    ),
-    "with teams and turns": lambda r: r.search(
-        "ada", NORTH, teams=["red"], expand_session=1, **WORDS, **ALL
-    ),
-    "lent": lambda r: r.search(
-        "ada", NORTH, teams=["red"], expand_session=2, lend=0.5, **WORDS, **ALL
-    ),
-    "of a team": lambda r: r.teams.search("red", NORTH, **WORDS, **ALL),
+QUESTIONS: dict[str, Callable[[MemoryRepository], Answer]] = {
+    "meaning": partial(searched, profile="five_factor"),
+    "words": partial(searched, **WORDS),
+    "filtered": lambda r: searched(r, where=r.memories.c.importance > 0.6),
+    "with teams": partial(searched, teams=["red", "small"]),
+    "with teams and words": partial(searched, teams=["red", "small"], **WORDS),
+    "with teams and turns": partial(searched, teams=["red"], expand_session=1, **WORDS),
+    "lent": partial(searched, teams=["red"], expand_session=2, lend=0.5, **WORDS),
+    "of a team": lambda r: searched(r.teams, agent="red", **WORDS),
+    "context": partial(packed, **WORDS),
+    "context with teams": partial(packed, teams=["red", "small"], **WORDS),
+    "context with teams and turns": partial(packed, teams=["red"], expand_session=1, **WORDS),
 }
 
 
@@ -141,13 +151,14 @@ def test_an_index_on_several_nodes_answers_as_on_one(
 ) -> None:
     one, several = (QUESTIONS[question](repo) for repo in one_and_several)
 
-    def told(hits: Hits) -> list[Any]:
+    def told(answer: Answer) -> list[Any]:
         return [
-            (hit.memory.owner_id, hit.memory.id, hit.score, hit.beside, hit.lent) for hit in hits
+            (hit.memory.owner_id, hit.memory.id, hit.score, hit.beside, hit.lent)
+            for hit in answer[1]
         ]
 
-    assert (one.strategy, several.strategy) == ("index", "index")
-    assert len(one) >= 10
+    assert (one[0], several[0]) == ("index", "index")
+    assert len(one[1]) >= 10
     assert told(several) == told(one)
 
 
