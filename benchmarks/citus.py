@@ -36,7 +36,8 @@ HERE, THERE = SCHEMAS = ("measured_here", "measured_there")
 NAMES = {HERE: "one server", THERE: "on Citus"}
 SEARCH_GOAL, ADD_GOAL, SPREAD_GOAL, RECALL_GOAL = 1.2, 1.5, 10.0, 0.98
 INDEXED, OWNERS = "indexed", 400
-STRATEGIES: tuple[Literal["exact", "index"], ...] = ("exact", "index")
+TEAM, OF_THE_TEAM = "red", 2_000
+STRATEGIES: tuple[Literal["exact", "auto"], ...] = ("exact", "auto")
 Calls = dict[str, Callable[[list[float]], Any]]
 
 
@@ -110,6 +111,7 @@ def searches(
     found = []
     for where, repo in repositories.items():
         repo.add_many(INDEXED, new)
+        repo.teams.add_many(TEAM, new[:OF_THE_TEAM])
         [index] = repo.rank_indexes.build(agent_id=INDEXED, at_least=1)
         found.append(Measurement(f"building, {NAMES[where]}", index.seconds, "s"))
     queries = [list(map(float, query)) for query in corpus.queries(100)]
@@ -133,6 +135,8 @@ def searches(
                 Measurement(f"{name}, exact, {NAMES[where]}", every.median * 1000, "ms"),
                 Measurement("  times as fast with the index", every.over(through), "×"),
             ]
+        over = timings[f"{THERE} exact"].over(timings[f"{HERE} exact"])
+        found.append(Measurement("  exact on Citus, over one server", over, "×", SEARCH_GOAL))
         shares = [
             share(*(contenders[f"{THERE} {strategy}"](query) for strategy in STRATEGIES))
             for query in queries
@@ -140,6 +144,17 @@ def searches(
         found.append(
             Measurement("  recall@10", statistics.mean(shares), "", RECALL_GOAL, at_least=True)
         )
+    with_team: Calls = {
+        where: partial(
+            repo.context, INDEXED, teams=[TEAM], touch=False, **asked["hybrid, with words"]
+        )
+        for where, repo in repositories.items()
+    }
+    timings = measured(with_team, queries, rounds, progress, what="context")
+    found += [
+        Measurement("context of it and a team, one server", timings[HERE].median * 1000, "ms"),
+        Measurement("  on Citus", timings[THERE].over(timings[HERE]), "×"),
+    ]
     return found
 
 
