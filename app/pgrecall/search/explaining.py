@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 from uuid import UUID
+
+from sqlalchemy import Executable
 
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
@@ -58,7 +61,9 @@ def explain(
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)
     yield Reads("transaction")
     wanted = yield from asked.resolved(tables)
-    rows = yield from _described(tables, wanted, memory_id)
+    owners = [(described_statement(tables, one), one) for one in each_owner(wanted)]
+    described = partial(_described, owners)
+    rows = yield from described(memory_id)
     if not rows:
         whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
         raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
@@ -71,19 +76,21 @@ def explain(
     found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
-        described = yield from _described(tables, wanted, counts.last_id)
-        for candidate in described:  # empty if it was deleted a moment ago
+        there = yield from described(counts.last_id)
+        for candidate in there:  # none if it was deleted a moment ago
             if counts.last_owner == candidate.agent_id:
                 last = hit(wanted.profile, candidate)
     terms = yield from _terms(tables, wanted, found)
     return _explanation(wanted, found, unmet, counts, last, terms)
 
 
-def _described(tables: Tables, wanted: Search, memory_id: UUID) -> Operation[list[Any]]:
+def _described(
+    statements: Sequence[tuple[Executable, Search]], memory_id: UUID
+) -> Operation[list[Any]]:
     """The memory of this id of each owner that has one."""
     rows: list[Any] = []
-    for one in each_owner(wanted):
-        rows += yield Execute(described_statement(tables, one), one.parameters | {"id": memory_id})
+    for statement, one in statements:
+        rows += yield Execute(statement, one.parameters | {"id": memory_id})
     return rows
 
 
