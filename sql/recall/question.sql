@@ -111,12 +111,11 @@ BEGIN
         UNION ALL
         SELECT format('%s %s', one ->> 'operator', place - 1)
           FROM jsonb_array_elements(compared) WITH ORDINALITY c(one, place)
-    ) || array_remove(ARRAY[
+    ) || array_fill('teams'::text, ARRAY[cardinality(owners) - 1]) || array_remove(ARRAY[
         CASE WHEN as_of IS NOT NULL THEN 'as_of' END,
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
         CASE WHEN lend IS NOT NULL THEN 'lend' WHEN expand_session > 0 THEN 'expand_session' END,
-        CASE WHEN cardinality(owners) > 1 THEN 'teams' END,
         CASE WHEN query_time IS NOT NULL AND EXISTS (
             SELECT FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
              WHERE s.said ->> 'name' = 'time' AND weighed[s.place] > 0) THEN 'query_time' END,

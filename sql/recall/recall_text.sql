@@ -13,6 +13,10 @@ DECLARE
     along boolean := 'expand_session' = ANY (given);
     lends boolean := 'lend' = ANY (given);
     several boolean := 'teams' = ANY (given);
+    divided boolean := several AND is_distributed();
+    usage text := CASE WHEN facts ->> 'reads' LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
+      'LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END;
     asked record;
     put_in text[];
     relevance text := (SELECT split_part(c.condition, ' >= ', 1) FROM recall_conditions() c
@@ -29,8 +33,10 @@ BEGIN
               FROM unnest(given) g(name)
               JOIN recall_conditions() c ON c.name = split_part(g.name, ' ', 1)) a(name, condition);
     FOREACH put_in SLICE 1 IN ARRAY ARRAY[
-        ['{ranked}', ranked_text(through_indexes)
-                     || CASE WHEN along OR lends THEN turns_text(through_indexes, lends) ELSE '' END],
+        ['{ranked}', CASE WHEN divided THEN ranked_apart_text(
+                              cardinality(array_positions(given, 'teams')) + 1, has_words, usage, asked.passes)
+                          ELSE ranked_text(through_indexes) END
+                     || CASE WHEN along OR lends THEN turns_text(through_indexes, lends) ELSE '{gathered}' END],
         ['{whole owners}', CASE WHEN several THEN whole_owners_text() ELSE '' END],
         -- The planner of a shard might hash all its memories otherwise.
         ['{looked up}', CASE WHEN through_indexes AND is_distributed()
@@ -71,9 +77,7 @@ BEGIN
                                           ELSE '' END],
         ['{floor}', CASE WHEN through_indexes OR along THEN ''
                          ELSE 'WHERE r.score >= coalesce(q.min_score, 0)' END],
-        ['{usage}', CASE WHEN reads LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
-      'LEFT JOIN memory_usage u
-        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END],
+        ['{usage}', usage],
         ['{words}', CASE WHEN has_words THEN
       'LEFT JOIN keyword_shares(q.owners, q.query_text, moment => {asked about}) words
         ON words.memory_id = m.id'
@@ -94,12 +98,15 @@ BEGIN
     ] LOOP
         found := replace(found, put_in[1], put_in[2]);
     END LOOP;
-    IF several AND is_distributed() THEN
-        -- Citus reads the rows of owners on other nodes first, and then runs the rest in one place.
-        found := replace(found, 'WITH q AS', 'WITH ' || (
-            SELECT string_agg(format('%1$s AS MATERIALIZED (SELECT * FROM %1$s WHERE agent_id = ANY ($3))', t), ', ')
-              FROM unnest('{agent_memories,memory_usage,memory_labels}'::text[]) t
-             WHERE strpos(found, t) > 0) || ', q AS');
+    IF NOT divided THEN
+        found := replace(found, '{gathered}', '');
+    ELSE
+        -- Citus reads the rows of owners on other nodes first, and then runs the rest in one place:
+        -- those of the best and the turns beside them, or all where the best are not known.
+        found := CASE WHEN strpos(template, '{ranked}') > 0
+            THEN replace(found, '{gathered}', gathered_text(found, 'SELECT id FROM ranked'
+                     || CASE WHEN along OR lends THEN ' UNION SELECT id FROM beside' ELSE '' END))
+            ELSE replace(found, 'WITH q AS', format('WITH %s, q AS', substr(gathered_text(found), 3))) END;
     END IF;
     IF 'as_of' = ANY (given) THEN  -- later retrievals are not seen
         found := replace(found, 'u.last_accessed_at',
@@ -175,6 +182,45 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 COMMENT ON FUNCTION ranked_text IS
     'The part of a statement that ranks: every memory scored, or the candidates of rank indexes.';
 
+CREATE OR REPLACE FUNCTION ranked_apart_text(owners integer, has_words boolean, usage text, passes text)
+    RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT string_agg(
+               replace(replace(replace(replace(replace(replace(
+                   ranked_text(NULL),
+                   '{best} AS (', format('ranked_%s AS MATERIALIZED (', n)),
+                   '{usage}', usage),
+                   '{words}', CASE WHEN has_words THEN
+      'LEFT JOIN keyword_shares(ARRAY[($3)[{n}]], q.query_text, q.owners, {asked about}) words
+        ON words.memory_id = m.id' ELSE '' END),
+                   '{passes}', replace(passes, ' AND memory_labels.agent_id = ANY (q.owners)', '')),
+                   '{owned}', '= ($3)[{n}]'), '{n}', n::text), ', ' ORDER BY n)
+           || ', {best} AS (
+    SELECT r.* FROM ('
+           || string_agg(format('SELECT * FROM ranked_%s', n), ' UNION ALL ' ORDER BY n)
+           || ') r
+     ORDER BY r.score DESC, r.id
+     LIMIT {most}
+)'
+      FROM generate_series(1, owners) n;
+END;
+
+COMMENT ON FUNCTION ranked_apart_text IS
+    'ranked_text where owners may be on different nodes of Citus: each is ranked on its own, on its node.';
+
+CREATE OR REPLACE FUNCTION gathered_text(statement text, ids text DEFAULT NULL) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT string_agg(
+                format(', %1$s AS MATERIALIZED (SELECT * FROM %1$s WHERE agent_id = ANY ($3)', t.name)
+                || coalesce(' AND ' || t.id || ' = ANY (ARRAY(' || ids || '))', '') || ')', '')
+              FROM (VALUES ('agent_memories', 'id'), ('memory_usage', 'memory_id'),
+                           ('memory_labels', 'memory_id')) t(name, id)
+             WHERE strpos(statement, t.name) > 0);
+
+COMMENT ON FUNCTION gathered_text IS
+    'The part of a statement that reads the rows of several owners to one place: all, or those of these ids.';
+
 CREATE OR REPLACE FUNCTION whole_owners_text() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN $text$
@@ -197,7 +243,7 @@ CREATE OR REPLACE FUNCTION turns_text(through_indexes boolean, lends boolean) RE
     RETURN CASE WHEN lends THEN '' ELSE $text$, ranked AS (
     SELECT b.* FROM q CROSS JOIN best b WHERE b.score >= coalesce(q.min_score, 0)
 )$text$ END
-    || replace($text${turns beside the best}, terms_of_turns AS MATERIALIZED (
+    || replace($text${turns beside the best}{gathered}, terms_of_turns AS MATERIALIZED (
     SELECT o.owner_id, array_agg(t.term ORDER BY t.term) AS terms,
            array_agg(t.weight ORDER BY t.term) AS weights,
            array_agg(t.idf ORDER BY t.term) AS idfs

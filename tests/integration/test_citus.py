@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -243,6 +243,31 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
 }
 
 
+def of_teams(repo: MemoryRepository) -> None:
+    """Adds twelve turns of an agent and of each of three teams, some of them linked or labelled."""
+    for place, (owners, name) in enumerate(
+        ((repo, "ada"), (repo.teams, "red"), (repo.teams, "blue"), (repo.teams, "green"))
+    ):
+        ids = [number(100 * place + n) for n in range(12)]
+        new = [
+            NewMemory(
+                f"{name} memory {n}",
+                id=ids[n],
+                embedding=at(9 * n + place),
+                session="s",
+                turn=n,
+                created_at=before(n),
+                importance=n / 12,
+                trust=n / 12,
+            )
+            for n in range(12)
+        ]
+        owners.add_many(name, new)
+        owners.links.add(name, ids[2], ids[7])
+        owners.labels.add(name, ids[3], ["x"])
+        owners.labels.add(name, ids[9], ["x"])
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_search_of_several_nodes_is_that_of_one(
     session: psycopg.Connection,
@@ -254,22 +279,7 @@ def test_a_search_of_several_nodes_is_that_of_one(
 ) -> None:
     one, several = MemoryRepository(engine, embedder=Embeds()), repositories["sync"]
     for repo in (one, several):
-        for place, (owners, name) in enumerate(
-            ((repo, "ada"), (repo.teams, "red"), (repo.teams, "blue"), (repo.teams, "green"))
-        ):
-            ids = [number(100 * place + n) for n in range(12)]
-            new = [
-                NewMemory(f"{name} memory {n}", id=ids[n], embedding=at(9 * n + place))
-                for n in range(12)
-            ]
-            new = [
-                replace(one, session="s", turn=n, created_at=before(n), importance=n / 12)
-                for n, one in enumerate(new)
-            ]
-            owners.add_many(name, new)
-            owners.links.add(name, ids[2], ids[7])
-            owners.labels.add(name, ids[3], ["x"])
-            owners.labels.add(name, ids[9], ["x"])
+        of_teams(repo)
     issued.commands.clear()
 
     def told(of: ScoredMemory | Explanation) -> Any:
@@ -285,6 +295,44 @@ def test_a_search_of_several_nodes_is_that_of_one(
     assert len(found) > 0
     assert found == answer(one)
     assert issued.phases == 1 or question == "linked"  # which is one transaction
+
+
+IN_PSQL = {
+    "recall": "recall('ada', '{query}', {asked})",
+    "recall, with its signals": "recall('ada', '{query}', {asked}, profile => 'five_factor')",
+    "a session": "recall('ada', '{query}', {asked}, expand_session => 1, min_score => 0.1)",
+    "lent": "recall('ada', '{query}', {asked}, expand_session => 2, lend => 0.5)",
+    "filtered": "recall('ada', '{query}', {asked}, labels => '{{x}}', min_trust => 0)",
+    "a context": "context('ada', '{query}', {asked}, max_similarity => 0.99)",
+    "a context of sessions": "context('ada', '{query}', {asked}, expand_session => 1)",
+    "relevant": "context('ada', '{query}', {asked}, min_relevance => 0.3)",
+    "explained": "explain('ada', '{memory}', '{query}', {asked}, expand_session => 1)",
+}
+
+
+@pytest.mark.parametrize("question", IN_PSQL)
+def test_psql_answers_about_several_nodes_as_about_one(
+    session: psycopg.Connection,
+    repositories: dict[str, MemoryRepository],
+    emptied: None,
+    engine: Engine,
+    question: str,
+) -> None:
+    one, several = MemoryRepository(engine, embedder=Embeds()), repositories["sync"]
+    asked = IN_PSQL[question].format(
+        query=list(at(27)),
+        memory=number(3),
+        asked=f"'blue memory 3', teams => '{{red,blue}}', k => 8, as_of => '{NOW}'",
+    )
+    answers = []
+    for repo, url in ((one, engine.url), (several, database_url(URL))):
+        of_teams(repo)
+        with psycopg.connect(url.set(drivername="postgresql").render_as_string(False)) as psql:
+            psql.execute("SET search_path = pgrecall, public")
+            answers.append(psql.execute(f"SELECT * FROM {asked}".encode()).fetchall())
+
+    assert len(answers[0]) > 0
+    assert answers[1] == answers[0]
 
 
 def test_what_reads_tables_within_a_statement_keeps_it_from_being_parallel(
