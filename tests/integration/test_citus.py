@@ -220,6 +220,7 @@ def explained(repo: MemoryRepository, memory: int, **arguments: Any) -> list[Any
 
 QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     **{one: partial(ranked, profile=one) for one in BUILT_IN},
+    "ties": lambda r: r.search("ada", profile="five_factor", **ALL | {"teams": ["green", "red"]}),
     "a session": lambda r: r.search("ada", "red 3", expand_session=1, min_score=0.1, **ALL),
     "lent": lambda r: r.search("ada", "red 3", expand_session=2, lend=0.5, **ALL),
     "linked": lambda r: r.search("ada", "red 3", expand=2, **ALL),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from threading import Event
 from typing import Any
@@ -129,6 +130,8 @@ def furnished(repo: MemoryRepository) -> MemoryRepository:
         owners.add_many(name, new)
     build(repo, "ada")
     build(repo.teams, "red")
+    later = [replace(one, id=UUID(int=3_000 + n)) for n, one in enumerate(memories(20, 3_000))]
+    repo.add_many("ada", later)  # words weigh by the counts at the build
     return repo
 
 
