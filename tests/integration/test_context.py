@@ -280,6 +280,14 @@ def test_a_parameter_of_ones_own_keeps_its_value_or_is_refused_for_its_name(
                 assert f":{name}" in str(refused)  # noqa: PT017
 
 
+@pytest.mark.parametrize("name", ["owner_id_1", "ranked_id", "ranked_score"])
+def test_a_parameter_named_as_one_of_searches_on_several_nodes_is_refused(
+    repo: MemoryRepository, agent: str, name: str
+) -> None:
+    with pytest.raises(InputError, match=f":{name}"):
+        repo.context(agent, where=repo.memories.c.importance > bindparam(name, 0.7))
+
+
 def test_hits_and_their_order_are_those_of_a_search(repo: MemoryRepository, agent: str) -> None:
     memories = [
         NewMemory(

@@ -15,13 +15,13 @@ from pgrecall.scoring.signals import KINDS
 Expression = ColumnElement[bool] | TextClause
 
 _RESERVED = re.compile(
-    r"(owner_id|query|query_\w+|k|as_of|teams|id|ids|score|limit|text|min_\w+|no_similarity"
+    r"(owner_id(_\d+)?|query|query_\w+|k|as_of|teams|id|ids|score|limit|text|min_\w+|no_similarity"
     r"|keyword_weight|candidates|reach|whole_teams|source_\d+_\w+|budget|most|floor|max_\w+"
     r"|block_length|per_\w+|reserved_\w+|diversity|weights?_\w+|speeds|candidate_numbers"
     r"|statuses|tiers|memory_(types|natures)|content_types|(all_)?(tags|entities)|components"
     r"|output_types|domains|categories|loops|compliant|needs_review|created_(after|before)"
     r"|labels|label_kinds|hit_\w+|measured_\w+|last_\d+"
-    r"|ranked|expand_session|lend|whose|owners|whole_owners|accessed|durable|period_(from|to)"
+    r"|ranked(_\w+)?|expand_session|lend|whose|owners|whole_owners|accessed|durable|period_(from|to)"
     rf"|(metadata|relevance|{'|'.join(KINDS)})(_\w+)?)"
 )
 """Names of our own parameters. A caller's parameter of the same name would replace our value."""
