@@ -14,7 +14,7 @@ DECLARE
     lends boolean := 'lend' = ANY (given);
     several boolean := 'teams' = ANY (given);
     divided boolean := several AND is_distributed();
-    usage text := CASE WHEN facts ->> 'reads' LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
+    usage text := CASE WHEN reads LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
       'LEFT JOIN memory_usage u
         ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END;
     asked record;

@@ -133,11 +133,10 @@ def standing_parameters(wanted: Search, found: ScoredMemory) -> dict[str, Any]:
 
 def _every(tables: Tables, wanted: Search) -> FromClause:
     """The scores of all memories that pass. Citus runs the part of each owner on its node."""
-    parts = [
-        scored(tables, one.shape, one.filters.where) if one is wanted else _of_owner(tables, one, n)
-        for n, one in enumerate(each_owner(wanted))
-    ]
-    return (union_all(*parts) if len(parts) > 1 else parts[0]).cte("every")
+    if not wanted.is_divided:
+        return scored(tables, wanted.shape, wanted.filters.where).cte("every")
+    parts = (_of_owner(tables, one, n) for n, one in enumerate(each_owner(wanted)))
+    return union_all(*parts).cte("every")
 
 
 def _of_owner(tables: Tables, one: Search, number: int) -> Select[Any]:
