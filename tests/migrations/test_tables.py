@@ -133,7 +133,7 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         **{table: f"({column})" for table, column in REFERENCE.items()},
     }
     on_texts = [
-        "CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition "
+        "CREATE UNIQUE INDEX ix_agent_memories_content_hash_edition "
         "ON pgrecall.agent_memories "
         "USING btree (agent_id, content_hash, edition) WHERE (status = 'active'::text)"
     ]
