@@ -1,4 +1,4 @@
-"""Keep the index of active texts to conditions on a text.
+"""Indexes of active texts and of labels serve conditions on a text or a label alone.
 
 Revision: 0008, 2026-11-24
 """
@@ -12,21 +12,33 @@ down_revision = "0007"
 branch_labels = None
 depends_on = None
 
-TABLE, COLUMNS = "agent_memories", ("agent_id", "content_hash", "edition")
-BEFORE, AFTER = (
-    ("ix_agent_memories_agent_id_content_hash_edition", "status = 'active'"),
-    ("ix_agent_memories_content_hash_edition", "content_hash IS NOT NULL AND status = 'active'"),
-)
+MEMORIES, TEXTS = "agent_memories", ["agent_id", "content_hash", "edition"]
+LABELS, VALUES = "memory_labels", ["agent_id", "value", "kind"]
 
 
 def upgrade() -> None:
-    _replace(BEFORE, AFTER)
+    create_index_concurrently(
+        "ix_agent_memories_content_hash_edition",
+        MEMORIES,
+        TEXTS,
+        unique=True,
+        postgresql_where=text("content_hash IS NOT NULL AND status = 'active'"),
+    )
+    drop_index_concurrently("ix_agent_memories_agent_id_content_hash_edition", MEMORIES)
+    create_index_concurrently(
+        "ix_memory_labels_value_kind", LABELS, VALUES, postgresql_where=text("value IS NOT NULL")
+    )
+    drop_index_concurrently("ix_memory_labels_agent_id_value_kind", LABELS)
 
 
 def downgrade() -> None:
-    _replace(AFTER, BEFORE)
-
-
-def _replace(old: tuple[str, str], new: tuple[str, str]) -> None:
-    create_index_concurrently(new[0], TABLE, COLUMNS, unique=True, postgresql_where=text(new[1]))
-    drop_index_concurrently(old[0], TABLE)
+    create_index_concurrently(
+        "ix_agent_memories_agent_id_content_hash_edition",
+        MEMORIES,
+        TEXTS,
+        unique=True,
+        postgresql_where=text("status = 'active'"),
+    )
+    drop_index_concurrently("ix_agent_memories_content_hash_edition", MEMORIES)
+    create_index_concurrently("ix_memory_labels_agent_id_value_kind", LABELS, VALUES)
+    drop_index_concurrently("ix_memory_labels_value_kind", LABELS)
