@@ -18,6 +18,7 @@ from pgrecall.core.ids import new_id
 from pgrecall.core.resources import sql_folder
 from tests.integration.conftest import repository_on
 from tests.integration.support import at
+from tests.integration.tenants_calls import Direction
 from tests.migrations.asking import run, value, values
 
 WRITER, MAINTAINER = ROLES = ("pgrecall_tenant", "pgrecall_tenants_maintainer")
@@ -40,7 +41,7 @@ def guard(url: str, *, schema: str | None = None) -> str:
     return done.stdout
 
 
-def furnish(url: str, tenant: str) -> None:
+def furnish(url: str, tenant: str, at: Direction = at) -> None:
     """Gives a tenant and its team memories, counters, labels, links, history and rank indexes."""
     repo = repository_on("sync", url)
     for one in (repo, repo.teams):
@@ -122,7 +123,7 @@ def snapshot(connection: psycopg.Connection, url: str, tenant: str) -> list[Any]
     return connection.execute(f"{hashes} ORDER BY 1".encode()).fetchall()
 
 
-def things_of(url: str, tenant: str) -> dict[str, str]:
+def things_of(url: str, tenant: str, at: Direction = at) -> dict[str, str]:
     """What a call names that is about a tenant's own things."""
     agent = f"WHERE agent_id = '{tenant}'"
     memory, other = values(

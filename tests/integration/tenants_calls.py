@@ -8,9 +8,10 @@ from uuid import UUID
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.integration.support import at, before
+from tests.integration.support import before
 
 Work = Callable[[MemoryRepository], Any]
+Direction = Callable[[float], list[float]]
 
 RECALLS = [
     *(
@@ -261,12 +262,15 @@ SAME_FOR_ALL = {
 }
 """What they return does not depend on what the owner has."""
 
-NEW = NewMemory("new", embedding=at(1))
-WAITING = NewMemory("waiting", embedding=at(1), requires_approval=True)
 HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid", "touch": False}
 
 
-RESTORED = {"content": "new", "id": "new", "embedding": at(1), "retrieval_count": 3}
+def _new(at: Direction, **values: Any) -> NewMemory:
+    return NewMemory("new", embedding=at(1), **values)
+
+
+def _restored(at: Direction) -> dict[str, Any]:
+    return {"content": "new", "id": "new", "embedding": at(1), "retrieval_count": 3}
 
 
 def _exported(repo: MemoryRepository, **arguments: Any) -> list[str]:
@@ -275,110 +279,118 @@ def _exported(repo: MemoryRepository, **arguments: Any) -> list[str]:
     return lines
 
 
-def _queries(memory: UUID) -> list[JudgedQuery]:
+def _queries(memory: UUID, at: Direction) -> list[JudgedQuery]:
     return [JudgedQuery(at(3), [memory], query_text="onesecret")]
 
 
-METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
-    "add": lambda m, _: [lambda r: r.add("one", NEW)],
-    "add_many": lambda m, _: [lambda r: r.add_many("one", [NEW])],
-    "upkeep.adjust_trust": lambda m, _: [
+METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
+    "add": lambda m, _, at: [lambda r: r.add("one", _new(at))],
+    "add_many": lambda m, _, at: [lambda r: r.add_many("one", [_new(at)])],
+    "upkeep.adjust_trust": lambda m, _, at: [
         lambda r: r.upkeep.adjust_trust("one", m, 0.1, "why", "who")
     ],
-    "rank_indexes.build": lambda m, _: [
+    "rank_indexes.build": lambda m, _, at: [
         lambda r: r.rank_indexes.build(agent_id="one", at_least=1),
         lambda r: r.rank_indexes.build(at_least=100),
     ],
-    "rank_indexes.check": lambda m, _: [lambda r: r.rank_indexes.check("one")],
-    "upkeep.clusters": lambda m, _: [
+    "rank_indexes.check": lambda m, _, at: [lambda r: r.rank_indexes.check("one")],
+    "upkeep.clusters": lambda m, _, at: [
         lambda r: r.upkeep.clusters("one", min_similarity=0.5, more_than=1)
     ],
-    "upkeep.collect_garbage": lambda m, _: [
+    "upkeep.collect_garbage": lambda m, _, at: [
         lambda r: r.upkeep.collect_garbage(agent_id="one", dry_run=True).scanned,
     ],
-    "upkeep.complete_stale_tasks": lambda m, _: [lambda r: r.upkeep.complete_stale_tasks("one")],
-    "upkeep.consolidate": lambda m, _: [
+    "upkeep.complete_stale_tasks": lambda m, _, at: [
+        lambda r: r.upkeep.complete_stale_tasks("one")
+    ],
+    "upkeep.consolidate": lambda m, _, at: [
         lambda r: r.upkeep.consolidate("one", min_size=2, more_than=1)
     ],
-    "context": lambda m, _: [
+    "context": lambda m, _, at: [
         lambda r: r.context("one", at(3), teams=["one"], touch=False).packed,
         lambda r: r.context("one", at(3), **HYBRID).packed,
     ],
-    "count": lambda m, _: [lambda r: r.count("one"), lambda r: r.teams.count("one")],
-    "delete": lambda m, _: [
+    "count": lambda m, _, at: [lambda r: r.count("one"), lambda r: r.teams.count("one")],
+    "delete": lambda m, _, at: [
         lambda r: r.delete("one", m),
         lambda r: r.delete("one", text="onesecret"),
         lambda r: r.delete("one", text="onesecret", dry_run=True),
     ],
-    "upkeep.demote": lambda m, _: [lambda r: r.upkeep.demote("one", m)],
-    "rank_indexes.drop": lambda m, _: [lambda r: r.rank_indexes.drop("one")],
-    "evaluation.evaluate": lambda m, _: [lambda r: r.evaluation.evaluate("one", _queries(m))],
-    "erase": lambda m, _: [lambda r: r.erase("one", m).memories],
-    "upkeep.erase_owner": lambda m, _: [lambda r: r.upkeep.erase_owner("one").memories],
-    "existing": lambda m, _: [lambda r: r.existing("one", m)],
-    "exists": lambda m, _: [lambda r: r.exists("one", m)],
-    "transfer.export": lambda m, _: [
+    "upkeep.demote": lambda m, _, at: [lambda r: r.upkeep.demote("one", m)],
+    "rank_indexes.drop": lambda m, _, at: [lambda r: r.rank_indexes.drop("one")],
+    "evaluation.evaluate": lambda m, _, at: [
+        lambda r: r.evaluation.evaluate("one", _queries(m, at))
+    ],
+    "erase": lambda m, _, at: [lambda r: r.erase("one", m).memories],
+    "upkeep.erase_owner": lambda m, _, at: [lambda r: r.upkeep.erase_owner("one").memories],
+    "existing": lambda m, _, at: [lambda r: r.existing("one", m)],
+    "exists": lambda m, _, at: [lambda r: r.exists("one", m)],
+    "transfer.export": lambda m, _, at: [
         lambda r: _exported(r, agent_id="one", events=True),
         lambda r: _exported(r),
     ],
-    "transfer.restore": lambda m, _: [lambda r: r.transfer.restore("one", [RESTORED])],
-    "explain": lambda m, _: [lambda r: r.explain("one", m, at(3))],
-    "feedback": lambda m, _: [lambda r: r.feedback("one", m, "useful")],
-    "ids.of_key": lambda m, _: [lambda r: r.ids.of_key("one", "onekey")],
-    "ids.find": lambda m, _: [lambda r: r.ids.find("one", str(m)[:4])],
-    "get": lambda m, _: [lambda r: r.get("one", m)],
-    "get_many": lambda m, _: [lambda r: r.get_many("one", m)],
-    "history": lambda m, _: [lambda r: r.history("one", m)],
-    "invalidate": lambda m, _: [lambda r: r.invalidate("one", m)],
-    "labels.add": lambda m, _: [lambda r: r.labels.add("one", m, "x")],
-    "labels.find": lambda m, _: [lambda r: r.labels.find("one", "onelabel")],
-    "labels.of": lambda m, _: [lambda r: r.labels.of("one", m)],
-    "links.add": lambda m, o: [lambda r: r.links.add("one", m, o, "x")],
-    "links.of": lambda m, _: [lambda r: r.links.of("one", m)],
-    "list": lambda m, _: [
+    "transfer.restore": lambda m, _, at: [lambda r: r.transfer.restore("one", [_restored(at)])],
+    "explain": lambda m, _, at: [lambda r: r.explain("one", m, at(3))],
+    "feedback": lambda m, _, at: [lambda r: r.feedback("one", m, "useful")],
+    "ids.of_key": lambda m, _, at: [lambda r: r.ids.of_key("one", "onekey")],
+    "ids.find": lambda m, _, at: [lambda r: r.ids.find("one", str(m)[:4])],
+    "get": lambda m, _, at: [lambda r: r.get("one", m)],
+    "get_many": lambda m, _, at: [lambda r: r.get_many("one", m)],
+    "history": lambda m, _, at: [lambda r: r.history("one", m)],
+    "invalidate": lambda m, _, at: [lambda r: r.invalidate("one", m)],
+    "labels.add": lambda m, _, at: [lambda r: r.labels.add("one", m, "x")],
+    "labels.find": lambda m, _, at: [lambda r: r.labels.find("one", "onelabel")],
+    "labels.of": lambda m, _, at: [lambda r: r.labels.of("one", m)],
+    "links.add": lambda m, o, at: [lambda r: r.links.add("one", m, o, "x")],
+    "links.of": lambda m, _, at: [lambda r: r.links.of("one", m)],
+    "list": lambda m, _, at: [
         lambda r: r.list("one", total=True),
         lambda r: r.list("one", order="retrieval_count", labels=["onelabel"]),
     ],
-    "upkeep.vacuum": lambda m, _: [lambda r: r.upkeep.vacuum("one")],
-    "rank_indexes.maintain": lambda m, _: [lambda r: r.rank_indexes.maintain(agent_id="one")],
-    "upkeep.near_duplicates": lambda m, _: [
+    "upkeep.vacuum": lambda m, _, at: [lambda r: r.upkeep.vacuum("one")],
+    "rank_indexes.maintain": lambda m, _, at: [lambda r: r.rank_indexes.maintain(agent_id="one")],
+    "upkeep.near_duplicates": lambda m, _, at: [
         lambda r: r.upkeep.near_duplicates("one", threshold=0.5)
     ],
-    "owners": lambda *_: [lambda r: r.owners(), lambda r: r.teams.owners()],
-    "plan": lambda m, _: [lambda r: "secret" in repr(r.plan("one", at(3)))],
-    "prepare": lambda *_: [lambda r: r.prepare()],
-    "upkeep.approve": lambda *_: [lambda r: r.upkeep.approve("one", r.add("one", WAITING))],
-    "upkeep.promote": lambda m, _: [lambda r: r.upkeep.promote("one", m)],
-    "upkeep.prune": lambda m, _: [lambda r: r.upkeep.prune("one", below_score=1)],
-    "rank_indexes.progress": lambda m, _: [lambda r: r.rank_indexes.progress()],
-    "rank_indexes.status": lambda m, _: [
+    "owners": lambda m, o, at: [lambda r: r.owners(), lambda r: r.teams.owners()],
+    "plan": lambda m, _, at: [lambda r: "secret" in repr(r.plan("one", at(3)))],
+    "prepare": lambda m, o, at: [lambda r: r.prepare()],
+    "upkeep.approve": lambda m, o, at: [
+        lambda r: r.upkeep.approve("one", r.add("one", _new(at, requires_approval=True)))
+    ],
+    "upkeep.promote": lambda m, _, at: [lambda r: r.upkeep.promote("one", m)],
+    "upkeep.prune": lambda m, _, at: [lambda r: r.upkeep.prune("one", below_score=1)],
+    "rank_indexes.progress": lambda m, _, at: [lambda r: r.rank_indexes.progress()],
+    "rank_indexes.status": lambda m, _, at: [
         lambda r: r.rank_indexes.status(agent_id="one", at_least=1)
     ],
-    "record_outcome": lambda m, _: [lambda r: r.record_outcome("one", m, "success")],
-    "evaluation.recorded_queries": lambda m, _: [lambda r: r.evaluation.recorded_queries("one")],
-    "upkeep.reject": lambda *_: [lambda r: r.upkeep.reject("one", r.add("one", WAITING))],
-    "revive": lambda m, _: [lambda r: r.revive("one", m)],
-    "search": lambda m, _: [
+    "record_outcome": lambda m, _, at: [lambda r: r.record_outcome("one", m, "success")],
+    "evaluation.recorded_queries": lambda m, _, at: [
+        lambda r: r.evaluation.recorded_queries("one")
+    ],
+    "upkeep.reject": lambda m, o, at: [
+        lambda r: r.upkeep.reject("one", r.add("one", _new(at, requires_approval=True)))
+    ],
+    "revive": lambda m, _, at: [lambda r: r.revive("one", m)],
+    "search": lambda m, _, at: [
         lambda r: list(r.search("one", at(3), teams=["one"], touch=False)),
         lambda r: list(r.search("one", at(3), strategy="index", touch=False)),
         lambda r: list(r.search("one", at(3), **HYBRID)),
     ],
-    "upkeep.set_importance": lambda m, _: [lambda r: r.upkeep.set_importance("one", m, 0.9)],
-    "ids.shorten": lambda m, _: [lambda r: r.ids.shorten("one", m)],
-    "supersede": lambda m, _: [lambda r: r.supersede("one", m, NEW)],
-    "upkeep.extend_expiry": lambda m, _: [
+    "upkeep.set_importance": lambda m, _, at: [lambda r: r.upkeep.set_importance("one", m, 0.9)],
+    "ids.shorten": lambda m, _, at: [lambda r: r.ids.shorten("one", m)],
+    "supersede": lambda m, _, at: [lambda r: r.supersede("one", m, _new(at))],
+    "upkeep.extend_expiry": lambda m, _, at: [
         lambda r: r.upkeep.extend_expiry("one", m, expires_at=before(-9))
     ],
-    "upkeep.metadata_values": lambda *_: [lambda r: r.upkeep.metadata_values("one", "a")],
-    "upkeep.telling_terms": lambda m, _: [lambda r: r.upkeep.telling_terms("one")],
-    "touch": lambda m, _: [lambda r: r.touch("one", m)],
-    "evaluation.tune": lambda m, _: [lambda r: r.evaluation.tune("one", _queries(m))],
-    "labels.remove": lambda m, _: [lambda r: r.labels.remove("one", m, "onelabel")],
-    "links.remove": lambda m, o: [lambda r: r.links.remove("one", m, o, "one")],
-    "upsert": lambda *_: [lambda r: r.upsert("one", NewMemory("new", key="k", embedding=at(1)))],
-    "upsert_many": lambda *_: [
-        lambda r: r.upsert_many("one", [NewMemory("new", key="k", embedding=at(1))])
-    ],
-    "update": lambda m, _: [lambda r: r.update("one", m, importance=0.9)],
+    "upkeep.metadata_values": lambda m, o, at: [lambda r: r.upkeep.metadata_values("one", "a")],
+    "upkeep.telling_terms": lambda m, _, at: [lambda r: r.upkeep.telling_terms("one")],
+    "touch": lambda m, _, at: [lambda r: r.touch("one", m)],
+    "evaluation.tune": lambda m, _, at: [lambda r: r.evaluation.tune("one", _queries(m, at))],
+    "labels.remove": lambda m, _, at: [lambda r: r.labels.remove("one", m, "onelabel")],
+    "links.remove": lambda m, o, at: [lambda r: r.links.remove("one", m, o, "one")],
+    "upsert": lambda m, o, at: [lambda r: r.upsert("one", _new(at, key="k"))],
+    "upsert_many": lambda m, o, at: [lambda r: r.upsert_many("one", [_new(at, key="k")])],
+    "update": lambda m, _, at: [lambda r: r.update("one", m, importance=0.9)],
 }
-"""About the memory that is given, or both."""
+"""About the memory that is given, or both; the last makes vectors of angles."""

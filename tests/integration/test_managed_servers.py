@@ -17,6 +17,7 @@ from pgrecall.cli.main import app
 from pgrecall.errors import InputError, MigrationFailed
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.support import at
 from tests.integration.tenants import furnish, guard, outcome, things_of
 from tests.integration.tenants_calls import CALLS, METHODS, PROCEDURES, RECALLS
 from tests.migrations.asking import as_role, run
@@ -79,7 +80,7 @@ def test_it_calls_every_method(managed: str) -> None:
         make_url(as_role(managed, OWNER)).set(drivername="postgresql+psycopg"), poolclass=NullPool
     )
     for name, works in METHODS.items():
-        for work in works(memory, other):  # type: ignore[arg-type]
+        for work in works(memory, other, at):  # type: ignore[arg-type]
             with engine.connect() as connection, suppress(InputError):  # too few queries to tune by
                 alone = name == "upkeep.vacuum"  # not in a transaction
                 work(MemoryRepository(engine if alone else connection))

@@ -318,7 +318,7 @@ def test_a_method_tells_a_tenant_nothing_of_another(
 ) -> None:
     things = _things_of(shared, "one")
     memory, other = (UUID(things[name].split("'")[1]) for name in ("memory", "other"))
-    for role, named, work in product(ROLES, TOLD.values(), METHODS[method](memory, other)):
+    for role, named, work in product(ROLES, TOLD.values(), METHODS[method](memory, other, at)):
         got = in_python(applications(shared, role, named), named, work)
         assert got == in_python(applications(alone, role, named), named, work)
         assert "DatabaseError" not in got or WRITES.search(got), got

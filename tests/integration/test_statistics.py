@@ -1,0 +1,57 @@
+"""No call reads more pages, much, because PostgreSQL was never told how much there is, or long ago.
+
+Pages, not times: those of two runs are the same. `make test-statistics` runs it at full size.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from pgrecall.core.resources import sql_folder
+from tests.integration.states import NAMES, SCRIPTS, STATES, Shape, State, filled, state
+from tests.integration.tenants_calls import METHODS
+from tests.methods import NOWHERE, public
+
+SHAPES = (
+    [
+        Shape("one of 20,000", 1, 20_000),
+        Shape("100 of 1,000", 100, 1_000),
+        Shape("1,536 dimensions", 1, 2_000, 1_536),
+        Shape("3,072 dimensions", 1, 2_000, 3_072, "halfvec"),
+    ]
+    if os.environ.get("PGRECALL_TEST_FULL_SIZE")
+    else [
+        Shape("one of 2,000", 1, 2_000),
+        Shape("20 of 200", 20, 200),
+        Shape("1,536 dimensions", 1, 300, 1_536),
+        Shape("3,072 dimensions", 1, 300, 3_072, "halfvec"),
+    ]
+)
+SLACK = 64
+"""Pages: those of small tables and of the ways into indexes."""
+States = dict[str, State]
+
+
+@pytest.fixture(scope="module", params=SHAPES, ids=lambda shape: shape.name)
+def states(server_url: str, request: pytest.FixtureRequest) -> Iterator[States]:
+    with filled(server_url, request.param) as urls, ExitStack() as opened:
+        yield {name: opened.enter_context(state(urls[name], request.param)) for name in STATES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_reads_the_pages_that_it_reads_with_fresh_statistics(
+    states: States, name: str
+) -> None:
+    pages = {one: states[one].pages(name) for one in reversed(STATES)}
+
+    assert max(pages.values()) <= 2 * pages["analysed"] + SLACK, pages
+
+
+def test_every_method_and_script_is_called_here() -> None:
+    """And every function: they are called by row-level security's test, from the same list."""
+    assert METHODS.keys() == {*public(NOWHERE)}
+    assert SCRIPTS.keys() == {path.stem for path in (sql_folder() / "adhoc").glob("*.sql")}
