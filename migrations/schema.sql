@@ -1472,16 +1472,16 @@ ALTER TABLE ONLY pgrecall.tier_defaults
 CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL);
 
 --
--- Name: ix_agent_memories_agent_id_content_hash_edition; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition ON pgrecall.agent_memories USING btree (agent_id, content_hash, edition) WHERE (status = 'active'::text);
-
---
 -- Name: ix_agent_memories_agent_id_inserted_at; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
 CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL);
+
+--
+-- Name: ix_agent_memories_content_hash_edition; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE UNIQUE INDEX ix_agent_memories_content_hash_edition ON pgrecall.agent_memories USING btree (agent_id, content_hash, edition) WHERE ((content_hash IS NOT NULL) AND (status = 'active'::text));
 
 --
 -- Name: ix_agent_memories_subjects; Type: INDEX; Schema: pgrecall; Owner: -

@@ -28,10 +28,13 @@ WITH ways AS (
 ), trust AS (
     SELECT m.id, later, decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve,
                                       m.trust_half_life_hours, NULL) AS value
-      FROM ways, agent_memories m
-      LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-     WHERE m.agent_id = :'agent' AND m.status = 'active'
-       AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
+      FROM ways CROSS JOIN (
+           (SELECT * FROM agent_memories
+             WHERE agent_id = :'agent' AND status = 'active'
+               AND is_valid(valid_from, valid_until, invalidated_at, expires_at, now())) m
+           FULL JOIN (SELECT * FROM memory_usage WHERE agent_id = :'agent') u
+               ON u.memory_id = m.id)
+     WHERE CASE WHEN m.id IS NULL THEN false ELSE true END
 ), falling AS (
     SELECT signal, id, min(value) FILTER (WHERE NOT later) AS now,
            min(value) FILTER (WHERE later) AS later

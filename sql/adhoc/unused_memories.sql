@@ -25,11 +25,11 @@ SELECT m.id,
        m.tier, m.memory_type,
        round(m.importance::numeric, 2) AS importance,
        regexp_replace(left(m.content, 80), '[[:space:]]+', ' ', 'g') AS content
-  FROM agent_memories m
-  LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
- WHERE m.agent_id = :'agent' AND m.status = 'active'
-   AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
-   AND (u.last_accessed_at IS NULL
-        OR u.last_accessed_at < now() - make_interval(secs => 86400 * :'days'::float8))
+  FROM (SELECT * FROM agent_memories
+         WHERE agent_id = :'agent' AND status = 'active'
+           AND is_valid(valid_from, valid_until, invalidated_at, expires_at, now())) m
+  FULL JOIN (SELECT * FROM memory_usage WHERE agent_id = :'agent') u ON u.memory_id = m.id
+ WHERE CASE WHEN m.id IS NULL THEN false ELSE u.last_accessed_at IS NULL
+        OR u.last_accessed_at < now() - make_interval(secs => 86400 * :'days'::float8) END
  ORDER BY coalesce(u.last_accessed_at, m.created_at) NULLS FIRST, m.id
  LIMIT :'limit'::bigint;

@@ -13,9 +13,8 @@ BEGIN
         SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.status = 'active' AND m.created_at < cutoff
            AND (m.memory_type = 'task' OR 'task' = ANY (m.additional_types))
-           AND NOT EXISTS (SELECT FROM memory_usage u
-                            WHERE u.agent_id = agent AND u.memory_id = m.id
-                              AND u.last_accessed_at >= cutoff)
+           AND m.id NOT IN (SELECT u.memory_id FROM memory_usage u  -- read once, and hashed
+                             WHERE u.agent_id = agent AND u.last_accessed_at >= cutoff)
          ORDER BY m.id FOR NO KEY UPDATE OF m);
     RETURN put_away(agent, stale, 'completed', '{}', reason, actor,
                     metadata);

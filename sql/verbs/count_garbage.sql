@@ -10,6 +10,7 @@ CREATE OR REPLACE FUNCTION count_garbage(
 DECLARE
     oldest timestamptz;
     excess bigint;
+    gone uuid[];
     before timestamptz := events_expire_before(agent, max_event_age_hours);
 BEGIN
     PERFORM require_owner(agent);
@@ -26,30 +27,21 @@ BEGIN
              WHERE m.agent_id = agent AND m.status <> 'archived') judged;
     excess := scanned - archived - deleted - max_live;
     archived := archived + greatest(excess, 0);
+    gone := orphaned(agent);
     swept := (SELECT count(*) FROM memory_usage u
-               WHERE u.agent_id = agent
-                 AND NOT EXISTS (SELECT FROM agent_memories m
-                                  WHERE m.agent_id = agent AND m.id = u.memory_id))
+               WHERE u.agent_id = agent AND u.memory_id = ANY (gone))
            + (SELECT count(*) FROM memory_labels l
-               WHERE l.agent_id = agent
-                 AND NOT EXISTS (SELECT FROM agent_memories m
-                                  WHERE m.agent_id = agent AND m.id = l.memory_id))
+               WHERE l.agent_id = agent AND l.memory_id = ANY (gone))
            + (SELECT count(*) FROM memory_links l
-               WHERE l.agent_id = agent
-                 AND (NOT EXISTS (SELECT FROM agent_memories m
-                                   WHERE m.agent_id = agent AND m.id = l.source_id)
-                   OR NOT EXISTS (SELECT FROM agent_memories m
-                                   WHERE m.agent_id = agent AND m.id = l.target_id)));
+               WHERE l.agent_id = agent AND (l.source_id = ANY (gone) OR l.target_id = ANY (gone)));
     events := (SELECT count(*) FROM memory_events e
                 WHERE e.agent_id = agent AND e.event_type <> 'initial' AND e.occurred_at < before)
             + (SELECT count(*) FROM memory_events e
                 WHERE e.agent_id = agent AND e.event_type = 'initial' AND e.occurred_at < before
-                  AND e.memory_id IN (
+                  AND e.memory_id = ANY (gone_memories(agent, ARRAY(
                       SELECT d.memory_id FROM memory_events d
                        WHERE d.agent_id = agent AND d.event_type = 'deleted'
-                         AND d.occurred_at < before)
-                  AND NOT EXISTS (SELECT FROM agent_memories m
-                                   WHERE m.agent_id = agent AND m.id = e.memory_id));
+                         AND d.occurred_at < before))));
     runs := count_runs(agent, max_run_age_hours);
     RETURN NEXT;
 END

@@ -1,5 +1,6 @@
 -- Memories that are no longer valid are scored too, since pruning is for them as well. Nothing is
--- sorted, and there is no k.
+-- sorted, and there is no k. A full join, as in search (ADR-0046): a left join may look for the
+-- counters of each memory among all of the owner.
 CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profile text)
     RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -10,12 +11,13 @@ DECLARE
 BEGIN
     EXECUTE format(
         'SELECT array_agg(m.id)
-           FROM agent_memories m
-           LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = $1
+           FROM (SELECT m.* FROM agent_memories m
+                  WHERE m.agent_id = $1 AND m.status = ''active'') m
+           FULL JOIN (SELECT u.* FROM memory_usage u WHERE u.agent_id = $1) u ON u.memory_id = m.id
           CROSS JOIN (SELECT $2 AS query, now() AS moment, NULL::text[] AS query_entities,
                              NULL::tstzrange AS query_time, true AS apply_decay) q
           CROSS JOIN (SELECT 0::float8 AS share) words
-          WHERE m.agent_id = $1 AND m.status = ''active'' AND score_%s(%s, $3) < $4',
+          WHERE CASE WHEN m.id IS NULL THEN false ELSE score_%s(%s, $3) < $4 END',
         profile, facts ->> 'reads')
        INTO low USING agent, query, weights_of(facts, profile, NULL), below_score;
     RETURN coalesce(low, '{}');

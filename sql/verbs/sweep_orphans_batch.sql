@@ -1,9 +1,11 @@
 -- For maintainers.
--- Locked rows are skipped: whoever deletes a memory deletes its counters, labels and links.
+-- Locked rows are skipped: whoever deletes a memory deletes its counters, labels and links. The few
+-- rows found are looked up again by key (OFFSET 0), since a memory may have been stored meanwhile.
 CREATE OR REPLACE FUNCTION sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
+    gone uuid[] := orphaned(agent);
     counters bigint;
     labels bigint;
     links bigint;
@@ -13,30 +15,29 @@ BEGIN
     DELETE FROM memory_usage u
      USING (SELECT o.memory_id
               FROM memory_usage o
-             WHERE o.agent_id = agent
+             WHERE o.agent_id = agent AND o.memory_id = ANY (gone)
                AND NOT EXISTS (SELECT FROM agent_memories m
-                                WHERE m.agent_id = agent AND m.id = o.memory_id)
+                                WHERE m.agent_id = agent AND m.id = o.memory_id OFFSET 0)
              ORDER BY o.memory_id LIMIT batch_size FOR UPDATE SKIP LOCKED) orphan
      WHERE u.agent_id = agent AND u.memory_id = orphan.memory_id;
     GET DIAGNOSTICS counters = ROW_COUNT;
     DELETE FROM memory_labels l
      USING (SELECT o.memory_id, o.kind, o.value
               FROM memory_labels o
-             WHERE o.agent_id = agent
+             WHERE o.agent_id = agent AND o.memory_id = ANY (gone)
                AND NOT EXISTS (SELECT FROM agent_memories m
-                                WHERE m.agent_id = agent AND m.id = o.memory_id)
+                                WHERE m.agent_id = agent AND m.id = o.memory_id OFFSET 0)
              ORDER BY o.memory_id, o.kind, o.value LIMIT batch_size FOR UPDATE SKIP LOCKED) orphan
      WHERE l.agent_id = agent AND l.memory_id = orphan.memory_id
-       AND l.kind = orphan.kind AND l.value = orphan.value;
+       AND l.kind = orphan.kind AND NOT l.value IS DISTINCT FROM orphan.value;  -- by the key
     GET DIAGNOSTICS labels = ROW_COUNT;
     DELETE FROM memory_links l
      USING (SELECT o.source_id, o.target_id, o.kind
               FROM memory_links o
              WHERE o.agent_id = agent
-               AND (NOT EXISTS (SELECT FROM agent_memories m
-                                 WHERE m.agent_id = agent AND m.id = o.source_id)
-                 OR NOT EXISTS (SELECT FROM agent_memories m
-                                 WHERE m.agent_id = agent AND m.id = o.target_id))
+               AND (o.source_id = ANY (gone) OR o.target_id = ANY (gone))
+               AND (SELECT count(*) FROM agent_memories m
+                     WHERE m.agent_id = agent AND m.id IN (o.source_id, o.target_id)) < 2
              ORDER BY o.source_id, o.target_id, o.kind LIMIT batch_size
                FOR UPDATE SKIP LOCKED) orphan
      WHERE l.agent_id = agent AND l.source_id = orphan.source_id
@@ -48,3 +49,23 @@ $verb$;
 
 COMMENT ON FUNCTION sweep_orphans_batch IS
     'One batch of the garbage collection: removes counters, labels and links of deleted memories, at most batch_size of each; returns how many.';
+
+-- EXCEPT reads each table once. An anti-join may compare all rows of the owner with each other.
+CREATE OR REPLACE FUNCTION orphaned(agent text) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN ARRAY(
+        (SELECT u.memory_id FROM memory_usage u WHERE u.agent_id = agent
+          UNION ALL
+         SELECT l.memory_id FROM memory_labels l WHERE l.agent_id = agent
+          UNION ALL
+         SELECT l.source_id FROM memory_links l WHERE l.agent_id = agent
+          UNION ALL
+         SELECT l.target_id FROM memory_links l WHERE l.agent_id = agent)
+        EXCEPT
+        SELECT m.id FROM agent_memories m WHERE m.agent_id = agent);
+END
+$function$;
+
+COMMENT ON FUNCTION orphaned IS
+    'The ids of deleted memories that counters, labels or links of an owner still name.';

@@ -32,7 +32,7 @@ from tests.integration.tenants_calls import CALLS, METHODS, PROCEDURES, Directio
 from tests.migrations.asking import rows, run, values
 
 STATES = ("never", "tiny", "analysed")
-LONGEST = "5s"
+LONGEST = "20s"
 """For one statement; a plan that compares all with all would run for hours."""
 
 
@@ -57,7 +57,7 @@ INSERT INTO pgrecall.agent_memories
        (agent_id, id, content, subject, key, edition, importance, trust, tier, memory_type,
         session, turn, tags, entities, metadata, created_at, status, tokens, embedding)
 SELECT o.name, md5(o.name || n)::uuid,
-       format('onesecret note %%s, %%s %%s %%s', n, w[1 + n %% 40], w[1 + n * 7 %% 40],
+       format('onesecret note %%s of %%s, %%s %%s %%s', n, o.name, w[1 + n %% 40], w[1 + n * 7 %% 40],
               w[1 + n * 13 %% 40]),
        CASE WHEN n %% 10 = 0 THEN 'subject ' || n END, CASE WHEN n %% 2 = 0 THEN 'key ' || n END,
        CASE WHEN n %% 2 = 1 THEN 0 END, n %% 100 / 100.0, n %% 97 / 97.0,

@@ -126,6 +126,7 @@ CALLS: dict[str, list[str]] = {
     "note_placed": ["note_placed('one', now(), now())"],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
     "on_every_node": ["on_every_node('drop_positions')"],
+    "orphaned": ["orphaned('one')"],
     "owners": ["owners()"],
     "owners_of_memories": ["owners_of_memories(true)"],
     "place_memories": ["place_memories('one', ARRAY[{memory}])"],

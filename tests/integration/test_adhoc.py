@@ -125,7 +125,7 @@ class Database:
     def allow_copies(self) -> None:
         """As where the unique index was dropped: one text may be active more than once."""
         with self.connect() as connection:
-            connection.execute("DROP INDEX ix_agent_memories_agent_id_content_hash_edition")
+            connection.execute("DROP INDEX ix_agent_memories_content_hash_edition")
 
     def connect(self) -> psycopg.Connection:
         path = f"-csearch_path={self.schema},{self.extensions}"

@@ -404,7 +404,7 @@ def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(engine: En
             assert_by_key(read, f"pk_{table}", id_)
 
 
-LABELS = "ix_memory_labels_agent_id_value_kind"
+LABELS = "ix_memory_labels_value_kind"
 LINKS = {"pk_memory_links", "ix_memory_links_agent_id_target_id"}
 
 

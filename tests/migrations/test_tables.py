@@ -133,13 +133,14 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         **{table: f"({column})" for table, column in REFERENCE.items()},
     }
     on_texts = [
-        "CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition "
+        "CREATE UNIQUE INDEX ix_agent_memories_content_hash_edition "
         "ON pgrecall.agent_memories "
-        "USING btree (agent_id, content_hash, edition) WHERE (status = 'active'::text)"
+        "USING btree (agent_id, content_hash, edition) "
+        "WHERE ((content_hash IS NOT NULL) AND (status = 'active'::text))"
     ]
     to_find_others_by = [
-        "CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree "
-        "(agent_id, value, kind)",
+        "CREATE INDEX ix_memory_labels_value_kind ON pgrecall.memory_labels USING btree "
+        "(agent_id, value, kind) WHERE (value IS NOT NULL)",
         "CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree "
         "(agent_id, target_id) WHERE (target_id IS NOT NULL)",
         "CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree "

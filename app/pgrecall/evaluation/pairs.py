@@ -45,7 +45,7 @@ from pgrecall.ranking.conditions import (
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.entities import entities_of_each
 from pgrecall.ranking.filters import FilterShape
-from pgrecall.ranking.memory_columns import with_usage
+from pgrecall.ranking.statement import in_full
 from pgrecall.ranking.words import keyword_shares
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -327,14 +327,9 @@ def _pool(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -
         found = conditions(within, shape.filters, as_of=shape.has_as_of)
     if shape.has_text and shape.reads(Keyword):
         columns.append(func.octet_length(memories.c.content, type_=Integer()).label("bytes"))
+    rows, condition = in_full(tables, shape.owners, found | custom_conditions(where))
     return (
-        select(*columns)
-        .select_from(with_usage(memories, usage, owners=shape.owners))
-        .where(
-            of_owners(memories, shape.owners), *found.values(), *custom_conditions(where).values()
-        )
-        .cte("pool")
-        .prefix_with("MATERIALIZED")
+        select(*columns).select_from(rows).where(condition).cte("pool").prefix_with("MATERIALIZED")
     )
 
 

@@ -74,7 +74,7 @@ def _passing(
         yield Reads()
     chosen = yield from narrowing(tables, filters)
     _require_some(chosen)
-    passing = passing_filters(tables, chosen.shape, chosen.where, as_of=False)
+    passing = passing_filters(tables, chosen.shape, chosen.where, as_of=False, lock=lock)
     passing = passing.order_by(tables.memories.c.id)
     statement = passing.with_for_update(of=tables.memories) if lock else passing
     rows = yield Execute(statement, {"owner_id": agent_id, **chosen.parameters})

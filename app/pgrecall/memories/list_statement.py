@@ -25,7 +25,7 @@ from pgrecall.ranking.conditions import OWNER, Condition
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.ranking.memory_columns import memory_columns
-from pgrecall.ranking.statement import by_key, passing_filters, usage_by_key
+from pgrecall.ranking.statement import by_key, of_memories, passing_filters, usage_by_key
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS
 
@@ -78,7 +78,7 @@ def _list(
     reads_usage = any(name in _OF_USAGE for name in ordering.columns)
     found = passing_filters(tables, filters, where, as_of=as_of, usage=reads_usage)
     if after is not None:
-        found = found.where(_following(sorted_by, ordering, after))
+        found = found.where(of_memories(tables, _following(sorted_by, ordering, after)))
     page = (
         found.with_only_columns(
             tables.memories.c.agent_id.label("owner_id"),

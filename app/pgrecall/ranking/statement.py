@@ -380,20 +380,48 @@ def passing_filters(
     *,
     as_of: bool,
     usage: bool = False,
+    lock: bool = False,
 ) -> Select[Any]:
     """The ids of the memories of `owner_id` that pass the filters at `as_of`.
 
-    They are joined to their usage if `usage` is set or a filter reads it.
+    They are joined to their usage if `usage` is set or a filter reads it: in full, unless they are
+    to be locked.
     """
     memories = tables.memories
     within = scope(tables, memories, as_of=as_of)
-    reads_usage = usage or filters.reads_usage
-    return (
-        select(memories.c.id)
-        .select_from(with_usage(memories, tables.memory_usage) if reads_usage else memories)
-        .where(
-            owned(memories),
-            *conditions(within, filters, as_of=as_of).values(),
-            *custom_conditions(where).values(),
-        )
-    )
+    found = conditions(within, filters, as_of=as_of) | custom_conditions(where)
+    if not (usage or filters.reads_usage):
+        return select(memories.c.id).where(owned(memories), *found.values())
+    if lock:
+        rows: FromClause = with_usage(memories, tables.memory_usage)
+        return select(memories.c.id).select_from(rows).where(owned(memories), *found.values())
+    rows, condition = in_full(tables, OWNER, found)
+    return select(memories.c.id).select_from(rows).where(condition)
+
+
+def in_full(
+    tables: Tables, owners: str, conditions: Mapping[str, Condition]
+) -> tuple[FromClause, Condition]:
+    """The owners' memories in a full join with their usage, as `rows_to_rank` explains.
+
+    Returns the join, and the condition that the statement must still apply.
+    """
+    memories, usage = tables.memories, tables.memory_usage
+    mine = [one for name, one in conditions.items() if _is_of_memory(name)]
+    later = [one for name, one in conditions.items() if not _is_of_memory(name)]
+    same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
+    if of_one(owners):
+        same = usage.c.memory_id == memories.c.id
+    rows = memories.join(_one("one_memory"), and_(of_owners(memories, owners), *mine))
+    theirs = usage.join(_one("one_usage"), of_owners(usage, owners))
+    return rows.outerjoin(theirs, same, full=True), of_memories(tables, and_(true(), *later))
+
+
+def _is_of_memory(name: str) -> bool:
+    """A condition of the caller's may read usage too."""
+    return name not in _OF_JOINED and not name.startswith("where ")
+
+
+def of_memories(tables: Tables, condition: Condition) -> Condition:
+    """The condition, false for rows of a full join without a memory; the planner cannot tell."""
+    return case((tables.memories.c.id.is_(None), false()), else_=condition)

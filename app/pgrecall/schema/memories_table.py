@@ -149,13 +149,15 @@ def memories_table(metadata: MetaData) -> Table:
         ),
         PrimaryKeyConstraint("agent_id", "id"),
         *_memory_checks(),
+        # IS NOT NULL holds for every row. It stops the planner from using these indexes for a
+        # lookup by key, which looks as cheap as long as the statistics are those of a new table.
         Index(
-            None,
+            "ix_agent_memories_content_hash_edition",
             "agent_id",
             "content_hash",
             "edition",
             unique=True,
-            postgresql_where=text("status = 'active'"),
+            postgresql_where=text("content_hash IS NOT NULL AND status = 'active'"),
         ),
         Index(
             None,
@@ -163,8 +165,6 @@ def memories_table(metadata: MetaData) -> Table:
             "content_hash",
             postgresql_where=text("superseded_by IS NOT NULL"),
         ),
-        # IS NOT NULL holds for every row. It stops the planner from using these indexes for a
-        # lookup by key, which looks as cheap as long as the statistics are those of a new table.
         Index(None, "agent_id", "inserted_at", postgresql_where=text("inserted_at IS NOT NULL")),
         Index(
             "ix_agent_memories_turns",

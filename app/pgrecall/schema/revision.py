@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-REVISION: Final = "0007"
+REVISION: Final = "0008"
 EMBEDDING_INDEX: Final = "embedding_index"
 """The optional revision after 0001. If it is applied, Alembic's table names it, not 0001."""
 
@@ -14,4 +14,4 @@ def revision_of(rows: Iterable[str]) -> str | None:
     """The revision of the tables, given the rows of Alembic's table; None if there are none."""
     found = set(rows)
     tables = found - {EMBEDDING_INDEX}
-    return max(tables) if tables else "0007" if found else None
+    return max(tables) if tables else "0001" if found else None
