@@ -91,7 +91,9 @@ def _read(path: Path) -> str:
     takes tens of milliseconds, and they take less.
     """
     text = path.read_text(encoding="utf-8")
-    text = text.replace("SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off")
+    text = text.replace(
+        "SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off"
+    )
     if not _INSERTED.search(text):
         return text
     declared = (sql_folder() / "recall" / "arguments").read_text(encoding="utf-8")
