@@ -7,13 +7,8 @@
 CREATE OR REPLACE FUNCTION calibrated_candidates(
     relation text, directions text[], hits integer, levels integer[], recall float8, worst float8,
     OUT candidates integer, OUT likeness float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-    SET enable_seqscan = on
-    SET enable_indexscan = on
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
-    nearest text;
     direction text;
     level integer;
     walked uuid[];
@@ -27,21 +22,16 @@ BEGIN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
             USING ERRCODE = 'data_exception';
     END IF;
-    nearest := format($$
-        SELECT array_agg(memory_id) FROM (
-            SELECT memory_id FROM %I
-             ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2) nearest $$, relation);
     likeness := (
         SELECT percentile_cont(0.9) WITHIN GROUP (
                    ORDER BY nearest_landmark(relation, asked) / @extschema:vector@.l2_norm(asked)) / 1.25
           FROM unnest(directions) one, meaning(one::@extschema:vector@.halfvec) asked WHERE @extschema:vector@.l2_norm(asked) > 0);
-    PERFORM set_config('enable_indexscan', 'off', true);
     FOREACH direction IN ARRAY directions LOOP
-        EXECUTE nearest INTO walked USING direction::@extschema:vector@.halfvec, hits;
+        walked := (SELECT w.ids FROM walk(
+            relation, direction::@extschema:vector@.halfvec, direction::@extschema:vector@.halfvec, hits, true) w);
         best := best || walked;
         each := coalesce(cardinality(walked), 0);
     END LOOP;
-    PERFORM set_config('enable_indexscan', 'on', true);
     FOR level IN SELECT one FROM unnest(levels) one ORDER BY one LOOP
         found := 0;
         fewest := each;

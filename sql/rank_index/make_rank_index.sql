@@ -63,7 +63,11 @@ BEGIN
     SELECT count(*) AS memories, least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest
       INTO there
       FROM agent_memories e
-      LEFT JOIN memory_usage u ON u.agent_id = agent AND u.memory_id = e.id
+      -- OFFSET 0: looked up by the key. A join might read all counters of the owner.
+      LEFT JOIN LATERAL (
+          SELECT c.last_accessed_at FROM memory_usage c
+           WHERE c.agent_id = agent AND c.memory_id = e.id
+          OFFSET 0) u ON true
      WHERE e.agent_id = agent AND e.status = 'active';
     IF there.memories = 0 THEN
         RETURN NULL;

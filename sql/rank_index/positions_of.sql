@@ -63,7 +63,11 @@ BEGIN
                              sqrt(0.05::float8) * (m.created_at IS NULL)::integer]::@extschema:vector@.vector AS signals,
                        term_keys(m.agent_id, m.terms) AS words, octet_length(m.content) AS bytes
                   FROM agent_memories m
-                  LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+                  -- OFFSET 0: looked up by the key. A join might read all counters of the owner.
+                  LEFT JOIN LATERAL (
+                      SELECT c.* FROM memory_usage c
+                       WHERE c.agent_id = positions_of.agent AND c.memory_id = m.id
+                      OFFSET 0) u ON true
                  CROSS JOIN (SELECT positions_of.as_of AS now,
                                     positions_of.as_of + interval '168 hours' AS after_7,
                                     positions_of.as_of + interval '720 hours' AS after_30) days

@@ -1,4 +1,3 @@
--- The settings hold inside the function and are restored when it ends.
 -- The index gives no candidates, and the search notices, where
 -- - it was replaced or dropped after its name was read: uses are no longer noted in its table,
 -- - so much was written or changed that scoring all memories takes less: an index saves about
@@ -20,7 +19,6 @@ CREATE OR REPLACE FUNCTION rank_candidates(
     RETURNS TABLE (memory_id uuid, from_index boolean)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
-    SET enable_seqscan = off
 AS $function$
 #variable_conflict use_column
 DECLARE

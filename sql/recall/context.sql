@@ -100,7 +100,10 @@ CREATE OR REPLACE FUNCTION context_text(
         SELECT r.*, m.content, m.memory_type, m.created_at, m.embedding,
                reckoned_tokens(m.tokens, m.content, m.memory_type) AS cost, {relevance} AS relevance
           FROM q CROSS JOIN {found} r
-          JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}) r
+         CROSS JOIN LATERAL (
+              SELECT a.* FROM agent_memories a
+               WHERE a.agent_id {owned} AND a.agent_id = r.agent_id AND a.id = r.id
+              OFFSET 0) m) r
 )
 SELECT v.step, v.verdict, r.cost, r.agent_id, r.id, r.content, r.memory_type, r.created_at, r.score,
        n.id, r.relevance{counts}

@@ -30,18 +30,16 @@ WITH q AS NOT MATERIALIZED (
     SELECT {q}
 ), every AS MATERIALIZED (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, {coverage} AS coverage
-      FROM q CROSS JOIN agent_memories m
-      {usage}
-      {words}
-     WHERE m.agent_id {owned}
-       AND {passes}
+      FROM q CROSS JOIN {memories}
 ){hits}, own AS (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, {coverage} AS coverage,
            jsonb_build_object({meets}) AS meets
-      FROM q CROSS JOIN agent_memories m
-      {usage}
+      FROM q CROSS JOIN LATERAL (
+          SELECT a.* FROM agent_memories a
+           WHERE a.agent_id {owned} AND a.id = (q.sources ->> 0)::uuid
+          OFFSET 0) m
+      {counters}
       {words}
-     WHERE m.agent_id {owned} AND m.id = (q.sources ->> 0)::uuid
      ORDER BY m.agent_id <> q.agent
      LIMIT 1
 ), last AS (
@@ -51,8 +49,11 @@ WITH q AS NOT MATERIALIZED (
 ), described AS (
     SELECT r.*, {signals} AS signals, {relevance} AS relevance, octet_length(m.content) AS bytes
       FROM q CROSS JOIN (SELECT * FROM own UNION ALL SELECT * FROM last) r
-      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
-      {usage}
+     CROSS JOIN LATERAL (
+          SELECT a.* FROM agent_memories a
+           WHERE a.agent_id {owned} AND a.agent_id = r.agent_id AND a.id = r.id
+          OFFSET 0) m
+      {counters}
 )
 SELECT o.agent_id, f.score, o.score AS own_score, n.hit, o.signals, o.meets, o.relevance, o.keyword,
        o.bytes, l.score AS last_score, l.signals AS last_signals,

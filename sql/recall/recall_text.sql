@@ -14,9 +14,8 @@ DECLARE
     lends boolean := 'lend' = ANY (given);
     several boolean := 'teams' = ANY (given);
     divided boolean := several AND is_distributed();
-    usage text := CASE WHEN reads LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
-      'LEFT JOIN memory_usage u
-        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END;
+    reads_usage boolean := reads LIKE '%u.%' OR 'min_trust' = ANY (given);
+    fully boolean := (reads_usage OR has_words) AND NOT is_distributed();
     asked record;
     put_in text[];
     relevance text := (SELECT split_part(c.condition, ' >= ', 1) FROM recall_conditions() c
@@ -27,6 +26,10 @@ BEGIN
     SELECT string_agg(format('(%s)', a.condition), E'\n       AND ') AS passes,
            string_agg(format('(%s)', a.condition), E'\n       AND ')
                FILTER (WHERE NOT (along AND a.name = 'min_relevance')) AS turns_pass,
+           string_agg(format('(%s)', a.condition), E'\n       AND ')
+               FILTER (WHERE a.name NOT IN ('min_trust', 'min_relevance')) AS own_pass,
+           string_agg(format('(%s)', a.condition), E'\n       AND ')
+               FILTER (WHERE a.name IN ('min_trust', 'min_relevance')) AS joined_pass,
            string_agg(format('%L, coalesce(%s, false)', a.name, a.condition), ', ') AS meets
       INTO asked
       FROM (SELECT g.name, replace(c.condition, '{0,', format('{%s,', split_part(g.name, ' ', 2)))
@@ -34,15 +37,17 @@ BEGIN
               JOIN recall_conditions() c ON c.name = split_part(g.name, ' ', 1)) a(name, condition);
     FOREACH put_in SLICE 1 IN ARRAY ARRAY[
         ['{ranked}', CASE WHEN divided THEN ranked_apart_text(
-                              cardinality(array_positions(given, 'teams')) + 1, has_words, usage, asked.passes)
+                              cardinality(array_positions(given, 'teams')) + 1, has_words, reads_usage, asked.passes)
                           ELSE ranked_text(through_indexes) END
                      || CASE WHEN along OR lends THEN turns_text(through_indexes, lends) ELSE '{gathered}' END],
-        ['{whole owners}', CASE WHEN several THEN whole_owners_text() ELSE '' END],
-        -- The planner of a shard might hash all its memories otherwise.
-        ['{looked up}', CASE WHEN through_indexes AND is_distributed()
-                             THEN 'LATERAL (SELECT a.* FROM agent_memories a '
-                                  'WHERE a.agent_id {owned} AND a.id = n.id OFFSET 0)'
-                             ELSE 'agent_memories' END],
+        ['{whole owners}', CASE WHEN several THEN whole_owners_text(
+            memories_text(fully, reads_usage, has_words, several)) ELSE '' END],
+        ['{words}', CASE WHEN has_words THEN
+      'LEFT JOIN keyword_shares(q.owners, q.query_text, moment => {asked about}) words
+        ON words.memory_id = m.id'
+          || CASE WHEN several THEN ' AND words.agent_id = m.agent_id' ELSE '' END
+          ELSE '' END],
+        ['{memories}', memories_text(fully, reads_usage, has_words, several)],
         ['{hits}', CASE WHEN along OR lends THEN hits_text(lends) ELSE '' END],
         ['{nearest}', CASE WHEN along OR lends THEN 'nearest'
                            ELSE '(SELECT NULL AS agent_id, NULL::uuid AS id, NULL::uuid AS hit, '
@@ -65,6 +70,8 @@ BEGIN
         ['{score}', format('score_%s(%s, q.weighed)', profile, reads)],
         ['{signals}', format('signals_%s(%s)', profile, replace(reads, '{share}', 'r.keyword'))],
         ['{passes}', asked.passes],
+        ['{own pass}', coalesce(asked.own_pass, 'true')],
+        ['{joined pass}', coalesce(asked.joined_pass, 'true')],
         ['{turns pass}', coalesce(asked.turns_pass, 'true')],
         ['{relevance}', CASE WHEN 'relevance' = ANY (given)
             THEN replace(replace(relevance, '{share}', 'r.keyword'), '{coverage}', 'r.coverage')
@@ -77,14 +84,7 @@ BEGIN
                                           ELSE '' END],
         ['{floor}', CASE WHEN through_indexes OR along THEN ''
                          ELSE 'WHERE r.score >= coalesce(q.min_score, 0)' END],
-        ['{usage}', usage],
-        ['{words}', CASE WHEN has_words THEN
-      'LEFT JOIN keyword_shares(q.owners, q.query_text, moment => {asked about}) words
-        ON words.memory_id = m.id'
-          -- With one owner, this condition would make the planner expect so few rows that it
-          -- compares each with each.
-          || CASE WHEN several THEN ' AND words.agent_id = m.agent_id' ELSE '' END
-          ELSE '' END],
+        ['{counters}', CASE WHEN reads_usage THEN counters_text() ELSE '' END],
         ['{words of candidates}', CASE WHEN has_words THEN
       'CROSS JOIN LATERAL (
           SELECT least(coalesce(sum(a.weight) FILTER (WHERE a.term = ANY (its.terms))
@@ -154,12 +154,14 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 ), every AS MATERIALIZED (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}, n.source
       FROM q CROSS JOIN nominated n
-      JOIN {looked up} m ON m.agent_id = n.owner_id AND m.id = n.id
-      {usage}
+     CROSS JOIN LATERAL (
+          SELECT a.* FROM agent_memories a
+           WHERE a.agent_id {owned} AND a.agent_id = n.owner_id AND a.id = n.id
+          OFFSET 0) m
+      {counters}
       LEFT JOIN terms t ON t.owner_id = n.owner_id
       {words of candidates}
-     WHERE m.agent_id {owned}
-       AND {passes}{whole owners}
+     WHERE {passes}{whole owners}
 ), {best} AS (
     SELECT e.*, (SELECT min(coalesce(c.passed, 0)) FROM sources s
                    LEFT JOIN (SELECT e.source, count(*) AS passed FROM every e GROUP BY e.source) c
@@ -170,11 +172,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
      LIMIT {most}
 )$text$ ELSE $text${best} AS (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}
-      FROM q CROSS JOIN agent_memories m
-      {usage}
-      {words}
-     WHERE m.agent_id {owned}
-       AND {passes}
+      FROM q CROSS JOIN {memories}
      ORDER BY score DESC, m.id
      LIMIT {most}
 )$text$ END;
@@ -182,7 +180,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 COMMENT ON FUNCTION ranked_text IS
     'The part of a statement that ranks: every memory scored, or the candidates of rank indexes.';
 
-CREATE OR REPLACE FUNCTION ranked_apart_text(owners integer, has_words boolean, usage text, passes text)
+CREATE OR REPLACE FUNCTION ranked_apart_text(owners integer, has_words boolean, reads_usage boolean, passes text)
     RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -190,10 +188,9 @@ BEGIN ATOMIC
                replace(replace(replace(replace(replace(replace(
                    ranked_text(NULL),
                    '{best} AS (', format('ranked_%s AS MATERIALIZED (', n)),
-                   '{usage}', usage),
-                   '{words}', CASE WHEN has_words THEN
-      'LEFT JOIN keyword_shares(ARRAY[($3)[{n}]], q.query_text, q.owners, {asked about}) words
-        ON words.memory_id = m.id' ELSE '' END),
+                   '{memories}', memories_text(false, reads_usage, has_words, false)),
+                   'keyword_shares(q.owners, q.query_text, moment =>',
+                   'keyword_shares(ARRAY[($3)[{n}]], q.query_text, q.owners,'),
                    '{passes}', replace(passes, ' AND memory_labels.agent_id = ANY (q.owners)', '')),
                    '{owned}', '= ($3)[{n}]'), '{n}', n::text), ', ' ORDER BY n)
            || ', {best} AS (
@@ -221,16 +218,13 @@ CREATE OR REPLACE FUNCTION gathered_text(statement text, ids text DEFAULT NULL) 
 COMMENT ON FUNCTION gathered_text IS
     'The part of a statement that reads the rows of several owners to one place: all, or those of these ids.';
 
-CREATE OR REPLACE FUNCTION whole_owners_text() RETURNS text
+CREATE OR REPLACE FUNCTION whole_owners_text(memories text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN $text$
     UNION ALL
     SELECT m.agent_id, m.id, {score}, {share}{carried}, NULL
-      FROM q CROSS JOIN agent_memories m
-      {usage}
-      {words}
-     WHERE m.agent_id = ANY (ARRAY(SELECT jsonb_array_elements_text(q.sources -> 'whole')))
-       AND {passes}$text$;
+      FROM q CROSS JOIN $text$ || replace(memories, '{owned}',
+        '= ANY (ARRAY(SELECT jsonb_array_elements_text(q.sources -> ''whole'')))');
 
 COMMENT ON FUNCTION whole_owners_text IS
     'The part of a statement that ranks all memories of owners without a rank index.';
@@ -255,12 +249,14 @@ CREATE OR REPLACE FUNCTION turns_text(through_indexes boolean, lends boolean) RE
 ), others AS (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}, n.hit, n.hit_score
       FROM q CROSS JOIN nearest n
-      JOIN agent_memories m ON m.agent_id = n.agent_id AND m.id = n.id
-      {usage}
+     CROSS JOIN LATERAL (
+          SELECT a.* FROM agent_memories a
+           WHERE a.agent_id {owned} AND a.agent_id = n.agent_id AND a.id = n.id
+          OFFSET 0) m
+      {counters}
       LEFT JOIN terms_of_turns t ON t.owner_id = n.agent_id
       {words of candidates}
-     WHERE m.agent_id {owned}
-       AND NOT EXISTS (SELECT FROM ranked r WHERE r.agent_id = n.agent_id AND r.id = n.id)
+     WHERE NOT EXISTS (SELECT FROM ranked r WHERE r.agent_id = n.agent_id AND r.id = n.id)
        AND {turns pass}
 )$text$, '{exact}', CASE WHEN through_indexes THEN 'false' ELSE 'true' END)
     || CASE WHEN lends THEN $text$, found AS (

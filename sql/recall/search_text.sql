@@ -11,8 +11,11 @@ SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
        similarity(m.embedding, q.query, NULL) AS similarity, {signals} AS signals,
        {turns}{counts}
   FROM q CROSS JOIN {found} r
-  JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
-  {usage}
+ CROSS JOIN LATERAL (
+      SELECT a.* FROM agent_memories a
+       WHERE a.agent_id {owned} AND a.agent_id = r.agent_id AND a.id = r.id
+      OFFSET 0) m
+  {counters}
  {floor}
  ORDER BY {passages}r.score DESC, r.id$text$);
 

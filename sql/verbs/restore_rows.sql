@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION restore_rows(
     agent text, memories agent_memories[], states jsonb[], check_compliance boolean DEFAULT true,
     actor text DEFAULT session_user)
     RETURNS TABLE (ordinal integer, memory_id uuid, outcome text)
-    LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' SET enable_seqscan = off
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB'
 AS $function$
 #variable_conflict use_column
 DECLARE
@@ -14,6 +14,7 @@ DECLARE
     stored uuid[] := '{}';
     trusts jsonb[] := '{}';
     restored jsonb;
+    gone uuid[];
     one record;
 BEGIN
     PERFORM require(cardinality(states) = coalesce(cardinality(memories), 0), format(
@@ -108,11 +109,12 @@ BEGIN
           FROM unnest(stored) WITH ORDINALITY n(id, place) ORDER BY n.place),
         '{}', trusts, NULL, actor, '{}');
 
+    gone := gone_memories(agent, ids);
     RETURN QUERY
     SELECT i.place::integer, i.id,
            CASE WHEN new.id IS NOT NULL THEN 'inserted'
-                WHEN EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = i.id)
-                THEN 'known' ELSE 'duplicate' END
+                WHEN i.id NOT IN (SELECT g FROM unnest(gone) g) THEN 'known'
+                ELSE 'duplicate' END
       FROM unnest(ids) WITH ORDINALITY i(id, place)
       LEFT JOIN unnest(stored) new(id) ON new.id = i.id;
 END

@@ -1,9 +1,6 @@
--- A function of its own, because its callers have switched off the index scan that it needs.
 CREATE OR REPLACE FUNCTION memories_of(agent text, moment timestamptz DEFAULT NULL) RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path FROM CURRENT
-    SET enable_indexscan = on
-    SET enable_seqscan = on
     SET max_parallel_workers_per_gather = 0
     SET plan_cache_mode = force_generic_plan
 AS $function$

@@ -1,4 +1,4 @@
--- exact: counted in the index of words (see keyword_shares), or in the memories where a policy
+-- exact: counted in the index of words (see count_with), or in the memories where a policy
 -- keeps that index from being used. Otherwise by the counts that the rank index stored at its
 -- build: all memories, and those with each common term. Rare terms are counted now.
 -- Not exact and behind a policy: no rows. A rank index then answers no query with words (see
@@ -10,19 +10,14 @@ CREATE OR REPLACE FUNCTION term_weights(
     RETURNS TABLE (term text, memories bigint, weight float8, idf float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 8
     SET search_path FROM CURRENT
-    SET enable_seqscan = off
-    SET enable_indexscan = off
-    SET max_parallel_workers_per_gather = 0
-    SET plan_cache_mode = force_generic_plan
 AS $function$
 #variable_conflict use_variable
 DECLARE
-    guarded boolean := row_security_active('agent_memories');
     known jsonb;
     total bigint;
     asked text[];
 BEGIN
-    IF NOT exact AND guarded THEN
+    IF NOT exact AND row_security_active('agent_memories') THEN
         RETURN;
     END IF;
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
@@ -39,14 +34,8 @@ BEGIN
            CASE WHEN counted.n > 0 OR has_term(array_remove(others, agent), counted.term, moment)
                 THEN term_weight(counted.n, total) ELSE 0 END,
            term_weight(counted.n, total)
-      FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, CASE WHEN guarded
-                   THEN (SELECT count(*) FROM agent_memories m
-                          WHERE m.terms @@ term_query(ARRAY[q.term]) AND m.agent_id = agent
-                            AND coalesce(m.created_at <= moment, true))
-                   ELSE (SELECT count(*) FROM agent_memories m
-                          WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(agent, q.term)]
-                            AND m.agent_id = agent COLLATE "C"
-                            AND coalesce(m.created_at <= moment, true)) END) AS n
+      FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint,
+                                               count_with(agent, q.term, moment)) AS n
               FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END

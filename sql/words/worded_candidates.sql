@@ -14,10 +14,6 @@ CREATE OR REPLACE FUNCTION worded_candidates(
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 100
     SET search_path FROM CURRENT
-    SET hnsw.ef_search = 40
-    SET hnsw.iterative_scan = 'off'
-    SET enable_seqscan = off
-    SET enable_indexscan = on
     SET max_parallel_workers_per_gather = 0
 AS $function$
 DECLARE
@@ -27,9 +23,7 @@ DECLARE
     numbers float8[];
     rare integer := 0;
     left_over float8 := 64 * candidates;
-    ids uuid[];
-    scores float8[];
-    farthest float8;
+    found record;
     needed float8;
     rest float8[];
     upto float8[];
@@ -40,7 +34,6 @@ DECLARE
     asked @extschema:vector@.halfvec := meaning(query::@extschema:vector@.halfvec);
     walked integer := reach;
     all_compared boolean := false;
-    met float8[];
 BEGIN
     SELECT coalesce(array_agg(term_key(agent, t.term) ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
@@ -55,43 +48,16 @@ BEGIN
     END LOOP;
 
     LOOP
-        PERFORM set_config('hnsw.ef_search', walked::text, true);
-        EXECUTE format($$
-            WITH near AS MATERIALIZED (
-                SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness, words, bytes,
-                       -(position OPERATOR(@extschema:vector@.<#>) $7) AS alike
-                  FROM %1$I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2
-            ), worded AS (
-                SELECT memory_id, nearness, words, bytes FROM near
-                 UNION ALL
-                SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0), words, bytes FROM %1$I
-                 WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
-            ), scored AS MATERIALIZED (
-                SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
-                           SELECT keyword(sum(share), bytes, $8, $9) FROM unnest(words) had(key)
-                             JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
-                  FROM worded
-            )
-            SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-                   (SELECT min(nearness) FROM near), (SELECT array_agg(alike ORDER BY alike DESC) FROM near)
-              FROM scored $$, relation)
-            INTO ids, scores, farthest, met
-            USING query::@extschema:vector@.halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked, b, pivot;
-        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, scores[1]);
-        IF walked = 1000 THEN
-            all_compared := true;
-            PERFORM set_config('enable_indexscan', 'off', true),
-                    set_config('enable_seqscan', 'on', true);
-        END IF;
+        SELECT * INTO found FROM walk_with_words(
+            relation, query::@extschema:vector@.halfvec, asked, walked, all_compared, keys[:rare], keys,
+            shares, keyword_weight, b, pivot);
+        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, found.met, found.scores[1]);
+        all_compared := walked = 1000;
         walked := least(4 * walked, 1000);
     END LOOP;
-    IF all_compared THEN
-        PERFORM set_config('enable_indexscan', 'on', true),
-                set_config('enable_seqscan', 'off', true);
-    END IF;
 
     IF keyword_weight > 0 THEN
-        needed := coalesce((scores[hits] - farthest) / keyword_weight, '-Infinity');
+        needed := coalesce((found.scores[hits] - found.farthest) / keyword_weight, '-Infinity');
         rest := ARRAY(SELECT sum(s.share) OVER (ORDER BY s.place DESC)
                         FROM unnest(shares) WITH ORDINALITY s(share, place) ORDER BY s.place);
         upto := ARRAY(SELECT sum(n.number) OVER (ORDER BY n.place)
@@ -114,7 +80,7 @@ BEGIN
         END LOOP;
     END IF;
     IF firsts = '{}' THEN
-        RETURN QUERY SELECT unnest(ids[:candidates]);
+        RETURN QUERY SELECT unnest(found.ids[:candidates]);
         RETURN;
     END IF;
     RETURN QUERY EXECUTE format($$
@@ -133,11 +99,57 @@ BEGIN
                 OFFSET 0) near
              WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
          ORDER BY score DESC LIMIT $10 $$, relation)
-        USING coalesce(ids, '{}'), scores, firsts, lasts, query::@extschema:vector@.halfvec, keys, shares, keyword_weight,
-              coalesce(scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
+        USING coalesce(found.ids, '{}'), found.scores, firsts, lasts, query::@extschema:vector@.halfvec, keys, shares, keyword_weight,
+              coalesce(found.scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
               candidates, b, pivot;
 END
 $function$;
 
 COMMENT ON FUNCTION worded_candidates IS
     'Candidates for exact scoring from positions and words together: those with the largest sum of inner product with the query and weight of their words.';
+
+-- The settings hold inside the function, which calls none that reads, and are restored when it ends.
+CREATE OR REPLACE FUNCTION walk_with_words(
+    relation text, query @extschema:vector@.halfvec, asked @extschema:vector@.halfvec, number integer,
+    all_compared boolean, rare_keys bigint[], keys bigint[], shares float8[], keyword_weight float8,
+    b float8, pivot float8,
+    OUT ids uuid[], OUT scores float8[], OUT farthest float8, OUT met float8[])
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+    SET hnsw.ef_search = 40
+    SET hnsw.iterative_scan = 'off'
+    SET enable_seqscan = off
+    SET enable_indexscan = on
+    SET max_parallel_workers_per_gather = 0
+AS $function$
+BEGIN
+    PERFORM set_config('hnsw.ef_search', number::text, true);
+    IF all_compared THEN
+        PERFORM set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'on', true);
+    END IF;
+    EXECUTE format($$
+        WITH near AS MATERIALIZED (
+            SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness, words, bytes,
+                   -(position OPERATOR(@extschema:vector@.<#>) $7) AS alike
+              FROM %1$I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2
+        ), worded AS (
+            SELECT memory_id, nearness, words, bytes FROM near
+             UNION ALL
+            SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0), words, bytes FROM %1$I
+             WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
+        ), scored AS MATERIALIZED (
+            SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
+                       SELECT keyword(sum(share), bytes, $8, $9) FROM unnest(words) had(key)
+                         JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
+              FROM worded
+        )
+        SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
+               (SELECT min(nearness) FROM near), (SELECT array_agg(alike ORDER BY alike DESC) FROM near)
+          FROM scored $$, relation)
+        INTO ids, scores, farthest, met
+        USING query, number, rare_keys, keys, shares, keyword_weight, asked, b, pivot;
+END
+$function$;
+
+COMMENT ON FUNCTION walk_with_words IS
+    'The part of worded_candidates that walks: the memories met and those with rare words, by the largest sum of inner product and weight of their words; the least inner product met; and those with the meaning of the query, largest first.';

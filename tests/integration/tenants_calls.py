@@ -89,6 +89,8 @@ CALLS: dict[str, list[str]] = {
     ],
     "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who', '{{}}')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
+    "count_with": ["count_with('one', 'onesecret', NULL)"],
+    "is_said": ["is_said('one', content_hash({content}))"],
     "has_term": ["has_term('{{one}}', 'onesecret', NULL)"],
     "keyword_shares": ["keyword_shares('{{one}}', 'onesecret')"],
     "label": ["label('one', {memory}, ARRAY['x'])"],
@@ -113,9 +115,15 @@ CALLS: dict[str, list[str]] = {
     "memories_below": ["memories_below('one', 2, 'five_factor')"],
     "memories_beside": ["memories_beside('one')"],
     "memories_of": ["memories_of('one')"],
+    "memories_with": ["memories_with('one', '{{onesecret}}', NULL)"],
     "move_tier": ["move_tier('one', ARRAY[{memory}], true)"],
     "near_duplicates": ["near_duplicates('one', 0.5)"],
     "near_memory": ["near_memory('one', {new}, 0.5)"],
+    "walk": ["walk({relation}, {position}, {position}, 10, false)"],
+    "walk_with_words": [
+        "walk_with_words({relation}, {position}, {position}, 10, false, '{{{{1}}}}', '{{{{1}}}}', "
+        "'{{{{1}}}}', 0.3, 0.8, 400)"
+    ],
     "near_positions": ["near_positions({relation}, {position}, 10, 0.5)"],
     "near_used": ["near_used({relation}, {position}, 10, ARRAY[{memory}])"],
     "nearest_landmark": ["nearest_landmark({relation}, {position})"],

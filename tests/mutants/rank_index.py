@@ -224,8 +224,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/near_positions.sql",
-        "unnest(ids[:candidates])",
-        "unnest(ids)",
+        "unnest(found.ids[:candidates])",
+        "unnest(found.ids)",
         f"{INDEXES}_landmarks.py::test_what_no_walk_gets_to_is_found_by_comparing_all",
     ),
     Mutant(
@@ -235,8 +235,8 @@ MUTANTS = (
         "integration/test_word_candidates.py::test_noted_words_weigh_as_of_the_build",
     ),
     Mutant(
-        "sql/words/keyword_shares.sql",
-        "AND coalesce(m.created_at <= moment, true)\n                OFFSET",
+        "sql/words/memories_with.sql",
+        "AND coalesce(m.created_at <= moment, true)\n        OFFSET",
         "OFFSET",
         "integration/test_keyword_signal.py::test_memories_that_are_left_out_count",
     ),

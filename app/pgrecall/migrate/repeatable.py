@@ -85,8 +85,15 @@ def files() -> tuple[File, ...]:
 
 
 def _read(path: Path) -> str:
-    """The text of a file, with the arguments of recall inserted from the file `arguments`."""
+    """The text of a file, with the arguments of recall inserted from the file `arguments`.
+
+    No function has its statements compiled (JIT): each execution would compile them again, which
+    takes tens of milliseconds, and they take less.
+    """
     text = path.read_text(encoding="utf-8")
+    text = text.replace(
+        "SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off"
+    )
     if not _INSERTED.search(text):
         return text
     declared = (sql_folder() / "recall" / "arguments").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -27,11 +27,10 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
-from sqlalchemy.sql.util import ClauseAdapter
 
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import by_key, described_in_order, ranked_most, scored
+from pgrecall.ranking.statement import described_in_order, looked_up, ranked_most, scored
 from pgrecall.ranking.turns import with_turns
 from pgrecall.ranking.words import shares_of_each, weighed
 from pgrecall.schema import Tables
@@ -150,11 +149,7 @@ def _among_nominated(
         for number in numbers
     ]
     nominated = _nominated(found)
-    if shape.is_distributed:  # the planner of a shard might hash all its memories otherwise
-        memories: Any = by_key(tables, nominated, shape.owners)
-        tables = replace(tables, memories=memories)
-        adapter: Any = ClauseAdapter(memories)
-        where = [adapter.traverse(condition) for condition in where]
+    tables, where = looked_up(tables, nominated, shape.owners, where)
     words = None
     if shape.has_text:
         every = union_all(*(select(its) for its in terms.values())).subquery("every_term")

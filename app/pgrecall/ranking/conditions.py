@@ -28,6 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSQUERY
 from sqlalchemy.sql.elements import Grouping
+from sqlalchemy.sql.selectable import Lateral
 
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import FilterShape
@@ -256,6 +257,8 @@ def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
         labels.c.memory_id == scope.memories.c.id,
         any_of(labels.c.value, "labels"),
     )
+    if isinstance(scope.memories, Lateral):  # each is looked up, and so are its labels
+        carried = carried.offset(literal_column("0"))
     if not of_one(owners):  # for one owner the planner infers this
         carried = carried.where(of_owners(labels, owners))
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()

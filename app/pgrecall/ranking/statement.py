@@ -23,6 +23,7 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.sql.selectable import LateralFromClause
+from sqlalchemy.sql.util import ClauseAdapter
 
 from pgrecall.ranking.conditions import (
     HIDDEN_OWNER,
@@ -331,6 +332,18 @@ def by_key(tables: Tables, best: FromClause, owners: str) -> LateralFromClause:
     owners = OWNER if of_one(owners) else owners
     found = select(memories).where(of_owners(memories, owners), *same)
     return found.correlate(best).offset(literal_column("0")).lateral(memories.name)
+
+
+def looked_up(
+    tables: Tables, rows: FromClause, owners: str, where: Sequence[Expression]
+) -> tuple[Tables, list[Expression]]:
+    """Tables that are only the memories of these rows and their usage, each looked up by its key,
+    and the caller's expressions on them."""
+    memories: Any = by_key(tables, rows, owners)
+    usage: Any = usage_by_key(tables, rows, owners)
+    adapter: Any = ClauseAdapter(memories)
+    adapted = [adapter.traverse(condition) for condition in where]
+    return replace(tables, memories=memories, memory_usage=usage), adapted
 
 
 def usage_by_key(tables: Tables, best: FromClause, owners: str) -> LateralFromClause:

@@ -31,7 +31,7 @@ from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.gathered import gathered_among
 from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD
 from pgrecall.ranking.search_parameters import Shape
-from pgrecall.ranking.statement import BESIDE, HIT_SCORE, LENDER, LENT, scored
+from pgrecall.ranking.statement import BESIDE, HIT_SCORE, LENDER, LENT, looked_up, scored
 from pgrecall.ranking.words import owners_array, shares_of_each, weighed
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -77,12 +77,13 @@ def with_turns(
         .where(~_same(ranked, nearest).correlate(nearest).exists())
         .cte("among_turns")
     )
+    theirs_alone, where = looked_up(tables, among, shape.owners, where)
     words = None
     if shape.has_text:
-        words = shares_of_each(tables.memories, _terms(tables, shape, exact=exact))
+        words = shares_of_each(theirs_alone.memories, _terms(tables, shape, exact=exact))
     # Neither min_relevance nor min_score applies to turns that are added.
     needs = replace(shape, has_min_relevance=False) if shape.brings_along else shape
-    others = scored(tables, needs, where, among=among, words=words).subquery("others")
+    others = scored(theirs_alone, needs, where, among=among, words=words).subquery("others")
     of_words = [name for name in (KEYWORD, COVERAGE) if name in ranked.c]
     names = ["owner_id", "id", "score", *of_words]
     counts = [name for name in ranked.c.keys() if name not in names]  # noqa: SIM118

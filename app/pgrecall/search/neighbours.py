@@ -18,6 +18,7 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    true,
     tuple_,
     union,
     union_all,
@@ -25,9 +26,9 @@ from sqlalchemy import (
 
 from pgrecall.ranking.conditions import of_owners, rows_of_arrays
 from pgrecall.ranking.custom_condition import Expression
-from pgrecall.ranking.memory_columns import memory_columns, with_usage
+from pgrecall.ranking.memory_columns import memory_columns
 from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import passing, signal_columns, with_words
+from pgrecall.ranking.statement import looked_up, passing, signal_columns, with_words
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
@@ -52,7 +53,6 @@ def _known_neighbours(tables: Tables, shape: Shape, steps: int) -> Select[Any]:
 def _neighbours(
     tables: Tables, shape: Shape, steps: int, where: Sequence[Expression]
 ) -> Select[Any]:
-    memories = tables.memories
     hits = rows_of_arrays("hits", owner_id=("hit_owners", Text()), id=("hit_ids", Uuid()))
     reached: list[CTE] = []
     start: Any = select(hits.c.owner_id, hits.c.id).cte("hit")
@@ -71,26 +71,20 @@ def _neighbours(
         .group_by(every.c.owner_id, every.c.id)
         .cte("near")
     )
-    rows, within = with_words(
-        tables,
-        shape.owners,
-        shape,
-        with_usage(memories, tables.memory_usage, owners=shape.owners),
-    )
+    tables, where = looked_up(tables, near, shape.owners, where)
+    memories, usage = tables.memories, tables.memory_usage
+    found = near.join(memories, true()).outerjoin(usage, true())
+    rows, within = with_words(tables, shape.owners, shape, found)
     score = compiler.score(shape.signals, within)
     scored = (
         select(
-            *memory_columns(memories, tables.memory_usage),
+            *memory_columns(memories, usage),
             score.label("score"),
             *signal_columns(shape, within),
             near.c.steps,
         )
-        .select_from(
-            rows.join(
-                near, and_(near.c.owner_id == memories.c.agent_id, near.c.id == memories.c.id)
-            )
-        )
-        .where(of_owners(memories, shape.owners), *passing(within, shape, where).values())
+        .select_from(rows)
+        .where(*passing(within, shape, where).values())
         .subquery("scored")
     )
     statement = select(scored)
@@ -107,11 +101,10 @@ def _one_step(tables: Tables, shape: Shape, start: CTE, name: str) -> CTE:
 
     def along(near: Any, far: Any) -> Select[Any]:
         same = and_(links.c.agent_id == start.c.owner_id, near == start.c.id)
-        return (
-            select(start.c.owner_id, far.label("id"))
-            .select_from(start.join(links, same))
-            .where(of_owners(links, shape.owners))
-        )
+        ends = select(far.label("id")).where(of_owners(links, shape.owners), same)
+        # OFFSET 0: looked up in the index of this end. A join might read all links of the owner.
+        each = ends.correlate(start).offset(literal_column("0")).lateral("ends")
+        return select(start.c.owner_id, each.c.id).select_from(start.join(each, true()))
 
     return union(
         along(links.c.source_id, links.c.target_id), along(links.c.target_id, links.c.source_id)
