@@ -54,7 +54,9 @@ def distribute(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> D
             with guarding(connection) as guard, exclusive(guard, schema):
                 pin_search_path(connection)
                 connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'"))
-                rows = connection.execute(text(f'SELECT * FROM "{schema}".distribute()')).all()
+                rows = connection.execute(
+                    text(f'SELECT what, name FROM "{schema}".distribute()')
+                ).all()
                 nodes = read_nodes(connection, schema)
                 connection.commit()
     except DatabaseError as error:
