@@ -32,11 +32,6 @@ from pgrecall.migrate import repeatable
 
 CLIENTS = ("psycopg", "psycopg", "sync", "sync", "sync", "async", "async", "async")
 DURING, AFTER = 1000, 100
-CHECKED = """
-    SELECT r.id::text, r.retrieval_count, r.success_count, r.feedback_up
-      FROM pgrecall.memory_records r WHERE r.agent_id = %s
-"""
-COUNTERS = ("retrieval_count", "success_count", "feedback_up")
 MIGRATE = "import sys; from pgrecall import migrate; migrate.upgrade(sys.argv[1], dimensions=3)"
 
 
@@ -119,13 +114,17 @@ def migrate_under(clients: list[Client], url: str, *, columns: bool) -> list[tup
     await_rounds(clients, 8 * len(clients))  # everything is prepared
     files, called = repeatable.files(), [one.name for one in committed()]
     spans, during = list[tuple[float, float]](), 0
-    for number in range(99):
+    for number in range(999):
         before = sum(one.rounds for one in clients)
         began = time.monotonic()
         edited = edition(files, number, called, columns=columns)
         with patch.object(repeatable, "files", lambda edited=edited: edited):
             migrate.upgrade(url)
         spans.append((began, time.monotonic()))
+        if number % 20 == 0:
+            print(
+                f"{number + 1} migrations, {during:,} rounds of calls", file=sys.stderr, flush=True
+            )
         during += sum(one.rounds for one in clients) - before
         if during > 1.1 * DURING:
             break
@@ -166,13 +165,10 @@ def report(clients: list[Client], spans: list[tuple[float, float]], url: str) ->
 
 
 def agrees(one: Client, url: str) -> bool:
-    """Whether the database has the memories that a client was told of, as often counted."""
+    """Whether the database has what a client was told of."""
     with psycopg.connect(url) as connection:
-        stored = connection.execute(CHECKED, [one.agent]).fetchall()
-    counted = one.told["counted"]
-    return {row[0] for row in stored} == set(one.told["ids"]) and all(
-        row[1:] == tuple(counted[name].get(row[0], 0) for name in COUNTERS) for row in stored
-    )
+        stored = connection.execute(client.STORED.encode(), [one.agent]).fetchall()
+    return client.as_told(one.told, stored)
 
 
 if __name__ == "__main__":

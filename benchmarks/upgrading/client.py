@@ -78,7 +78,7 @@ def as_id(one: Any) -> UUID:
 
 
 class Statements:
-    """psycopg alone, which prepares the statements of docs/psql.md."""
+    """psycopg alone, which prepares these statements, as docs/operations.md says how."""
 
     NEW = "pgrecall.new_memory(content => %(text)s{}, embedding => '[1,0,0]'{})"
     SQL: ClassVar[dict[str, str]] = {
@@ -115,8 +115,15 @@ class Statements:
         self._connection = connection
 
     def make(self, call: str, agent: str, about: UUID, text: str) -> Any:
+        statement = self.SQL[call].encode()
         values = {"agent": agent, "id": about, "text": text}
-        return self._connection.execute(self.SQL[call].encode(), values).fetchall()
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except psycopg.Error as error:
+            if error.sqlstate not in ("0A000", "42804", "XX000"):
+                raise
+            self._connection.execute("ROLLBACK")  # lets psycopg discard what it has prepared
+            return self._connection.execute(statement, values, prepare=False).fetchall()
 
     def ids(self, call: str, result: Any) -> list[UUID]:
         return [] if call == "context" else [row[0] for row in result]  # psql's counts nothing
@@ -128,9 +135,10 @@ class Account:
     def __init__(self) -> None:
         self.calls: list[tuple[str, float, float, str]] = []
         self.ids: set[str] = set()
-        self.counted: dict[str, Counter[str]] = {
-            name: Counter() for name in ("retrieval_count", "success_count", "feedback_up")
-        }
+        self.counted: dict[str, Counter[str]] = {name: Counter() for name in COUNTERS}
+
+    def told(self) -> dict[str, Any]:
+        return {"calls": self.calls, "ids": sorted(self.ids), "counted": self.counted}
 
     def note(self, call: str, ids: list[UUID]) -> None:
         named = [str(one) for one in ids]
@@ -140,6 +148,11 @@ class Account:
             self.counted[COUNTED[call]].update(named)
 
 
+COUNTERS = ("retrieval_count", "success_count", "feedback_up")
+STORED = f"""
+    SELECT r.id::text, r.{", r.".join(COUNTERS)} FROM pgrecall.memory_records r
+     WHERE r.agent_id = %s
+"""
 STORES = ("add", "add_many", "upsert", "supersede")
 COUNTED = {
     "search": "retrieval_count",
@@ -193,13 +206,19 @@ def run(kind: str, url: str, agent: str, stopped: Callable[[], bool], done: Any)
             runner.run(async_engine.dispose())
 
 
+def as_told(told: dict[str, Any], stored: list[tuple[Any, ...]]) -> bool:
+    """Whether the rows of STORED are the memories that a client was told of, as often counted."""
+    counted = told["counted"]
+    return {row[0] for row in stored} == set(told["ids"]) and all(
+        row[1:] == tuple(counted[name].get(row[0], 0) for name in COUNTERS) for row in stored
+    )
+
+
 def main(kind: str, url: str, agent: str, stop: str) -> None:
     def done() -> None:
         print("round", flush=True)
 
-    account = run(kind, url, agent, Path(stop).exists, done)
-    told = {"calls": account.calls, "ids": sorted(account.ids), "counted": account.counted}
-    print(json.dumps(told), flush=True)
+    print(json.dumps(run(kind, url, agent, Path(stop).exists, done).told()), flush=True)
 
 
 if __name__ == "__main__":

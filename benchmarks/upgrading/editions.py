@@ -9,7 +9,16 @@ from dataclasses import replace
 from pgrecall.migrate.repeatable import File
 
 _LAST = "coalesce(u.feedback_down, 0) AS feedback_down"
-_ALL = "SELECT * FROM remember_rows("
+_RECORDS = tuple(
+    f"verbs/{name}.sql"
+    for name in (
+        "adjust_trust",
+        "record_feedback",
+        "record_outcome",
+        "set_importance",
+        "update_memory",
+    )
+)
 _REMEMBERED = "similarity float8, same_subject uuid[]"
 
 
@@ -20,36 +29,32 @@ def edition(
 
     Functions that are `called` have one or two arguments more, so that each edition drops and
     creates them again (unless their comment names types). With `columns`, memory_records, and so
-    each verb that changes one memory, and remember have as many columns more. All other files are
-    replaced.
+    each verb that changes one memory, and remember have a column more every tenth time. All other
+    functions are replaced.
     """
     if number == 0:
         return tuple(files)
-    more = 1 + number % 2
-    edited = [_text(file, more, called, columns) for file in files]
-    return tuple(
-        replace(file, text=f"{text}\n-- {number}\n")
-        for file, text in zip(files, edited, strict=True)
-    )
+    return tuple(_edited(file, number, called, columns) for file in files)
 
 
-def _text(file: File, number: int, called: Sequence[str], columns: bool) -> str:
-    text = file.text
+def _edited(file: File, number: int, called: Sequence[str], columns: bool) -> File:
+    text, more = file.text, 1 + number // 10
+    if columns and file.path == "views/memory_records.sql":
+        return replace(file, text=text.replace(_LAST, _LAST + _columns(more, "0 AS column_{}")))
+    if "CREATE OR REPLACE VIEW" in text:
+        return file
     for name in file.names:
         if name in called:
-            text = _with_arguments(text, name, number)
-    if columns and file.path == "views/memory_records.sql":
-        text = text.replace(_LAST, _LAST + "".join(f", {n} AS column_{n}" for n in range(number)))
-    if columns and file.path == "verbs/remember.sql":
-        text = text.replace(_REMEMBERED, _REMEMBERED + _declared(number))
-        zeros = ", 0" * number
-        text = text.replace(_ALL, f"SELECT r.*{zeros} FROM ({_ALL}")
-        text = text.replace("supersede_subject, run);", "supersede_subject, run)) r;")
-    return text
+            text = _with_arguments(text, name, 1 + number % 2)
+    if columns and file.path in ("verbs/remember.sql", *_RECORDS):
+        text = text.replace(_REMEMBERED, _REMEMBERED + _columns(more, "column_{} integer"))
+        text = text.replace("r.same_subject", "r.same_subject" + ", 0" * more)
+        text = text.replace("r.feedback_down", "r.feedback_down" + _columns(more, "r.column_{}"))
+    return replace(file, text=f"{text}\n-- {number}\n")
 
 
-def _declared(number: int) -> str:
-    return "".join(f", column_{n} integer" for n in range(number))
+def _columns(number: int, written: str) -> str:
+    return "".join(f", {written.format(n)}" for n in range(number))
 
 
 def _with_arguments(text: str, name: str, number: int) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Self, TypeVar
@@ -298,7 +299,7 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
     except (psycopg.Error, DBAPIError) as error:
         if not may_execute_again(_inner(connection), error):
             raise
-    return await _sent(connection, step)
+    return await _sent(connection, replace(step, may_prepare=False))
 
 
 async def _sent(connection: AsyncConnection, step: Execute) -> Any:

@@ -15,16 +15,18 @@ def is_stale(error: BaseException | None) -> bool:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if not isinstance(cause, psycopg.Error):
         return False
-    if cause.sqlstate == "0A000":  # its message may be translated
+    if cause.sqlstate == "0A000":  # messages may be translated
         return cause.diag.source_function == "RevalidateCachedQuery"
+    if cause.sqlstate == "42804":  # the rows of a function that has another type by now
+        return cause.diag.source_file == "attmap.c"
     return cause.sqlstate == "XX000" and "cache lookup failed for function" in str(cause)
 
 
 def may_execute_again(connection: Connection, error: BaseException) -> bool:
     """Whether the statement that failed is stale and was a transaction of its own.
 
-    Everything that psycopg has prepared on the connection is discarded. It would do so itself at a
-    rollback, but autocommit has none.
+    psycopg then discards all that it has prepared on the connection, after the next statement,
+    which must not be prepared. It would do so itself at a rollback, but autocommit has none.
     """
     if not is_stale(error) or connection.invalidated:
         return False

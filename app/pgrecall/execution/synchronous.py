@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -271,7 +272,7 @@ def _execute(connection: Connection, step: Execute) -> Any:
     except (psycopg.Error, DBAPIError) as error:
         if not may_execute_again(connection, error):
             raise
-    return _sent(connection, step)
+    return _sent(connection, replace(step, may_prepare=False))
 
 
 def _sent(connection: Connection, step: Execute) -> Any:

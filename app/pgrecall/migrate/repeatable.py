@@ -84,9 +84,21 @@ def files() -> tuple[File, ...]:
     return tuple(TopologicalSorter(made_of).static_order())
 
 
+@cache
+def _record() -> str:
+    view = (sql_folder() / "views" / "memory_records.sql").read_text(encoding="utf-8")
+    [listed] = re.findall(r"^SELECT (.*?)\n  FROM ", view, re.DOTALL | re.MULTILINE)
+    names = re.findall(r"(\w+)(?:,|$)", re.sub(r"\([^)]*\)", "", listed))
+    return indent(fill(", ".join(f"r.{name}" for name in names), 92), "        ").strip()
+
+
 def _read(path: Path) -> str:
-    """The text of a file, with the arguments of recall inserted from the file `arguments`."""
-    text = path.read_text(encoding="utf-8")
+    """The text of a file, with the arguments of recall inserted from the file `arguments`, and the
+    columns of memory_records for @record@.
+
+    A verb that returned `*` would fail where the view gains a column while it runs.
+    """
+    text = path.read_text(encoding="utf-8").replace("@record@", _record())
     if not _INSERTED.search(text):
         return text
     declared = (sql_folder() / "recall" / "arguments").read_text(encoding="utf-8")
