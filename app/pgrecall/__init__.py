@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
     from pgrecall.evaluation.tuned import Tuning
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
+    from pgrecall.execution.search_path import pin_search_path
     from pgrecall.lifecycle.cluster import Cluster, Consolidation
     from pgrecall.lifecycle.erased import Erased
     from pgrecall.lifecycle.event import Event
@@ -123,6 +124,7 @@ __all__ = [
     "import_file",
     "load_queries",
     "migrate",
+    "pin_search_path",
     "profiles",
     "save_queries",
     "score",
@@ -143,6 +145,7 @@ _MODULES = {
     "evaluation.results": "Difference Evaluation ProfileEvaluation Scores",
     "evaluation.tuned": "Tuning",
     "execution": "AsyncMemoryRepository MemoryRepository",
+    "execution.search_path": "pin_search_path",
     "lifecycle.cluster": "Cluster Consolidation",
     "lifecycle.erased": "Erased",
     "lifecycle.event": "Event",

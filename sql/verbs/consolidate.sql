@@ -27,7 +27,8 @@ BEGIN
          GROUP BY k.cluster ORDER BY k.cluster
     LOOP
         RETURN QUERY
-        SELECT c.* FROM consolidate_memories(agent, found.ids, found.times, actor => actor) c;
+        SELECT c.memory_id, c.source_ids, c.importance
+          FROM consolidate_memories(agent, found.ids, found.times, actor => actor) c;
     END LOOP;
 END
 $verb$;

@@ -25,7 +25,8 @@ CREATE OR REPLACE FUNCTION remember(
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 BEGIN
-    RETURN QUERY SELECT * FROM remember_rows(
+    RETURN QUERY
+    SELECT r.ordinal, r.memory_id, r.outcome, r.similarity, r.same_subject FROM remember_rows(
         agent, ARRAY[new_memory(
             content, embedding, embedding_model, id, key, memory_type, additional_types,
             memory_nature, content_type, tier, subject, tags, entities, metadata, importance,
@@ -35,7 +36,7 @@ BEGIN
             violates_policy, under_policy_review, created_at, observed_at, valid_from,
             valid_until, expires_at, tokens, session, turn)],
         duplicates, near_duplicates, check_compliance, actor,
-        CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, supersede_subject, run);
+        CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, supersede_subject, run) r;
 END
 $function$;
 

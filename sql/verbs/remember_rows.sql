@@ -18,7 +18,8 @@ DECLARE
     similarities float8[];
 BEGIN
     IF labels IS NULL AND NOT have_subject THEN
-        RETURN QUERY SELECT s.*, '{}'::uuid[] FROM store_memories(
+        RETURN QUERY
+        SELECT s.ordinal, s.memory_id, s.outcome, s.similarity, '{}'::uuid[] FROM store_memories(
             agent, memories, duplicates, near_duplicates, check_compliance, actor, metadata) s;
         RETURN;
     END IF;

@@ -66,7 +66,7 @@ BEGIN
     PERFORM note_change('updated', old, changed,
                         ARRAY(SELECT name FROM jsonb_object_keys(changes) name WHERE name <> 'embedding'),
                         reason, actor, metadata);
-    RETURN QUERY SELECT * FROM memory_records r
+    RETURN QUERY SELECT @record@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = update_memory.memory_id;
 END
 $function$;

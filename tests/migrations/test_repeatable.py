@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from threading import Event
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -21,6 +22,7 @@ from pgrecall.migrate import repeatable
 from pgrecall.migrate.repeatable import File
 from pgrecall.schema import REVISION
 from tests.migrations.asking import psql, repository, run, value, values
+from tests.migrations.called_functions import Signature, committed, signatures
 
 FREQUENCY = "signals/frequency.sql"
 GRANTEES = """
@@ -335,3 +337,37 @@ def test_of_a_role_that_is_gone_the_note_is_taken_away(migrated: str, roles: lis
 
     assert values(migrated, noted) == []
     run(migrated, f'CREATE ROLE "{roles[0]}"')
+
+
+def test_clients_of_the_release_before_find_what_they_call(migrated: str) -> None:
+    """Functions only gain arguments with defaults, and columns at the end (ADR-0030)."""
+    now = signatures(migrated)
+    broken = [
+        str(before)
+        for before in committed()
+        if not any(one.serves(before) for one in now if one.name == before.name)
+    ]
+
+    assert broken == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "serves"),
+    [
+        ({"arguments": ("agent text", "ids uuid[] =", "more text =")}, True),
+        ({"arguments": ("agent text =", "ids uuid[] =")}, True),
+        ({"columns": ("id uuid", "more text")}, True),
+        ({"arguments": ("agent text", "ids uuid[] =", "more text")}, False),
+        ({"arguments": ("agent text", "ids uuid[]")}, False),
+        ({"arguments": ("agent text",)}, False),
+        ({"arguments": ("owner text", "ids uuid[] =")}, False),
+        ({"columns": ("more text", "id uuid")}, False),
+        ({"columns": ("id text",)}, False),
+    ],
+)
+def test_what_a_signature_may_gain(edit: dict[str, Any], serves: bool) -> None:
+    before = Signature("verb", ("agent text", "ids uuid[] ="), ("id uuid",))
+
+    assert replace(before, **edit).serves(before) == serves
+    if "columns" in edit:
+        assert not replace(before, **edit).serves(replace(before, read_whole=True))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from sqlalchemy.ext.asyncio import create_async_engine
-
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
@@ -14,6 +12,7 @@ from pgrecall.cli.embedding import EmbedderName, FindEntities, embedder, entitie
 from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository
+from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import DEFAULT
 
@@ -47,7 +46,7 @@ def mcp(
     from pgrecall.mcp import memory_server
 
     async def serve(url: str) -> None:
-        engine = create_async_engine(url)
+        engine = async_engine_of(url, prepares=True)
         repo = AsyncMemoryRepository(
             engine,
             schema=database.schema,

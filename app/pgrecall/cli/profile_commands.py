@@ -18,7 +18,7 @@ from pgrecall.migrate.connecting import own_connection
 from pgrecall.migrate.installing import install_profile
 from pgrecall.migrate.score_function import readable, score_functions
 from pgrecall.migrate.settings import Settings
-from pgrecall.migrate.state import pin_search_path
+from pgrecall.migrate.state import pin_transaction
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.profiles import BUILT_IN
@@ -84,7 +84,7 @@ def install(
     """
     assert isinstance(profile, Profile)
     with database.engine() as engine, translated(), own_connection(engine) as own:
-        pin_search_path(own)
+        pin_transaction(own)
         extension_schema = own.scalar(
             text(
                 "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "

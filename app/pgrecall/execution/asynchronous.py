@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Self, TypeVar
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
@@ -37,6 +39,7 @@ from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
+from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
 from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
@@ -156,7 +159,7 @@ class Repository:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
         engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
         ours = isinstance(self._bind, AsyncEngine)
-        attempts = MAX_ATTEMPTS if ours else 1
+        attempts = MAX_ATTEMPTS if ours else 2
         call = Invocation(
             start,
             self._tables,
@@ -170,8 +173,14 @@ class Repository:
             for attempt in range(1, attempts):
                 try:
                     return await self._attempt(call)
-                except DatabaseConflict:
-                    if not call.may_retry:
+                except DatabaseConflict as conflict:
+                    if not call.may_retry or not (
+                        ours
+                        or (
+                            is_stale(conflict.__cause__)
+                            and may_repeat(_inner(await self._theirs()))
+                        )
+                    ):
                         raise
                     await asyncio.sleep(pause_before(attempt + 1))
             return await self._attempt(call)
@@ -229,13 +238,18 @@ class Repository:
                     if switched is not None and driver_to_switch(_inner(connection), not alone):
                         await switched.set_autocommit(not alone)
             return
-        assert bind is not None
-        theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind
+        theirs = await self._theirs()
         if needs.refuses and not has_none(_inner(theirs)):
             async with theirs.begin_nested():
                 yield theirs
         else:
             yield theirs
+
+    async def _theirs(self) -> AsyncConnection:
+        """The caller's connection."""
+        assert not isinstance(self._bind, AsyncEngine)
+        theirs = self._bind
+        return await theirs.connection() if isinstance(theirs, AsyncSession) else theirs
 
     async def _embed(self, step: Embed) -> Embedded:
         embedder = self._embedder
@@ -280,6 +294,15 @@ def _inner(connection: AsyncConnection) -> Connection:
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+    try:
+        return await _sent(connection, step)
+    except (psycopg.Error, DBAPIError) as error:
+        if not may_execute_again(_inner(connection), error):
+            raise
+    return await _sent(connection, replace(step, may_prepare=False))
+
+
+async def _sent(connection: AsyncConnection, step: Execute) -> Any:
     raw = raw_statement(_inner(connection), step.statement)
     if raw is not None:
         return await _fetch(connection, raw, step)

@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.exc import DBAPIError
 
 from pgrecall.core.embedders import Embedder, model_name
 from pgrecall.core.entity_finding import Entities, found, require_finder
@@ -36,6 +38,7 @@ from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.raw_statement import RawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
+from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
 from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
@@ -155,7 +158,7 @@ class Repository:
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind if isinstance(self._bind, Engine | Connection) else self._bind.get_bind()
         ours = isinstance(self._bind, Engine)
-        attempts = MAX_ATTEMPTS if ours else 1
+        attempts = MAX_ATTEMPTS if ours else 2
         call = Invocation(
             start,
             self._tables,
@@ -169,8 +172,10 @@ class Repository:
             for attempt in range(1, attempts):
                 try:
                     return self._attempt(call)
-                except DatabaseConflict:
-                    if not call.may_retry:
+                except DatabaseConflict as conflict:
+                    if not call.may_retry or not (
+                        ours or (is_stale(conflict.__cause__) and may_repeat(self._theirs()))
+                    ):
                         raise
                     time.sleep(pause_before(attempt + 1))
             return self._attempt(call)
@@ -225,13 +230,17 @@ class Repository:
                     if switched is not None and driver_to_switch(connection, not alone):
                         switched.autocommit = not alone
             return
-        assert bind is not None
-        theirs = bind if isinstance(bind, Connection) else bind.connection()
+        theirs = self._theirs()
         if needs.refuses and not has_none(theirs):
             with theirs.begin_nested():
                 yield theirs
         else:
             yield theirs
+
+    def _theirs(self) -> Connection:
+        """The caller's connection."""
+        assert not isinstance(self._bind, Engine)
+        return self._bind if isinstance(self._bind, Connection) else self._bind.connection()
 
     def _embed(self, step: Embed) -> Embedded:
         if self._embedder is None:
@@ -258,6 +267,15 @@ class Namespace:
 
 
 def _execute(connection: Connection, step: Execute) -> Any:
+    try:
+        return _sent(connection, step)
+    except (psycopg.Error, DBAPIError) as error:
+        if not may_execute_again(connection, error):
+            raise
+    return _sent(connection, replace(step, may_prepare=False))
+
+
+def _sent(connection: Connection, step: Execute) -> Any:
     raw = raw_statement(connection, step.statement)
     if raw is not None:
         return _fetch(connection, raw, step)

@@ -25,6 +25,7 @@ from pgrecall.errors import (
     SupersessionConflict,
     UnknownName,
 )
+from pgrecall.execution.stale_plans import is_stale
 
 _CONFLICTS = ("40001", "40P01")
 _INTERNAL = "XX000"
@@ -98,6 +99,11 @@ def translation(error: Exception) -> PgRecallError:
     if state == _FORBIDDEN:
         advice = (said for part, said in _PERMITTED_BY.items() if part in message)
         return DatabaseError(f"{message}: {next(advice)}")
+    if is_stale(original):
+        return DatabaseConflict(
+            "a migration has just replaced what this statement had prepared; nothing was changed, "
+            f"run the transaction again ({message})"
+        )
     if state in _CONFLICTS or (state == _INTERNAL and "could not serialize access" in message):
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
     if state == _READ_ONLY:

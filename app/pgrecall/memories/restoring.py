@@ -35,6 +35,7 @@ from pgrecall.memories.staging import NOTHING, ORDINAL, UNSET_FIELDS, memory_fie
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.temporary_tables import CreateTemporaryTable
+from pgrecall.schema.verbs import columns_of
 
 _PART = 1_000
 """Rows per call of `restore_rows`."""
@@ -157,7 +158,7 @@ def _staging(tables: Tables) -> CreateTemporaryTable:
 @lru_cache
 def _restore_staged(tables: Tables) -> Executable:
     """Stores the staged rows with ordinals `first` to `last`. Rows: ordinal, memory_id, outcome."""
-    schema = f'"{tables.schema}"'
+    schema, read = f'"{tables.schema}"', columns_of("restore_rows")
 
     def given(name: str) -> str:
         if name in NOTHING:
@@ -172,7 +173,7 @@ def _restore_staged(tables: Tables) -> Executable:
         f"FROM pg_temp.{_staging(tables).table.name} s WHERE s.{ORDINAL} BETWEEN :first AND :last"
     )
     return text(
-        f"SELECT * FROM {schema}.restore_rows(:agent, "  # noqa: S608  names of our own
+        f"SELECT {read} FROM {schema}.restore_rows(:agent, "  # noqa: S608  names of our own
         f"(SELECT array_agg(ROW({row})::{schema}.agent_memories ORDER BY s.{ORDINAL}) {staged}), "
         f"(SELECT array_agg(s.{_STATE} ORDER BY s.{ORDINAL}) {staged}), "
         ":check_compliance, :actor)"

@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from pgrecall.core.memory import LABELS, NewMemory
 from pgrecall.schema import Tables
 from pgrecall.schema.temporary_tables import CreateTemporaryTable
-from pgrecall.schema.verbs import NOTE, verb
+from pgrecall.schema.verbs import NOTE, columns_of, verb
 
 ORDINAL = "ordinal"
 UNSET_FIELDS = "unset_fields"
@@ -118,10 +118,11 @@ def _with_memory(
     schema = f'"{tables.schema}"'
     fields_ = ", ".join(f'"{name}" => :{GIVEN}{name}' for name in given if name != LABELS)
     named = ", ".join(f"{name} => :{name}" for name, _ in options)
+    read = columns_of(function)
     if LABELS in given:
         named += f", {LABELS} => :{GIVEN}{LABELS}"
     written = (
-        f"SELECT * FROM {schema}.{function}({named}, "  # noqa: S608  names of our own
+        f"SELECT {read} FROM {schema}.{function}({named}, "  # noqa: S608  names of our own
         f"{parameter} => {schema}.new_memory({fields_}))"
     )
     types = {**dict(options), **{GIVEN + name: _type(tables, name) for name in given}}
@@ -186,7 +187,8 @@ def remember_staged(tables: Tables, staged: Staged) -> Executable:
         arguments[LABELS] = all_of(f"s.{LABELS}")
     arguments |= {name: f":{name}" for name in ("agent", *_POLICY)}
     named = ", ".join(f"{name} => {value}" for name, value in arguments.items())
-    written = f"SELECT * FROM {schema}.remember_rows({named})"  # noqa: S608  names of our own
+    read = columns_of("remember_rows")
+    written = f"SELECT {read} FROM {schema}.remember_rows({named})"  # noqa: S608  names of our own
     parameters = {"agent": Text(), "first": Integer(), "last": Integer(), **_POLICY}
     if UNSET_FIELDS not in staged and any(name in NOTHING for name in staged):
         parameters[UNSET_FIELDS] = ARRAY(Text)

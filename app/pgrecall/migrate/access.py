@@ -11,7 +11,7 @@ from pgrecall.errors import InputError
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import engine_of, own_connection
-from pgrecall.migrate.state import pin_search_path, read_status
+from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
 
 Level = Literal["reader", "writer", "maintainer"]
@@ -54,6 +54,7 @@ def protect(
     if role is not None:
         require_name("role", role)
         with translated(), engine_of(target).begin() as connection:
+            pin_transaction(connection)
             quoted = connection.dialect.identifier_preparer.quote_identifier(role)
             if not connection.scalar(_KNOWN, {"role": role}):
                 connection.execute(text(f"CREATE ROLE {quoted}"))
@@ -95,7 +96,7 @@ def require_policies(connection: Connection, schema: str, role: str | None) -> N
 def _call(target: str | URL | Engine, schema: str, call: str, parameters: dict[str, str]) -> None:
     require_schema_name(schema)
     with translated(), own_connection(engine_of(target)) as connection:
-        pin_search_path(connection)
+        pin_transaction(connection)
         if read_status(connection, schema).revision is None:
             raise schema_missing(schema)
         connection.execute(text(f'SELECT "{schema}".{call}'), parameters)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, Engine, NullPool, Pool, create_engine, make_url, text
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, MigrationFailed, PgvectorUnusable
 from pgrecall.execution.inspection import require_pgvector, require_psycopg
+from pgrecall.execution.search_path import pin_search_path
 
 LOCK_TIMEOUT = "5s"
+_CONNECT: Final = {"client_encoding": "utf8", "fallback_application_name": "pgrecall"}
 _DIALECT: Any = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 _ENCODED = "in a password, percent-encode the characters : / ? # @ and %, for example @ as %40"
 
@@ -24,20 +27,36 @@ _ENCODED = "in a password, percent-encode the characters : / ? # @ and %, for ex
 def engine_of(target: str | URL | Engine, *, poolclass: type[Pool] = NullPool) -> Engine:
     """An engine for a URL in any of PostgreSQL's spellings, or the engine itself.
 
-    An engine made here prepares no statements, so it works behind PgBouncer. Raises InputError.
+    An engine made here prepares no statements, so it works behind PgBouncer, and its search_path is
+    pinned. Raises InputError.
     """
     if isinstance(target, Engine):
         require_psycopg(target)
         return target
-    return create_engine(
+    made = create_engine(
         database_url(target),
         poolclass=poolclass,
-        connect_args={
-            "client_encoding": "utf8",
-            "fallback_application_name": "pgrecall",
-            "prepare_threshold": None,
-        },
+        use_native_hstore=False,
+        connect_args={**_CONNECT, "prepare_threshold": None},
     )
+    return pin_search_path(made)
+
+
+def async_engine_of(
+    target: str | URL, *, prepares: bool, application: str = "pgrecall", **pool: Any
+) -> AsyncEngine:
+    """An async engine for a URL, with these options of its pool. Raises InputError.
+
+    `prepares`: whether statements may be prepared; not behind PgBouncer.
+    """
+    connect = {**_CONNECT, "fallback_application_name": application}
+    made = create_async_engine(
+        database_url(target),
+        use_native_hstore=False,
+        connect_args=connect if prepares else {**connect, "prepare_threshold": None},
+        **pool,
+    )
+    return pin_search_path(made)
 
 
 def database_url(target: str | URL) -> URL:

@@ -15,7 +15,7 @@ from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import LOCK_TIMEOUT, engine_of, own_connection
 from pgrecall.migrate.locking import exclusive, guarding
-from pgrecall.migrate.state import pin_search_path, read_nodes, read_status
+from pgrecall.migrate.state import pin_transaction, read_nodes, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
@@ -48,13 +48,15 @@ def distribute(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> D
     require_schema_name(schema)
     try:
         with translated(), own_connection(engine_of(target)) as connection:
-            pin_search_path(connection)
+            pin_transaction(connection)
             _require_newest(connection, schema)
             connection.rollback()
             with guarding(connection) as guard, exclusive(guard, schema):
-                pin_search_path(connection)
+                pin_transaction(connection)
                 connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'"))
-                rows = connection.execute(text(f'SELECT * FROM "{schema}".distribute()')).all()
+                rows = connection.execute(
+                    text(f'SELECT what, name FROM "{schema}".distribute()')
+                ).all()
                 nodes = read_nodes(connection, schema)
                 connection.commit()
     except DatabaseError as error:

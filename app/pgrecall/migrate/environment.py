@@ -33,7 +33,7 @@ from pgrecall.migrate.settings import (
 )
 from pgrecall.migrate.state import (
     extension_schema,
-    pin_search_path,
+    pin_transaction,
     read_status,
     require_same_language,
 )
@@ -80,12 +80,16 @@ def run(context: EnvironmentContext) -> None:
 
 
 def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
-    for_extension = connection.scalar(text("SELECT pg_catalog.current_schema()"))
-    pin_search_path(connection)
+    for_extension = connection.scalar(_CURRENT)
+    if for_extension == "pg_catalog":  # a pinned engine's: what it would be otherwise
+        connection.execute(text("SET LOCAL search_path TO DEFAULT"))
+        for_extension = connection.scalar(_CURRENT)
+    pin_transaction(connection)
     require_usable(connection)
     connection.rollback()
     with guarding(connection) as guard:
-        settings = replace(settings, extension_schema=str(for_extension or "public"))
+        chosen = "public" if for_extension in (None, "pg_catalog") else str(for_extension)
+        settings = replace(settings, extension_schema=chosen)
         try:
             _prepare(connection, settings)
         except (IntegrityError, ProgrammingError) as error:
@@ -112,6 +116,9 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
                 heads = context.get_context().get_current_heads()
                 if revision_of(heads) == REVISION and _apply_repeatable(context, settings):
                     install_profiles(connection, settings)
+
+
+_CURRENT = text("SELECT pg_catalog.current_schema()")
 
 
 def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> bool:
@@ -188,7 +195,7 @@ def _require_extension(settings: Settings) -> str:
 
 def _prepare(connection: Connection, settings: Settings) -> None:
     """Creates the schema, the extension and Alembic's table, which the lock needs, if missing."""
-    pin_search_path(connection)
+    pin_transaction(connection)
     for statement in _preamble(settings, "LOCAL"):
         connection.execute(text(statement.replace(":", r"\:")))
     versions = f'"{settings.schema}".{VERSION_TABLE}'

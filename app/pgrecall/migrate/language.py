@@ -9,7 +9,7 @@ from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.settings import require_language
-from pgrecall.migrate.state import pin_search_path, qualified_language, read_status
+from pgrecall.migrate.state import pin_transaction, qualified_language, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
@@ -28,7 +28,7 @@ def change_language(
     # Whatever the engine's level is: rows written before the lock was taken must be visible.
     engine = engine_of(target).execution_options(isolation_level="READ COMMITTED")
     with translated(), engine.connect() as connection:
-        pin_search_path(connection)
+        pin_transaction(connection)
         if read_status(connection, schema).language is None:
             raise schema_missing(schema)
         changed: int = connection.scalar(

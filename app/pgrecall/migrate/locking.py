@@ -18,6 +18,7 @@ from sqlalchemy import Connection, event
 
 from pgrecall.errors import MigrationFailed
 from pgrecall.execution.inspection import VERSION_TABLE
+from pgrecall.execution.search_path import OWN_PATH
 
 LOCK_WAIT_SECONDS = 600.0
 """Long, since another run may be building an index over millions of rows."""
@@ -105,9 +106,11 @@ def each_transaction(
                 driver.execute(setting)
 
     event.listen(connection, "begin", at_begin)
+    connection.execution_options(**{OWN_PATH: True})
     try:
         yield
     finally:
+        connection.execution_options(**{OWN_PATH: False})
         event.remove(connection, "begin", at_begin)
 
 
@@ -132,7 +135,8 @@ def _require_sessions(connection: Connection, guard: Guard) -> None:
 
 
 def _backend(driver: Guard) -> int:
-    [backend] = driver.execute("SELECT pg_backend_pid()", prepare=False).fetchone() or (0,)
+    asked = driver.execute("SELECT pg_catalog.pg_backend_pid()", prepare=False)
+    [backend] = asked.fetchone() or (0,)
     return int(backend)
 
 

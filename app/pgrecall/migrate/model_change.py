@@ -8,7 +8,7 @@ from pgrecall.core.validation import require_name, require_schema_name
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.migrate.state import pin_search_path, read_status
+from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
 
 
@@ -24,7 +24,7 @@ def change_embedding_model(
     require_schema_name(schema)
     require_name("model", model)
     with translated(), engine_of(target).begin() as connection:
-        pin_search_path(connection)
+        pin_transaction(connection)
         if read_status(connection, schema).revision != REVISION:
             raise schema_missing(schema)
         table = tables(schema).embedding_model

@@ -84,13 +84,23 @@ def files() -> tuple[File, ...]:
     return tuple(TopologicalSorter(made_of).static_order())
 
 
-def _read(path: Path) -> str:
-    """The text of a file, with the arguments of recall inserted from the file `arguments`.
+@cache
+def _record() -> str:
+    view = (sql_folder() / "views" / "memory_records.sql").read_text(encoding="utf-8")
+    [listed] = re.findall(r"^SELECT (.*?)\n  FROM ", view, re.DOTALL | re.MULTILINE)
+    names = re.findall(r"(\w+)(?:,|$)", re.sub(r"\([^)]*\)", "", listed))
+    return indent(fill(", ".join(f"r.{name}" for name in names), 92), "        ").strip()
 
-    No function has its statements compiled (JIT): each execution would compile them again, which
-    takes tens of milliseconds, and they take less.
+
+def _read(path: Path) -> str:
+    """The text of a file, with the arguments of recall inserted from the file `arguments`, and the
+    columns of memory_records for @record@.
+
+    A verb that returned `*` would fail where the view gains a column while it runs. No function has
+    its statements compiled (JIT): each execution would compile them again, which takes tens of
+    milliseconds, and they take less.
     """
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8").replace("@record@", _record())
     text = text.replace(
         "SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off"
     )

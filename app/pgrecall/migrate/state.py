@@ -50,7 +50,7 @@ def status(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Statu
     """Reads the status of a schema; raises DatabaseUnavailable if there is no connection."""
     require_schema_name(schema)
     with translated(), engine_of(target).connect() as connection:
-        pin_search_path(connection)
+        pin_transaction(connection)
         return read_status(connection, schema)
 
 
@@ -126,7 +126,7 @@ def read_nodes(connection: Connection, schema: str) -> dict[str, int]:
     return {node: shards for node, shards in rows}  # noqa: C416  Row is no tuple to mypy
 
 
-def pin_search_path(connection: Connection) -> None:
+def pin_transaction(connection: Connection) -> None:
     """Sets a safe search_path for this transaction, since other roles may be able to create objects
     in the schemas on the present one."""
     connection.execute(text("SET LOCAL search_path = pg_catalog, pg_temp"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     Boolean,
@@ -23,6 +23,34 @@ from sqlalchemy.types import TypeEngine
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS, INTERNAL
 
+_COUNTED = "memories, counters, labels, links, events"
+_COLLECTED = "scanned, archived, deleted, swept, events, runs"
+COLUMNS: Final[Mapping[str, str]] = {
+    "collect_garbage_batch": f"{_COLLECTED}, last_id, more",
+    "consolidate_memories": "memory_id, source_ids, importance",
+    "count_garbage": _COLLECTED,
+    "count_owner": f"{_COUNTED}, positions, runs",
+    "end_garbage_run": "runs, seconds",
+    "erase": f"{_COUNTED}, positions, mentions, derived",
+    "erase_owner_batch": f"{_COUNTED}, positions, runs, more",
+    "labels": "value, kind, weight",
+    "large_owners": "agent_id",
+    "links": "source_id, target_id, kind, weight",
+    "near_duplicates": "older_id, newer_id, older_content, newer_content, similarity",
+    "owners": "agent_id, memories",
+    "owners_of_memories": "agent_id, has_memories",
+    "rank_index_states": "agent_id, due, shrunk, relation, space, as_of, built_at, "
+    "written_until, memories, used_at_least, m, ef_construction, seconds, candidates, written, "
+    "changed, used, bytes, has_words",
+    "recorded_queries": "query, memory_ids, as_of",
+    "remember": "memory_id, outcome, similarity, same_subject",
+    "remember_rows": "ordinal, memory_id, outcome, similarity, same_subject",
+    "restore_rows": "ordinal, memory_id, outcome",
+    "supersede": "successor, outcome, similarity",
+    "upsert": "memory_id, outcome",
+}
+"""What is read of functions that return several columns. It is never `*`: a column that a later
+release adds would change the type of results that sessions have prepared (ADR-0030)."""
 NOTE: Mapping[str, Any] = {"reason": Text(), "actor": Text()}
 TOUCH: Mapping[str, Any] = {"accessed": Boolean(), "durable": Boolean()}
 
@@ -35,7 +63,7 @@ def verb(
 ) -> Executable:
     """`SELECT … FROM name(argument => :argument, …)`; parameters are named like the arguments.
 
-    `returns` are the columns to select, by default all.
+    `returns` are the columns to select, by default those of COLUMNS, or the function's only one.
     """
     return _verb(tables, name, tuple(arguments.items()), returns)
 
@@ -51,8 +79,13 @@ def _verb(
     call = f'"{tables.schema}".{name}({given})'
     binds = [bindparam(argument, type_=type_) for argument, type_ in arguments]
     if not returns:
-        return text(f"SELECT * FROM {call}").bindparams(*binds)  # noqa: S608  names of our own
+        return text(f"SELECT {columns_of(name)} FROM {call}").bindparams(*binds)  # noqa: S608  ours
     return select(*returns).select_from(text(call).bindparams(*binds))
+
+
+def columns_of(name: str) -> str:
+    """What to select of a function."""
+    return COLUMNS.get(name, name)
 
 
 @lru_cache

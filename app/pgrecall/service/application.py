@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
@@ -20,7 +20,7 @@ from pgrecall.errors import PgRecallError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.access import require_policies
-from pgrecall.migrate.connecting import database_url
+from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.service import memory_os_routes, memory_routes, service_routes
 from pgrecall.service.answers import ErrorV1Answer, ProblemAnswer
 from pgrecall.service.document import DocumentedApp, errors_as
@@ -87,16 +87,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _engine(settings: ServiceSettings, *, pool_size: int, prepares: bool = False) -> AsyncEngine:
-    return create_async_engine(
-        database_url(settings.database_url),
+    return async_engine_of(
+        settings.database_url,
+        prepares=prepares,
+        application="pgrecall serve",
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=settings.timeout,
-        connect_args={
-            "client_encoding": "utf8",
-            "fallback_application_name": "pgrecall serve",
-            **({} if prepares else {"prepare_threshold": None}),
-        },
     )
 
 

@@ -1,0 +1,41 @@
+"""Statements that a migration made stale on connections that were open before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+
+def is_stale(error: BaseException | None) -> bool:
+    """Whether what the statement had prepared, or was about to call, has just been replaced."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if not isinstance(cause, psycopg.Error):
+        return False
+    if cause.sqlstate == "0A000":  # messages may be translated
+        return cause.diag.source_function == "RevalidateCachedQuery"
+    if cause.sqlstate == "42804":  # the rows of a function that has another type by now
+        return cause.diag.source_file == "attmap.c"
+    return cause.sqlstate == "XX000" and "cache lookup failed for function" in str(cause)
+
+
+def may_execute_again(connection: Connection, error: BaseException) -> bool:
+    """Whether the statement that failed is stale and was a transaction of its own.
+
+    psycopg then discards all that it has prepared on the connection, after the next statement,
+    which must not be prepared. It would do so itself at a rollback, but autocommit has none.
+    """
+    if not is_stale(error) or connection.invalidated:
+        return False
+    driver: Any = connection.connection.driver_connection
+    driver._prepared.clear()
+    return bool(driver.info.transaction_status == TransactionStatus.IDLE)
+
+
+def may_repeat(connection: Connection) -> bool:
+    """Whether a caller's transaction is as it was before a call failed, thanks to a savepoint."""
+    driver: Any = connection.connection.driver_connection
+    return bool(driver.info.transaction_status == TransactionStatus.INTRANS)

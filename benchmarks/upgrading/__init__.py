@@ -1,0 +1,1 @@
+"""Clients whose pools outlive `migrate up`."""
