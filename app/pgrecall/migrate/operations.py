@@ -50,6 +50,18 @@ def load_pgvector() -> None:
     op.execute(f"SELECT '[1]'::{extension()}.vector")
 
 
+def require_hnsw() -> None:
+    """Refuses an HNSW index where pgvector is too old and not accepted.
+
+    Before pgvector 0.8.2, a parallel build may use memory that is not its own (CVE-2026-3172).
+    """
+    op.execute("SELECT require_hnsw()")
+    op.execute(
+        "SELECT set_config('max_parallel_maintenance_workers', '0', false) "
+        "WHERE version_parts(pgvector_version()) < '{0,8,2}'"
+    )
+
+
 def create_index_concurrently(
     name: str, table: str, columns: Sequence[str | TextClause], **options: Any
 ) -> None:
