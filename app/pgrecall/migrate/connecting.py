@@ -144,6 +144,7 @@ def _lent(connection: Connection) -> Iterator[None]:
     finally:
         if not connection.invalidated:
             connection.rollback()
+            connection.connection.rollback()  # what the driver began without SQLAlchemy
             for name, value in before:
                 connection.execute(_SET, {"name": name, "value": value})
             connection.commit()

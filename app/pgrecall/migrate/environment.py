@@ -53,7 +53,8 @@ SETTINGS, TARGET = "pgrecall_settings", "connection"
 
 def run(context: EnvironmentContext) -> None:
     """Runs the migrations of the command, online or offline."""
-    settings = context.config.attributes.get(SETTINGS) or _settings_from_arguments(context)
+    given = context.config.attributes.get(SETTINGS)
+    settings = given or _settings_from_arguments(context)
     context.config.attributes[SETTINGS] = settings
     if context.is_offline_mode():
         context.configure(
@@ -74,8 +75,11 @@ def run(context: EnvironmentContext) -> None:
         _apply_repeatable(context, settings)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
-    with own_connection(target) as connection:
-        _run_on(connection, context, settings)
+    if given and isinstance(target, Connection):  # by a function of ours, which has prepared it
+        _run_on(target, context, settings)
+    else:
+        with own_connection(target) as connection:
+            _run_on(connection, context, settings)
 
 
 def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
