@@ -131,6 +131,11 @@ def connected(target: Target) -> Iterator[Connection]:
 @contextmanager
 def _lent(connection: Connection) -> Iterator[None]:
     require_psycopg(connection.engine)
+    if connection.dialect.is_async:
+        raise InputError(
+            "migrations need psycopg 3 without asyncio: pass the database's URL, or an Engine or "
+            "Connection from create_engine"
+        )
     if connection.in_transaction():
         raise InputError(
             "the Connection is in a transaction, and migrations commit transactions of their own: "
