@@ -81,11 +81,11 @@ def pgrecall_dimensions() -> int:
     return DIMENSIONS
 
 
-def accept_pgvector(url: str) -> None:
+def accept_pgvector(url: str, schema: str = "pgrecall") -> None:
     """Accepts a pgvector older than 0.8.3 by its name, as Debian's is. It goes into clones."""
-    found = migrate.status(url)
+    found = migrate.status(url, schema=schema)
     if found.hnsw == "refused":
-        migrate.accept_pgvector(url, found.pgvector)
+        migrate.accept_pgvector(url, found.pgvector, schema=schema)
 
 
 @pytest.fixture(scope="session")

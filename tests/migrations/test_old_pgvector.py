@@ -110,10 +110,10 @@ def test_nothing_is_written_to_an_index_that_is_not_accepted(migrated: str) -> N
     before = values(migrated, used)
     assert len(before) == 3
 
-    set_version(migrated, "0.8.0")
+    set_version(migrated, "0.8.1")
     counted = repo.search("a", QUERY, k=10, touch=True)
     for call in ("place_memories('a', pgrecall.memories_beside('a'))", "create_positions('a')"):
-        with pytest.raises(psycopg.Error, match=REFUSED.format("0.8.0", "0.8.0")):
+        with pytest.raises(psycopg.Error, match=REFUSED.format("0.8.1", "0.8.1")):
             run(migrated, f"SELECT pgrecall.{call}")
     assert repo.delete("a", [counted[0].memory.id]) == 1, "deleting writes to no graph"
 
