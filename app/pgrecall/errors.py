@@ -20,7 +20,7 @@ PgRecallError
     ├── DatabaseUnavailable          no server, no database, or no permission to connect
     ├── DatabaseReadOnly             a write on a replica or in a read-only transaction
     ├── DatabaseConflict             a deadlock or serialization failure; the same call may succeed
-    ├── PgvectorUnusable             pgvector is missing or older than 0.8
+    ├── PgvectorUnusable             pgvector is missing or too old, or its HNSW is not safe
     ├── MigrationFailed              a migration could not run
     └── SchemaError                  the tables are not the ones this version works with
         ├── SchemaMissing
@@ -113,7 +113,7 @@ class DatabaseConflict(DatabaseError):
 
 
 class PgvectorUnusable(DatabaseError):
-    """pgvector 0.8 or newer is needed in the database."""
+    """pgvector 0.8 or newer is needed in the database, and for indexes 0.8.3 or newer."""
 
 
 class MigrationFailed(DatabaseError):

@@ -10,6 +10,7 @@ from pgrecall.migrate.operations import (
     create_index_concurrently,
     drop_index_concurrently,
     extension,
+    require_hnsw,
     settings,
 )
 
@@ -22,6 +23,7 @@ NAME, TABLE = "ix_agent_memories_embedding", "agent_memories"
 
 
 def upgrade() -> None:
+    require_hnsw()
     create_index_concurrently(
         NAME,
         TABLE,

@@ -35,7 +35,7 @@ DECLARE
     main text := 'ranks_' || replace(gen_random_uuid()::text, '-', '');
     relation text;
 BEGIN
-    PERFORM require_owner(agent);
+    PERFORM require_owner(agent), require_hnsw();
     IF is_distributed() THEN
         PERFORM shard_here('rank_indexes', agent), require_parent();
     END IF;

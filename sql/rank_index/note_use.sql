@@ -26,7 +26,8 @@ DECLARE
 BEGIN
     SELECT r.relation, use_unknown_since(r.as_of, r.built_at) AS since INTO index
       FROM rank_indexes r WHERE r.agent_id = agent;
-    IF NOT FOUND THEN  -- before the block below, which begins a subtransaction
+    IF NOT FOUND  -- before the block below, which begins a subtransaction
+       OR hnsw_state() = 'refused' THEN
         RETURN;
     END IF;
     BEGIN

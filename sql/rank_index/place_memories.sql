@@ -50,6 +50,7 @@ BEGIN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', index.relation
             USING ERRCODE = 'data_exception';
     END IF;
+    PERFORM require_hnsw();
     EXECUTE format($$
         SELECT 4 * (last OPERATOR(@extschema:vector@.<#>) last) + (signals OPERATOR(@extschema:vector@.<#>) signals)
           FROM (SELECT position, @extschema:vector@.vector_dims(position) AS length FROM %1$I.%2$I LIMIT 1) p,

@@ -3,6 +3,7 @@
 -- - so much was written or changed that scoring all memories takes less: an index saves about
 -- nine tenths of their time, and what is scored beside it takes several times as long a memory,
 -- - the query has words and the text language was changed after the build,
+-- - this version of pgvector may have corrupted its graph and is not accepted,
 -- - the role may not read all that this needs,
 -- - a policy guards memories, and either none guards the positions yet or words count: the indexes
 -- of words cannot be used behind a policy, and each term would take a scan of all positions.
@@ -33,7 +34,8 @@ BEGIN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
             USING ERRCODE = 'data_exception';
     END IF;
-    IF NOT has_table_privilege('memory_events', 'SELECT')
+    IF hnsw_state() = 'refused'
+       OR NOT has_table_privilege('memory_events', 'SELECT')
        OR row_security_active('agent_memories') AND keyword_weight > 0
        OR NOT (SELECT bool_and(has_table_privilege(one, 'SELECT')
                                AND (row_security_active(one) OR NOT row_security_active('agent_memories')))

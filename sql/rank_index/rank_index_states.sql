@@ -87,6 +87,7 @@ BEGIN
             WHEN bytes IS NULL OR space = 0 THEN 'its positions are missing, not used'
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
             WHEN NOT has_words THEN 'its words are those of a former language, not used'
+            WHEN hnsw_state() = 'refused' THEN 'pgvector ' || pgvector_version() || ' is not accepted, not used'
             WHEN beside > greatest(max_beside, memories / 10)
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
             WHEN used > greatest(max_beside, memories / 3)

@@ -241,6 +241,7 @@ PROCEDURES: dict[str, list[str]] = {
 OF_NO_OWNER = {
     *("align_positions", "meaning", "positions_table"),
     *("await_writers_here", "is_distributed", "require_parent", "shard_here"),
+    *("hnsw_state", "pgvector_version", "require_hnsw"),
     *(
         "context_text",
         "facts_of",

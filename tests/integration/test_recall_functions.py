@@ -26,7 +26,7 @@ from pgrecall.migrate.score_function import score_functions
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.signals import Similarity
 from pgrecall.testing import new_database
-from tests.conftest import DIMENSIONS
+from tests.conftest import DIMENSIONS, accept_pgvector
 from tests.integration.recalling import Connection, Rows, recall
 from tests.integration.support import NORTH, NOW, at, before
 
@@ -200,6 +200,7 @@ def test_pgvector_may_be_in_a_schema_of_its_own(
             connection.execute("CREATE SCHEMA extensions")
             connection.execute("CREATE EXTENSION vector SCHEMA extensions")
         migrate.upgrade(url, schema=schema, dimensions=DIMENSIONS, embedding_type=embedding_type)
+        accept_pgvector(url, schema)
         two_memories(MemoryRepository(create_engine(url, poolclass=NullPool), schema=schema))
         call = CALL.format(vector=f"extensions.{embedding_type}").replace("pgrecall", schema)
         with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection_:

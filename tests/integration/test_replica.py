@@ -13,8 +13,14 @@ import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
-from pgrecall.errors import DatabaseReadOnly, DatabaseUnavailable, InputError, MemoryNotFound
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, migrate
+from pgrecall.errors import (
+    DatabaseReadOnly,
+    DatabaseUnavailable,
+    InputError,
+    MemoryNotFound,
+    MigrationFailed,
+)
 from pgrecall.migrate.connecting import database_url
 from tests.integration.conftest import empty
 from tests.integration.replicas import replicated
@@ -103,6 +109,11 @@ def lagging(urls: tuple[str, str], both: MemoryRepository) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_it_is_not_migrated(replica: Engine) -> None:
+    with pytest.raises(MigrationFailed, match=r"read-only standby.*primary"):
+        migrate.upgrade(replica)
+
+
 def test_an_operation_does_the_same_with_a_replica(both: MemoryRepository, case: Case) -> None:
     check(both, case)
 

@@ -17,6 +17,7 @@ from pgrecall import NewMemory, migrate
 from pgrecall.errors import DatabaseUnavailable, SchemaMissing
 from pgrecall.migrate import Status
 from pgrecall.schema import REVISION
+from tests.conftest import accept_pgvector
 from tests.migrations.asking import (
     ROOT,
     alembic,
@@ -51,7 +52,9 @@ def drop(url: str) -> Status:
 
 
 def test_it_is_built_once_and_dropped_without_a_trace(empty_url: str) -> None:
-    before = migrate.upgrade(empty_url, dimensions=3, embedding_type="halfvec")
+    migrate.upgrade(empty_url, dimensions=3, embedding_type="halfvec")
+    accept_pgvector(empty_url)
+    before = migrate.status(empty_url)
     without = dump(empty_url)
 
     status = migrate.embedding_index(empty_url)
@@ -110,6 +113,7 @@ def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
     alembic(empty_url, "stamp", "base")
 
     alembic(empty_url, "-x", "dimensions=3", "upgrade", "head")
+    accept_pgvector(empty_url)
     assert (values(empty_url, VERSIONS), built(empty_url)) == ([REVISION], {})
     alembic(empty_url, "check")
     assert current() == f"{REVISION} (head)\n"

@@ -22,9 +22,9 @@ from pgrecall.errors import (
     SchemaError,
     SchemaTooNew,
 )
-from pgrecall.execution.inspection import require_pgvector
+from pgrecall.execution.inspection import require_pgvector, too_old
 from pgrecall.testing import new_database
-from tests.migrations.asking import as_role, repository, run, value, values
+from tests.migrations.asking import alembic, as_role, repository, run, value, values
 from tests.migrations.schema_dump import dump
 
 NOWHERE = "postgresql://127.0.0.1:1/nowhere"
@@ -250,12 +250,49 @@ def test_a_role_without_rights(empty_url: str, role: str) -> None:
 def test_a_role_without_rights_on_the_schema(migrated: str, role: str) -> None:
     before = migrate.status(migrated)
 
-    with pytest.raises(DatabaseError, match="permission denied for schema"):
-        migrate.upgrade(as_role(migrated, role))
-    with pytest.raises(DatabaseError, match="permission denied for schema"):
-        migrate.downgrade(as_role(migrated, role))
+    for level in (None, "maintainer"):
+        if level == "maintainer":
+            migrate.grant(migrated, role, level)
+        owner = value(migrated, "SELECT current_user")
+        for attempt in (
+            lambda: migrate.upgrade(as_role(migrated, role)),
+            lambda: migrate.downgrade(as_role(migrated, role)),
+            lambda: alembic(as_role(migrated, role), "upgrade", "head"),
+        ):
+            with pytest.raises(
+                DatabaseError,
+                match=f"permission denied for schema.*created by {owner}.*migrate as that role",
+            ):
+                attempt()
 
     assert migrate.status(migrated) == before
+
+
+def test_a_role_that_may_use_a_schema_but_not_fill_it(empty_url: str, role: str) -> None:
+    run(empty_url, "CREATE EXTENSION vector", "CREATE SCHEMA pgrecall")
+    url = as_role(empty_url, role)
+
+    for attempt in (lambda: migrate.upgrade(url), lambda: alembic(url, "upgrade", "head")):
+        with pytest.raises(MigrationFailed) as refusal:
+            attempt()
+        assert f'`GRANT USAGE, CREATE ON SCHEMA "pgrecall" TO {role}`' in str(refusal.value)
+    run(empty_url, f'GRANT USAGE, CREATE ON SCHEMA "pgrecall" TO {role}')
+    assert migrate.upgrade(url, dimensions=3).pending == []
+
+
+def test_a_role_that_may_not_use_the_schema_of_pgvector(empty_url: str, role: str) -> None:
+    run(empty_url, "CREATE SCHEMA extensions", "CREATE EXTENSION vector SCHEMA extensions")
+    run(empty_url, f"GRANT CREATE ON DATABASE {database_of(empty_url)} TO {role}")
+
+    refused(empty_url, MigrationFailed, r"schema extensions.*GRANT USAGE ON SCHEMA", role)
+
+
+def test_servers_that_are_too_old() -> None:
+    assert too_old(160000, "16.0") is None
+    assert too_old(150010, "15.10 (Debian 15.10-1)") == (
+        "the server is PostgreSQL 15.10, but 16 or newer is needed: upgrade it, or use another "
+        "server"
+    )
 
 
 def test_a_role_with_no_more_rights_than_it_takes(empty_url: str, role: str) -> None:
@@ -299,8 +336,10 @@ def test_a_read_only_database(server_url: str, empty_url: str) -> None:
     name = database_of(empty_url)
     run(server_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
 
-    told = refused(empty_url, MigrationFailed, "read-only")
+    told = refused(empty_url, MigrationFailed, "read-only.*default_transaction_read_only = off")
     assert "touch" not in told, "the advice for searches"
+    with pytest.raises(MigrationFailed, match="read-only"):
+        alembic(empty_url, "upgrade", "head")
 
 
 @pytest.mark.parametrize("column", ["1 AS id", "'x'::text AS embedding"])

@@ -1,4 +1,4 @@
-"""pgrecall migrate up, down, status, distribute, grant, protect, language, embedding-…, sql"""
+"""pgrecall migrate up, down, status, distribute, grant, protect, language, embedding-…, accept-…"""
 
 from __future__ import annotations
 
@@ -172,6 +172,18 @@ def embedding_index(
     """
     with database.url() as url:
         return _shown(migrate.embedding_index(url, schema=database.schema, drop=drop))
+
+
+@app.declare("pgrecall migrate accept-pgvector 0.8.0")
+def accept_pgvector(
+    database: Database, version: Annotated[str, argument("The version that is installed.")]
+) -> Output:
+    """Accept the risk of HNSW indexes in a version of pgvector older than 0.8.3, as the owner.
+
+    It can corrupt an index that is written and vacuumed. Any other old version is refused again.
+    """
+    with database.url() as url:
+        return _shown(migrate.accept_pgvector(url, version, schema=database.schema))
 
 
 @app.declare("pgrecall migrate distribute")

@@ -18,6 +18,10 @@ from pgrecall.migrate import Status
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.rank_index.index import RankIndexStatus
 
+_HNSW = {
+    "accepted": "; its indexes are accepted, though they can be corrupted: install 0.8.3 or newer",
+    "refused": "; its indexes are refused: install 0.8.3 or newer",
+}
 app = App(panel="Administer")
 
 
@@ -46,7 +50,8 @@ def _indexes(connection: Connection, schema: str) -> dict[str, list[RankIndexSta
 def _rows(
     found: Status, held: Overview | None, indexes: dict[str, list[RankIndexStatus]]
 ) -> list[tuple[str, str]]:
-    rows = [("PostgreSQL, pgvector", f"{found.postgres}, {found.pgvector or 'none'}")]
+    pgvector = f"{found.pgvector or 'none'}{_HNSW.get(found.hnsw or '', '')}"
+    rows = [("PostgreSQL, pgvector", f"{found.postgres}, {pgvector}")]
     if held is None:
         return [*rows, ("schema", f"{found.schema} does not exist: run `pgrecall migrate up`")]
     pending = f", {len(found.pending)} pending: run `pgrecall migrate up`" if found.pending else ""

@@ -20,6 +20,7 @@ from pgrecall.errors import (
 from pgrecall.schema import REVISION, Layout, revision_of, tables
 
 VERSION_TABLE: Final = "alembic_version"
+OLDEST_POSTGRES: Final = 160000
 OLDEST_PGVECTOR: Final = (0, 8)
 
 _CATALOGUE = text(
@@ -43,6 +44,10 @@ _DISTRIBUTED = text(
     "WHERE n.nspname = :schema AND c.relname = 'agent_memories')"
 ).bindparams(bindparam("schema", type_=String()))
 
+_SERVER = text(
+    "SELECT current_setting('server_version_num')::integer, current_setting('server_version')"
+)
+
 _layouts: WeakKeyDictionary[Engine, dict[str, Layout]] = WeakKeyDictionary()
 
 
@@ -61,7 +66,8 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     """
     rows = yield Execute(_CATALOGUE.bindparams(schema=schema))
     if not rows or not rows[0][4]:
-        raise schema_missing(schema)
+        [server] = yield Execute(_SERVER)
+        raise schema_missing(schema, too_old(*server))
     type_name, oid, dimensions, pgvector, _, extension_schema, has_citus = rows[0]
     require_pgvector(pgvector)
     versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
@@ -82,10 +88,11 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     return Layout(revision, type_, oid, dimensions, extension_schema, model, distributed)
 
 
-def schema_missing(schema: str) -> SchemaMissing:
-    """The error for a schema without our tables."""
+def schema_missing(schema: str, old: str | None = None) -> SchemaMissing:
+    """The error for a schema without our tables, on a server that may be too old for them."""
     return SchemaMissing(
-        f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
+        f"the database has no pgrecall tables in schema {schema!r}: "
+        + (old or "run `pgrecall migrate up`")
     )
 
 
@@ -95,6 +102,16 @@ def too_new(schema: str, revision: str) -> SchemaTooNew:
         f"schema {schema!r} is at revision {revision}, this pgrecall knows {REVISION}: run "
         "`pip install --upgrade pgrecall`; a schema from before 0.1.0 has to be created again, "
         "under another name or after dropping it"
+    )
+
+
+def too_old(number: int, version: str) -> str | None:
+    """The message for a server of this version, if it is too old."""
+    if number >= OLDEST_POSTGRES:
+        return None
+    return (
+        f"the server is PostgreSQL {version.split()[0]}, but 16 or newer is needed: upgrade it, or "
+        "use another server"
     )
 
 

@@ -22,6 +22,7 @@ from pgrecall.errors import (
     MemoryNotFound,
     NotCompliant,
     PgRecallError,
+    PgvectorUnusable,
     SupersessionConflict,
     UnknownName,
 )
@@ -49,6 +50,7 @@ _REFUSED: dict[str | None, type[PgRecallError]] = {
     "PM005": SupersessionConflict,
     "PM006": InvalidVector,
     "PM007": UnknownName,
+    "PM008": PgvectorUnusable,
 }
 """The SQLSTATEs that our functions raise. From other functions, 22023 is a bad parameter too."""
 _FORBIDDEN = "42501"

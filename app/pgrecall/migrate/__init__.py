@@ -11,7 +11,7 @@ from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHE
 
 if TYPE_CHECKING:
     from pgrecall.migrate.access import LEVELS, grant, protect, revoke
-    from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
+    from pgrecall.migrate.commands import accept_pgvector, downgrade, embedding_index, sql, upgrade
     from pgrecall.migrate.distributing import Distribution, distribute
     from pgrecall.migrate.environment import include_name
     from pgrecall.migrate.language import change_language
@@ -25,6 +25,7 @@ __all__ = [
     "LEVELS",
     "Distribution",
     "Status",
+    "accept_pgvector",
     "change_embedding_model",
     "change_language",
     "distribute",
@@ -41,6 +42,7 @@ __all__ = [
 
 _LAZY = {
     **dict.fromkeys(("LEVELS", "grant", "protect", "revoke"), "access"),
+    "accept_pgvector": "commands",
     **dict.fromkeys(("downgrade", "embedding_index", "sql", "upgrade"), "commands"),
     **dict.fromkeys(("Distribution", "distribute"), "distributing"),
     "include_name": "environment",

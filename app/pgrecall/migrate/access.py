@@ -10,7 +10,7 @@ from pgrecall.core.validation import require_name, require_one_of, require_schem
 from pgrecall.errors import InputError
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import engine_of, own_connection
+from pgrecall.migrate.connecting import connected, own_connection
 from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
 
@@ -19,7 +19,11 @@ LEVELS = ("reader", "writer", "maintainer")
 
 
 def grant(
-    target: str | URL | Engine, role: str, level: Level, *, schema: str = DEFAULT_SCHEMA
+    target: str | URL | Engine | Connection,
+    role: str,
+    level: Level,
+    *,
+    schema: str = DEFAULT_SCHEMA,
 ) -> None:
     """Grants a role exactly one level of access.
 
@@ -33,7 +37,9 @@ def grant(
     _call(target, schema, "grant_access(:level, :role)", {"level": level, "role": role})
 
 
-def revoke(target: str | URL | Engine, role: str, *, schema: str = DEFAULT_SCHEMA) -> None:
+def revoke(
+    target: str | URL | Engine | Connection, role: str, *, schema: str = DEFAULT_SCHEMA
+) -> None:
     """Revokes all access of a role. If the role was dropped, removes its entry in granted_roles.
 
     Raises InputError for an unknown role without an entry and for the owner, and SchemaMissing.
@@ -43,7 +49,10 @@ def revoke(target: str | URL | Engine, role: str, *, schema: str = DEFAULT_SCHEM
 
 
 def protect(
-    target: str | URL | Engine, role: str | None = None, *, schema: str = DEFAULT_SCHEMA
+    target: str | URL | Engine | Connection,
+    role: str | None = None,
+    *,
+    schema: str = DEFAULT_SCHEMA,
 ) -> None:
     """Puts row-level security on every table of memories.
 
@@ -53,13 +62,14 @@ def protect(
     """
     if role is not None:
         require_name("role", role)
-        with translated(), engine_of(target).begin() as connection:
+        with translated(), connected(target) as connection:
             pin_transaction(connection)
             quoted = connection.dialect.identifier_preparer.quote_identifier(role)
             if not connection.scalar(_KNOWN, {"role": role}):
                 connection.execute(text(f"CREATE ROLE {quoted}"))
             if not connection.scalar(_ASSUMED, {"role": role}):
                 connection.execute(text(f"GRANT {quoted} TO CURRENT_USER WITH SET TRUE"))
+            connection.commit()
         grant(target, role, "maintainer", schema=schema)
     _call(target, schema, "protect_owners()", {})
 
@@ -93,9 +103,11 @@ def require_policies(connection: Connection, schema: str, role: str | None) -> N
         )
 
 
-def _call(target: str | URL | Engine, schema: str, call: str, parameters: dict[str, str]) -> None:
+def _call(
+    target: str | URL | Engine | Connection, schema: str, call: str, parameters: dict[str, str]
+) -> None:
     require_schema_name(schema)
-    with translated(), own_connection(engine_of(target)) as connection:
+    with translated(), own_connection(target) as connection:
         pin_transaction(connection)
         if read_status(connection, schema).revision is None:
             raise schema_missing(schema)

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Connection, Engine, text
 
 from pgrecall.core.quoting import cut
 from pgrecall.core.resources import migrations_folder
-from pgrecall.core.validation import require_name
+from pgrecall.core.validation import require_name, require_schema_name
 from pgrecall.errors import (
     DatabaseConflict,
     DatabaseError,
@@ -26,7 +26,7 @@ from pgrecall.errors import (
 )
 from pgrecall.execution.inspection import schema_missing, too_new
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import engine_of
+from pgrecall.migrate.connecting import own_connection, require_usable
 from pgrecall.migrate.environment import SETTINGS, TARGET
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
@@ -35,12 +35,12 @@ from pgrecall.migrate.settings import (
     Settings,
     embedding_type,
 )
-from pgrecall.migrate.state import Status, require_same_language, status
+from pgrecall.migrate.state import Status, pin_transaction, read_status, require_same_language
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX
 
 
 def upgrade(
-    target: str | URL | Engine,
+    target: str | URL | Engine | Connection,
     *,
     dimensions: int | None = None,
     embedding_type: str | None = None,
@@ -59,17 +59,16 @@ def upgrade(
     other embeddings or another language.
     """
     require_name("revision", revision)
-    engine = engine_of(target)
-    before = status(engine, schema=schema)
-    settings = _settings(before, dimensions, embedding_type, language)
-    _require_known(before)
-    with _failing_as_ours():
-        command.upgrade(_config(settings, engine), revision)
-    return status(engine, schema=schema)
+    with _migrating(target, schema) as (connection, before):
+        settings = _settings(before, dimensions, embedding_type, language)
+        _require_known(before)
+        with _failing_as_ours():
+            command.upgrade(_config(settings, connection), revision)
+        return _status(connection, schema)
 
 
 def downgrade(
-    target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA, revision: str = "base"
+    target: str | URL | Engine | Connection, *, schema: str = DEFAULT_SCHEMA, revision: str = "base"
 ) -> Status:
     """Downgrades the schema to `revision`. To "base" deletes all memories.
 
@@ -77,18 +76,17 @@ def downgrade(
     a schema that Citus distributes.
     """
     require_name("revision", revision)
-    engine = engine_of(target)
-    before = status(engine, schema=schema)
-    _require_known(before)
-    if before.nodes:
-        raise MigrationFailed(
-            f"schema {schema!r} is distributed over several nodes, where Citus cannot undo every "
-            "revision; to delete it with all memories, run DROP SCHEMA … CASCADE"
-        )
-    settings = _settings(before, None, None, None)
-    with _failing_as_ours():
-        command.downgrade(_config(settings, engine), revision)
-    return status(engine, schema=schema)
+    with _migrating(target, schema) as (connection, before):
+        _require_known(before)
+        if before.nodes:
+            raise MigrationFailed(
+                f"schema {schema!r} is distributed over several nodes, where Citus cannot undo "
+                "every revision; to delete it with all memories, run DROP SCHEMA … CASCADE"
+            )
+        settings = _settings(before, None, None, None)
+        with _failing_as_ours():
+            command.downgrade(_config(settings, connection), revision)
+        return _status(connection, schema)
 
 
 def sql(
@@ -118,32 +116,71 @@ def sql(
 
 
 def embedding_index(
-    target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA, drop: bool = False
+    target: str | URL | Engine | Connection, *, schema: str = DEFAULT_SCHEMA, drop: bool = False
 ) -> Status:
     """Builds or drops the HNSW index on embeddings, by cosine distance and concurrently.
 
     It is only for statements of your own that order by `<=>`. No search of pgrecall uses it, and it
     makes adding memories several times slower. Raises SchemaMissing if there is no schema.
     """
-    engine = engine_of(target)
-    before = status(engine, schema=schema)
-    _require_known(before)
-    if before.revision is None:
-        raise schema_missing(schema)
-    config = _config(_settings(before, None, None, None), engine)
-    with _failing_as_ours():
-        if drop:
-            command.stamp(config, EMBEDDING_INDEX)  # so that an interrupted build is removed too
-            command.downgrade(config, f"{EMBEDDING_INDEX}@base")
-        else:
-            command.upgrade(config, EMBEDDING_INDEX)
-    return status(engine, schema=schema)
+    with _migrating(target, schema) as (connection, before):
+        _require_known(before)
+        if before.revision is None:
+            raise schema_missing(schema)
+        config = _config(_settings(before, None, None, None), connection)
+        with _failing_as_ours():
+            if drop:
+                command.stamp(config, EMBEDDING_INDEX)  # to remove an interrupted build too
+                command.downgrade(config, f"{EMBEDDING_INDEX}@base")
+            else:
+                command.upgrade(config, EMBEDDING_INDEX)
+        return _status(connection, schema)
+
+
+def accept_pgvector(
+    target: str | URL | Engine | Connection, version: str | None, *, schema: str = DEFAULT_SCHEMA
+) -> Status:
+    """Accepts the risk of HNSW indexes in a version of pgvector older than 0.8.3.
+
+    It must be the version that the database has, and any other one is refused again. None accepts
+    no version. Call this as the schema's owner. Raises InputError for another version, and
+    SchemaMissing.
+    """
+    if version is not None:
+        require_name("version", version)
+    with _migrating(target, schema) as (connection, before):
+        if before.hnsw is None:
+            raise schema_missing(schema)
+        pin_transaction(connection)
+        accept = text(f'SELECT "{schema}".accept_pgvector(:version)')
+        connection.execute(accept, {"version": version})
+        connection.commit()
+        return _status(connection, schema)
 
 
 _alembic = threading.Lock()
 """Alembic stores its state in module globals, so only one run at a time per process."""
 
 _embedding_type = embedding_type  # the functions above take an argument of this name
+
+
+@contextmanager
+def _migrating(
+    target: str | URL | Engine | Connection, schema: str
+) -> Iterator[tuple[Connection, Status]]:
+    """A connection that may migrate the schema, and the status of this."""
+    require_schema_name(schema)
+    with translated(), own_connection(target) as connection:
+        pin_transaction(connection)
+        require_usable(connection, schema)
+        yield connection, _status(connection, schema)
+
+
+def _status(connection: Connection, schema: str) -> Status:
+    pin_transaction(connection)
+    found = read_status(connection, schema)
+    connection.rollback()
+    return found
 
 
 def _require_known(before: Status) -> None:
@@ -178,11 +215,13 @@ def _settings(
     return Settings(before.schema, before.dimensions, before.embedding_type, language)
 
 
-def _config(settings: Settings, engine: Engine | None, output: io.StringIO | None = None) -> Config:
+def _config(
+    settings: Settings, connection: Connection | None, output: io.StringIO | None = None
+) -> Config:
     config = Config(output_buffer=output) if output else Config()
     config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
     config.attributes[SETTINGS] = settings
-    config.attributes[TARGET] = engine
+    config.attributes[TARGET] = connection
     return config
 
 

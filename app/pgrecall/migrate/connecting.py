@@ -15,9 +15,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, MigrationFailed, PgvectorUnusable
-from pgrecall.execution.inspection import require_pgvector, require_psycopg
+from pgrecall.execution.inspection import (
+    VERSION_TABLE,
+    require_pgvector,
+    require_psycopg,
+    too_old,
+)
 from pgrecall.execution.search_path import pin_search_path
 
+Target = str | URL | Engine | Connection
+"""A database to migrate: its URL, an Engine, or a Connection that is in no transaction."""
 LOCK_TIMEOUT = "5s"
 _CONNECT: Final = {"client_encoding": "utf8", "fallback_application_name": "pgrecall"}
 _DIALECT: Any = PGDialect_psycopg()  # type: ignore[no-untyped-call]
@@ -116,32 +123,118 @@ def _require_connectable(url: URL) -> None:
 
 
 @contextmanager
-def own_connection(engine: Engine) -> Iterator[Connection]:
-    """A connection outside of the pool, so that its session settings end with it."""
-    with engine.connect() as connection:
+def own_connection(target: Target) -> Iterator[Connection]:
+    """A connection outside of the pool, so that its session settings end with it.
+
+    One of the caller's gets its settings back. Raises InputError for one in a transaction.
+    """
+    with connected(target) as connection:
         try:
             yield connection.execution_options(isolation_level="READ COMMITTED")
         finally:
-            connection.invalidate()
+            if connection is not target:
+                connection.invalidate()
 
 
-def require_usable(connection: Connection) -> None:
-    """Raises PgvectorUnusable or MigrationFailed for a database that cannot hold the schema."""
-    encoding = connection.scalar(text("SHOW server_encoding"))
-    if encoding != "UTF8":
+@contextmanager
+def connected(target: Target) -> Iterator[Connection]:
+    """A connection to the database, or the caller's own, whose session may have assumed a role."""
+    if isinstance(target, Connection):
+        with _lent(target):
+            yield target
+    else:
+        with engine_of(target).connect() as connection:
+            yield connection
+
+
+@contextmanager
+def _lent(connection: Connection) -> Iterator[None]:
+    require_psycopg(connection.engine)
+    if connection.dialect.is_async:
+        raise InputError(
+            "migrations need psycopg 3 without asyncio: pass the database's URL, or an Engine or "
+            "Connection from create_engine"
+        )
+    if connection.in_transaction():
+        raise InputError(
+            "the Connection is in a transaction, and migrations commit transactions of their own: "
+            "call its commit() or rollback() first, or pass the Engine"
+        )
+    level = connection.get_execution_options().get("isolation_level")
+    before = connection.execute(_SESSION).all()
+    connection.rollback()
+    try:
+        yield
+    finally:
+        if not connection.invalidated:
+            connection.rollback()
+            connection.connection.rollback()  # what the driver began without SQLAlchemy
+            for name, value in before:
+                connection.execute(_SET, {"name": name, "value": value})
+            connection.commit()
+            level = level or connection.default_isolation_level
+            connection.execution_options(isolation_level=level)
+
+
+_SESSION = text(
+    "SELECT name, current_setting(name) FROM pg_settings "
+    "WHERE name IN ('search_path', 'lock_timeout', 'max_parallel_maintenance_workers')"
+)
+"""The settings that a concurrent build of an index changes."""
+_SET = text("SELECT set_config(:name, :value, false)")
+
+
+_SERVER = text(
+    """
+    SELECT current_setting('server_version_num')::integer AS number,
+           current_setting('server_version') AS version,
+           current_setting('server_encoding') AS encoding,
+           pg_is_in_recovery() AS is_standby,
+           current_setting('transaction_read_only')::boolean AS is_read_only,
+           (SELECT default_version FROM pg_available_extensions WHERE name = 'vector') AS available,
+           (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS installed,
+           quote_ident(current_user) AS role, pg_get_userbyid(s.nspowner) AS owner,
+           has_schema_privilege(s.oid, 'USAGE') AND has_schema_privilege(s.oid, 'CREATE')
+               AS may_create,
+           pg_get_userbyid(v.relowner) AS migrated_by,
+           pg_has_role(v.relowner, 'USAGE') AS may_migrate
+      FROM (SELECT) one_row
+      LEFT JOIN pg_namespace s ON s.nspname = :schema
+      LEFT JOIN pg_class v ON v.relnamespace = s.oid AND v.relname = :versions
+    """
+)
+
+
+def require_usable(connection: Connection, schema: str) -> None:
+    """Raises PgvectorUnusable or MigrationFailed where the schema cannot be created or changed."""
+    found = connection.execute(_SERVER, {"schema": schema, "versions": VERSION_TABLE}).one()
+    if old := too_old(found.number, found.version):
+        raise MigrationFailed(old)
+    if found.is_standby:
+        raise MigrationFailed("this server is a read-only standby: migrate on the primary")
+    if found.is_read_only:
         raise MigrationFailed(
-            f"the database's encoding is {encoding}; pgrecall needs UTF8 "
+            "transactions are read-only here: connect with default_transaction_read_only = off, "
+            "or reset it by ALTER DATABASE or ALTER ROLE"
+        )
+    if found.encoding != "UTF8":
+        raise MigrationFailed(
+            f"the database's encoding is {found.encoding}; pgrecall needs UTF8 "
             "(CREATE DATABASE … ENCODING 'UTF8')"
         )
-    available, installed = connection.execute(
-        text(
-            "SELECT (SELECT default_version FROM pg_available_extensions WHERE name = 'vector'), "
-            "(SELECT extversion FROM pg_extension WHERE extname = 'vector')"
+    if found.may_migrate is False:
+        raise MigrationFailed(
+            f"permission denied for schema {schema}: it was created by {found.migrated_by}, so "
+            f"migrate as that role, or as a member of it (you are {found.role})"
         )
-    ).one()
-    if installed is None and available is None:
+    if found.may_create is False:
+        raise MigrationFailed(
+            f"permission denied for schema {schema}: let its owner, {found.owner}, run "
+            f'`GRANT USAGE, CREATE ON SCHEMA "{schema}" TO {found.role}`'
+        )
+    if found.installed is None and found.available is None:
         raise PgvectorUnusable(
             "pgvector is not installed on the database server: install its package "
             "(github.com/pgvector/pgvector, 0.8 or newer), then migrate again"
         )
-    require_pgvector(installed or available)
+    require_pgvector(found.installed or found.available)

@@ -13,7 +13,7 @@ from pgrecall.core.validation import require_schema_name
 from pgrecall.errors import DatabaseError, MigrationFailed, SchemaOutdated
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import LOCK_TIMEOUT, engine_of, own_connection
+from pgrecall.migrate.connecting import LOCK_TIMEOUT, own_connection
 from pgrecall.migrate.locking import exclusive, guarding
 from pgrecall.migrate.state import pin_transaction, read_nodes, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -35,7 +35,9 @@ class Distribution:
     """The nodes with memories, as host:port, and how many shards each has."""
 
 
-def distribute(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Distribution:
+def distribute(
+    target: str | URL | Engine | Connection, *, schema: str = DEFAULT_SCHEMA
+) -> Distribution:
     """Distributes the tables of a schema by the owners of memories, on a coordinator of Citus.
 
     This is one transaction, and writers wait until it ends. It can be repeated, and `upgrade` works
@@ -47,7 +49,7 @@ def distribute(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> D
     """
     require_schema_name(schema)
     try:
-        with translated(), own_connection(engine_of(target)) as connection:
+        with translated(), own_connection(target) as connection:
             pin_transaction(connection)
             _require_newest(connection, schema)
             connection.rollback()

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from alembic.runtime.environment import EnvironmentContext
 from psycopg.errors import DuplicateObject, DuplicateSchema, DuplicateTable, UniqueViolation
-from sqlalchemy import Column, Connection, Engine, text
+from sqlalchemy import Column, Connection, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from pgrecall.core.embedding_type import Embedding
@@ -21,7 +21,7 @@ from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.inspection import VERSION_TABLE
 from pgrecall.migrate import repeatable
-from pgrecall.migrate.connecting import LOCK_TIMEOUT, engine_of, own_connection, require_usable
+from pgrecall.migrate.connecting import LOCK_TIMEOUT, own_connection, require_usable
 from pgrecall.migrate.installing import install_profiles
 from pgrecall.migrate.locking import each_transaction, exclusive, guarding
 from pgrecall.migrate.settings import (
@@ -43,6 +43,8 @@ OPTIONAL_INDEX = "ix_agent_memories_embedding"
 """The index of the branch embedding_index. A comparison of the tables ignores it."""
 TABLES = "pgrecall"
 """The branch of the tables."""
+_POSITIONS = re.compile("ranks_[0-9a-f]{32}")
+"""Partitions of rank_positions, which functions of the schema create and drop."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
 Scope = Literal["LOCAL", "SESSION"]
 SETTINGS, TARGET = "pgrecall_settings", "connection"
@@ -51,7 +53,8 @@ SETTINGS, TARGET = "pgrecall_settings", "connection"
 
 def run(context: EnvironmentContext) -> None:
     """Runs the migrations of the command, online or offline."""
-    settings = context.config.attributes.get(SETTINGS) or _settings_from_arguments(context)
+    given = context.config.attributes.get(SETTINGS)
+    settings = given or _settings_from_arguments(context)
     context.config.attributes[SETTINGS] = settings
     if context.is_offline_mode():
         context.configure(
@@ -72,11 +75,11 @@ def run(context: EnvironmentContext) -> None:
         _apply_repeatable(context, settings)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
-    if isinstance(target, Connection):
+    if given and isinstance(target, Connection):  # by a function of ours, which has prepared it
         _run_on(target, context, settings)
     else:
-        with own_connection(target if isinstance(target, Engine) else engine_of(target)) as own:
-            _run_on(own, context, settings)
+        with own_connection(target) as connection:
+            _run_on(connection, context, settings)
 
 
 def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
@@ -85,7 +88,7 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
         connection.execute(text("SET LOCAL search_path TO DEFAULT"))
         for_extension = connection.scalar(_CURRENT)
     pin_transaction(connection)
-    require_usable(connection)
+    require_usable(connection, settings.schema)
     connection.rollback()
     with guarding(connection) as guard:
         chosen = "public" if for_extension in (None, "pg_catalog") else str(for_extension)
@@ -103,14 +106,9 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
             settings = replace(settings, extension_schema=str(extension_schema(connection)))
             connection.rollback()
             context.config.attributes[SETTINGS] = settings
-            dialect: Any = connection.dialect  # reflection does not know types of extensions
-            names = (f"{settings.extension_schema}.{type_}" for type_ in EmbeddingType)
-            dialect.ischema_names = {
-                **dialect.ischema_names,
-                **dict.fromkeys(names, lambda *_: Embedding()),
-            }
-            context.configure(connection=connection, **_options(settings))
-            _run(context)
+            with _reflecting(connection.dialect, settings.extension_schema):
+                context.configure(connection=connection, **_options(settings))
+                _run(context)
             connection.rollback()
             with connection.begin():
                 heads = context.get_context().get_current_heads()
@@ -119,6 +117,19 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
 
 
 _CURRENT = text("SELECT pg_catalog.current_schema()")
+
+
+@contextmanager
+def _reflecting(dialect: Any, extension_schema: str) -> Iterator[None]:
+    """Lets a comparison see our types, and our schema even where it is the first on the path."""
+    before = dialect.ischema_names, dialect.default_schema_name
+    types = {f"{extension_schema}.{name}": lambda *_: Embedding() for name in EmbeddingType}
+    dialect.ischema_names = {**dialect.ischema_names, **types}
+    dialect.default_schema_name = "pg_catalog"
+    try:
+        yield
+    finally:
+        dialect.ischema_names, dialect.default_schema_name = before
 
 
 def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> bool:
@@ -206,6 +217,11 @@ def _prepare(connection: Connection, settings: Settings) -> None:
         )
         for statement in (create, *_comments(settings)):
             connection.execute(text(statement))
+    # Raises where the role may not use the schema of the extension.
+    load = with_extension(
+        "SELECT '[1]'::@extschema:vector@.vector", str(extension_schema(connection))
+    )
+    connection.execute(text(load.replace(":", r"\:")))
     connection.commit()
 
 
@@ -263,6 +279,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "include_name": lambda name, kind, _: (
             (kind != "schema" or name == settings.schema)
             and (kind != "index" or name != OPTIONAL_INDEX)
+            and not (kind == "table" and name is not None and _POSITIONS.fullmatch(name))
         ),
         "transaction_per_migration": True,
         "compare_type": _compare_type,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import URL, Engine, text
+from sqlalchemy import URL, Connection, Engine, text
 
 from pgrecall.core.validation import require_schema_name
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import engine_of
+from pgrecall.migrate.connecting import own_connection
 from pgrecall.migrate.settings import require_language
 from pgrecall.migrate.state import pin_transaction, qualified_language, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
 def change_language(
-    target: str | URL | Engine, language: str, *, schema: str = DEFAULT_SCHEMA
+    target: str | URL | Engine | Connection, language: str, *, schema: str = DEFAULT_SCHEMA
 ) -> int:
     """Changes the text search configuration of a schema. Returns how many texts were parsed again.
 
@@ -25,9 +25,8 @@ def change_language(
     """
     require_schema_name(schema)
     require_language(language)
-    # Whatever the engine's level is: rows written before the lock was taken must be visible.
-    engine = engine_of(target).execution_options(isolation_level="READ COMMITTED")
-    with translated(), engine.connect() as connection:
+    # READ COMMITTED, whatever the engine's: rows written before the lock was taken must be visible.
+    with translated(), own_connection(target) as connection:
         pin_transaction(connection)
         if read_status(connection, schema).language is None:
             raise schema_missing(schema)

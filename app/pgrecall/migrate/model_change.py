@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import URL, Engine, delete, insert
+from sqlalchemy import URL, Connection, Engine, delete, insert
 
 from pgrecall.core.validation import require_name, require_schema_name
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import engine_of
+from pgrecall.migrate.connecting import connected
 from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
 
 
 def change_embedding_model(
-    target: str | URL | Engine, model: str, *, schema: str = DEFAULT_SCHEMA
+    target: str | URL | Engine | Connection, model: str, *, schema: str = DEFAULT_SCHEMA
 ) -> None:
     """Records that the embeddings of a schema are made by `model`.
 
@@ -23,10 +23,11 @@ def change_embedding_model(
     """
     require_schema_name(schema)
     require_name("model", model)
-    with translated(), engine_of(target).begin() as connection:
+    with translated(), connected(target) as connection:
         pin_transaction(connection)
         if read_status(connection, schema).revision != REVISION:
             raise schema_missing(schema)
         table = tables(schema).embedding_model
         connection.execute(delete(table))
         connection.execute(insert(table).values(model=model))
+        connection.commit()

@@ -50,6 +50,36 @@ def load_pgvector() -> None:
     op.execute(f"SELECT '[1]'::{extension()}.vector")
 
 
+def require_hnsw() -> None:
+    """Refuses an HNSW index where pgvector is too old and not accepted, as rank indexes do.
+
+    Before 0.8.2, a parallel build may use memory that is not its own (CVE-2026-3172).
+    """
+    op.execute(_REQUIRE_HNSW)
+
+
+# Without the functions of the schema, which are applied after revisions.
+_REQUIRE_HNSW = """
+    DO $$
+    DECLARE
+        version text := (SELECT extversion FROM pg_extension WHERE extname = 'vector');
+        accepted text;
+    BEGIN
+        IF version ~ '^0[.]8([.][01])?$' THEN
+            PERFORM set_config('max_parallel_maintenance_workers', '0', false);
+        END IF;
+        IF to_regprocedure('accepted_pgvector()') IS NOT NULL THEN
+            EXECUTE 'SELECT accepted_pgvector()' INTO accepted;
+        END IF;
+        IF version ~ '^0[.]8([.][0-2])?$' AND version IS DISTINCT FROM accepted THEN
+            RAISE EXCEPTION 'pgvector % can corrupt HNSW indexes: install 0.8.3 or newer and run '
+                '`ALTER EXTENSION vector UPDATE`, or accept it as the owner of the schema: '
+                '`pgrecall migrate accept-pgvector %`', version, version USING ERRCODE = 'PM008';
+        END IF;
+    END $$
+"""
+
+
 def create_index_concurrently(
     name: str, table: str, columns: Sequence[str | TextClause], **options: Any
 ) -> None:

@@ -16,7 +16,7 @@ from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.translation import translated
 from pgrecall.migrate import repeatable
-from pgrecall.migrate.connecting import engine_of
+from pgrecall.migrate.connecting import connected
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
 
 
@@ -41,15 +41,18 @@ class Status:
     """The model that makes the embeddings, as its embedder calls it."""
     embedding_index: bool
     """Whether the optional index on embeddings has been built."""
+    hnsw: str | None
+    """Whether rank indexes and the index on embeddings may be built: "allowed"; "refused", where
+    pgvector is older than 0.8.3; or "accepted", by `accept_pgvector`."""
     nodes: Mapping[str, int]
     """If Citus distributes the schema: the nodes with memories, as host:port, and how many shards
     each has."""
 
 
-def status(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Status:
+def status(target: str | URL | Engine | Connection, *, schema: str = DEFAULT_SCHEMA) -> Status:
     """Reads the status of a schema; raises DatabaseUnavailable if there is no connection."""
     require_schema_name(schema)
-    with translated(), engine_of(target).connect() as connection:
+    with translated(), connected(target) as connection:
         pin_transaction(connection)
         return read_status(connection, schema)
 
@@ -103,6 +106,7 @@ def read_status(connection: Connection, schema: str) -> Status:
         invalid_indexes=list(invalid),
         embedding_model=_embedding_model(connection, schema),
         embedding_index=EMBEDDING_INDEX in applied,
+        hnsw=_called(connection, schema, "hnsw_state"),
         nodes=read_nodes(connection, schema),
     )
 
@@ -189,11 +193,17 @@ def _embedding_model(connection: Connection, schema: str) -> str | None:
 
 
 def _language(connection: Connection, schema: str) -> str | None:
-    name = f'"{schema}".text_language'
-    there = text("SELECT to_regprocedure(:name) IS NOT NULL")
-    if not connection.scalar(there, {"name": f"{name}()"}):
-        return None
+    oid = _called(connection, schema, "text_language", "::oid::text")
     # Without its schema, as in the argument `language`.
-    query = f"SELECT cfgname FROM pg_ts_config WHERE oid = {name}()"
-    language: str = connection.scalar(text(query))
+    query = text("SELECT cfgname FROM pg_ts_config WHERE oid = CAST(:oid AS oid)")
+    language: str | None = connection.scalar(query, {"oid": oid})
     return language
+
+
+def _called(connection: Connection, schema: str, function: str, cast: str = "") -> str | None:
+    """What a function of the schema returns; None where there is none of this name."""
+    name = f'"{schema}".{function}()'
+    if not connection.scalar(text("SELECT to_regprocedure(:name) IS NOT NULL"), {"name": name}):
+        return None
+    result: str | None = connection.scalar(text(f"SELECT {name}{cast}"))
+    return result

@@ -1,0 +1,63 @@
+-- pgvector before 0.8.3 can corrupt an HNSW graph that is written and vacuumed by turns, as the graph
+-- of used memories is. From PostgreSQL 18 on, the session knows the version of the library too. It
+-- may be older than that of the extension, and the reverse; the older one counts.
+CREATE OR REPLACE FUNCTION pgvector_version() RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    version text := (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'vector');
+    loaded text;
+BEGIN
+    IF current_setting('server_version_num')::integer >= 180000 THEN
+        PERFORM '[1]'::@extschema:vector@.vector;  -- loads the library
+        SELECT m.version INTO loaded FROM pg_get_loaded_modules() m WHERE m.module_name = 'vector';
+        IF version_parts(loaded) < version_parts(version) THEN
+            RETURN loaded;
+        END IF;
+    END IF;
+    RETURN version;
+END
+$function$;
+
+COMMENT ON FUNCTION pgvector_version IS
+    'The version of pgvector: of the extension, or of the loaded library where that is known and older.';
+
+CREATE OR REPLACE FUNCTION version_parts(version text) RETURNS integer[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN string_to_array(substring(version, '^[0-9]+(?:\.[0-9]+)*'), '.')::integer[];
+
+COMMENT ON FUNCTION version_parts IS
+    'The numbers of a version, which compare in order.';
+
+-- SECURITY DEFINER, since only the owner may call accepted_pgvector, which accept_pgvector creates.
+CREATE OR REPLACE FUNCTION hnsw_state() RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
+DECLARE
+    version text := pgvector_version();
+    accepted text;
+BEGIN
+    IF version_parts(version) >= '{0,8,3}' THEN
+        RETURN 'allowed';
+    ELSIF to_regprocedure('accepted_pgvector()') IS NOT NULL THEN
+        EXECUTE 'SELECT accepted_pgvector()' INTO accepted;
+    END IF;
+    RETURN CASE WHEN accepted = version THEN 'accepted' ELSE 'refused' END;
+END
+$function$;
+
+COMMENT ON FUNCTION hnsw_state IS
+    'Whether HNSW graphs are built, written and searched with the pgvector of this server: allowed; accepted (older than 0.8.3, and accepted by accept_pgvector); refused.';
+
+CREATE OR REPLACE FUNCTION require_hnsw() RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    IF hnsw_state() = 'refused' THEN
+        RAISE EXCEPTION 'pgvector % can corrupt HNSW indexes: install 0.8.3 or newer and run `ALTER EXTENSION '
+            'vector UPDATE`, or accept it as the owner of the schema: `pgrecall migrate accept-pgvector %`',
+            pgvector_version(), pgvector_version()
+            USING ERRCODE = 'PM008';
+    END IF;
+END
+$function$;
+
+COMMENT ON FUNCTION require_hnsw IS
+    'Raises PM008 unless HNSW graphs may be built and written with the pgvector of this server.';
