@@ -168,7 +168,8 @@ def test_limits_hold_while_the_database_hangs_and_all_is_normal_when_it_goes_on(
         client = service.client("ada", scope="maintain")
         wait_until("its key is known", lambda: answered(client, "/search", TEA) == 200)
         with hanging(data):
-            asked = [("/search", TEA), ("/mcp", LIST), *[("/search", TEA)] * 8, *[("/ready",)] * 2]
+            searches: list[tuple[Any, ...]] = [("/search", TEA)] * 9
+            asked = [*searches, ("/mcp", LIST), ("/ready",), ("/ready",)]
             answers = [threads.submit(answered, client, *one) for one in asked]
             assert client.get("/health").status_code == 200
             *statuses, ready, again = [one.result() for one in answers]
