@@ -1,17 +1,28 @@
-"""The HTTP service and its connections: poolers, statements that take too long, lost sessions."""
+"""The HTTP service and its connections: poolers, statements that take too long, lost sessions, and
+databases that hang or are gone."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+import httpx
+import psutil
 import psycopg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
+from pgrecall import embedded, migrate
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.service import application
-from pgrecall.testing import new_database
+from pgrecall.migrate.service_keys import revoke_key
+from pgrecall.service import application, key_ring
+from pgrecall.testing import hurry, new_database
 from tests.integration.serving import Service, service_on
 from tests.migrations.asking import value, wait_until
 
@@ -105,3 +116,134 @@ def test_a_direct_connection_is_no_pooler(service: Service, loop: asyncio.Runner
         return found
 
     assert loop.run(asked()) is False
+
+
+@contextmanager
+def hanging(data: Path) -> Iterator[None]:
+    """Stops every process of the server in this folder, and lets them go on."""
+    postmaster = psutil.Process(int((data / "postmaster.pid").read_text().split()[0]))
+    stopped = []
+    try:
+        for process in (postmaster, *postmaster.children()):
+            os.kill(process.pid, signal.SIGSTOP)
+            stopped.append(process.pid)
+        yield
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The folder and the URL of a server that may hang."""
+    data = tmp_path_factory.mktemp("hanging") / "data"
+    with embedded.database(data) as url:
+        hurry(url)
+        migrate.upgrade(url)
+        yield data, url
+
+
+def answered(client: httpx.Client, path: str, body: Any = None) -> int:
+    """The status of an answer to a client that waits for 6 s; the limit is 2 s."""
+    return client.request("POST" if body else "GET", path, json=body, timeout=6).status_code
+
+
+TEA = {"query": "tea"}
+LIST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "list_memories", "arguments": {}},
+}
+
+
+def test_limits_hold_while_the_database_hangs_and_all_is_normal_when_it_goes_on(
+    own_server: tuple[Path, str], local_embedder: LocalEmbedder
+) -> None:
+    """The key is known, so that requests get as far as a statement."""
+    data, url = own_server
+    limits: dict[str, Any] = {"timeout": 2.0, "concurrency": 2, "waiting": 4, "key_seconds": 60.0}
+    with service_on(url, local_embedder, **limits) as service, ThreadPoolExecutor(12) as threads:
+        warm_up(service)
+        client = service.client("ada", scope="maintain")
+        wait_until("its key is known", lambda: answered(client, "/search", TEA) == 200)
+        with hanging(data):
+            searches: list[tuple[Any, ...]] = [("/search", TEA)] * 9
+            asked = [*searches, ("/mcp", LIST), ("/ready",), ("/ready",)]
+            answers = [threads.submit(answered, client, *one) for one in asked]
+            assert client.get("/health").status_code == 200
+            *statuses, ready, again = [one.result() for one in answers]
+            assert set(statuses) == {503, 504}
+            assert ready == again == 503
+            # Turns were given back, though all still hangs.
+            wait_until("one has a turn", lambda: answered(client, "/search", TEA) == 504)
+            counted = client.get("/metrics").text
+        for one in (("/search", TEA), ("/ready",)):
+            wait_until("it goes on", lambda one=one: answered(client, *one) == 200)  # type: ignore[misc]
+    assert 'route="/search",status="504"' in counted
+    assert 'status="0"' not in counted
+
+
+def test_keys_are_looked_up_within_the_limit_while_the_database_hangs(
+    own_server: tuple[Path, str], local_embedder: LocalEmbedder
+) -> None:
+    data, url = own_server
+    limits: dict[str, Any] = {"timeout": 2.0, "concurrency": 2, "waiting": 4, "key_seconds": 0.0}
+    with service_on(url, local_embedder, **limits) as service, ThreadPoolExecutor(20) as threads:
+        warm_up(service)
+        clients = [service.client("ada") for _ in range(10)]
+        with hanging(data):
+            answers = [threads.submit(answered, one, "/search", TEA) for one in clients * 2]
+            assert {one.result() for one in answers} == {503}
+        wait_until("it goes on", lambda: answered(clients[0], "/search", TEA) == 200)
+
+
+def test_a_key_that_cannot_be_looked_up_is_used_a_while_longer(
+    server_url: str,
+    local_template: str,
+    local_embedder: LocalEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unless it was found to be revoked."""
+
+    def status(client: httpx.Client) -> int:
+        return client.get("/memories").status_code
+
+    monkeypatch.setattr(key_ring, "LOOKUP_SECONDS", 1.0)
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, local_embedder, key_seconds=0.0) as service,
+    ):
+        known, revoked = clients = [service.client("ada") for _ in range(2)]
+        unknown = service.client("ada")
+        wait_until("the service is warm", lambda: [status(one) for one in clients] == [200, 200])
+        engine: Any = service.repo._bind
+        revoke_key(engine, revoked.headers["authorization"].split("_")[1])
+        assert status(revoked) == 401
+        with psycopg.connect(url) as other:
+            other.execute("LOCK TABLE pgrecall.service_keys")
+            assert [status(one) for one in (known, unknown, revoked)] == [200, 503, 503]
+            monkeypatch.setattr(key_ring, "GRACE_SECONDS", 0.0)
+            assert status(known) == 503
+        assert [status(one) for one in (known, unknown, revoked)] == [200, 200, 401]
+
+
+def test_every_route_says_that_the_database_is_gone(
+    server_url: str, local_template: str, local_embedder: LocalEmbedder
+) -> None:
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, local_embedder, key_seconds=60.0) as service,
+    ):
+        client = service.client("ada", scope="maintain")
+        assert client.get("/status").status_code == 200
+        with psycopg.connect(server_url, autocommit=True) as other:
+            name = url.rpartition("/")[2].partition("?")[0]
+            other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
+            other.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
+                [name],
+            )
+        for path in ("/status", "/owners", "/memories", "/ready") * 3:
+            assert client.get(path).status_code == 503, path
+        assert client.get("/health").status_code == 200

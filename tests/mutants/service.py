@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         GATE,
-        "self._present >= self._settings.concurrency + self._settings.waiting",
+        "self._present >= self._most",
         "False",
         f"{SERVICE}::test_requests_beyond_those_that_may_wait_are_refused_at_once",
     ),
@@ -97,6 +97,30 @@ MUTANTS = (
         "                self._turns.release()",
         "                pass",
         f"{SERVICE}::test_a_request_that_takes_too_long_ends_and_gives_its_turn_back",
+    ),
+    Mutant(
+        GATE,
+        "if not self.is_late:",
+        "if True:",
+        f"{SERVICE}::test_a_limit_answers_though_the_work_has_not_ended",
+    ),
+    Mutant(
+        "app/pgrecall/service/time_limit.py",
+        "    again = asyncio.get_running_loop().call_later(CLOSING_SECONDS, task.cancel)",
+        "    again = asyncio.get_running_loop().call_later(60, task.cancel)",
+        f"{SERVICE}::test_a_limit_answers_though_the_work_has_not_ended",
+    ),
+    Mutant(
+        RING,
+        "now > found.read_at + GRACE_SECONDS",
+        "False",
+        f"{DATABASE}::test_a_key_that_cannot_be_looked_up_is_used_a_while_longer",
+    ),
+    Mutant(
+        RING,
+        "        self._cached.pop(key_id, None)\n",
+        "",
+        f"{DATABASE}::test_a_key_that_cannot_be_looked_up_is_used_a_while_longer",
     ),
     Mutant(
         "app/pgrecall/service/problems.py",

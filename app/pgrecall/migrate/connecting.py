@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -27,6 +28,8 @@ Target = str | URL | Engine | Connection
 """A database to migrate: its URL, an Engine, or a Connection that is in no transaction."""
 LOCK_TIMEOUT = "5s"
 _CONNECT: Final = {"client_encoding": "utf8", "fallback_application_name": "pgrecall"}
+CONNECT_TIMEOUT = "10"
+"""Seconds; without it, a server that hangs is waited for for minutes."""
 _DIALECT: Any = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 _ENCODED = "in a password, percent-encode the characters : / ? # @ and %, for example @ as %40"
 
@@ -67,9 +70,10 @@ def async_engine_of(
 
 
 def database_url(target: str | URL) -> URL:
-    """The URL with psycopg 3 as its driver; raises InputError if it is not a PostgreSQL URL.
+    """The URL with psycopg 3 as its driver, and a limit for connecting if it names none.
 
-    Errors do not quote the URL, which may contain a password.
+    Raises InputError if it is not a PostgreSQL URL. Errors do not quote it, since it may contain a
+    password.
     """
     if not isinstance(target, str | URL):
         raise InputError(
@@ -92,6 +96,8 @@ def database_url(target: str | URL) -> URL:
     if "@" in (url.host or ""):
         raise InputError(f"the database URL has more than one @; {_ENCODED}")
     _require_connectable(url)
+    if "connect_timeout" not in url.query and "PGCONNECT_TIMEOUT" not in os.environ:
+        url = url.update_query_dict({"connect_timeout": CONNECT_TIMEOUT})
     return url.set(drivername="postgresql+psycopg")
 
 

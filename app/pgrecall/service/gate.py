@@ -17,6 +17,7 @@ from pgrecall.service.owners_seen import OWNERS
 from pgrecall.service.problems import Problem, problem_of
 from pgrecall.service.request_metrics import REFUSED, REQUESTS, RUNNING, WAITING
 from pgrecall.service.service_settings import ServiceSettings
+from pgrecall.service.time_limit import TookTooLong, within
 
 KEY = "pgrecall.key"
 """The request's Key, in its scope."""
@@ -24,6 +25,8 @@ PUBLIC = ("/health", "/ready", "/openapi.json")
 """Answered without a key and without waiting for a turn."""
 METRICS = "/metrics"
 """Needs a key, but no turn."""
+MOST_METRICS = 8
+"""The most requests for metrics at a time."""
 _LOOPBACK = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 WRONG_KEYS_PER_SECOND = 10.0
 """From one address; each costs a query."""
@@ -40,7 +43,8 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: ServiceSettings, ring: KeyRing | None) -> None:
         self._app, self._settings, self._ring = app, settings, ring
         self._turns = asyncio.Semaphore(settings.concurrency)
-        self._present = 0
+        self._room = _Room(settings.concurrency + settings.waiting)
+        self._room_of_metrics = _Room(MOST_METRICS)
         self._rates = Buckets(settings.rate) if settings.rate else None
         self._wrong_keys = Buckets(WRONG_KEYS_PER_SECOND)
 
@@ -50,20 +54,26 @@ class Gate:
             return
         answer = _Answer(send)
         try:
-            if scope["path"] != METRICS:
-                self._require_room()  # before anything that costs more than this answer
-            headers = Headers(scope=scope)
-            scope[KEY] = key = await self._key(scope, headers)
-            OWNERS.set(key.owners or ())
-            replayed = _replayed(await self._body(headers, receive), receive)
-            answered = self._app if scope["path"] == METRICS else self._take_turn
-            await answered(scope, replayed, answer)
+            await self._let_in(scope, receive, answer)
         except Exception as error:
             if answer.status:  # the app has answered it
                 return
             problem = problem_of(error)
             REFUSED.labels(problem.status).inc()
-            await problem.response(scope["path"])(scope, receive, answer)
+            await problem.response(scope["path"])(scope, receive, send)
+
+    async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        headers, began = Headers(scope=scope), time.monotonic()
+        metrics = scope["path"] == METRICS
+        with self._room_of_metrics if metrics else self._room:
+            scope[KEY] = key = await self._key(scope, headers)
+        seconds = self._settings.timeout - (time.monotonic() - began)
+        OWNERS.set(key.owners or ())
+        replayed = _replayed(await self._body(headers, receive), receive)
+        if metrics:
+            await self._app(scope, replayed, answer)
+        else:
+            await self._answer_within(seconds, scope, replayed, answer)
 
     async def _key(self, scope: Scope, headers: Headers) -> Key:
         if self._ring is None:
@@ -72,7 +82,7 @@ class Gate:
                     raise Problem(421, "a service without keys is addressed as localhost only")
             return OPEN
         found = presented(headers.get("authorization", ""))
-        key = None if found is None else await self._ring.key(*found)
+        key = None if found is None else await self._ring.key(*found, self._settings.timeout)
         if key is None:
             if wait := self._wrong_keys.wait((scope.get("client") or ("",))[0]):
                 raise Problem(429, "too many requests without a valid key", retry_after=wait)
@@ -104,45 +114,65 @@ class Gate:
             raise Problem(415, "a body must be application/json")
         return bytes(body)
 
-    async def _take_turn(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        began, has_turn = time.perf_counter(), False
-        self._require_room()
-        self._present += 1
+    async def _answer_within(
+        self, seconds: float, scope: Scope, receive: Receive, answer: _Answer
+    ) -> None:
+        began, status = time.perf_counter(), 0
         try:
-            async with asyncio.timeout(self._settings.timeout) as limit:
-                with WAITING.track_inprogress():
-                    has_turn = await self._turns.acquire()
-                with RUNNING.track_inprogress():
-                    await self._app(scope, receive, answer)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            if not has_turn:
+            await within(seconds, self._take_turn(scope, receive, answer))
+        except TookTooLong:
+            answer.is_late = True
+            if not answer.has_turn:
                 raise Problem(503, "the request waited too long", retry_after=1) from None
-            late = "the request took too long; a change may or may not have been made"
-            raise Problem(504, late) from None
+            status, late = 504, "the request took too long; a change may or may not have been made"
+            raise Problem(status, late) from None
         finally:
-            self._present -= 1
-            if has_turn:
-                self._turns.release()
+            if answer.has_turn:
                 route = getattr(scope.get("route"), "path", "none")
-                labels = (scope["method"], route, answer.status)
+                labels = (scope["method"], route, answer.status or status)
                 REQUESTS.labels(*labels).observe(time.perf_counter() - began)
 
-    def _require_room(self) -> None:
-        if self._present >= self._settings.concurrency + self._settings.waiting:
+    async def _take_turn(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        """Ends, and gives the turn back, once the request's connection is free or closed."""
+        with self._room:
+            with WAITING.track_inprogress():
+                await self._turns.acquire()
+            answer.has_turn = True
+            try:
+                with RUNNING.track_inprogress():
+                    await self._app(scope, receive, answer)
+            finally:
+                self._turns.release()
+
+
+class _Room:
+    """As many requests as may be present at a time; raises Problem for more."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._present = most, 0
+
+    def __enter__(self) -> None:
+        if self._present >= self._most:
             raise Problem(503, "too many requests are waiting", retry_after=1)
+        self._present += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._present -= 1
 
 
 class _Answer:
-    """`send`, which knows the status of what was sent; 0: nothing yet."""
+    """`send` of the app, which knows the status of what was sent; 0: nothing yet."""
 
     def __init__(self, send: Send) -> None:
         self._send, self.status = send, 0
+        self.has_turn = False
+        self.is_late = False
+        """Whether the gate has answered in place of the app."""
 
     async def __call__(self, message: Message) -> None:
-        self.status = message.get("status", self.status)
-        await self._send(message)
+        if not self.is_late:
+            self.status = message.get("status", self.status)
+            await self._send(message)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

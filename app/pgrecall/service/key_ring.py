@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass, replace
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from pgrecall.errors import DatabaseUnavailable
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.service_keys import matches
 from pgrecall.schema import tables
 from pgrecall.service.bearer import Key
+from pgrecall.service.problems import Problem
+from pgrecall.service.time_limit import TookTooLong, within
 
 MOST = 10_000
 """The most keys cached. Beyond it, the cache is cleared."""
+LOOKUP_SECONDS = 2.0
+"""The most that a lookup may take, waiting for others included."""
+GRACE_SECONDS = 30.0
+"""How long after it was read a key may be used if it cannot be looked up, even a revoked one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    key: Key
+    hash: bytes
+    read_at: float
+    until: float
 
 
 class KeyRing:
     """The keys in use, each cached for some seconds.
 
     Only one is looked up at a time, so that somebody who tries many does not take the connection
-    of those who ask for readiness.
+    of those who ask for readiness. A lookup that hangs is given up, and its connection closed.
     """
 
     def __init__(self, engine: AsyncEngine, schema: str, seconds: float) -> None:
@@ -30,18 +46,48 @@ class KeyRing:
         in_use = (keys.id == bindparam("id")) & keys.revoked_at.is_(None)
         self._query = select(keys.hash, keys.owners, keys.scope).where(in_use)
         self._turn = asyncio.Semaphore(1)
-        self._cached: dict[str, tuple[float, bytes, Key]] = {}
+        self._cached: dict[str, _Cached] = {}
 
-    async def key(self, key_id: str, secret: str) -> Key | None:
-        """The key of this id if this is its secret and it is in use."""
-        found = self._cached.get(key_id)
-        if found is None or found[0] < time.monotonic():
-            async with self._turn:
-                found = await self._read(key_id)
-        _, stored, key = found or (0.0, None, None)
+    async def key(self, key_id: str, secret: str, seconds: float) -> Key | None:
+        """The key of this id if this is its secret and it is in use.
+
+        Raises Problem or DatabaseUnavailable if it cannot be looked up in so many seconds.
+        """
+        found = self._fresh(key_id)
+        if found is None:
+            try:
+                found = await within(min(seconds, LOOKUP_SECONDS), self._looked_up(key_id))
+            except TookTooLong:
+                found = self._again(key_id)
+                if found is None:
+                    late = "the key cannot be looked up: the database does not answer"
+                    raise Problem(503, late, retry_after=1) from None
+            except DatabaseUnavailable:
+                found = self._again(key_id)
+                if found is None:
+                    raise
+        stored, key = (found.hash, found.key) if found else (None, None)
         return key if matches(secret, stored) else None
 
-    async def _read(self, key_id: str) -> tuple[float, bytes, Key] | None:
+    def _fresh(self, key_id: str) -> _Cached | None:
+        found = self._cached.get(key_id)
+        return found if found and time.monotonic() <= found.until else None
+
+    def _again(self, key_id: str) -> _Cached | None:
+        """What was read not long ago; those who come next need not try to look it up."""
+        found, now = self._cached.get(key_id), time.monotonic()
+        if found is None or now > found.read_at + GRACE_SECONDS:
+            return None
+        until = min(now + self._seconds, found.read_at + GRACE_SECONDS)
+        self._cached[key_id] = again = replace(found, until=until)
+        return again
+
+    async def _looked_up(self, key_id: str) -> _Cached | None:
+        async with self._turn:
+            return self._fresh(key_id) or await self._read(key_id)
+
+    async def _read(self, key_id: str) -> _Cached | None:
+        read_at = time.monotonic()
         with translated():
             async with self._engine.connect() as connection:
                 row = (await connection.execute(self._query, {"id": key_id})).first()
@@ -50,6 +96,6 @@ class KeyRing:
             return None
         if len(self._cached) >= MOST:
             self._cached.clear()
-        until = time.monotonic() + self._seconds
-        self._cached[key_id] = until, row.hash, Key(key_id, tuple(row.owners), row.scope)
-        return self._cached[key_id]
+        key = Key(key_id, tuple(row.owners), row.scope)
+        self._cached[key_id] = read = _Cached(key, row.hash, read_at, read_at + self._seconds)
+        return read

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pgrecall.core.memory import TEAM
+from pgrecall.execution.translation import translated
 from pgrecall.migrate.state import read_status
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.profiles import BUILT_IN
@@ -18,7 +19,10 @@ from pgrecall.service.answers import answer
 from pgrecall.service.caller import AnyKey, require_scope
 from pgrecall.service.problems import Problem, problem_of
 from pgrecall.service.request_metrics import exposed
+from pgrecall.service.time_limit import TookTooLong, within
 
+READY_SECONDS = 2.0
+"""The database is asked for so long whether it is ready."""
 router = APIRouter(tags=["service"])
 Record = dict[str, Any]
 
@@ -50,8 +54,9 @@ async def status(request: Request, key: AnyKey) -> Response:
     """Show versions, pending migrations and the owners' rank indexes. Needs the scope maintain."""
     require_scope(key, "maintain")
     state = request.app.state
-    async with state.own.connect() as connection:
-        found = await connection.run_sync(read_status, state.settings.schema)
+    with translated():
+        async with state.own.connect() as connection:
+            found = await connection.run_sync(read_status, state.settings.schema)
     indexes = await state.repo.rank_indexes.status()
     of_teams = await state.repo.teams.rank_indexes.status()
     own = [one for one in indexes if key.owns(one.agent_id)]
@@ -75,8 +80,11 @@ async def health() -> Response:
 @router.get("/ready", response_model=dict[str, str])
 async def ready(request: Request) -> Response:
     """Whether the database answers, at the schema's right revision."""
+    asked = request.app.state.prober.exists("pgrecall", UUID(int=0))
     try:
-        await request.app.state.prober.exists("pgrecall", UUID(int=0))
+        await within(READY_SECONDS, asked)
+    except TookTooLong:
+        raise Problem(503, "the database does not answer", retry_after=1) from None
     except Exception as error:
         raise Problem(503, problem_of(error).title, retry_after=1) from None
     return answer({"status": "ready"})
