@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy.exc import DBAPIError, PendingRollbackError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from pgrecall.core.quoting import cut
@@ -81,6 +81,8 @@ def translated() -> Iterator[None]:
         raise translation(lost if isinstance(lost, DBAPIError) else error) from error
     except (DBAPIError, psycopg.Error) as error:
         raise translation(error) from error
+    except StatementError as error:  # around an exception of a signal's handler
+        raise (error.orig or error) from None
 
 
 def translation(error: Exception) -> PgRecallError:
