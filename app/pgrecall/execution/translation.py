@@ -32,6 +32,8 @@ _INTERNAL = "XX000"
 _READ_ONLY = "25006"
 _LOCKED = "55P03"
 _CHECK_VIOLATION = "23514"
+_LIMIT_EXCEEDED = "53400"
+_NOT_IN_STATE = "55000"
 _UNIQUE_VIOLATION = "23505"
 _UNAVAILABLE = (
     *("08000", "08001", "08003", "08004", "08006", "25P03", "25P04"),
@@ -118,6 +120,12 @@ def translation(error: Exception) -> PgRecallError:
         return DatabaseUnavailable(
             f"no connection to the database: {message}. Is the server running, and is "
             "PGRECALL_DATABASE_URL (or the engine's URL) right?"
+        )
+    if state == _LIMIT_EXCEEDED:
+        return DatabaseError(f"a setting of the server ended the statement: {message}; raise it")
+    if state == _NOT_IN_STATE and "is restricted" in message:
+        return DatabaseError(
+            f"{message}: take 'view' out of restrict_nonsystem_relation_kind for this role"
         )
     if state is not None and state.startswith(_UNAVAILABLE):
         return DatabaseUnavailable(f"the database cannot be used: {message}")
