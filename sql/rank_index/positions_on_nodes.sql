@@ -104,16 +104,17 @@ $function$;
 COMMENT ON FUNCTION give_up_positions IS
     'On Citus, notes that a rank index may not be used until it is built again: its positions were not there when they had to change.';
 
--- Citus does not pass settings on. Clients switch the timeout off for builds.
+-- Citus does not pass settings on. Jobs switch the limits off.
 CREATE OR REPLACE FUNCTION share_timeout(agent text) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
-    timeout text := current_setting('statement_timeout');
+    limits text[] := ARRAY[current_setting('statement_timeout'), current_setting('lock_timeout'),
+                           current_setting('transaction_timeout', true)];
 BEGIN
-    PERFORM set_config('statement_timeout', timeout, true)
+    PERFORM restore_limits(limits)
        FROM (SELECT count(*) FROM rank_indexes r WHERE r.agent_id = agent) one_row;
 END
 $function$;
 
 COMMENT ON FUNCTION share_timeout IS
-    'Sets statement_timeout on the node of the owner as it is here, for this transaction.';
+    'Sets the limits of lift_limits on the node of the owner as they are here, for this transaction.';

@@ -74,6 +74,12 @@ BEGIN
     ELSIF length(text) > 10000 THEN
         RAISE EXCEPTION 'text may have at most 10,000 characters, got %', length(text)
             USING ERRCODE = 'invalid_parameter_value';
+    ELSIF current_setting('gin_fuzzy_search_limit') <> '0' THEN
+        RAISE EXCEPTION 'gin_fuzzy_search_limit is %, with which searches miss memories at random: set it to 0',
+            current_setting('gin_fuzzy_search_limit') USING ERRCODE = 'object_not_in_prerequisite_state';
+    ELSIF length(query_text) > 200000 THEN
+        RAISE EXCEPTION 'query_text may have at most 200,000 characters, got %: shorten it',
+            length(query_text) USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM require_vector(query);
     compared := metadata_comparisons(metadata);

@@ -8,20 +8,26 @@ CREATE OR REPLACE PROCEDURE build_rank_index(
     LANGUAGE plpgsql
 AS $procedure$
 DECLARE
-    built_at pg_catalog.timestamptz := @extschema@.await_writers(agent, 60);
+    built_at pg_catalog.timestamptz;
 BEGIN
+    PERFORM @extschema@.lift_limits();
+    built_at := @extschema@.await_writers(agent, 60);
     IF built_at IS NULL THEN
         RAISE EXCEPTION 'a transaction that wrote memories has not ended within 60 seconds: end it and '
             'build again, so that what it wrote is not missed' USING ERRCODE = 'object_in_use';
     END IF;
     COMMIT;
+    PERFORM @extschema@.lift_limits();
     PERFORM @extschema@.make_rank_index(
         agent, built_at, at_least, m, ef_construction, as_of, replaces);
     COMMIT;
+    PERFORM @extschema@.lift_limits();
     PERFORM @extschema@.await_writers(agent, 60, 'memory_usage');
     COMMIT;
+    PERFORM @extschema@.lift_limits();
     PERFORM @extschema@.note_use(agent);
     COMMIT;
+    PERFORM @extschema@.lift_limits();
     PERFORM @extschema@.drop_former_positions(agent);
     COMMIT;
 END
@@ -41,7 +47,9 @@ DECLARE
     until pg_catalog.timestamptz;
     ids pg_catalog.uuid[];
 BEGIN
+    PERFORM @extschema@.lift_limits();
     FOR state IN SELECT * FROM @extschema@.rank_index_states(agent, at_least) LOOP
+        PERFORM @extschema@.lift_limits();
         IF state.shrunk THEN
             RAISE NOTICE '%: has shrunk, its rank index is dropped', state.agent_id;
             PERFORM @extschema@.drop_rank_index(state.agent_id);
@@ -54,22 +62,29 @@ BEGIN
         ELSE
             PERFORM @extschema@.note_use(state.agent_id);
             COMMIT;
+            PERFORM @extschema@.lift_limits();
             CONTINUE WHEN state.written + state.changed = 0;
             until := @extschema@.await_writers(state.agent_id, 60);
             CONTINUE WHEN until IS NULL;
             COMMIT;
+            PERFORM @extschema@.lift_limits();
             ids := @extschema@.memories_beside(state.agent_id);
             COMMIT;
+            PERFORM @extschema@.lift_limits();
             FOR place IN 1 .. pg_catalog.cardinality(ids) BY 200 LOOP
                 PERFORM @extschema@.place_memories(state.agent_id, ids[place : place + 199]);
                 COMMIT;
+                PERFORM @extschema@.lift_limits();
             END LOOP;
             PERFORM @extschema@.note_placed(state.agent_id, state.built_at, until);
             COMMIT;
+            PERFORM @extschema@.lift_limits();
         END IF;
     END LOOP;
+    PERFORM @extschema@.lift_limits();
     PERFORM @extschema@.on_every_node('drop_positions');
     COMMIT;
+    PERFORM @extschema@.lift_limits();
     PERFORM @extschema@.on_every_node('align_positions');
     COMMIT;
 END

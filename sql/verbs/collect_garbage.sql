@@ -32,6 +32,7 @@ BEGIN
         PERFORM @extschema@.require_owner(agent);
         owners := ARRAY[agent];
     END IF;
+    PERFORM @extschema@.lift_limits();
     IF dry_run THEN
         SELECT coalesce(pg_catalog.sum(c.scanned), 0), coalesce(pg_catalog.sum(c.archived), 0),
                coalesce(pg_catalog.sum(c.deleted), 0), coalesce(pg_catalog.sum(c.swept), 0),
@@ -50,12 +51,14 @@ BEGIN
         agent, min_trust_threshold, max_age_hours, delete_threshold, max_live, max_event_age_hours,
         max_run_age_hours, policy);
     COMMIT;
+    PERFORM @extschema@.lift_limits();
     FOREACH whose IN ARRAY owners LOOP
         after := NULL;
         LOOP
             SELECT b.last_id, b.more INTO after, more
               FROM @extschema@.collect_garbage_batch(whose, run, after, batch_size) b;
             COMMIT;
+            PERFORM @extschema@.lift_limits();
             EXIT WHEN NOT more;
         END LOOP;
     END LOOP;

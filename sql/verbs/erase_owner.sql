@@ -84,6 +84,7 @@ DECLARE
     batch pg_catalog.record;
 BEGIN
     LOOP
+        PERFORM @extschema@.lift_limits();
         SELECT * INTO batch FROM @extschema@.erase_owner_batch(agent, batch_size);
         COMMIT;
         memories := memories + batch.memories;

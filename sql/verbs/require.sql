@@ -34,6 +34,18 @@ CREATE OR REPLACE FUNCTION require_one_of(name text, value text, known text[]) R
         'unknown %s %s; known are %s', name, quote_nullable(left(value, 100)),
         array_to_string(known, ', ')), 'PM007');
 
+CREATE OR REPLACE FUNCTION is_blank(shown text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN btrim(shown,
+        E'\u0009\u000a\u000b\u000c\u000d\u0020\u0085\u00a0\u00ad\u034f\u061c\u115f'
+        || E'\u1160\u1680\u17b4\u17b5\u180b\u180c\u180d\u180e\u2000\u2001\u2002\u2003'
+        || E'\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u200b\u200c\u200d\u200e\u200f'
+        || E'\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u202f\u205f\u2060\u2061\u2062'
+        || E'\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f'
+        || E'\u3000\u3164\ufe0e\ufe0f\ufeff\uffa0') = '';
+
+COMMENT ON FUNCTION is_blank IS
+    'Whether a text shows nothing: it is empty, or of spaces and zero-width characters.';
 COMMENT ON FUNCTION require IS 'Raises the message unless is_so is true.';
 COMMENT ON FUNCTION require_share IS 'Raises invalid_parameter_value unless 0 ≤ value ≤ 1.';
 COMMENT ON FUNCTION require_count IS

@@ -24,13 +24,20 @@ BEGIN
            min(m.ordinality) FILTER (WHERE incoming_fault(
                agent, m.id, m.key, m.content, m.valid_from, m.valid_until, m.session, m.turn)
                IS NOT NULL
+               OR text_fault(m.subject, m.component, m.domain, m.category, m."loop", m.output_type,
+                             m.memory_nature, m.content_type, m.tags, m.entities,
+                             m.additional_types, m.metadata) IS NOT NULL
                OR m.compliant = false AND check_compliance IS NOT FALSE)
       INTO ids, place
       FROM unnest((SELECT memories)) WITH ORDINALITY m;
     IF place IS NOT NULL THEN
         bad := memories[place];
-        fault := incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until,
-                                bad.session, bad.turn);
+        fault := coalesce(
+            incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until,
+                           bad.session, bad.turn),
+            text_fault(bad.subject, bad.component, bad.domain, bad.category, bad."loop",
+                       bad.output_type, bad.memory_nature, bad.content_type, bad.tags,
+                       bad.entities, bad.additional_types, bad.metadata));
         RAISE EXCEPTION '%', concat(
             CASE WHEN cardinality(memories) > 1
                  THEN format('memory %s of %s: ', place - 1, cardinality(memories)) END,
@@ -51,7 +58,8 @@ CREATE OR REPLACE FUNCTION incoming_fault(
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE
         WHEN content IS NULL OR content = '' THEN 'content must not be empty'
-        WHEN key = '' OR length(key) > 200 THEN 'a key has 1 to 200 characters'
+        WHEN is_blank(content) THEN 'content must not be blank'
+        WHEN is_blank(key) OR length(key) > 200 THEN 'a key has 1 to 200 characters'
         WHEN id IS NOT NULL AND key IS NOT NULL AND id <> id_of_key(agent, key)
         THEN 'give a memory an id or a key, not both'
         WHEN NOT valid_from < valid_until THEN 'valid_from must be before valid_until'
@@ -59,3 +67,29 @@ CREATE OR REPLACE FUNCTION incoming_fault(
         THEN 'a turn is a place in a session: give the session too' END;
 
 COMMENT ON FUNCTION incoming_fault IS 'What is wrong with a memory to be stored; NULL: nothing.';
+
+CREATE OR REPLACE FUNCTION shown_fault(name text, value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN is_blank(value) OR length(value) > 200000
+                THEN name || ' must not be blank and may have at most 200,000 characters' END;
+
+COMMENT ON FUNCTION shown_fault IS 'What is wrong with a text of a memory; NULL: nothing.';
+
+CREATE OR REPLACE FUNCTION text_fault(
+    subject text, component text, domain text, category text, loop text, output_type text,
+    memory_nature text, content_type text, tags text[], entities text[], additional_types text[],
+    metadata jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN coalesce(
+        shown_fault('subject', subject), shown_fault('component', component),
+        shown_fault('domain', domain), shown_fault('category', category),
+        shown_fault('loop', loop), shown_fault('output_type', output_type),
+        shown_fault('memory_nature', memory_nature), shown_fault('content_type', content_type),
+        CASE WHEN tags || entities || additional_types <> '{}' THEN (
+            SELECT min(shown_fault('a tag, entity or type', one))
+              FROM unnest(tags || entities || additional_types) one) END,
+        CASE WHEN pg_column_size(metadata) > 16777216
+             THEN 'metadata may have at most 8,388,608 characters of JSON' END);
+
+COMMENT ON FUNCTION text_fault IS
+    'What is wrong with the other texts of a memory to be stored; NULL: nothing.';

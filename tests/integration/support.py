@@ -52,6 +52,16 @@ def sql(engine: Engine, statement: str, **parameters: Any) -> list[tuple[Any, ..
         return [tuple(row) for row in result] if result.returns_rows else []
 
 
+def hurried(engine: Engine, limit: str) -> str:
+    """Options of a session whose statements, waits for locks and transactions have this limit."""
+    known = sql(
+        engine,
+        "SELECT name FROM pg_settings WHERE name = ANY (:names) ORDER BY name",
+        names=["lock_timeout", "statement_timeout", "transaction_timeout"],  # since PostgreSQL 17
+    )
+    return " ".join(f"-c {name}={limit}" for (name,) in known)
+
+
 def read(repo: MemoryRepository, owner: str, memory_id: UUID, **options: Any) -> Memory:
     """A memory that has to be there."""
     memory = repo.get(owner, memory_id, **options)

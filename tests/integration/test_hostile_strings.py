@@ -110,7 +110,9 @@ def test_filters_find_the_very_same_text(
     shared_repo: MemoryRepository, connection: Connection, agent: str, text: str
 ) -> None:
     it = NewMemory("it", embedding=NORTH, metadata={text: {"deep": [text]}}, **labelled(text))
-    other = NewMemory("other", embedding=NORTH, metadata={"deep": [text]}, **labelled(text[:-1]))
+    other = NewMemory(
+        "other", embedding=NORTH, metadata={"deep": [text]}, **labelled(text[:-1] or "x")
+    )
     shared_repo.add_many(agent, [it, replace(other, memory_type="other")])
     key = text.replace("\\", r"\\").replace(".", r"\.")
     filters = filtering(text) | {"metadata": {key: {"deep": [text]}}}

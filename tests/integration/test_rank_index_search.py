@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from statistics import fmean
-from typing import Any
+from typing import Any, Self
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import numpy as np
@@ -698,6 +699,28 @@ def test_an_index_of_a_moment_ahead_is_not_used_before_it(
         found, _ = both(own, agent, weights={"similarity": 1.0}, strategy=strategy)
         assert found.strategy == "exact"
         assert found[0].memory.content == "soon over"
+
+
+class Behind(datetime):
+    """The clock of a client two days behind."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return super().now(tz) - timedelta(days=2)
+
+
+def test_a_client_whose_clock_is_behind_uses_an_index_all_the_same(
+    own: MemoryRepository, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.add_many(agent, memories_of(agent, 100))
+    build(own, agent)
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("pgrecall.") and vars(module).get("datetime") is datetime:
+            monkeypatch.setattr(module, "datetime", Behind)
+    found, _ = both(own, agent)
+
+    assert found.strategy == "index"
 
 
 def test_a_relation_of_a_hostile_name_is_never_executed(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
-from pgrecall import NewMemory
+from pgrecall import MemoryRepository, NewMemory
+from pgrecall.core.limits import BLANK, MAX_METADATA, MAX_TEXT_LENGTH
 from pgrecall.errors import (
     EmbedderRequired,
+    InputError,
     InvalidMemory,
     InvalidVector,
     NotCompliant,
     UnknownName,
 )
 from tests.integration.owner import Owner
+from tests.integration.recalling import Connection
 from tests.integration.support import NORTH
 
 
@@ -64,4 +69,56 @@ def test_without_being_asked_one_bad_memory_refuses_all(mine: Owner) -> None:
         mine.add_many([good(1)], on_error="ignore")
     with pytest.raises(EmbedderRequired):
         mine.add_many([good(1), "a text", good(2, importance=2)], on_error="report")
+    assert mine.count() == 1
+
+
+SHOWN = ("subject", "component", "domain", "category", "loop", "output_type", "memory_nature")
+LISTS = ("tags", "entities", "additional_types")
+LONG = "x" * (MAX_TEXT_LENGTH + 1)
+
+
+@pytest.mark.parametrize("blank", ["", " \t\u3000", "\u200b\u2060\ufeff", BLANK])
+def test_a_text_that_shows_nothing_is_refused_in_python_and_in_psql(
+    mine: Owner, shared_repo: MemoryRepository, connection: Connection, agent: str, blank: str
+) -> None:
+    remember = "SELECT pgrecall.remember(%s, %s"
+    for name in SHOWN:
+        with pytest.raises(InvalidMemory, match=f"{name} must not be"):
+            mine.add(good(0, **{name: blank}))
+        with pytest.raises(psycopg.Error, match=f"{name} must not be"):
+            connection.execute(f"{remember}, {name} => %s)".encode(), (agent, "a", blank))
+    for name in LISTS:
+        with pytest.raises(InvalidMemory, match=f"{name} must not be"):
+            mine.add(good(0, **{name: ["tea", blank]}))
+        with pytest.raises(psycopg.Error, match="a tag, entity or type must not be"):
+            connection.execute(f"{remember}, {name} => %s)".encode(), (agent, "a", ["tea", blank]))
+    with pytest.raises(InvalidMemory, match="content must not be"):
+        mine.add(NewMemory(blank, embedding=NORTH))
+    with pytest.raises(psycopg.Error, match="content must not be"):
+        connection.execute(f"{remember})".encode(), (agent, blank))
+    for owner in (blank, f"team:{blank}"):
+        with pytest.raises(InputError):
+            shared_repo.add(owner, good(0))
+        with pytest.raises(psycopg.Error, match="agent must be an id"):
+            connection.execute(f"{remember})".encode(), (owner, "a"))
+    assert mine.count() == 0
+    mine.add(good(0, subject=f"a{blank}", tags=["é\u0301"]))
+
+
+def test_texts_have_a_longest_length_in_python_and_in_psql(
+    mine: Owner, connection: Connection, agent: str
+) -> None:
+    metadata = {"text": "x" * (2 * MAX_METADATA)}
+    for values in ({"subject": LONG}, {"loop": LONG}, {"tags": [LONG]}, {"metadata": metadata}):
+        with pytest.raises(InvalidMemory, match="at most"):
+            mine.add(good(0, **values))
+    for name, value in (("subject", LONG), ("tags", [LONG]), ("metadata", Jsonb(metadata))):
+        call = f"SELECT pgrecall.remember(%s, 'a', {name} => %s)"
+        with pytest.raises(psycopg.Error, match="may have at most"):
+            connection.execute(call.encode(), (agent, value))
+    with pytest.raises(InputError, match="at most 200,000 characters"):
+        mine.search(NORTH, query_text=LONG)
+    with pytest.raises(psycopg.Error, match="query_text may have at most 200,000 characters"):
+        connection.execute("SELECT pgrecall.recall(%s, query_text => %s)", (agent, LONG))
+    mine.add(good(0, subject=LONG[1:], tags=[LONG[1:]]))
     assert mine.count() == 1

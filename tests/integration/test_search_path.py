@@ -16,7 +16,6 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
-from pgrecall.execution.raw_statement import RawCursor
 from pgrecall.ranking.known_owners import LARGE
 from pgrecall.search.warming import CACHED_AFTER
 from tests.integration.support import at, contents, sql
@@ -36,8 +35,6 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "filters and floors": {"min_score": 0.1, "min_relevance": 0.01, "tags": ["a"], "min_trust": 0},
     "teams": {"teams": ["crew"]},
 }
-
-raw = pytest.mark.skipif(RawCursor is None, reason="psycopg has raw cursors since 3.2")
 
 
 @pytest.fixture
@@ -145,7 +142,6 @@ def test_an_engine_with_echo_or_a_cursor_class_of_its_own(memories: Engine) -> N
         engine.dispose()
 
 
-@raw
 def test_plans_of_small_agents_are_cached(memories: Engine) -> None:
     repo = MemoryRepository(memories)
     for _ in range(CACHED_AFTER + 1):
@@ -154,7 +150,6 @@ def test_plans_of_small_agents_are_cached(memories: Engine) -> None:
     assert sql(memories, CACHED)[0][0] >= 2
 
 
-@raw
 def test_searches_of_a_large_agent_are_planned_for_it(own_engine: Engine) -> None:
     sql(own_engine, MANY, agent="large", rows=LARGE + 1)
     sql(own_engine, MANY, agent="other", rows=LARGE)
@@ -234,7 +229,6 @@ def test_prepared_connections_have_cached_plans(memories: Engine) -> None:
         MemoryRepository(connection).prepare()
 
 
-@raw
 def test_asynchronous_searches_take_the_same_way(memories: Engine) -> None:
     expected = contents(MemoryRepository(memories).search("agent", QUERY, touch=False))
 

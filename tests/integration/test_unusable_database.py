@@ -161,3 +161,46 @@ def test_a_role_without_rights_is_told_what_it_may_not(database_url: str, engine
         repo.add("agent", NewMemory("a", embedding=NORTH))
 
     assert sql(engine, "SELECT * FROM pgrecall.agent_memories") == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("client_encoding=latin1", "client_encoding is LATIN1.*client_encoding=utf8"),
+        ("gin_fuzzy_search_limit=1", "gin_fuzzy_search_limit is 1.*set it to 0"),
+    ],
+)
+def test_a_session_that_loses_characters_or_memories_is_refused_with_the_remedy(
+    database_url: str, setting: str, message: str
+) -> None:
+    for kind in ("sync", "async"):
+        repo = repository_on(kind, database_url, connect_args={"options": f"-c {setting}"})
+        for call in (
+            lambda repo: repo.search("agent", NORTH, query_text="naïve"),
+            lambda repo: repo.add("agent", NewMemory("naïve", embedding=NORTH)),
+        ):
+            with pytest.raises(DatabaseError, match=message):
+                call(repo)
+
+
+def test_a_limit_of_the_search_by_words_is_refused_in_psql_too(database_url: str) -> None:
+    options = "-c gin_fuzzy_search_limit=1"
+    with (
+        psycopg.connect(database_url, options=options) as connection,
+        pytest.raises(psycopg.Error, match=r"gin_fuzzy_search_limit is 1.*set it to 0"),
+    ):
+        connection.execute("SELECT pgrecall.recall('agent', query_text => 'tea')")
+
+
+def test_settings_that_end_a_statement_are_named(database_url: str, engine: Engine) -> None:
+    MemoryRepository(engine).add("agent", NewMemory("a", key="k", embedding=NORTH))
+    options = {"options": "-c restrict_nonsystem_relation_kind=view"}
+    repo = repository_on("sync", database_url, connect_args=options)
+    with pytest.raises(DatabaseError, match="restrict_nonsystem_relation_kind"):
+        repo.update("agent", repo.ids.of_key("agent", "k"), importance=0.1)
+
+    error = translation(
+        psycopg.errors.ConfigurationLimitExceeded('exceeds "temp_file_limit" (1kB)')
+    )
+    assert not isinstance(error, DatabaseUnavailable)
+    assert "temp_file_limit" in str(error)

@@ -296,7 +296,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/building.py",
-        '    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})\n    moment',
+        '    yield Execute(restore_limits(tables), {"limits": before.limits})\n    moment',
         "    moment",
         f"{INDEXES}_building.py::test_the_settings_of_a_callers_transaction",
     ),

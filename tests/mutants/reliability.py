@@ -153,14 +153,14 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "nullcontext() if alone else connection.begin()",
-        "nullcontext()",
+        "            connection.begin()",
+        "            pass",
         f"{BOTH}::test_both_do_the_same",
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
-        "nullcontext() if alone else connection.begin()",
-        "nullcontext()",
+        "            await connection.begin()",
+        "            pass",
         f"{BOTH}::test_both_do_the_same",
     ),
     Mutant(
@@ -183,9 +183,21 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
-        "await switched.set_autocommit(not alone)",
-        "pass",
+        "            await connection.commit()\n        await _switch(connection, before)",
+        "            await connection.commit()",
         "integration/test_pooled_connections.py::test_an_asynchronous_session_too",
+    ),
+    Mutant(
+        "app/pgrecall/execution/asynchronous.py",
+        "            await connection.rollback()\n            await _switch(connection, before)",
+        "            await connection.rollback()",
+        "integration/test_pooled_connections.py::test_a_task_cancelled_anywhere",
+    ),
+    Mutant(
+        "app/pgrecall/execution/transactions.py",
+        "return not is_idle or bool(differences(connection, mode))",
+        "return False",
+        "integration/test_pooled_connections.py::test_a_call_interrupted_anywhere",
     ),
     Mutant(
         "app/pgrecall/execution/translation.py",

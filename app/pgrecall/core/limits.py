@@ -8,6 +8,10 @@ from datetime import UTC, datetime
 MAX_CONTENT_BYTES = 2 * 1024 * 1024
 MAX_NAME_LENGTH = 200
 """In characters, for agent_id and every other short text."""
+MAX_TEXT_LENGTH = 200_000
+"""In characters, for the text of a query, and for each text of a memory that has no other limit."""
+MAX_METADATA = 8 * 1024 * 1024
+"""Of a memory or an event, as JSON."""
 MAX_TURN = 2_147_483_647
 
 STATUSES = ("active", "pending", "consolidated", "completed", "archived")
@@ -25,7 +29,21 @@ SMALLEST_SHARE = 1e-100
 MAX_QUERY_ENTITIES = 32
 """The SQL function entity_overlap is written out for this many."""
 
+BLANK = (
+    "\t\n\x0b\x0c\r \u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b\u180c"
+    "\u180d\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u200b"
+    "\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u202f\u205f\u2060"
+    "\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f"
+    "\u3000\u3164\ufe0e\ufe0f\ufeff\uffa0"
+)
+"""Characters that show nothing. The SQL function is_blank has the same."""
+
 _UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing: it is empty, or of spaces and zero-width characters."""
+    return not text.strip(BLANK)
 
 
 def is_storable(value: object) -> bool:

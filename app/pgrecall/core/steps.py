@@ -30,6 +30,12 @@ class Autocommit:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlimited:
+    """Turns off the server's limits of time for the operation's transaction, as a job does; not
+    for a caller's. Must come before any step that needs a connection. Result: None."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reads:
     """Says that the operation only reads, apart from `Write`: it runs on the repository's replica,
     if there is one. Must come before any step that needs a connection. Result: whether there is a
@@ -39,7 +45,7 @@ class Reads:
     shared: Literal["nothing", "transaction", "snapshot"] = "nothing"
     """What its statements share on an Engine: nothing, since each is a transaction of its own; a
     transaction, so that `now()` is the same; or a transaction at REPEATABLE READ, so that they see
-    the database at one moment."""
+    the database at one moment, without limits of time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +143,7 @@ class Call:
 
 Step = (
     Autocommit
+    | Unlimited
     | Reads
     | Inspect
     | Embed

@@ -18,9 +18,12 @@ from pgrecall.core.dates import Period
 from pgrecall.core.limits import (
     EARLIEST,
     LATEST,
+    MAX_METADATA,
     MAX_NAME_LENGTH,
     MAX_QUERY_ENTITIES,
+    MAX_TEXT_LENGTH,
     SMALLEST_SHARE,
+    is_blank,
     is_storable,
 )
 from pgrecall.core.quoting import cut, shortened
@@ -48,10 +51,27 @@ def require_text(name: str, value: object, *, error: type[InputError] = InputErr
 
 
 def require_query(value: object) -> str:
-    """Text that is not empty."""
-    text = require_text("the query", value)
+    """Text that is neither empty nor too long."""
+    text = require_length("the query", require_text("the query", value))
     if not text.strip():
         raise InputError("the query is empty")
+    return text
+
+
+def require_length(name: str, text: str, *, error: type[InputError] = InputError) -> str:
+    """Text of at most MAX_TEXT_LENGTH characters."""
+    if len(text) > MAX_TEXT_LENGTH:
+        raise error(
+            f"{name} may have at most {MAX_TEXT_LENGTH:,} characters, got {len(text):,}: shorten it"
+        )
+    return text
+
+
+def require_shown(name: str, value: object, *, error: type[InputError] = InputError) -> str:
+    """Text that shows something, of at most MAX_TEXT_LENGTH characters."""
+    text = require_length(name, require_text(name, value, error=error), error=error)
+    if is_blank(text):
+        raise error(f"{name} must not be blank, got {shortened(text)}: leave it out")
     return text
 
 
@@ -73,6 +93,8 @@ def require_name(name: str, value: object, *, error: type[InputError] = InputErr
     text = require_text(name, value, error=error)
     if not text:
         raise error(f"{name} must not be empty")
+    if is_blank(text):
+        raise error(f"{name} must not be blank, got {shortened(text)}")
     if len(text) > MAX_NAME_LENGTH:
         raise error(f"{name} may have at most {MAX_NAME_LENGTH} characters, got {len(text)}")
     return text
@@ -197,12 +219,17 @@ def require_json_object(
     if not isinstance(value, Mapping):
         raise error(f"{name} must be a JSON object, got {type(value).__name__}")
     try:
-        json.dumps(dict(value), allow_nan=False)
+        size = len(json.dumps(dict(value), allow_nan=False, ensure_ascii=False))
         _require_json_texts(name, value, error)
     except InputError:
         raise
     except (TypeError, ValueError, RecursionError) as problem:
         raise error(f"{name} cannot be written as JSON: {cut(str(problem))}") from None
+    if size > MAX_METADATA:
+        raise error(
+            f"{name} has {size:,} characters of JSON, at most {MAX_METADATA:,} are stored; "
+            "store large values elsewhere"
+        )
     return value
 
 

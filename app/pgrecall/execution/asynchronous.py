@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
@@ -36,11 +36,19 @@ from pgrecall.core.validation import require_bool, require_schema_name, require_
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
-from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
+from pgrecall.execution.raw_statement import RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
+from pgrecall.execution.transactions import (
+    Mode,
+    differences,
+    has_none,
+    is_spoiled,
+    mode_for,
+    mode_of,
+    needs_none,
+)
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -224,19 +232,8 @@ class Repository:
     async def _borrowed(self, needs: Connect) -> AsyncIterator[AsyncConnection]:
         bind = self._reads_from if needs.replica else self._bind
         if isinstance(bind, AsyncEngine):
-            async with bind.connect() as connection:
-                if needs.snapshot:
-                    await connection.execution_options(**SNAPSHOT)
-                alone = needs.autocommit and needs_none(_inner(connection))
-                switched = driver_to_switch(_inner(connection), alone)
-                if switched is not None:
-                    await switched.set_autocommit(alone)
-                try:
-                    async with nullcontext() if alone else connection.begin():
-                        yield connection
-                finally:
-                    if switched is not None and driver_to_switch(_inner(connection), not alone):
-                        await switched.set_autocommit(not alone)
+            async with bind.connect() as connection, _transaction(connection, needs):
+                yield connection
             return
         theirs = await self._theirs()
         if needs.refuses and not has_none(_inner(theirs)):
@@ -282,6 +279,42 @@ class Namespace:
         self._run, self._work = repository._run, repository._work
 
 
+@asynccontextmanager
+async def _transaction(connection: AsyncConnection, needs: Connect) -> AsyncIterator[None]:
+    """A transaction, or none where statements may run alone.
+
+    Wherever this is cancelled, the connection is then as it was, or closed. An error of that does
+    not hide the one under way.
+    """
+    inner = _inner(connection)
+    before = mode_of(inner)
+    alone = needs.autocommit and needs_none(inner)
+    try:
+        await _switch(connection, mode_for(before, alone=alone, snapshot=needs.snapshot))
+        if not alone:
+            await connection.begin()
+        yield
+        if not alone:
+            await connection.commit()
+        await _switch(connection, before)
+    except BaseException as error:
+        try:
+            await connection.rollback()
+            await _switch(connection, before)
+        except (SQLAlchemyError, psycopg.Error):
+            pass
+        finally:
+            if is_spoiled(inner, before):
+                await connection.invalidate(error)
+        raise
+
+
+async def _switch(connection: AsyncConnection, mode: Mode) -> None:
+    for name, value in differences(_inner(connection), mode).items():
+        driver: Any = _inner(connection).connection.driver_connection
+        await getattr(driver, f"set_{name}")(value)
+
+
 async def _called(step: Call) -> Any:
     result = step.function(*step.arguments)
     return await result if isawaitable(result) else result
@@ -313,7 +346,7 @@ async def _sent(connection: AsyncConnection, step: Execute) -> Any:
 
 async def _fetch(connection: AsyncConnection, raw: RawStatement, step: Execute) -> Any:
     driver: Any = _inner(connection).connection.driver_connection
-    cursor = AsyncRawCursor(driver, row_factory=raw.row_factory)
+    cursor = psycopg.AsyncRawCursor(driver, row_factory=raw.row_factory)
     async with _reporting_loss(connection, driver):
         values = raw.values(step.parameters)
         await cursor.execute(raw.text, values, prepare=step.may_prepare, binary=True)

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, String, bindparam, column, select, table, text
 from pgrecall.core.steps import Execute
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import (
+    DatabaseError,
     InputError,
     PgvectorUnusable,
     SchemaMissing,
@@ -29,7 +30,9 @@ _CATALOGUE = text(
            (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
            EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = :versions),
            (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace),
-           EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
+           EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'),
+           convert_to(current_setting('client_encoding'), 'UTF8'),
+           convert_to(current_setting('gin_fuzzy_search_limit'), 'UTF8')
       FROM pg_namespace n
       JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'agent_memories'
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'embedding'
@@ -68,7 +71,8 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     if not rows or not rows[0][4]:
         [server] = yield Execute(_SERVER)
         raise schema_missing(schema, too_old(*server))
-    type_name, oid, dimensions, pgvector, _, extension_schema, has_citus = rows[0]
+    type_name, oid, dimensions, pgvector, _, extension_schema, has_citus, *settings = rows[0]
+    require_settings(*(setting.decode() for setting in settings))
     require_pgvector(pgvector)
     versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
     found = yield Execute(select(versions.c.version_num))
@@ -86,6 +90,20 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     if has_citus:
         [(distributed,)] = yield Execute(_DISTRIBUTED.bindparams(schema=schema))
     return Layout(revision, type_, oid, dimensions, extension_schema, model, distributed)
+
+
+def require_settings(client_encoding: str, gin_fuzzy_search_limit: str) -> None:
+    """Raises DatabaseError for settings of the session that lose characters or memories."""
+    if client_encoding != "UTF8":
+        raise DatabaseError(
+            f"client_encoding is {client_encoding}, which does not have all characters: add "
+            "client_encoding=utf8 to the database's URL or to the engine's connect_args"
+        )
+    if gin_fuzzy_search_limit != "0":
+        raise DatabaseError(
+            f"gin_fuzzy_search_limit is {gin_fuzzy_search_limit}, with which searches miss "
+            "memories at random: set it to 0 for this role and database"
+        )
 
 
 def schema_missing(schema: str, old: str | None = None) -> SchemaMissing:

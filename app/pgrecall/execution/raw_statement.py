@@ -17,10 +17,6 @@ from sqlalchemy.dialects.postgresql.psycopg import dialect
 from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.vectors import StoredVector
 
-RawCursor: Any = getattr(psycopg, "RawCursor", None)
-"""None before psycopg 3.2; then SQLAlchemy executes everything."""
-AsyncRawCursor: Any = getattr(psycopg, "AsyncRawCursor", None)
-
 _PLAIN: Final = (psycopg.Cursor, psycopg.AsyncCursor)
 _NUMBERED: Final = dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
@@ -87,7 +83,7 @@ def raw_statement(connection: Connection, statement: Executable) -> RawStatement
     SQLAlchemy executes statements that are observed (events, echo), those on a connection with the
     caller's cursor class, and the first one of a transaction, so that SQLAlchemy begins it.
     """
-    if RawCursor is None or not isinstance(statement, Select | TextClause):
+    if not isinstance(statement, Select | TextClause):
         return None
     driver: Any = connection.connection.driver_connection
     if driver.cursor_factory not in _PLAIN or _is_observed(connection):

@@ -24,6 +24,7 @@ from pgrecall.core.steps import (
     Operation,
     Reads,
     Step,
+    Unlimited,
     Verb,
     Write,
 )
@@ -31,7 +32,8 @@ from pgrecall.execution.embedding_model import record_model, unrecorded_model
 from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
 from pgrecall.execution.lookups import cache, cached
 from pgrecall.execution.watching import Invocation
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Layout, Tables, tables
+from pgrecall.schema.verbs import lift_limits
 
 T = TypeVar("T")
 
@@ -90,6 +92,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
     needs, inspected_only = Connect(autocommit=False), False
+    unlimited = call.ours and call.of_job
     new_model: str | None = None
     recorded: Layout | None = None
     while True:
@@ -104,7 +107,11 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
         if isinstance(step, Autocommit):
             needs, reply = Connect(autocommit=True), None
             continue
+        if isinstance(step, Unlimited):
+            reply, unlimited = None, call.ours
+            continue
         if isinstance(step, Reads):
+            unlimited |= call.ours and step.shared == "snapshot"
             reply = call.replica is not None
             if connected is None:
                 engine, needs = _to_read(call, step, engine)
@@ -133,7 +140,10 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             if reply is not None:
                 continue
         if connected is None:
-            connected = yield from _connected(call, _needed(step, needs))
+            wanted = needs if unlimited else _needed(step, needs)
+            connected = yield from _connected(call, wanted)
+            if unlimited:
+                yield Execute(lift_limits(tables(call.schema)))
             inspected_only = isinstance(step, Inspect)
             new_model = unrecorded_model(call, connected[1])
         elif inspected_only and isinstance(step, Verb) and not call.ours:

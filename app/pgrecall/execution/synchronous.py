@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pgrecall.core.embedders import Embedder, model_name
 from pgrecall.core.entity_finding import Entities, found, require_finder
@@ -35,11 +35,19 @@ from pgrecall.core.validation import require_bool, require_schema_name, require_
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
-from pgrecall.execution.raw_statement import RawCursor, RawStatement, has_rows, raw_statement
+from pgrecall.execution.raw_statement import RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import SNAPSHOT, driver_to_switch, has_none, needs_none
+from pgrecall.execution.transactions import (
+    Mode,
+    differences,
+    has_none,
+    is_spoiled,
+    mode_for,
+    mode_of,
+    needs_none,
+)
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -216,19 +224,8 @@ class Repository:
     def _borrowed(self, needs: Connect) -> Iterator[Connection]:
         bind = self._reads_from if needs.replica else self._bind
         if isinstance(bind, Engine):
-            with bind.connect() as connection:
-                if needs.snapshot:
-                    connection.execution_options(**SNAPSHOT)
-                alone = needs.autocommit and needs_none(connection)
-                switched = driver_to_switch(connection, alone)
-                if switched is not None:
-                    switched.autocommit = alone
-                try:
-                    with nullcontext() if alone else connection.begin():
-                        yield connection
-                finally:
-                    if switched is not None and driver_to_switch(connection, not alone):
-                        switched.autocommit = not alone
+            with bind.connect() as connection, _transaction(connection, needs):
+                yield connection
             return
         theirs = self._theirs()
         if needs.refuses and not has_none(theirs):
@@ -266,6 +263,41 @@ class Namespace:
         self._run, self._work = repository._run, repository._work
 
 
+@contextmanager
+def _transaction(connection: Connection, needs: Connect) -> Iterator[None]:
+    """A transaction, or none where statements may run alone.
+
+    Wherever this is interrupted, the connection is then as it was, or closed. An error of that does
+    not hide the one under way.
+    """
+    before = mode_of(connection)
+    alone = needs.autocommit and needs_none(connection)
+    try:
+        _switch(connection, mode_for(before, alone=alone, snapshot=needs.snapshot))
+        if not alone:
+            connection.begin()
+        yield
+        if not alone:
+            connection.commit()
+        _switch(connection, before)
+    except BaseException as error:
+        try:
+            connection.rollback()
+            _switch(connection, before)
+        except (SQLAlchemyError, psycopg.Error):
+            pass
+        finally:
+            if is_spoiled(connection, before):
+                connection.invalidate(error)
+        raise
+
+
+def _switch(connection: Connection, mode: Mode) -> None:
+    for name, value in differences(connection, mode).items():
+        driver: Any = connection.connection.driver_connection
+        getattr(driver, f"set_{name}")(value)
+
+
 def _execute(connection: Connection, step: Execute) -> Any:
     try:
         return _sent(connection, step)
@@ -286,7 +318,7 @@ def _sent(connection: Connection, step: Execute) -> Any:
 
 def _fetch(connection: Connection, raw: RawStatement, step: Execute) -> Any:
     driver: Any = connection.connection.driver_connection
-    cursor = RawCursor(driver, row_factory=raw.row_factory)
+    cursor = psycopg.RawCursor(driver, row_factory=raw.row_factory)
     with _reporting_loss(connection, driver):
         cursor.execute(raw.text, raw.values(step.parameters), prepare=step.may_prepare, binary=True)
         return cursor.fetchall() if has_rows(cursor) else None

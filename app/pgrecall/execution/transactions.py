@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
+from psycopg import IsolationLevel
+from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection
 
-SNAPSHOT: Final = {"isolation_level": "REPEATABLE READ"}
-"""Execution options for a transaction that sees the database at one moment. It is not read-only:
-SQLAlchemy would have the next transactions of the connection begin with READ WRITE, which a replica
-refuses."""
+Mode = dict[str, Any]
+"""How psycopg's connection begins transactions: values of its attributes, by their names."""
 
 
-def driver_to_switch(connection: Connection, autocommit: bool, /) -> Any | None:
-    """psycopg's connection if its autocommit has to be changed to this; None if not, if it is lost,
-    or with another driver, which is refused later.
-
-    SQLAlchemy's own AUTOCOMMIT would change the isolation level too, and leave it so in the pool.
-    """
-    if connection.invalidated or connection.dialect.driver != "psycopg":
-        return None
+def mode_of(connection: Connection, /) -> Mode:
+    """The mode of a connection; empty with another driver, which is refused later."""
+    if connection.dialect.driver != "psycopg":
+        return {}
     driver: Any = connection.connection.driver_connection
-    return None if driver.closed or driver.autocommit == autocommit else driver
+    return {"autocommit": driver.autocommit, "isolation_level": driver.isolation_level}
+
+
+def mode_for(mode: Mode, *, alone: bool, snapshot: bool) -> Mode:
+    """The mode for statements that run alone, or for a transaction, which may see one moment.
+
+    SQLAlchemy's own AUTOCOMMIT would change the isolation level too, and its isolation levels leave
+    that of the server in the pool. A snapshot is not read-only: the next transactions would begin
+    with READ WRITE, which a replica refuses.
+    """
+    if not mode:
+        return {}
+    level = IsolationLevel.REPEATABLE_READ if snapshot else mode["isolation_level"]
+    return {"autocommit": alone, "isolation_level": level}
+
+
+def differences(connection: Connection, mode: Mode, /) -> Mode:
+    """What has to be changed for the connection to have this mode; nothing once it is lost."""
+    if connection.invalidated or connection.closed:
+        return {}
+    driver: Any = connection.connection.driver_connection
+    if not mode or driver.closed:
+        return {}
+    return {name: value for name, value in mode.items() if getattr(driver, name) != value}
+
+
+def is_spoiled(connection: Connection, mode: Mode, /) -> bool:
+    """Whether a connection that had this mode must not return to its pool."""
+    if not mode or connection.invalidated or connection.closed:
+        return False
+    driver: Any = connection.connection.driver_connection
+    is_idle = driver.info.transaction_status is TransactionStatus.IDLE
+    return not is_idle or bool(differences(connection, mode))
 
 
 def needs_none(connection: Connection, /) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy.exc import DBAPIError, PendingRollbackError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from pgrecall.core.quoting import cut
@@ -34,6 +34,8 @@ _INTERNAL = "XX000"
 _READ_ONLY = "25006"
 _LOCKED = "55P03"
 _CHECK_VIOLATION = "23514"
+_LIMIT_EXCEEDED = "53400"
+_NOT_IN_STATE = "55000"
 _UNIQUE_VIOLATION = "23505"
 _UNAVAILABLE = (
     *("08000", "08001", "08003", "08004", "08006", "25P03", "25P04"),
@@ -84,6 +86,8 @@ def translated() -> Iterator[None]:
         raise translation(lost if isinstance(lost, DBAPIError) else error) from error
     except (DBAPIError, psycopg.Error) as error:
         raise translation(error) from error
+    except StatementError as error:  # around an exception of a signal's handler
+        raise (error.orig or error) from None
 
 
 def translation(error: Exception) -> PgRecallError:
@@ -124,6 +128,12 @@ def translation(error: Exception) -> PgRecallError:
         return DatabaseUnavailable(
             f"no connection to the database: {message}. Is the server running, and is "
             "PGRECALL_DATABASE_URL (or the engine's URL) right?"
+        )
+    if state == _LIMIT_EXCEEDED:
+        return DatabaseError(f"a setting of the server ended the statement: {message}; raise it")
+    if state == _NOT_IN_STATE and "is restricted" in message:
+        return DatabaseError(
+            f"{message}: take 'view' out of restrict_nonsystem_relation_kind for this role"
         )
     if state is not None and state.startswith(_UNAVAILABLE):
         return DatabaseUnavailable(f"the database cannot be used: {message}")

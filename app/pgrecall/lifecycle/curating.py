@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, DateTime, Double, Integer, Interval, Text, Uuid
 
 from pgrecall.core.embedding_type import Embedding
-from pgrecall.core.steps import Execute, Operation, Reads, Verb
+from pgrecall.core.steps import Execute, Operation, Reads, Unlimited, Verb
 from pgrecall.core.validation import require_count, require_duration, require_given_share
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
@@ -192,6 +192,7 @@ def prune(
     given: dict[str, Any] = {"older_than": older_than}
     if older_than is not None:
         require_duration("older_than", older_than)
+    yield Unlimited()
     if below_score is not None:
         limit = require_given_share("below_score", below_score)
         if chosen == profiles.BUILT_IN.get(chosen.name):

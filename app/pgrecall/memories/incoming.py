@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.label import require_labels
-from pgrecall.core.limits import MAX_CONTENT_BYTES, MAX_TURN, TIERS, TRUST_CURVES
+from pgrecall.core.limits import MAX_CONTENT_BYTES, MAX_TURN, TIERS, TRUST_CURVES, is_blank
 from pgrecall.core.memory import LABELS, UNSET, NewMemory
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.tokens import MAX_TOKENS
@@ -23,6 +23,7 @@ from pgrecall.core.validation import (
     require_name,
     require_one_of,
     require_share,
+    require_shown,
     require_text,
     require_texts,
 )
@@ -54,6 +55,8 @@ def _content(name: str, value: Any) -> str:
     text = require_text(name, value, error=InvalidMemory)
     if not text:
         raise InvalidMemory("content must not be empty")
+    if is_blank(text):
+        raise InvalidMemory(f"content must not be blank, got {shortened(text)}")
     size = len(text.encode())
     if size > MAX_CONTENT_BYTES:
         raise InvalidMemory(
@@ -64,7 +67,7 @@ def _content(name: str, value: Any) -> str:
 
 
 def _optional_text(name: str, value: Any) -> str | None:
-    return None if value is None else require_text(name, value, error=InvalidMemory)
+    return None if value is None else require_shown(name, value, error=InvalidMemory)
 
 
 def _optional_name(name: str, value: Any) -> str | None:
@@ -75,6 +78,8 @@ def _texts(name: str, value: Any) -> list[str]:
     texts = require_texts(name, value, error=InvalidMemory)
     if texts is None:
         raise InvalidMemory(f"{name} must be a list of texts, got None")
+    for text in texts:
+        require_shown(name, text, error=InvalidMemory)
     return list(texts)
 
 

@@ -24,7 +24,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.schema import DropTable
 
 from pgrecall.core.memory import NewMemory
-from pgrecall.core.steps import Copy, Execute, Inspect, Operation
+from pgrecall.core.steps import Copy, Execute, Inspect, Operation, Unlimited
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
@@ -89,6 +89,7 @@ def restore(
             told = {name: one[name] for name in one if name not in OWNER_FIELDS}
             records.append(record_of(told, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
+    yield Unlimited()
     batch = yield from prepared(
         tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True
     )

@@ -14,7 +14,6 @@ from pgrecall.errors import InputError
 from pgrecall.rank_index import index
 from pgrecall.rank_index.calls import (
     await_writers,
-    disable_statement_timeout,
     drop_former_positions_statement,
     drop_rank_index_statement,
     large_owners_statement,
@@ -26,7 +25,6 @@ from pgrecall.rank_index.calls import (
     place_memories_statement,
     rank_index_progress_statement,
     rank_index_states,
-    restore_statement_timeout,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.sample import sample
@@ -34,6 +32,7 @@ from pgrecall.rank_index.strategy import index_of, with_index
 from pgrecall.ranking.known_owners import known_owners
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import lift_limits, restore_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +159,10 @@ def wait_for_writers(
 
     Returns the moment at which the wait began, or None if it timed out.
     """
-    [before] = yield Execute(disable_statement_timeout())
+    [before] = yield Execute(lift_limits(tables))
     given = {"agent": owner_id, "seconds": seconds, "written": written}
     [row] = yield Execute(await_writers(tables), given)
-    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
+    yield Execute(restore_limits(tables), {"limits": before.limits})
     moment: datetime | None = row.await_writers
     return moment
 
@@ -181,9 +180,9 @@ def build(
     Nothing is built if the owner has no active memory, or if the present index is not the expected
     one because another client was faster.
     """
-    [before] = yield Execute(disable_statement_timeout())
+    [before] = yield Execute(lift_limits(tables))
     if before.isolation != "read committed" and before.began_at < built_at:
-        yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
+        yield Execute(restore_limits(tables), {"limits": before.limits})
         raise InputError(
             f"an index cannot be built in a {before.isolation.upper()} transaction that is "
             "under way, which does not see what others write; use READ COMMITTED, or an Engine"
@@ -201,7 +200,7 @@ def build(
             "replaces": replaces.get(expected, expected),
         },
     )
-    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
+    yield Execute(restore_limits(tables), {"limits": before.limits})
     if made.make_rank_index is None:
         return None
     [row] = with_index((yield known_owners(tables, [owner_id], refresh=True)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -13,13 +12,8 @@ from sqlalchemy import (
     Executable,
     Integer,
     Interval,
-    Select,
     Text,
     Uuid,
-    bindparam,
-    func,
-    literal,
-    select,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import NullType
@@ -33,24 +27,6 @@ def rank_index_states(tables: Tables) -> Executable:
     arguments: dict[str, Any] = {"agent": Text(), "at_least": BigInteger(), "of_teams": Boolean()}
     arguments |= {"max_beside": BigInteger(), "max_age": Interval()}
     return verb(tables, "rank_index_states", arguments)
-
-
-@lru_cache
-def disable_statement_timeout() -> Select[Any]:
-    """Turns off `statement_timeout` for this transaction; returns its old value and the isolation
-    level."""
-    timeout = literal("statement_timeout", Text())
-    return select(
-        func.current_setting(timeout).label("timeout"),
-        func.set_config(timeout, "0", True),
-        func.current_setting("transaction_isolation").label("isolation"),
-        func.now(type_=DateTime(timezone=True)).label("began_at"),
-    )
-
-
-@lru_cache
-def restore_statement_timeout() -> Select[Any]:
-    return select(func.set_config("statement_timeout", bindparam("timeout", type_=Text()), True))
 
 
 def large_owners_statement(tables: Tables) -> Executable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Executable
@@ -114,10 +114,9 @@ def first_attempt(
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
     if strategy == "exact" or wanted.is_divided or not _suits(wanted, strategy):
         return None
-    # Without as_of, the client's clock suffices: it only affects the order of candidates.
-    moment = wanted.as_of or datetime.now(UTC)
     owners = [wanted.agent_id, *wanted.teams]
     rows = yield known_owners(tables, owners, refresh=strategy == "index")
+    moment = wanted.as_of or rows[0].now  # some seconds ago, which only affects candidates
     usable = [
         index
         for index in map(index_of, with_index(rows))

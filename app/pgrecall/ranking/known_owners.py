@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import Select, literal_column, select
+from sqlalchemy import DateTime, Select, func, literal_column, select
 
 from pgrecall.core.steps import Lookup
 from pgrecall.ranking.conditions import OWNERS, of_owners
@@ -22,9 +22,9 @@ _INTERNAL = ("likeness", "term_memories", "common_terms")
 def known_owners(tables: Tables, owners: Sequence[str], *, refresh: bool = False) -> Lookup:
     """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
-    Each row also has `is_large`, of all these owners together. Rows come from the cache, unless
-    `refresh` is set. An outdated row is harmless: an index that has been replaced returns no
-    candidates, so every memory is scored.
+    Each row also has `is_large`, of all these owners together, and `now`, the time of the server.
+    Rows come from the cache, unless `refresh` is set. An outdated row is harmless: an index that
+    has been replaced returns no candidates, so every memory is scored.
     """
     return Lookup(_statement(tables), {"owners": list(owners)}, refresh)
 
@@ -41,7 +41,8 @@ def _statement(tables: Tables) -> Select[Any]:
         .offset(literal_column(str(LARGE)))
         .exists()
     )
-    facts = select(one_more.label("is_large")).subquery("facts")
-    return select(facts.c.is_large, *shown).select_from(
+    now = func.statement_timestamp(type_=DateTime(timezone=True)).label("now")
+    facts = select(one_more.label("is_large"), now).subquery("facts")
+    return select(facts.c.is_large, facts.c.now, *shown).select_from(
         facts.outerjoin(indexes, of_owners(indexes, OWNERS))
     )

@@ -13,6 +13,7 @@ from pgrecall.core.validation import (
     require_aware,
     require_bool,
     require_count,
+    require_length,
     require_period,
     require_query,
     require_query_entities,
@@ -83,7 +84,7 @@ class Question:
         if query_text is None and isinstance(embedding, str):
             query_text = embedding
         if query_text is not None:
-            require_text("query_text", query_text)
+            require_length("query_text", require_text("query_text", query_text))
         asked = embedding if isinstance(embedding, str) else query_text
         if query_time is None and language is not None and asked is not None:
             query_time = period_of(asked, language, as_of=as_of)

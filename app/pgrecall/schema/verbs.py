@@ -9,10 +9,12 @@ from typing import Any, Final
 from sqlalchemy import (
     Boolean,
     ColumnElement,
+    DateTime,
     Executable,
     Text,
     Uuid,
     bindparam,
+    func,
     literal_column,
     select,
     text,
@@ -97,6 +99,23 @@ def touch_statement(tables: Tables) -> Executable:
     """
     arguments: Mapping[str, Any] = {"agent": Text(), "memory_ids": ARRAY(Uuid), **TOUCH}
     return verb(tables, "touch", arguments)
+
+
+@lru_cache
+def lift_limits(tables: Tables) -> Executable:
+    """Turns off the limits of time for this transaction; returns what they were as `limits`, its
+    isolation level, and when it began."""
+    returns = (
+        literal_column("lift_limits", ARRAY(Text())).label("limits"),
+        func.current_setting("transaction_isolation").label("isolation"),
+        func.now(type_=DateTime(timezone=True)).label("began_at"),
+    )
+    return verb(tables, "lift_limits", {}, returns)
+
+
+@lru_cache
+def restore_limits(tables: Tables) -> Executable:
+    return verb(tables, "restore_limits", {"limits": ARRAY(Text())})
 
 
 @lru_cache
