@@ -21,7 +21,7 @@ from pgrecall.testing import new_database
 
 AGENT, DIMENSIONS, GOAL, WARM_UP = "ann", 96, 1.1, 8
 SETTINGS = {"as it is": None, "jit_above_cost = 0": "-c jit_above_cost=0"}
-"""Options of a connection. With the second, PostgreSQL compiles each statement that a client sends."""
+"""Options of a connection. With the second, PostgreSQL compiles every statement of a client."""
 Call = Callable[[MemoryRepository], object]
 
 dice = random.Random(0)
