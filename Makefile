@@ -9,7 +9,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo example test docs fuzz-service mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-replacing bench-service bench-versions bench-words schema stubs recall clean help
+.PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-replacing bench-service bench-statistics bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -28,6 +28,9 @@ docs: .venv/test  ## Build the documentation site in build/docs, strictly
 
 fuzz-service: .venv/test  ## Send the service 2,000 requests made from its OpenAPI document
 	PGRECALL_SERVICE_REQUESTS=2000 $(BIN)/python -m pytest tests/integration/test_service_document.py
+
+test-statistics: .venv/test  ## Count the pages of every call, at full size
+	PGRECALL_TEST_FULL_SIZE=1 $(BIN)/python -m pytest tests/integration/test_statistics.py
 
 mutants: .venv/test  ## Break one guard after the other, and expect tests to notice
 	$(BIN)/python -m tests.mutants
@@ -87,6 +90,9 @@ bench-replacing: .venv/test  ## Measure how long clients wait while all function
 
 bench-service: .venv/test  ## Measure the HTTP service beside the repository, overload, and a stop
 	$(BIN)/python -m benchmarks.serving
+
+bench-statistics: .venv/test  ## Measure every call without statistics, by old ones, and by fresh ones
+	$(BIN)/python -m benchmarks.statistics
 
 bench-versions: .venv/test  ## Measure this checkout beside another (AGAINST=folder, after its make .venv/test)
 	$(BIN)/python -m benchmarks.versions $(AGAINST)

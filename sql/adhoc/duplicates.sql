@@ -40,13 +40,17 @@ WITH newest AS MATERIALIZED (
        AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
      ORDER BY m.created_at DESC NULLS LAST, m.id DESC
      LIMIT :'newest'::bigint
+), every AS MATERIALIZED (  -- read once: not for each of the newest
+    SELECT o.id, o.embedding, o.content_hash
+      FROM agent_memories o
+     WHERE o.agent_id = :'agent' AND o.status = 'active' AND o.embedding IS NOT NULL
+       AND is_valid(o.valid_from, o.valid_until, o.invalidated_at, o.expires_at, now())
 ), pairs AS (
     SELECT DISTINCT greatest(m.id, o.id) AS newer, least(m.id, o.id) AS older, n.similarity
       FROM newest m
-      JOIN agent_memories o ON o.agent_id = :'agent' AND o.content_hash <> m.content_hash,
+      JOIN every o ON o.content_hash <> m.content_hash,
            LATERAL (SELECT similarity(o.embedding, m.embedding, NULL) AS similarity) n
-     WHERE o.status = 'active' AND n.similarity > :'threshold'::float8
-       AND is_valid(o.valid_from, o.valid_until, o.invalidated_at, o.expires_at, now())
+     WHERE n.similarity > :'threshold'::float8
      ORDER BY n.similarity DESC, newer, older
      LIMIT :'limit'::bigint
 )

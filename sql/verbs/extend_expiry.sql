@@ -16,6 +16,9 @@ BEGIN
                   WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
                     AND m.expires_at > moment AND m.expires_at < extend_expiry.expires_at
                   ORDER BY m.id FOR NO KEY UPDATE);
+    IF ids = '{}' THEN  -- an empty array matches the condition of every index
+        RETURN 0;
+    END IF;
     UPDATE agent_memories m SET expires_at = extend_expiry.expires_at
      WHERE m.agent_id = agent AND m.id = ANY (ids);
     RETURN cardinality(ids);

@@ -57,8 +57,8 @@ INSERT INTO pgrecall.agent_memories
        (agent_id, id, content, subject, key, edition, importance, trust, tier, memory_type,
         session, turn, tags, entities, metadata, created_at, status, tokens, embedding)
 SELECT o.name, md5(o.name || n)::uuid,
-       format('onesecret note %%s of %%s, %%s %%s %%s', n, o.name, w[1 + n %% 40], w[1 + n * 7 %% 40],
-              w[1 + n * 13 %% 40]),
+       format('onesecret note %%s of %%s, %%s %%s %%s', n, o.name, w[1 + n %% 40],
+              w[1 + n * 7 %% 40], w[1 + n * 13 %% 40]),
        CASE WHEN n %% 10 = 0 THEN 'subject ' || n END, CASE WHEN n %% 2 = 0 THEN 'key ' || n END,
        CASE WHEN n %% 2 = 1 THEN 0 END, n %% 100 / 100.0, n %% 97 / 97.0,
        (ARRAY['short', 'medium', 'long'])[1 + n %% 3],
@@ -113,13 +113,10 @@ FORGET = (
     "UPDATE pg_class SET relpages = %s, reltuples = %s, relallvisible = %s WHERE oid = %s",
 )
 PAGES = """
-SELECT blks_hit + blks_read
-       - (SELECT sum(heap_blks_read + heap_blks_hit
-                     + coalesce(idx_blks_read + idx_blks_hit, 0)
-                     + coalesce(toast_blks_read + toast_blks_hit, 0)
-                     + coalesce(tidx_blks_read + tidx_blks_hit, 0))
-            FROM pg_statio_sys_tables JOIN pg_class ON oid = relid AND NOT relisshared)
-  FROM pg_stat_database WHERE datname = current_database()
+SELECT pg_stat_get_db_blocks_fetched(d.oid)
+       - (SELECT sum(pg_stat_get_blocks_fetched(c.oid)) FROM pg_class c
+           WHERE c.oid < 16384 AND NOT c.relisshared)
+  FROM pg_database d WHERE d.datname = current_database()
 """
 
 More = Callable[[MemoryRepository, list[UUID], Direction], Any]
@@ -212,7 +209,7 @@ MORE: dict[str, More] = {
     "evaluate 10": lambda r, ids, at: r.evaluation.evaluate(
         "one", queries(ids, at), profiles=["five_factor", "hybrid"], k=5
     ),
-    "tune": lambda r, ids, at: r.evaluation.tune("one", queries(ids, at)),
+    "tune": lambda r, ids, at: r.evaluation.tune("one", queries(ids, at), memory_types=["task"]),
 }
 """Arguments that change what is read, beside the calls of METHODS."""
 SCRIPTS = {
@@ -268,11 +265,15 @@ class State:
     def pages(self, name: str) -> int:
         """How many pages of tables and indexes it reads, found in memory or not."""
         before = self._read()
+        self.run(name)
+        return self._read() - before
+
+    def run(self, name: str) -> None:
+        """What it changes is rolled back, unless it is a procedure."""
         for work in self.work(name):
             with suppress(InputError):  # too few queries to tune by
                 work()
             self.connection.rollback()
-        return self._read() - before
 
     def _read(self) -> int:
         self.connection.execute(text("SELECT pg_stat_force_next_flush()"))

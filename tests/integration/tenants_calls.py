@@ -98,7 +98,11 @@ CALLS: dict[str, list[str]] = {
     "large_owners": ["large_owners(1)"],
     "link": ["link('one', {memory}, {other}, 'x')"],
     "links": ["links('one', {memory})"],
-    "list_memories": ["list_memories('one')", "list_memories('one', labels => '{{onelabel}}')"],
+    "list_memories": [
+        "list_memories('one')",
+        "list_memories('one', labels => '{{onelabel}}')",
+        "list_memories('one', '{{retrieval_count}}', min_trust => 0.1)",
+    ],
     "lock_memories": ["lock_memories('one', ARRAY[{memory}])"],
     "lock_same": ["lock_same('one', ARRAY[content_hash({content})])"],
     "make_rank_index": ["count(*) FROM make_rank_index('one', now())"],

@@ -25,9 +25,8 @@ SHAPES = (
     ]
     if os.environ.get("PGRECALL_TEST_FULL_SIZE")
     else [
-        Shape("one of 2,000", 1, 2_000),
+        Shape("one of 1,000", 1, 1_000),
         Shape("20 of 200", 20, 200),
-        Shape("1,536 dimensions", 1, 300, 1_536),
         Shape("3,072 dimensions", 1, 300, 3_072, "halfvec"),
     ]
 )

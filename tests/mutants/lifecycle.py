@@ -278,8 +278,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/sweep_orphans_batch.sql",
-        "                 OR NOT EXISTS (SELECT FROM agent_memories m\n"
-        "                                 WHERE m.agent_id = agent AND m.id = o.target_id)",
+        "          UNION ALL\n"
+        "         SELECT l.target_id FROM memory_links l WHERE l.agent_id = agent",
         "",
         f"{HERE}collecting.py::test_what_was_left_behind_is_swept",
     ),

@@ -9,8 +9,8 @@ UPSERTING = "integration/test_upserting.py"
 MUTANTS = (
     Mutant(
         "app/pgrecall/ranking/statement.py",
-        "owned(memories),\n            *conditions(within",
-        "*conditions(within",
+        "where(owned(memories), *found.values())\n    if lock",
+        "where(*found.values())\n    if lock",
         f"{LISTS}::test_a_page_has_what_passes_the_filters",
     ),
     Mutant(

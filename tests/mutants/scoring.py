@@ -136,13 +136,13 @@ MUTANTS = (
     ),
     Mutant(
         "sql/adhoc/duplicates.sql",
-        "o.agent_id = :'agent' AND o.content_hash",
-        "o.content_hash",
+        "o.agent_id = :'agent' AND o.status",
+        "o.status",
         "integration/test_adhoc.py::test_duplicates_near",
     ),
     Mutant(
         "sql/adhoc/unused_memories.sql",
-        "m.agent_id = :'agent' AND",
+        "agent_id = :'agent' AND",
         "",
         "integration/test_adhoc.py::test_it_writes_nothing_and_tells_each_agent_its_own",
     ),
