@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import Connection, event
 
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.cli.main import app
 from pgrecall.errors import DatabaseError, InputError, PgvectorUnusable
-from tests.migrations.asking import alembic, as_role, repository, rows, run, values
+from tests.migrations.asking import alembic, as_role, engine_of, repository, rows, run, values
 from tests.migrations.schema_dump import dump
 
 REFUSED = r"pgvector {} .*0\.8\.3 or newer.*ALTER EXTENSION vector UPDATE.*accept-pgvector {}`"
@@ -162,18 +162,15 @@ def test_no_build_is_parallel_before_0_8_2(migrated: str, version: str, workers:
     run(migrated, "DROP EVENT TRIGGER note")
     assert {found for _, found in rows(migrated, "SELECT * FROM public.seen")} == {"0"}
 
-    with create_engine(make_url(migrated).set(drivername="postgresql+psycopg")).connect() as own:
+    with engine_of(migrated).connect() as own:
         own.exec_driver_sql("SET max_parallel_maintenance_workers = 2")
         own.commit()
-        found = watched(own, migrated)
+        found = watched(own)
     assert found == workers
 
 
-def watched(connection: object, url: str) -> str:
+def watched(connection: Connection) -> str:
     """The workers that the build of the index on embeddings may use."""
-    from sqlalchemy import Connection, event
-
-    assert isinstance(connection, Connection)
     seen: list[str] = []
 
     def look(_: object, cursor: psycopg.Cursor, statement: str, *__: object) -> None:
