@@ -175,12 +175,10 @@ def test_a_session_that_loses_characters_or_memories_is_refused_with_the_remedy(
 ) -> None:
     for kind in ("sync", "async"):
         repo = repository_on(kind, database_url, connect_args={"options": f"-c {setting}"})
-        for call in (
-            lambda repo: repo.search("agent", NORTH, query_text="naïve"),
-            lambda repo: repo.add("agent", NewMemory("naïve", embedding=NORTH)),
-        ):
-            with pytest.raises(DatabaseError, match=message):
-                call(repo)
+        with pytest.raises(DatabaseError, match=message):
+            repo.search("agent", NORTH, query_text="naïve")
+        with pytest.raises(DatabaseError, match=message):
+            repo.add("agent", NewMemory("naïve", embedding=NORTH))
 
 
 def test_a_limit_of_the_search_by_words_is_refused_in_psql_too(database_url: str) -> None:
