@@ -33,9 +33,10 @@ from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH, Added, Style
 from pgrecall.core.tokens import PIECES
 from pgrecall.rank_index.candidates import PASSED, TOTAL, Sources, SourcesShape, ranked_candidates
+from pgrecall.ranking.by_key import by_key
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import BESIDE, by_key, described_in_order, of_ranked, ranked
+from pgrecall.ranking.statement import BESIDE, described_in_order, of_ranked, ranked
 from pgrecall.ranking.turns import Turns, with_turns
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler

@@ -21,11 +21,12 @@ from sqlalchemy import (
 )
 
 from pgrecall.memories.ordering import Ordering
+from pgrecall.ranking.by_key import by_key, usage_by_key
 from pgrecall.ranking.conditions import OWNER, Condition
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.ranking.memory_columns import memory_columns
-from pgrecall.ranking.statement import by_key, of_memories, passing_filters, usage_by_key
+from pgrecall.ranking.statement import of_memories, passing_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS
 

@@ -28,9 +28,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
 
+from pgrecall.ranking.by_key import looked_up
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import described_in_order, looked_up, ranked_most, scored
+from pgrecall.ranking.statement import described_in_order, ranked_most, scored
 from pgrecall.ranking.turns import with_turns
 from pgrecall.ranking.words import shares_of_each, weighed
 from pgrecall.schema import Tables

@@ -22,9 +22,8 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.sql.selectable import LateralFromClause
-from sqlalchemy.sql.util import ClauseAdapter
 
+from pgrecall.ranking.by_key import by_key, usage_by_key
 from pgrecall.ranking.conditions import (
     HIDDEN_OWNER,
     OWNER,
@@ -319,40 +318,6 @@ def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -
     if shape.has_text and shape.shows_relevance:
         return _with_relevance(tables, shape, within, ranked)
     return within
-
-
-def by_key(tables: Tables, best: FromClause, owners: str) -> LateralFromClause:
-    """The memories of these rows (owner_id, id), each looked up by its key.
-
-    OFFSET 0 forces this plan. A cached plan from a time when the owner had few memories could
-    otherwise scan all its memories for each row.
-    """
-    memories = tables.memories
-    same = memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id
-    owners = OWNER if of_one(owners) else owners
-    found = select(memories).where(of_owners(memories, owners), *same)
-    return found.correlate(best).offset(literal_column("0")).lateral(memories.name)
-
-
-def looked_up(
-    tables: Tables, rows: FromClause, owners: str, where: Sequence[Expression]
-) -> tuple[Tables, list[Expression]]:
-    """Tables that are only the memories of these rows and their usage, each looked up by its key,
-    and the caller's expressions on them."""
-    memories: Any = by_key(tables, rows, owners)
-    usage: Any = usage_by_key(tables, rows, owners)
-    adapter: Any = ClauseAdapter(memories)
-    adapted = [adapter.traverse(condition) for condition in where]
-    return replace(tables, memories=memories, memory_usage=usage), adapted
-
-
-def usage_by_key(tables: Tables, best: FromClause, owners: str) -> LateralFromClause:
-    """The usage of these rows, looked up in the same way."""
-    usage = tables.memory_usage
-    same = usage.c.agent_id == best.c.owner_id, usage.c.memory_id == best.c.id
-    owners = OWNER if of_one(owners) else owners
-    found = select(usage).where(of_owners(usage, owners), *same).correlate(best)
-    return found.offset(literal_column("0")).lateral(usage.name)
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:

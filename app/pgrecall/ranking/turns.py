@@ -27,11 +27,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
+from pgrecall.ranking.by_key import looked_up
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.gathered import gathered_among
 from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD
 from pgrecall.ranking.search_parameters import Shape
-from pgrecall.ranking.statement import BESIDE, HIT_SCORE, LENDER, LENT, looked_up, scored
+from pgrecall.ranking.statement import BESIDE, HIT_SCORE, LENDER, LENT, scored
 from pgrecall.ranking.words import owners_array, shares_of_each, weighed
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler

@@ -24,11 +24,12 @@ from sqlalchemy import (
     union_all,
 )
 
+from pgrecall.ranking.by_key import looked_up
 from pgrecall.ranking.conditions import of_owners, rows_of_arrays
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.memory_columns import memory_columns
 from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import looked_up, passing, signal_columns, with_words
+from pgrecall.ranking.statement import passing, signal_columns, with_words
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
