@@ -1508,10 +1508,10 @@ CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin (pgrec
 CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree (agent_id, occurred_at) WHERE (event_type <> 'initial'::text);
 
 --
--- Name: ix_memory_labels_agent_id_value_kind; Type: INDEX; Schema: pgrecall; Owner: -
+-- Name: ix_memory_labels_value_kind; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree (agent_id, value, kind);
+CREATE INDEX ix_memory_labels_value_kind ON pgrecall.memory_labels USING btree (agent_id, value, kind) WHERE (value IS NOT NULL);
 
 --
 -- Name: ix_memory_links_agent_id_target_id; Type: INDEX; Schema: pgrecall; Owner: -

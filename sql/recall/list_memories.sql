@@ -1,5 +1,5 @@
--- The page is sorted by keys alone, and then read in full. A join with usage that nothing reads is
--- dropped by the planner.
+-- The page is sorted by keys alone, and then read in full. Usage that is read is joined in full, and
+-- a CASE leaves out rows without a memory, as in search (ADR-0046).
 CREATE OR REPLACE FUNCTION list_memories(
     agent text,
     order_by text[] DEFAULT '{-created_at}',
@@ -17,6 +17,7 @@ DECLARE
     sorted record;
     last jsonb;
     keys text[];
+    reads_usage boolean;
 BEGIN
     asked := question(agent, as_of => as_of, @filtered@);
     metadata := asked.contained;
@@ -24,12 +25,12 @@ BEGIN
     sorted := list_order(order_by);
     last := last_of_page(after, sorted.names, sorted.types);
     keys := ARRAY(SELECT 'p.sorted_' || n FROM generate_subscripts(sorted.names, 1) n);
+    reads_usage := 'min_trust' = ANY (asked.given) OR array_to_string(sorted.expressions, ' ') ~ '\mu\.';
     RETURN QUERY EXECUTE filtered_text(asked.given, format($text$
 , page AS (
     SELECT m.agent_id, m.id, %s
-      FROM q CROSS JOIN agent_memories m
-      {usage}
-     WHERE {passes} AND (%s)
+      FROM q CROSS JOIN %s
+     WHERE %s
      ORDER BY %s
      LIMIT $1
 )
@@ -40,7 +41,15 @@ SELECT m.id, m.content, m.memory_type, m.created_at,
  ORDER BY %s$text$,
         (SELECT string_agg(format('%s AS sorted_%s', e, n), ', ')
            FROM unnest(sorted.expressions) WITH ORDINALITY s(e, n)),
-        following_clause(sorted.names, sorted.types, sorted.expressions, last),
+        CASE WHEN reads_usage THEN $joined$(
+               (SELECT a.* FROM q CROSS JOIN agent_memories a WHERE a.agent_id = q.owners[1]) m
+               FULL JOIN (SELECT v.* FROM q CROSS JOIN memory_usage v
+                           WHERE v.agent_id = q.owners[1]) u ON u.memory_id = m.id)$joined$
+             ELSE 'agent_memories m' END,
+        format(CASE WHEN reads_usage
+                    THEN 'CASE WHEN m.id IS NULL THEN false ELSE {passes} AND (%s) END'
+                    ELSE '{passes} AND (%s)' END,
+               following_clause(sorted.names, sorted.types, sorted.expressions, last)),
         order_clause(sorted.names, sorted.expressions),
         to_jsonb(sorted.names),
         array_to_string(keys, ', '), order_clause(sorted.names, keys)))
