@@ -473,8 +473,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/transactions.py",
-        '"isolation_level": "REPEATABLE READ"',
-        '"isolation_level": "READ COMMITTED"',
+        "IsolationLevel.REPEATABLE_READ if snapshot",
+        "IsolationLevel.READ_COMMITTED if snapshot",
         f"{HERE}moving.py::test_an_export_shows_one_moment",
     ),
     Mutant(

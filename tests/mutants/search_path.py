@@ -111,8 +111,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/transactions.py",
-        '{"isolation_level": "REPEATABLE READ"}',
-        '{"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}',
+        '"isolation_level": level}',
+        '"isolation_level": level, "read_only": False if snapshot else None}',
         "integration/test_replica.py::test_",
     ),
 )
