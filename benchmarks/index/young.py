@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import psycopg
 import typer
 from rich.console import Console
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, make_url
 
 from benchmarks.data import Corpus, Floats, Row
 from benchmarks.index.machine import machine
@@ -84,7 +84,7 @@ def _measure(console: Console, queries: list[Floats], rounds: int, url: str, whe
     """As it is, and analysed in a copy, since the next state is to be one that nobody analysed."""
     with closing(psycopg.connect(url, autocommit=True)) as connection:
         connection.execute("CREATE DATABASE analysed TEMPLATE postgres")
-    copy = url.replace("/postgres", "/analysed", 1)
+    copy = make_url(url).set(database="analysed").render_as_string(hide_password=False)
     with psycopg.connect(copy, autocommit=True) as connection:
         connection.execute("ANALYZE")
     found = []

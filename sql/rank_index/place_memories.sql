@@ -8,12 +8,8 @@ DECLARE
     since timestamptz := (SELECT r.written_until FROM rank_indexes r WHERE r.agent_id = agent);
 BEGIN
     RETURN (
-        SELECT coalesce(array_agg(beside.id ORDER BY uuid_hash_extended(beside.id, 42)), '{}') FROM (
-            SELECT m.id FROM agent_memories m
-             WHERE m.agent_id = agent AND m.inserted_at >= since
-             UNION
-            SELECT e.memory_id FROM memory_events e
-             WHERE e.agent_id = agent AND e.occurred_at >= since AND e.event_type <> 'initial') beside);
+        SELECT coalesce(array_agg(beside.id ORDER BY uuid_hash_extended(beside.id, 42)), '{}')
+          FROM (SELECT DISTINCT unnest(b.written || b.changed) AS id FROM beside_since(agent, since) b) beside);
 END
 $function$;
 

@@ -51,12 +51,8 @@ BEGIN
         RETURN;
     END IF;
     beside := ARRAY(
-        (SELECT m.id FROM agent_memories m
-          WHERE m.agent_id = agent AND m.inserted_at >= written_since LIMIT most + 1)
-        UNION
-        SELECT e.memory_id FROM memory_events e
-         WHERE e.agent_id = agent AND e.occurred_at >= written_since
-           AND e.event_type <> 'initial');
+        SELECT DISTINCT unnest(b.written || b.changed)
+          FROM beside_since(agent, written_since, most + 1) b);
     IF cardinality(beside) > most THEN
         RETURN;
     END IF;

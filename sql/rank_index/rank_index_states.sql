@@ -19,7 +19,8 @@ BEGIN
         IF at_least <= (
             SELECT count(*) FROM (
                 SELECT FROM agent_memories m
-                 WHERE m.agent_id = large_owners.agent_id AND m.status = 'active' LIMIT at_least) few) THEN
+                 WHERE m.agent_id = large_owners.agent_id AND m.status = 'active'
+                   AND m.inserted_at >= '-infinity' LIMIT at_least) few) THEN
             RETURN NEXT;
         END IF;
     END LOOP;
@@ -29,6 +30,8 @@ $function$;
 COMMENT ON FUNCTION large_owners IS
     'Owners that have at_least active memories.';
 
+-- The condition on inserted_at is true of every row: it leads to the index in the order of writing,
+-- whose rows lie together.
 -- An owner without an index is listed if it has enough memories for one.
 CREATE OR REPLACE FUNCTION rank_index_states(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000, of_teams boolean DEFAULT NULL,
@@ -59,7 +62,8 @@ BEGIN
         shrunk := false; written := 0; changed := 0; used := 0; due := NULL;
         IF relation IS NULL THEN
             SELECT count(*) INTO memories FROM agent_memories e
-             WHERE e.agent_id = rank_index_states.agent_id AND e.status = 'active';
+             WHERE e.agent_id = rank_index_states.agent_id AND e.status = 'active'
+               AND e.inserted_at >= '-infinity';
             bytes := 0;
             CONTINUE WHEN memories < at_least;
             has_words := true;
@@ -68,20 +72,13 @@ BEGIN
             CONTINUE;
         END IF;
         SELECT count(*) < least(used_at_least, memories) / 2 INTO shrunk FROM (
-            SELECT FROM agent_memories e WHERE e.agent_id = rank_index_states.agent_id AND e.status = 'active'
-             LIMIT least(used_at_least, memories) / 2) few;
-        SELECT count(*) INTO written FROM (
             SELECT FROM agent_memories e
-             WHERE e.agent_id = rank_index_states.agent_id AND e.inserted_at >= rank_index_states.written_until
-             LIMIT 10 * max_beside) few;
-        SELECT count(*) INTO changed FROM (
-            SELECT DISTINCT e.memory_id FROM memory_events e
-             WHERE e.agent_id = rank_index_states.agent_id AND e.occurred_at >= rank_index_states.written_until
-               AND e.event_type <> 'initial' LIMIT 10 * max_beside) few;
-        SELECT count(*) INTO used FROM (
-            SELECT FROM memory_usage u
-             WHERE u.agent_id = rank_index_states.agent_id
-               AND u.last_accessed_at > least(rank_index_states.as_of, rank_index_states.built_at)) every;
+             WHERE e.agent_id = rank_index_states.agent_id AND e.status = 'active'
+               AND e.inserted_at >= '-infinity'
+             LIMIT least(used_at_least, memories) / 2) few;
+        SELECT cardinality(b.written), least(cardinality(b.changed), 10 * max_beside) INTO written, changed
+          FROM beside_since(rank_index_states.agent_id, written_until, 10 * max_beside) b;
+        used := used_since(rank_index_states.agent_id, least(as_of, built_at));
         beside := written + changed;
         due := CASE
             WHEN bytes IS NULL OR space = 0 THEN 'its positions are missing, not used'

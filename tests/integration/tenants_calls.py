@@ -89,6 +89,8 @@ CALLS: dict[str, list[str]] = {
     ],
     "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who', '{{}}')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
+    "beside_since": ["beside_since('one', '2020-01-01')"],
+    "used_since": ["used_since('one', '2020-01-01')"],
     "count_with": ["count_with('one', 'onesecret', NULL)"],
     "is_said": ["is_said('one', content_hash({content}))"],
     "has_term": ["has_term('{{one}}', 'onesecret', NULL)"],

@@ -132,9 +132,9 @@ MUTANTS = (
         f"{INDEXES}_maintenance.py::test_an_index_is_due_once_more_than_a_third_was_used",
     ),
     Mutant(
-        "sql/rank_index/rank_index_states.sql",
-        "SELECT DISTINCT e.memory_id",
-        "SELECT e.memory_id",
+        "sql/rank_index/beside_since.sql",
+        "SELECT DISTINCT c.memory_id",
+        "SELECT c.memory_id",
         f"{INDEXES}_maintenance.py::test_what_has_happened_since_the_build_is_counted",
     ),
     Mutant(
@@ -144,9 +144,9 @@ MUTANTS = (
         f"{INDEXES}_search.py::test_a_relation_of_a_hostile_name_is_never_executed",
     ),
     Mutant(
-        "sql/rank_index/rank_candidates.sql",
-        "AND m.inserted_at >= written_since LIMIT",
-        "AND false LIMIT",
+        "sql/rank_index/beside_since.sql",
+        "AND m.inserted_at >= since",
+        "AND false",
         "integration/test_word_candidates.py::test_a_rare_name_finds_its_memory_at_any_cosine",
     ),
     Mutant(
@@ -194,14 +194,14 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_index_states.sql",
-        "e.agent_id = rank_index_states.agent_id AND e.status = 'active'\n             LIMIT",
-        "e.agent_id = rank_index_states.agent_id\n             LIMIT",
+        "AND e.status = 'active'\n               AND e.inserted_at >= '-infinity'\n             LIMIT",
+        "AND e.inserted_at >= '-infinity'\n             LIMIT",
         f"{INDEXES}_maintenance.py::test_only_active_memories_make_an_agent_large",
     ),
     Mutant(
-        "sql/rank_index/rank_index_states.sql",
-        "AND e.event_type <> 'initial' LIMIT",
-        "LIMIT",
+        "sql/rank_index/beside_since.sql",
+        " AND e.event_type <> 'initial'",
+        "",
         f"{INDEXES}_maintenance.py::test_real_changes_are_counted_once",
     ),
     Mutant(
@@ -410,8 +410,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_candidates.sql",
-        "UNION\n        SELECT e.memory_id",
-        "UNION ALL\n        SELECT e.memory_id",
+        "SELECT DISTINCT unnest(b.written",
+        "SELECT unnest(b.written",
         f"{INDEXES}_use.py::test_where_more_than_a_tenth_was_written_or_changed",
     ),
     Mutant(

@@ -1,0 +1,30 @@
+-- By the settings, PostgreSQL reads the indexes of these moments, whatever it expects. They reach
+-- nothing else, since these functions call none.
+CREATE OR REPLACE FUNCTION beside_since(
+    agent text, since timestamptz, most bigint DEFAULT NULL, OUT written uuid[], OUT changed uuid[])
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
+BEGIN
+    written := ARRAY(
+        SELECT m.id FROM agent_memories m
+         WHERE m.agent_id = agent AND m.inserted_at >= since
+         ORDER BY m.inserted_at LIMIT most);
+    changed := ARRAY(
+        SELECT DISTINCT c.memory_id
+          FROM (SELECT e.memory_id FROM memory_events e
+                 WHERE e.agent_id = agent AND e.occurred_at >= since AND e.event_type <> 'initial'
+                 ORDER BY e.occurred_at OFFSET 0) c);
+END
+$function$;
+
+COMMENT ON FUNCTION beside_since IS
+    'The memories of an owner that were written since a moment, at most so many, and those that were changed.';
+
+CREATE OR REPLACE FUNCTION used_since(agent text, since timestamptz) RETURNS bigint
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_indexscan = off AS $function$
+BEGIN
+    RETURN (SELECT count(*) FROM memory_usage u
+             WHERE u.agent_id = agent AND u.last_accessed_at > since);
+END
+$function$;
+
+COMMENT ON FUNCTION used_since IS 'How many memories of an owner were last used after a moment.';
