@@ -294,7 +294,7 @@ def test_a_pinned_engine_of_a_caller_calls_nothing_that_was_planted(
             assert repo.list("a", **filters, total=True).total == 1
             assert repo.search("a", NORTH, query_text="tea", query_entities=["x"], **filters)
             assert repo.context("a", NORTH, max_tokens=99, max_similarity=0.9).packed
-            assert repo.explain("a", memory_id, NORTH).score > 0
+            assert repo.explain("a", memory_id, NORTH).hit.memory.id == memory_id
             assert repo.history("a", memory_id)
             assert repo.upkeep.erase_owner("a").memories == 1
         if kind == "sync":
