@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-replacing bench-service bench-statistics bench-versions bench-words schema stubs recall clean help
+.PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-statistics bench-upgrading bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -89,14 +89,14 @@ bench-peers: .venv-peers/peers  ## Measure searches, writing and size beside oth
 bench-policies: .venv/test  ## Measure what row-level security costs
 	$(BIN)/python -m benchmarks.policies
 
-bench-replacing: .venv/test  ## Measure how long clients wait while all functions are replaced
-	$(BIN)/python -m benchmarks.replacing
-
 bench-service: .venv/test  ## Measure the HTTP service beside the repository, overload, and a stop
 	$(BIN)/python -m benchmarks.serving
 
 bench-statistics: .venv/test  ## Measure every call without statistics, by old ones, and by fresh ones
 	$(BIN)/python -m benchmarks.statistics
+
+bench-upgrading: .venv/test  ## Count what fails for eight clients during `migrate up` (FROM=commit: of that release)
+	$(BIN)/python -m benchmarks.upgrading $(if $(FROM),--from $(FROM))
 
 bench-versions: .venv/test  ## Measure this checkout beside another (AGAINST=folder, after its make .venv/test)
 	$(BIN)/python -m benchmarks.versions $(AGAINST)

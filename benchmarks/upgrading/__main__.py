@@ -1,6 +1,6 @@
 """`python -m benchmarks.upgrading`: eight clients during and after `migrate up`.
 
---from COMMIT: clients with a wheel built from that commit, on a schema that it has made.
+--from COMMIT: with clients of a wheel built from that commit, on a schema that it has made.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from pgrecall.execution.inspection import known_layout, remember_layout
 from pgrecall.schema import Layout
 from pgrecall.testing import new_database
 from tests.integration.owner import Owner
+from tests.integration.planting import planted
 from tests.integration.rank_indexes import Site, site_of
 from tests.integration.serving import Service, service_on
 from tests.integration.support import awaited
@@ -304,9 +305,15 @@ def commands_url(server_url: str, local_template: str) -> Iterator[str]:
 def service(
     server_url: str, local_template: str, local_embedder: LocalEmbedder
 ) -> Iterator[Service]:
-    """The HTTP service with keys, on a database of its own; each test has owners of its own."""
+    """The HTTP service with keys, on a database of its own; each test has owners of its own.
+
+    Whatever a request does, it calls nothing that others have planted: that would be an error.
+    """
     with (
         new_database(server_url, local_template) as url,
-        service_on(url, local_embedder) as found,
+        psycopg.connect(url, autocommit=True) as connection,
     ):
-        yield found
+        for statement in planted():
+            connection.execute(statement.encode())
+        with service_on(url, local_embedder) as found:
+            yield found

@@ -20,7 +20,7 @@ from sqlalchemy import create_engine, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.types import ASGIApp
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, migrate
+from pgrecall import AsyncMemoryRepository, MemoryRepository, migrate, pin_search_path
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.service_keys import Scope, create_key
 from pgrecall.service.application import create_app
@@ -99,7 +99,7 @@ def service_on(database_url: str, embedder: LocalEmbedder, **settings: Any) -> I
 
     given = {"keyed": True, "role": ROLE, "max_body": MOST, **settings}
     app = create_app(ServiceSettings(database_url=written, **given), repository)
-    engine = create_engine(url)
+    engine = pin_search_path(create_engine(url))
     with serving(app) as address:
         found = Service(address, written, MemoryRepository(engine, embedder=embedder))
         try:

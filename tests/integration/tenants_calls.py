@@ -261,6 +261,8 @@ OF_NO_OWNER = {
         "require_vector",
         "search_text",
         "settable_fields",
+        "lift_limits",
+        "restore_limits",
     ),
 }
 """They read the catalogue or settings of all, or no table."""

@@ -6,86 +6,42 @@ whatever schema it stands, so a path with a schema that others may write to runs
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import migrate
+from pgrecall import (
+    AsyncMemoryRepository,
+    MemoryRepository,
+    NewMemory,
+    migrate,
+    pin_search_path,
+    profiles,
+)
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.commands import BUILT, fast_runner
+from tests.integration.planting import planted
+from tests.integration.support import NORTH, awaited
 from tests.integration.tenants import furnish, outcome, things_of
 from tests.integration.tenants_calls import CALLS, PROCEDURES
 from tests.migrations.asking import run, value, values
 
 ATTACKER = "pgrecall_attacker"
-FUNCTIONS = {
-    "has_table_privilege(text, text, text)": "boolean",
-    "format(text, text, text, text, text)": "text",
-    "format(text, text, text, text)": "text",
-    "format(text, text)": "text",
-    "format(text, text, name)": "text",
-    "quote_ident(name)": "text",
-    "unnest(text[])": "SETOF text",
-    "unnest(uuid[])": "SETOF uuid",
-    "unnest(float8[])": "SETOF float8",
-    "cardinality(text[])": "integer",
-    "cardinality(uuid[])": "integer",
-    "cardinality(integer[])": "integer",
-    "array_length(float8[], integer)": "integer",
-    "array_fill(boolean, integer[])": "boolean[]",
-    "array_fill(real, integer[])": "real[]",
-    "jsonb_build_object(text, text)": "jsonb",
-    "date_part(text, timestamp)": "float8",
-    "hashtextextended(text, integer)": "bigint",
-    "l2_norm(text)": "float8",
-    "least(text)": "text",
-}
-OPERATORS = {
-    "= (name, text)": "boolean",
-    "= (name, varchar)": "boolean",
-    "= (bigint, numeric)": "boolean",
-    ">= (float8, integer)": "boolean",
-    "<= (float8, integer)": "boolean",
-    "<= (float8, numeric)": "boolean",
-    "&& (text[], text[])": "boolean",
-    "@> (text[], text[])": "boolean",
-    "<@ (text[], text[])": "boolean",
-    "@> (bigint[], bigint[])": "boolean",
-    "&& (bigint[], bigint[])": "boolean",
-    "|| (uuid[], uuid[])": "uuid[]",
-    "|| (integer[], integer)": "integer[]",
-    "|| (float8[], float8[])": "float8[]",
-    "* (float8, integer)": "float8",
-    "- (float8, integer)": "float8",
-    "/ (float8, integer)": "float8",
-    "* (integer, float8)": "float8",
-    "<#> (text, text)": "float8",
-    "->> (jsonb, name)": "text",
-}
-"""Calls in our SQL that match none of PostgreSQL's own functions and operators exactly."""
-
-
-def planted() -> Iterator[str]:
-    """Statements that plant all of these; whoever calls one is made known by an error."""
-    body = "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted: %', '{}'; END $$"
-    for signature, returns in FUNCTIONS.items():
-        name, _, arguments = signature.partition("(")
-        yield f'CREATE FUNCTION public."{name}"({arguments} RETURNS {returns} {body.format(name)}'
-    for number, (signature, returns) in enumerate(OPERATORS.items()):
-        operator, _, arguments = signature.partition(" (")
-        left, right = arguments.rstrip(")").split(", ")
-        yield (
-            f"CREATE FUNCTION public.op{number}({left}, {right}) RETURNS {returns} "
-            + body.format(f"op {operator}")
-        )
-        yield (
-            f"CREATE OPERATOR public.{operator} "
-            f"(FUNCTION = public.op{number}, LEFTARG = {left}, RIGHTARG = {right})"
-        )
 
 
 @contextmanager
@@ -189,3 +145,159 @@ def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reade
         "SELECT bool_and('security_invoker=true' = ANY (coalesce(reloptions, '{}'))) "
         "FROM pg_class WHERE relnamespace = 'pgrecall'::regnamespace AND relkind = 'v'",
     )
+
+
+COMMANDS = """
+    add hello
+    upsert key hello
+    list --tag a --total
+    get ONE
+    owners
+    search tea --tag a --label l --query-entity x
+    plan tea --run
+    explain ONE tea
+    context tea
+    terms
+    outcome ONE success
+    feedback ONE useful
+    trust ONE 0.1 --reason r --actor who
+    history ONE
+    supersede ONE another
+    importance TWO 0.9
+    invalidate TWO
+    revive TWO
+    approve TWO
+    promote TWO
+    demote TWO
+    reject TWO
+    near-duplicates
+    clusters --more-than 1
+    consolidate --more-than 1
+    complete-tasks
+    prune --days 900
+    gc --dry-run
+    gc --max-live 100
+    label TWO l
+    labels TWO
+    labelled l
+    unlabel TWO l
+    link TWO THREE
+    links TWO
+    unlink TWO THREE
+    profiles list --installed
+    profiles show hybrid --installed
+    profiles install FOLDER/mine.toml
+    evaluate FOLDER/judged.jsonl --agent a
+    tune FOLDER/judged.jsonl --agent a
+    index build --at-least 1
+    index list
+    index check
+    index maintain
+    index drop
+    export FOLDER/all.jsonl
+    import FOLDER/all.jsonl
+    delete --tag a --label none --yes
+    delete THREE --yes
+    erase FOUR --yes
+    keys create --owner a --json
+    keys rotate KEY
+    keys list
+    keys revoke KEY
+    status
+    migrate status
+    migrate up
+    migrate protect --role ROLE
+    migrate grant --reader ROLE
+    migrate revoke ROLE
+    migrate language german
+    migrate embedding-model another
+    migrate embedding-index
+    migrate down --yes
+"""
+"""In this order: each finds what those before have left. They are the agent's where they may be."""
+OTHERS = {
+    *("serve", "mcp"),  # tests/integration/conftest.py plants in the database of the service
+    *("config", "migrate sql", "profiles show"),  # need no database
+    *("demo", "server start", "server stop", "server status"),  # have one of their own
+    "migrate distribute",  # is refused without Citus
+}
+
+
+def all_commands(group: Any, *names: str) -> Iterator[str]:
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        if hasattr(command, "list_commands"):
+            yield from all_commands(command, *names, name)
+        else:
+            yield " ".join((*names, name))
+
+
+def test_no_command_calls_what_was_planted(
+    server_url: str,
+    local_template: str,
+    local_embedder: LocalEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """Whoever may create functions in public would otherwise become what the caller is."""
+    lines = [line.split() for line in COMMANDS.strip().splitlines()]
+    every = set(all_commands(BUILT))
+    tried = {" ".join(line[:words]) for line in lines for words in (1, 2)} & every
+    failed = []
+    assert tried | OTHERS == every
+    role = f"pgrecall_served_{os.getpid()}"
+    with new_database(server_url, local_template) as url, attacker(url):
+        run(url, f"DROP ROLE IF EXISTS {role}")
+        as_attacker(url, *planted())
+        engine = pin_search_path(create_engine(url.replace("postgresql:", "postgresql+psycopg:")))
+        repo = MemoryRepository(engine, embedder=local_embedder)
+        ids = repo.add_many("a", [NewMemory(f"tea number {n}", tags=["a"]) for n in range(12)])
+        engine.dispose()
+        judged = [{"query": f"number {n}", "relevant": [str(one)]} for n, one in enumerate(ids)]
+        (tmp_path / "judged.jsonl").write_text("\n".join(map(json.dumps, judged)))
+        profiles.save(replace(profiles.hybrid, name="mine"), tmp_path / "mine.toml")
+        command = fast_runner(monkeypatch, capsys, url, local_embedder)
+        monkeypatch.setenv("PGRECALL_AGENT", "a")
+        named = dict(zip(("ONE", "TWO", "THREE", "FOUR"), map(str, ids), strict=False))
+        named |= {"FOLDER": str(tmp_path), "ROLE": role}
+        for line in lines:
+            given = [re.sub("|".join(named), lambda m: named[m[0]], part) for part in line]
+            done = command(*given)
+            assert "planted" not in done.err + done.out, line
+            if done.code:
+                failed.append((line, done.err))
+            if line[:2] == ["keys", "create"]:
+                named["KEY"] = done.records[0]["id"]
+        run(url, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+    assert failed == []
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_pinned_engine_of_a_caller_calls_nothing_that_was_planted(
+    server_url: str, template: str, kind: str
+) -> None:
+    with new_database(server_url, template) as url, asyncio.Runner() as runner:
+        run(url, *planted())
+        url = url.replace("postgresql:", "postgresql+psycopg:")
+        if kind == "sync":
+            engine = pin_search_path(create_engine(url))
+            repo = MemoryRepository(engine)
+        else:
+            async_engine = pin_search_path(create_async_engine(url))
+            repo = awaited(AsyncMemoryRepository(async_engine), runner.run)
+        for _ in range(2):  # by SQLAlchemy, and by psycopg alone
+            new = NewMemory("tea", embedding=NORTH, tags=["a"], metadata={"a": 1}, entities=["x"])
+            memory_id = UUID(int=repo.add("a", new).int)
+            filters: dict[str, Any] = {"tags": ["a"], "metadata": {"a": {"$in": [1]}}}
+            assert repo.get("a", memory_id) is not None
+            assert repo.list("a", **filters, total=True).total == 1
+            assert repo.search("a", NORTH, query_text="tea", query_entities=["x"], **filters)
+            assert repo.context("a", NORTH, max_tokens=99, max_similarity=0.9).packed
+            assert repo.explain("a", memory_id, NORTH).hit.memory.id == memory_id
+            assert repo.history("a", memory_id)
+            assert repo.upkeep.erase_owner("a").memories == 1
+        if kind == "sync":
+            engine.dispose()
+        else:
+            runner.run(async_engine.dispose())

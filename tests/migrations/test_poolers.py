@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import NullPool, create_engine, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, migrate
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, migrate, pin_search_path
 from pgrecall.errors import MigrationFailed
 from tests.migrations.asking import value, values, wait_until
 
@@ -199,3 +199,30 @@ def test_repositories_work_through_pgbouncer(migrated: str) -> None:
 
         for engine in engines:
             engine.dispose()
+
+
+def test_a_pinned_search_path_stays_with_its_engine(migrated: str) -> None:
+    """Behind a pooler it is set for each transaction, and others find their session as it was."""
+    with pgbouncer(migrated, pool_mode="transaction", default_pool_size=1) as pooled:
+        url = make_url(pooled).set(drivername="postgresql+psycopg")
+        usual = value(migrated, "SHOW search_path")
+        for target in (url, make_url(migrated).set(drivername="postgresql+psycopg")):
+            made = create_engine(target, connect_args={"prepare_threshold": None})
+            engine = pin_search_path(made)
+            for _ in range(2):
+                with engine.connect() as connection:
+                    path = connection.exec_driver_sql("SHOW search_path").scalar()
+                    assert path == "pg_catalog, pg_temp"
+            assert value(pooled, "SHOW search_path") == usual
+            if target is url:
+                assert work(MemoryRepository(engine), "pinned") == 32
+            engine.dispose()
+        assert asyncio.run(pinned_path(url.render_as_string(hide_password=False))) == path
+
+
+async def pinned_path(url: str) -> object:
+    engine = pin_search_path(create_async_engine(url, connect_args={"prepare_threshold": None}))
+    async with engine.connect() as connection:
+        path = (await connection.exec_driver_sql("SHOW search_path")).scalar()
+    await engine.dispose()
+    return path

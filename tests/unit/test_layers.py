@@ -167,3 +167,16 @@ def test_errors_can_be_caught_as_the_builtin_they_resemble() -> None:
     assert issubclass(errors.InvalidVector, ValueError)
     assert issubclass(errors.MemoryNotFound, LookupError)
     assert issubclass(errors.ExtraMissing, ImportError)
+
+
+def test_engines_are_made_in_one_place_which_pins_their_search_path() -> None:
+    """Elsewhere only for tests, whose own tables stand on the path, and to ask an embedded server
+    how busy it is."""
+    opens = re.compile(r"\b(create_engine|create_async_engine|psycopg\.(Async)?(c|C)onnect\w*)\(")
+    found = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        if opens.search(file.read_text(encoding="utf-8"))
+    }
+
+    assert found == {"migrate/connecting.py", "testing.py", "embedded.py"}
