@@ -126,12 +126,9 @@ def test_only_the_owner_accepts_and_readers_see_it(migrated: str, role: str) -> 
     migrate.grant(migrated, role, "maintainer")
     theirs = as_role(migrated, role)
 
-    for attempt in (
-        lambda: migrate.accept_pgvector(theirs, "0.8.1"),
-        lambda: migrate.accept_pgvector(theirs, None),
-    ):
+    for version in ("0.8.1", None):
         with pytest.raises(DatabaseError, match=r"permission denied.*migrate as that role"):
-            attempt()
+            migrate.accept_pgvector(theirs, version)
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         run(theirs, "SELECT pgrecall.accept_pgvector('0.8.1')")
     migrate.accept_pgvector(migrated, "0.8.1")
