@@ -21,9 +21,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from pgrecall import embedded, migrate
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.service_keys import revoke_key
-from pgrecall.service import application, key_ring
+from pgrecall.service import application, key_ring, time_limit
+from pgrecall.service.gate import Gate
 from pgrecall.testing import hurry, new_database
 from tests.integration.serving import Service, service_on
+from tests.integration.test_service import Slow, settings
 from tests.migrations.asking import value, wait_until
 
 OURS = "datname = current_database() AND application_name = 'pgrecall serve'"
@@ -247,3 +249,47 @@ def test_every_route_says_that_the_database_is_gone(
         for path in ("/status", "/owners", "/memories", "/ready") * 3:
             assert client.get(path).status_code == 503, path
         assert client.get("/health").status_code == 200
+
+
+def test_a_limit_answers_though_the_work_has_not_ended(
+    loop: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As psycopg, which waits for the server when it is cancelled, and ends when it is again."""
+    monkeypatch.setattr(time_limit, "CLOSING_SECONDS", 0.3)
+
+    class Hanging(Slow):
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            try:
+                await super().__call__(scope, receive, send)
+            except asyncio.CancelledError:
+                await super().__call__(scope, receive, send)
+
+    async def run() -> None:
+        app, sent = Hanging(), []
+        gate = Gate(app, settings(concurrency=1, timeout=0.1), None)
+
+        async def noted(scope: Any, receive: Any, send: Any) -> None:
+            async def note(message: Any) -> None:
+                sent.append(message.get("status"))
+                await send(message)
+
+            await gate(scope, receive, note)
+
+        transport = httpx.ASGITransport(noted)
+        async with (
+            asyncio.timeout(20),
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+        ):
+
+            async def status() -> int:
+                return (await client.get("/search")).status_code
+
+            assert [await status(), await status()] == [504, 503]  # it still has the turn
+            while await status() != 504:
+                pass
+            app.go.set()  # what it answers now is too late
+            while await status() != 200:
+                pass
+        assert sent.count(200) == 1
+
+    loop.run(run())

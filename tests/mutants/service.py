@@ -102,13 +102,13 @@ MUTANTS = (
         GATE,
         "if not self.is_late:",
         "if True:",
-        f"{SERVICE}::test_a_limit_answers_though_the_work_has_not_ended",
+        f"{DATABASE}::test_a_limit_answers_though_the_work_has_not_ended",
     ),
     Mutant(
         "app/pgrecall/service/time_limit.py",
         "    again = asyncio.get_running_loop().call_later(CLOSING_SECONDS, task.cancel)",
         "    again = asyncio.get_running_loop().call_later(60, task.cancel)",
-        f"{SERVICE}::test_a_limit_answers_though_the_work_has_not_ended",
+        f"{DATABASE}::test_a_limit_answers_though_the_work_has_not_ended",
     ),
     Mutant(
         RING,
