@@ -29,7 +29,7 @@ from tests.migrations.asking import rows, run, values, wait_until, wait_until_bl
 A = "agent"
 SOME = 100
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
-BUILDING = 'SELECT * FROM "pgrecall".make_rank_index('
+BUILDING = 'FROM "pgrecall".make_rank_index('
 AGED = "UPDATE pgrecall.rank_indexes SET built_at = now() - interval '40 days'"
 AWAITING = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "

@@ -276,7 +276,7 @@ SAME_FOR_ALL = {
     *("copy_used_positions", "note_placed", "note_use", "place_memories"),
     *("forget_positions_here", "gone_memories", "note_use_here", "place_memories_here"),
     *("drop_former_positions", "give_up_positions", "on_every_node", "positions_size"),
-    *("await_writers", "share_timeout"),
+    *("await_writers", "share_timeout", "orphaned"),
 }
 """What they return does not depend on what the owner has."""
 

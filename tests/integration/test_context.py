@@ -22,7 +22,7 @@ from pgrecall.core.tokens import estimated_tokens
 from pgrecall.errors import InputError, InvalidVector
 from tests.integration.compass import Compass
 from tests.integration.support import NORTH, NOW, at, before, similar, sql
-from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, in_order, reckoned
+from tests.unit.test_context_style import HOSTILE, READERS, STORABLE_TYPES, in_order, reckoned
 from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 
 BY_IMPORTANCE: dict[str, Any] = {"profile": "half_life", "weights": {"importance": 1.0}}
@@ -531,7 +531,7 @@ def test_the_database_reckons_as_python_does(
     known = [text for texts in (ORDINARY, UNDERCOUNTED) for _, text in texts.values()]
     made = ["".join(chance.choices(signs, k=60)) for signs in (near, rare) for _ in range(150)]
     every = [f"{n}{text}" for n, text in enumerate([*known, *HOSTILE, *made])]
-    kinds = chance.choices([*EVIL_TYPES, "fact"], k=len(every))
+    kinds = chance.choices([*STORABLE_TYPES, "fact"], k=len(every))
     repo.add_many(
         agent, [note(content, 0.9, kind) for content, kind in zip(every, kinds, strict=True)]
     )
@@ -598,7 +598,7 @@ def test_hostile_bodies_of_hostile_types_come_back_each_on_its_own(
     memories = [
         NewMemory(f"{content}{number}", memory_type=kind, embedding=None, created_at=moment)
         for number, (content, kind, moment) in enumerate(
-            zip(contents, cycle(EVIL_TYPES), cycle([NOW, None]), strict=False)
+            zip(contents, cycle(STORABLE_TYPES), cycle([NOW, None]), strict=False)
         )
     ]
     repo.add_many(agent, memories)

@@ -17,7 +17,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.tokens import estimated_tokens
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW
-from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, Block
+from tests.unit.test_context_style import HOSTILE, READERS, STORABLE_TYPES, Block
 
 QUESTION = "what does Ines drink?"
 TEA = "Ines drinks her tea without milk."
@@ -241,7 +241,9 @@ def hostile(repo: MemoryRepository) -> str:
     repo.add_many(
         evil,
         [
-            NewMemory(f"{number} {text} {EVIL}", memory_type=EVIL_TYPES[number % len(EVIL_TYPES)])
+            NewMemory(
+                f"{number} {text} {EVIL}", memory_type=STORABLE_TYPES[number % len(STORABLE_TYPES)]
+            )
             for number, text in enumerate(HOSTILE)
         ],
     )

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, NullPool, create_engine
 from pgrecall import MemoryRepository, NewMemory, ScoredMemory, profiles
 from tests.integration.support import NORTH
 
-LARGE = 300_000
+LARGE = 199_000
 
 
 class Deaf:

@@ -211,6 +211,7 @@ COMMANDS = """
     migrate revoke ROLE
     migrate language german
     migrate embedding-model another
+    migrate accept-pgvector PGVECTOR
     migrate embedding-index
     migrate down --yes
 """
@@ -260,7 +261,8 @@ def test_no_command_calls_what_was_planted(
         command = fast_runner(monkeypatch, capsys, url, local_embedder)
         monkeypatch.setenv("PGRECALL_AGENT", "a")
         named = dict(zip(("ONE", "TWO", "THREE", "FOUR"), map(str, ids), strict=False))
-        named |= {"FOLDER": str(tmp_path), "ROLE": role}
+        [pgvector] = values(url, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+        named |= {"FOLDER": str(tmp_path), "ROLE": role, "PGVECTOR": pgvector}
         for line in lines:
             given = [re.sub("|".join(named), lambda m: named[m[0]], part) for part in line]
             done = command(*given)

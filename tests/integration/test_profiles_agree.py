@@ -56,7 +56,7 @@ ROUNDING = 1e-12
 AGENT, TEAMS = "agent", ["red", "blue"]
 SIZES = {AGENT: 250, "red": 60, "blue": 40, "stranger": 20}
 TYPES = ("episodic", "factual", "procedural", "preference", "behavioural", "note")
-ENTITIES = ("Ann", "Bob", "Sir W.", "Zoë", 'C++ "lib"', "")
+ENTITIES = ("Ann", "Bob", "Sir W.", "Zoë", 'C++ "lib"', "Ann ")
 WORDS = ("tea", "milk", "café", "fire", "great", "rain", "dancing", "Zoë", "1,000", "the", "東京")
 EVERYTHING = 10_000
 
@@ -504,7 +504,7 @@ def questions() -> dict[str, Question]:
         "labels": about(labels=["tea"], k=EVERYTHING),
         "labels of a kind": about(labels=["%s", "tea"], label_kinds=["concept"], k=EVERYTHING),
         "all_tags": about(all_tags=["a", "b"], k=EVERYTHING),
-        "entities": about(entities=["Ann", ""], k=EVERYTHING),
+        "entities": about(entities=["Ann", "Ann "], k=EVERYTHING),
         "all_entities": about(all_entities=["Ann", 'C++ "lib"'], k=EVERYTHING),
         "metadata": about(metadata={"n": 1, "deep": {"x": [2]}}, k=EVERYTHING),
         "created_after": about(created_after=before(100), k=EVERYTHING),

@@ -58,14 +58,14 @@ def wait_until(what: str, happened: Callable[[], bool]) -> None:
 
 
 def wait_until_blocked(url: str, statement: str = "", lock: str = "%%") -> int:
-    """Waits for a backend whose statement begins like this to wait for a lock; returns its pid.
+    """Waits for a backend whose statement has this in it to wait for a lock; returns its pid.
 
     `lock` is its kind, such as relation or advisory.
     """
     query = (
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
         f"AND wait_event_type = 'Lock' AND wait_event LIKE '{lock}' "
-        r"AND starts_with(ltrim(regexp_replace(query, '\s+', ' ', 'g')), %s)"
+        r"AND strpos(regexp_replace(query, '\s+', ' ', 'g'), %s) > 0"
     )
     wait_until(
         f"{statement or 'something'} is blocked", lambda: bool(values(url, query, statement))

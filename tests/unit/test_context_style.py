@@ -114,6 +114,8 @@ EVIL_TYPES = [
     "fac\U000e0074t",
     "\u2003",
 ]
+STORABLE_TYPES = [one for one in EVIL_TYPES if one.strip()]
+"""Those that are not blank, which no memory has."""
 
 
 def memory(
