@@ -161,7 +161,6 @@ MORE: dict[str, More] = {
     "list text total": lambda r, ids, at: r.list("one", text="tea", total=True),
     "list min_trust": lambda r, ids, at: r.list("one", order="retrieval_count", min_trust=0.1),
     "count labels": lambda r, ids, at: r.count("one", labels=["onelabel"]),
-    "count text": lambda r, ids, at: r.count("one", text="tea"),
     "get by key": lambda r, ids, at: r.get("one", key="key 100"),
     "get_many 100": lambda r, ids, at: r.get_many("one", ids),
     "existing 100": lambda r, ids, at: r.existing("one", ids),
