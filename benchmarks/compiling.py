@@ -1,4 +1,4 @@
-"""`python -m benchmarks.compiling URL`: calls on a server with JIT, beside `jit = off`."""
+"""`python -m benchmarks.compiling URL`: calls on a server with JIT, beside the same without it."""
 
 from __future__ import annotations
 

@@ -194,8 +194,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/rank_index/rank_index_states.sql",
-        "AND e.status = 'active'\n               AND e.inserted_at >= '-infinity'\n             LIMIT",
-        "AND e.inserted_at >= '-infinity'\n             LIMIT",
+        "e.status = 'active'\n               AND e.inserted_at >= '-infinity'\n             LIMIT",
+        "e.inserted_at >= '-infinity'\n             LIMIT",
         f"{INDEXES}_maintenance.py::test_only_active_memories_make_an_agent_large",
     ),
     Mutant(
