@@ -147,8 +147,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "if isinstance(bind, Connection) else bind.connection()",
-        "if True else bind.connection()",
+        "if isinstance(self._bind, Connection) else self._bind.connection()",
+        "if True else self._bind.connection()",
         f"{BOTH}::test_a_transaction_of_the_callers_own_is_theirs_to_end",
     ),
     Mutant(
