@@ -17,7 +17,7 @@ from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before
 
-HOSTILE = ["'; DROP TABLE pgrecall.memory_links; --", "%s :name $1 {}", "Ω" * 200, " \t\nx", "🙂"]
+HOSTILE = ["'; DROP TABLE pgrecall.memory_links; --", "%s :name $1 {}", "Ω" * 200, "x \t\n", "🙂"]
 SHOWN: dict[str, Any] = {"as_of": NOW, "touch": False}
 """At one moment, so that scores of two searches are the same."""
 
