@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from pgrecall import embedded, migrate
+from pgrecall import embedded, migrate, pin_search_path
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.service_keys import revoke_key
 from pgrecall.service import application, key_ring, time_limit
@@ -111,7 +111,7 @@ def test_what_takes_too_long_is_cancelled_and_lost_sessions_are_replaced(quick: 
 
 def test_a_direct_connection_is_no_pooler(service: Service, loop: asyncio.Runner) -> None:
     async def asked() -> bool:
-        engine = create_async_engine(service.database_url)
+        engine = pin_search_path(create_async_engine(service.database_url))
         async with engine.connect() as connection:
             found = await application._is_pooled(connection)
         await engine.dispose()

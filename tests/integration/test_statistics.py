@@ -41,21 +41,16 @@ def states(server_url: str, request: pytest.FixtureRequest) -> Iterator[States]:
         yield {name: opened.enter_context(state(urls[name], request.param)) for name in STATES}
 
 
-STILL = {
-    *("method: rank_indexes.build", "method: rank_indexes.check", "method: rank_indexes.maintain"),
-    *("method: rank_indexes.status", "function: context", "function: erase", "function: explain"),
-    *("function: make_rank_index", "function: make_rank_index_here", "function: memories_beside"),
-    *("function: positions_of", "function: rank_candidates", "function: rank_index_states"),
-    *("function: recall", "function: recall_plan", "script: decaying", "script: explain_memory"),
-    *("script: top_memories", "procedure: build_rank_index", "procedure: maintain_rank_indexes"),
-}
+STILL = {"function: erase", "procedure: maintain_rank_indexes"}
 """Calls that read more in one shape or another: a list that has to become empty."""
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.xfail(reason="not cured yet")] * (name in STILL))
+        pytest.param(
+            name, marks=[pytest.mark.xfail(reason="not cured yet", strict=False)] * (name in STILL)
+        )
         for name in NAMES
     ],
 )

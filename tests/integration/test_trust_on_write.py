@@ -42,7 +42,7 @@ FLAGS = {
     "violates_policy": 0.5,
     "under_policy_review": 0.8,
 }
-THE_ODD = ["Governance", "hunter ", "", "*", "NULL", "'; --", "%s", "🙂", "unheard of", None]
+THE_ODD = ["Governance", "hunter ", "x ", "*", "NULL", "'; --", "%s", "🙂", "unheard of", None]
 """Names that are not in the tables of defaults."""
 DAY = timedelta(hours=24)
 

@@ -37,7 +37,7 @@ READ_BY_SQL = r"""
 """
 TEXTS = {
     *("context_text", "ranked_text", "recall_conditions", "search_text", "turns_text"),
-    "whole_owners_text",
+    *("counters_text", "memories_text"),
 }
 """They only write statements."""
 

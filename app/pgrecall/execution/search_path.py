@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Engine, event
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-AnyEngine = TypeVar("AnyEngine", Engine, AsyncEngine)
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+AnyEngine = TypeVar("AnyEngine", "Engine", "AsyncEngine")
 OWN_PATH = "pgrecall_own_path"
 """An execution option of connections whose transactions set a path of their own: listeners of the
 engine come after those of a connection."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, Engine, NullPool, Pool, create_engine, make_url, text
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, MigrationFailed, PgvectorUnusable
@@ -23,6 +22,9 @@ from pgrecall.execution.inspection import (
     too_old,
 )
 from pgrecall.execution.search_path import pin_search_path
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 Target = str | URL | Engine | Connection
 """A database to migrate: its URL, an Engine, or a Connection that is in no transaction."""
@@ -59,6 +61,8 @@ def async_engine_of(
 
     `prepares`: whether statements may be prepared; not behind PgBouncer.
     """
+    from sqlalchemy.ext.asyncio import create_async_engine  # takes 50 ms
+
     connect = {**_CONNECT, "fallback_application_name": application}
     made = create_async_engine(
         database_url(target),
