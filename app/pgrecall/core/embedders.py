@@ -69,6 +69,8 @@ class LocalEmbedder:
         return self.embed_documents([text])[0]
 
     def _tokens(self, texts: list[str]) -> list[list[int]]:
+        if len(texts) == 1:  # without threads, of which tokenizers warns at a later fork
+            return [self._tokenizer.encode(texts[0], add_special_tokens=False).ids]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         return [one.ids for one in encoded]
 
