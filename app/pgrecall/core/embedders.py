@@ -61,18 +61,15 @@ class LocalEmbedder:
 
     def embed_documents(self, texts: list[str]) -> Sequence[VectorLike]:
         """One vector of unit length per text. A text has the same vector in every batch."""
-        if "_table" not in vars(self) and sum(map(len, texts)) <= _FEW_CHARACTERS:
-            return [self._at_unit_length(self._summed(ids)) for ids in self._tokens(texts)]
-        return [self._at_unit_length(self._summed_at_once(ids)) for ids in self._tokens(texts)]
+        if sum(map(len, texts)) > _FEW_CHARACTERS:
+            encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+            return [self._at_unit_length(self._summed_at_once(one.ids)) for one in encoded]
+        # Without threads, of which tokenizers warns when the process forks.
+        few = (self._tokenizer.encode(text, add_special_tokens=False) for text in texts)
+        return [self._at_unit_length(self._summed(one.ids)) for one in few]
 
     def embed_query(self, text: str) -> VectorLike:
         return self.embed_documents([text])[0]
-
-    def _tokens(self, texts: list[str]) -> list[list[int]]:
-        if len(texts) == 1:  # without threads, of which tokenizers warns at a later fork
-            return [self._tokenizer.encode(texts[0], add_special_tokens=False).ids]
-        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        return [one.ids for one in encoded]
 
     def _summed(self, ids: Sequence[int]) -> list[float]:
         """The sum of the tokens' vectors. It is exact, and so the same in any order: the weights
