@@ -80,7 +80,17 @@ def test_a_missing_schema_is_named_with_the_command_and_looked_for_again(empty_u
         ("UPDATE {} SET version_num = '0000'", SchemaOutdated, r"0000.*`pgrecall migrate up`"),
         ("DELETE FROM {}", SchemaOutdated, r"none.*`pgrecall migrate up`"),
         ("DROP TABLE {}", SchemaMissing, r"`pgrecall migrate up`"),
-        ("UPDATE {} SET version_num = '9999'", SchemaTooNew, r"9999.*`pip install --upgrade"),
+        (
+            "UPDATE {} SET version_num = '9999'; DROP FUNCTION pgrecall.oldest_client",
+            SchemaTooNew,
+            r"9999.*`pip install --upgrade",
+        ),
+        (
+            "UPDATE {} SET version_num = '0042'; CREATE OR REPLACE FUNCTION "
+            "pgrecall.oldest_client() RETURNS text LANGUAGE sql RETURN '0041'::text",
+            SchemaTooNew,
+            r"0042.*`pip install --upgrade",
+        ),
     ],
 )
 def test_a_schema_of_another_version_names_both_and_the_command(
@@ -96,6 +106,15 @@ def test_a_schema_of_another_version_names_both_and_the_command(
 
     assert type(caught.value) is error
     assert sql(own_engine, "SELECT * FROM pgrecall.agent_memories") == []
+
+
+def test_a_newer_schema_that_names_our_revision_is_used(own_url: str, own_engine: Engine) -> None:
+    sql(own_engine, "UPDATE pgrecall.alembic_version SET version_num = '0042'")
+    repo = repository_on("sync", own_url)
+
+    repo.add_many("agent", [NewMemory("a", embedding=NORTH)])
+
+    assert contents(repo.search("agent", NORTH)) == ["a"]
 
 
 def test_another_database_is_refused() -> None:

@@ -311,6 +311,7 @@ def test_a_role_with_no_more_rights_than_it_takes(empty_url: str, role: str) -> 
 
 def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
     """Newer, or from before the revisions were put together into one: to be created anew."""
+    run(database_url, "DROP FUNCTION pgrecall.oldest_client")
     for revision in ("9999", "0018"):
         run(database_url, f"UPDATE pgrecall.alembic_version SET version_num = '{revision}'")
         built = dump(database_url)

@@ -19,8 +19,7 @@ from sqlalchemy.schema import CreateTable
 from pgrecall import migrate
 from pgrecall.core.resources import migrations_folder, sql_folder
 from pgrecall.core.vectors import EmbeddingType
-from pgrecall.migrate.environment import SETTINGS
-from pgrecall.migrate.settings import Settings
+from pgrecall.migrate.settings import SETTINGS, Settings
 from pgrecall.schema import tables
 from pgrecall.testing import new_database
 from tests.migrations.asking import rows, run, value, values

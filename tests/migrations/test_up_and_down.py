@@ -10,6 +10,7 @@ from alembic.script import ScriptDirectory
 from pgrecall import NewMemory, migrate
 from pgrecall.core.resources import migrations_folder
 from pgrecall.errors import MigrationFailed
+from pgrecall.migrate.indexes import REPLACED
 from pgrecall.schema import REVISION
 from tests.migrations.asking import repository, run, value, values
 from tests.migrations.schema_dump import dump
@@ -215,3 +216,23 @@ def test_keys_of_the_service_come_to_a_schema_with_data_and_roles(empty_url: str
     finally:
         for role in roles.values():
             run(empty_url, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")
+
+
+def test_indexes_of_the_release_before_are_replaced(migrated: str) -> None:
+    """Also one whose build was cut off; a client of that release still knows the revision."""
+    for new, old in REPLACED.items():
+        [table] = values(migrated, "SELECT tablename FROM pg_indexes WHERE indexname = %s", new)
+        run(
+            migrated,
+            f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'pgrecall.{new}'::regclass",
+            f"CREATE INDEX {old} ON pgrecall.{table} (agent_id)",
+        )
+    before = migrate.status(migrated)
+    assert before.pending == [f"index {name}" for name in (*REPLACED, *REPLACED.values())]
+
+    after = migrate.upgrade(migrated)
+
+    assert (after.pending, after.invalid_indexes) == ([], [])
+    found = values(migrated, "SELECT indexname FROM pg_indexes WHERE schemaname = 'pgrecall'")
+    assert set(REPLACED) <= set(found)
+    assert not set(REPLACED.values()) & set(found)

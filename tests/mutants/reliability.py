@@ -207,7 +207,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/inspection.py",
-        "if revision > REVISION:",
+        "if revision > REVISION and (yield from _oldest_client(schema)) > REVISION:",
         "if False:",
         "integration/test_unusable_database.py::test_a_schema_of_another_version",
     ),

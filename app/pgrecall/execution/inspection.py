@@ -19,6 +19,7 @@ from pgrecall.errors import (
     SchemaTooNew,
 )
 from pgrecall.schema import REVISION, Layout, revision_of, tables
+from pgrecall.schema.verbs import verb
 
 VERSION_TABLE: Final = "alembic_version"
 OLDEST_POSTGRES: Final = 160000
@@ -82,7 +83,7 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
             f"schema {schema!r} is at revision {revision or 'none'}, this pgrecall needs "
             f"{REVISION}: run `pgrecall migrate up`"
         )
-    if revision > REVISION:
+    if revision > REVISION and (yield from _oldest_client(schema)) > REVISION:
         raise too_new(schema, revision)
     models = yield Execute(select(tables(schema).embedding_model.c.model))
     model = models[0][0] if models else None
@@ -90,6 +91,18 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     if has_citus:
         [(distributed,)] = yield Execute(_DISTRIBUTED.bindparams(schema=schema))
     return Layout(revision, type_, oid, dimensions, extension_schema, model, distributed)
+
+
+def _oldest_client(schema: str) -> Generator[Execute, Any, str]:
+    """The oldest revision whose clients work with the schema."""
+    there = text("SELECT to_regprocedure(:name) IS NOT NULL").bindparams(
+        bindparam("name", f'"{schema}".oldest_client()', String())
+    )
+    [(has_it,)] = yield Execute(there)
+    if not has_it:
+        return "9999"
+    [(oldest,)] = yield Execute(verb(tables(schema), "oldest_client", {}))
+    return str(oldest)
 
 
 def require_settings(client_encoding: str, gin_fuzzy_search_limit: str) -> None:
@@ -115,7 +128,7 @@ def schema_missing(schema: str, old: str | None = None) -> SchemaMissing:
 
 
 def too_new(schema: str, revision: str) -> SchemaTooNew:
-    """The error for a revision that this version of pgrecall does not know."""
+    """The error for a revision that this version of pgrecall cannot work with."""
     return SchemaTooNew(
         f"schema {schema!r} is at revision {revision}, this pgrecall knows {REVISION}: run "
         "`pip install --upgrade pgrecall`; a schema from before 0.1.0 has to be created again, "

@@ -27,11 +27,12 @@ from pgrecall.errors import (
 from pgrecall.execution.inspection import schema_missing, too_new
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import own_connection, require_usable
-from pgrecall.migrate.environment import SETTINGS, TARGET
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
     DEFAULT_EXTENSION_SCHEMA,
     DEFAULT_LANGUAGE,
+    SETTINGS,
+    TARGET,
     Settings,
     embedding_type,
 )

@@ -20,7 +20,7 @@ from pgrecall.core.resources import with_extension
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.inspection import VERSION_TABLE
-from pgrecall.migrate import repeatable
+from pgrecall.migrate import indexes, repeatable
 from pgrecall.migrate.connecting import LOCK_TIMEOUT, own_connection, require_usable
 from pgrecall.migrate.installing import install_profiles
 from pgrecall.migrate.locking import each_transaction, exclusive, guarding
@@ -28,6 +28,8 @@ from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
     DEFAULT_EXTENSION_SCHEMA,
     DEFAULT_LANGUAGE,
+    SETTINGS,
+    TARGET,
     Settings,
     embedding_type,
 )
@@ -47,8 +49,6 @@ _POSITIONS = re.compile("ranks_[0-9a-f]{32}")
 """Partitions of rank_positions, which functions of the schema create and drop."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
 Scope = Literal["LOCAL", "SESSION"]
-SETTINGS, TARGET = "pgrecall_settings", "connection"
-"""Keys of `config.attributes`; the second one is Alembic's convention."""
 
 
 def run(context: EnvironmentContext) -> None:
@@ -72,7 +72,11 @@ def run(context: EnvironmentContext) -> None:
         _run(context)
         for comment in _comments(settings):
             context.execute(comment)
-        _apply_repeatable(context, settings)
+        if _is_upgrade(context):
+            context.execute("BEGIN")
+            indexes.replace(context.get_context())
+            context.execute("COMMIT")
+            _apply_repeatable(context, settings)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
     if given and isinstance(target, Connection):  # by a function of ours, which has prepared it
@@ -110,9 +114,14 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
                 context.configure(connection=connection, **_options(settings))
                 _run(context)
             connection.rollback()
-            with connection.begin():
-                heads = context.get_context().get_current_heads()
-                if revision_of(heads) == REVISION and _apply_repeatable(context, settings):
+            heads = context.get_context().get_current_heads()
+            if _is_upgrade(context) and revision_of(heads) == REVISION:
+                if indexes.pending(connection, settings.schema):
+                    connection.rollback()
+                    indexes.replace(context.get_context())
+                connection.rollback()
+                with connection.begin():
+                    _apply_repeatable(context, settings)
                     install_profiles(connection, settings)
 
 
@@ -132,13 +141,14 @@ def _reflecting(dialect: Any, extension_schema: str) -> Iterator[None]:
         dialect.ischema_names, dialect.default_schema_name = before
 
 
-def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> bool:
-    """Applies functions and views after an upgrade to the newest revision."""
-    is_upgrade: bool = context.get_context().opts["fn"].__name__ == "upgrade"
-    if is_upgrade:
-        for statement in repeatable.statements(settings):
-            context.execute(text(statement.replace(":", r"\:")))
-    return is_upgrade
+def _is_upgrade(context: EnvironmentContext) -> bool:
+    return bool(context.get_context().opts["fn"].__name__ == "upgrade")
+
+
+def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> None:
+    """Applies functions and views, to a schema at the newest revision."""
+    for statement in repeatable.statements(settings):
+        context.execute(text(statement.replace(":", r"\:")))
 
 
 _CREATED_BY_ANOTHER = (UniqueViolation, DuplicateSchema, DuplicateObject, DuplicateTable)

@@ -13,8 +13,7 @@ from sqlalchemy.types import UserDefinedType
 
 from pgrecall.core.resources import sql_folder, with_extension
 from pgrecall.migrate.connecting import LOCK_TIMEOUT
-from pgrecall.migrate.environment import SETTINGS
-from pgrecall.migrate.settings import Settings
+from pgrecall.migrate.settings import SETTINGS, Settings
 
 
 class EmbeddingColumn(UserDefinedType[Any]):
@@ -98,7 +97,13 @@ def create_index_concurrently(
             if valid is False:
                 _drop_index(name, table)
         op.create_index(
-            name, table, list(columns), schema=schema, postgresql_concurrently=True, **options
+            name,
+            table,
+            list(columns),
+            schema=schema,
+            if_not_exists=context.is_offline_mode() or None,
+            postgresql_concurrently=True,
+            **options,
         )
 
 

@@ -15,6 +15,8 @@ DEFAULT_DIMENSIONS = 256
 """The dimensions of the local embedder."""
 DEFAULT_LANGUAGE = "english"
 DEFAULT_EXTENSION_SCHEMA = "public"
+SETTINGS, TARGET = "pgrecall_settings", "connection"
+"""Keys of the `config.attributes` of a run; the second one is Alembic's convention."""
 
 
 @dataclass(frozen=True, slots=True)
