@@ -1,16 +1,19 @@
-"""Settings of the planner that functions have: they reach no other function, and none compiles."""
+"""Settings of the planner: those of functions reach no other function, and nothing is compiled."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from uuid import UUID
 
 import psycopg
 import pytest
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import Engine, create_engine, func, make_url, text
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import MemoryRepository, NewMemory
-from tests.integration.support import NORTH
+from pgrecall.execution.inspection import known_layout, remember_layout
+from tests.integration.support import NORTH, contents
 
 FUNCTIONS = """
 SELECT p.proname, l.lanname, coalesce(p.proconfig, '{}'), p.prosrc
@@ -18,7 +21,7 @@ SELECT p.proname, l.lanname, coalesce(p.proconfig, '{}'), p.prosrc
  WHERE p.pronamespace = 'pgrecall'::regnamespace AND p.prokind = 'f'
 """
 COMPILED = """
-SELECT toplevel, query FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
+SELECT query FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
  WHERE d.datname = current_database() AND s.jit_functions > 0
 """
 
@@ -50,8 +53,8 @@ def test_no_function_has_its_statements_compiled(database_url: str) -> None:
     assert compiling == {"distribute"}
 
 
-def test_what_calls_run_inside_is_not_compiled(database_url: str) -> None:
-    """Where the server compiles all it can: then only statements that the client sends."""
+def test_nothing_that_a_call_runs_is_compiled(database_url: str) -> None:
+    """Also where the server compiles all it can, but for what the first call of an engine sends."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         loaded, compiles = connection.execute(
             "SELECT current_setting('shared_preload_libraries') LIKE '%%pg_stat_statements%%', "
@@ -63,13 +66,16 @@ def test_what_calls_run_inside_is_not_compiled(database_url: str) -> None:
         options = "-c jit_above_cost=0 -c pg_stat_statements.track=all"
         url = make_url(database_url).set(drivername="postgresql+psycopg")
         engine = create_engine(url, connect_args={"options": options})
-        _use(MemoryRepository(engine))
+        repo = MemoryRepository(engine)
+        repo.count("ann")
+        assert connection.execute(COMPILED).fetchall() != []
+        connection.execute("SELECT pg_stat_statements_reset()")
+        _use(repo)
         engine.dispose()
 
         compiled = connection.execute(COMPILED).fetchall()
 
-    assert any(toplevel for toplevel, _ in compiled)
-    assert [query for toplevel, query in compiled if not toplevel] == []
+    assert compiled == []
 
 
 def _use(repo: MemoryRepository) -> None:
@@ -84,3 +90,19 @@ def _use(repo: MemoryRepository) -> None:
     repo.upkeep.collect_garbage(agent_id="ann")
     repo.rank_indexes.build(agent_id="ann", at_least=1)
     repo.search("ann", NORTH, query_text="tea milk", strategy="index")
+
+
+def test_a_server_that_compiles_cheap_statements_is_told_not_to(
+    either: MemoryRepository, engine: Engine, async_engine: AsyncEngine
+) -> None:
+    """In a transaction, whose end undoes it."""
+    either.add("ann", NewMemory("tea", embedding=NORTH))
+    off = func.current_setting("jit") == "off"
+    assert contents(either.search("ann", NORTH, where=off)) == []
+    for one in (engine, async_engine.sync_engine):
+        if layout := known_layout(one, "pgrecall"):
+            remember_layout(one, "pgrecall", replace(layout, compiles=True))
+
+    assert contents(either.search("ann", NORTH, where=off)) == ["tea"]
+    with engine.connect() as connection:
+        assert connection.scalar(text("SHOW jit")) == "on"

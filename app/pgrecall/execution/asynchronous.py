@@ -288,11 +288,13 @@ async def _transaction(connection: AsyncConnection, needs: Connect) -> AsyncIter
     """
     inner = _inner(connection)
     before = mode_of(inner)
-    alone = needs.autocommit and needs_none(inner)
+    alone = needs.autocommit and not needs.compiles and needs_none(inner)
     try:
         await _switch(connection, mode_for(before, alone=alone, snapshot=needs.snapshot))
         if not alone:
             await connection.begin()
+        if needs.compiles:
+            await connection.exec_driver_sql("SET LOCAL jit = off")
         yield
         if not alone:
             await connection.commit()

@@ -60,6 +60,8 @@ class Connect:
     """Whether all statements must see the database at one moment."""
     replica: bool = False
     """Whether to connect to the repository's replica."""
+    compiles: bool = False
+    """Whether the server would compile statements (JIT), which takes longer than they do."""
 
 
 Request = Connect | Embed | CountTokens | FindEntities | Execute | Copy | Call
@@ -192,7 +194,9 @@ def _needed(step: Step, needs: Connect) -> Connect:
 def _connected(
     call: Invocation[Any], needs: Connect
 ) -> Generator[Request, Any, tuple[Engine, Layout]]:
-    engine: Engine = yield needs
+    assert call.engine is not None
+    known = known_layout(call.engine, call.schema)
+    engine: Engine = yield replace(needs, compiles=known is not None and known.compiles)
     require_psycopg(engine)
     layout = known_layout(engine, call.schema)
     if layout is None:

@@ -271,11 +271,13 @@ def _transaction(connection: Connection, needs: Connect) -> Iterator[None]:
     not hide the one under way.
     """
     before = mode_of(connection)
-    alone = needs.autocommit and needs_none(connection)
+    alone = needs.autocommit and not needs.compiles and needs_none(connection)
     try:
         _switch(connection, mode_for(before, alone=alone, snapshot=needs.snapshot))
         if not alone:
             connection.begin()
+        if needs.compiles:
+            connection.exec_driver_sql("SET LOCAL jit = off")
         yield
         if not alone:
             connection.commit()

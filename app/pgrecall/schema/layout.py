@@ -21,6 +21,8 @@ class Layout:
     """The model that makes the embeddings of this schema; None until an embedder has made one."""
     distributed: bool = False
     """Whether Citus distributes the tables over several nodes."""
+    compiles: bool = False
+    """Whether the server compiles statements that cost less than its default says (JIT)."""
 
     def vector(self, values: VectorLike) -> StoredVector:
         """Converts a vector to the form this database stores; raises InvalidVector."""
