@@ -31,6 +31,27 @@ $change$;
 COMMENT ON FUNCTION erase_rows IS
     'Deletes the rows of memories in all tables, history too; returns how many of each. For erase and erase_owner.';
 
+-- Nothing says which events name a memory, so all of the owner's history is read: page by page, not
+-- row by row in the order of an index.
+CREATE OR REPLACE FUNCTION erase_mentions(agent text, memory_ids uuid[]) RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_indexscan = off AS $change$
+DECLARE
+    naming constant text[] := '{superseded_by,target_id}';
+    mentions bigint;
+BEGIN
+    UPDATE memory_events e
+       SET old_values = e.old_values - naming, new_values = e.new_values - naming
+     WHERE e.agent_id = agent AND e.event_type <> 'initial'
+       AND ARRAY[e.old_values ->> 'superseded_by', e.new_values ->> 'superseded_by',
+                 e.old_values ->> 'target_id', e.new_values ->> 'target_id'] && memory_ids::text[];
+    GET DIAGNOSTICS mentions = ROW_COUNT;
+    RETURN mentions;
+END
+$change$;
+
+COMMENT ON FUNCTION erase_mentions IS
+    'Takes the ids of memories out of the history of others; returns how many events named them. For erase.';
+
 -- A dry run erases, counts, and is undone, so it cannot count anything else than what is done.
 -- memory_events is append-only but for this: ids of erased memories leave the history of others.
 CREATE OR REPLACE FUNCTION erase(agent text, memory_ids uuid[], dry_run boolean DEFAULT false)
@@ -40,9 +61,7 @@ CREATE OR REPLACE FUNCTION erase(agent text, memory_ids uuid[], dry_run boolean 
     LANGUAGE plpgsql ROWS 1 SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
-    naming constant text[] := '{superseded_by,target_id}';
     superseded uuid[];
-    history bigint;
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require(memory_ids IS NOT NULL, 'memory_ids must be given: erase_owner erases everything');
@@ -64,13 +83,7 @@ BEGIN
          WHERE m.agent_id = agent AND m.superseded_by = ANY (memory_ids)
            AND m.superseded_by IS NOT NULL;
         GET DIAGNOSTICS mentions = ROW_COUNT;
-        UPDATE memory_events e
-           SET old_values = e.old_values - naming, new_values = e.new_values - naming
-         WHERE e.agent_id = agent AND e.event_type <> 'initial'
-           AND ARRAY[e.old_values ->> 'superseded_by', e.new_values ->> 'superseded_by',
-                     e.old_values ->> 'target_id', e.new_values ->> 'target_id'] && memory_ids::text[];
-        GET DIAGNOSTICS history = ROW_COUNT;
-        mentions := mentions + history;
+        mentions := mentions + erase_mentions(agent, memory_ids);
         IF dry_run THEN
             RAISE EXCEPTION USING ERRCODE = 'PM000';
         END IF;

@@ -12,6 +12,7 @@ from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHE
 if TYPE_CHECKING:
     from pgrecall.migrate.access import LEVELS, grant, protect, revoke
     from pgrecall.migrate.commands import accept_pgvector, downgrade, embedding_index, sql, upgrade
+    from pgrecall.migrate.connecting import Target
     from pgrecall.migrate.distributing import Distribution, distribute
     from pgrecall.migrate.environment import include_name
     from pgrecall.migrate.language import change_language
@@ -25,6 +26,7 @@ __all__ = [
     "LEVELS",
     "Distribution",
     "Status",
+    "Target",
     "accept_pgvector",
     "change_embedding_model",
     "change_language",
@@ -44,6 +46,7 @@ _LAZY = {
     **dict.fromkeys(("LEVELS", "grant", "protect", "revoke"), "access"),
     "accept_pgvector": "commands",
     **dict.fromkeys(("downgrade", "embedding_index", "sql", "upgrade"), "commands"),
+    "Target": "connecting",
     **dict.fromkeys(("Distribution", "distribute"), "distributing"),
     "include_name": "environment",
     "change_embedding_model": "model_change",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sqlalchemy import URL, Connection, Engine, text
+from sqlalchemy import Connection, text
 
 from pgrecall.core.validation import require_name, require_one_of, require_schema_name
 from pgrecall.errors import InputError
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import connected, own_connection
+from pgrecall.migrate.connecting import Target, connected, own_connection
 from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
 
@@ -19,7 +19,7 @@ LEVELS = ("reader", "writer", "maintainer")
 
 
 def grant(
-    target: str | URL | Engine | Connection,
+    target: Target,
     role: str,
     level: Level,
     *,
@@ -37,9 +37,7 @@ def grant(
     _call(target, schema, "grant_access(:level, :role)", {"level": level, "role": role})
 
 
-def revoke(
-    target: str | URL | Engine | Connection, role: str, *, schema: str = DEFAULT_SCHEMA
-) -> None:
+def revoke(target: Target, role: str, *, schema: str = DEFAULT_SCHEMA) -> None:
     """Revokes all access of a role. If the role was dropped, removes its entry in granted_roles.
 
     Raises InputError for an unknown role without an entry and for the owner, and SchemaMissing.
@@ -49,7 +47,7 @@ def revoke(
 
 
 def protect(
-    target: str | URL | Engine | Connection,
+    target: Target,
     role: str | None = None,
     *,
     schema: str = DEFAULT_SCHEMA,
@@ -103,9 +101,7 @@ def require_policies(connection: Connection, schema: str, role: str | None) -> N
         )
 
 
-def _call(
-    target: str | URL | Engine | Connection, schema: str, call: str, parameters: dict[str, str]
-) -> None:
+def _call(target: Target, schema: str, call: str, parameters: dict[str, str]) -> None:
     require_schema_name(schema)
     with translated(), own_connection(target) as connection:
         pin_transaction(connection)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import URL, Connection, Engine, text
+from sqlalchemy import Connection, text
 
 from pgrecall.core.quoting import cut
 from pgrecall.core.resources import migrations_folder
@@ -26,7 +26,7 @@ from pgrecall.errors import (
 )
 from pgrecall.execution.inspection import schema_missing, too_new
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import own_connection, require_usable
+from pgrecall.migrate.connecting import Target, own_connection, require_usable
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
     DEFAULT_EXTENSION_SCHEMA,
@@ -41,7 +41,7 @@ from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX
 
 
 def upgrade(
-    target: str | URL | Engine | Connection,
+    target: Target,
     *,
     dimensions: int | None = None,
     embedding_type: str | None = None,
@@ -68,9 +68,7 @@ def upgrade(
         return _status(connection, schema)
 
 
-def downgrade(
-    target: str | URL | Engine | Connection, *, schema: str = DEFAULT_SCHEMA, revision: str = "base"
-) -> Status:
+def downgrade(target: Target, *, schema: str = DEFAULT_SCHEMA, revision: str = "base") -> Status:
     """Downgrades the schema to `revision`. To "base" deletes all memories.
 
     The extension and the empty schema with Alembic's table remain. Raises MigrationFailed, also for
@@ -116,9 +114,7 @@ def sql(
     return output.getvalue()
 
 
-def embedding_index(
-    target: str | URL | Engine | Connection, *, schema: str = DEFAULT_SCHEMA, drop: bool = False
-) -> Status:
+def embedding_index(target: Target, *, schema: str = DEFAULT_SCHEMA, drop: bool = False) -> Status:
     """Builds or drops the HNSW index on embeddings, by cosine distance and concurrently.
 
     It is only for statements of your own that order by `<=>`. No search of pgrecall uses it, and it
@@ -138,9 +134,7 @@ def embedding_index(
         return _status(connection, schema)
 
 
-def accept_pgvector(
-    target: str | URL | Engine | Connection, version: str | None, *, schema: str = DEFAULT_SCHEMA
-) -> Status:
+def accept_pgvector(target: Target, version: str | None, *, schema: str = DEFAULT_SCHEMA) -> Status:
     """Accepts the risk of HNSW indexes in a version of pgvector older than 0.8.3.
 
     It must be the version that the database has, and any other one is refused again. None accepts
@@ -166,9 +160,7 @@ _embedding_type = embedding_type  # the functions above take an argument of this
 
 
 @contextmanager
-def _migrating(
-    target: str | URL | Engine | Connection, schema: str
-) -> Iterator[tuple[Connection, Status]]:
+def _migrating(target: Target, schema: str) -> Iterator[tuple[Connection, Status]]:
     """A connection that may migrate the schema, and the status of this."""
     require_schema_name(schema)
     with translated(), own_connection(target) as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import URL, Connection, Engine, text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from pgrecall.core.quoting import cut
@@ -13,7 +13,7 @@ from pgrecall.core.validation import require_schema_name
 from pgrecall.errors import DatabaseError, MigrationFailed, SchemaOutdated
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import LOCK_TIMEOUT, own_connection
+from pgrecall.migrate.connecting import LOCK_TIMEOUT, Target, own_connection
 from pgrecall.migrate.locking import exclusive, guarding
 from pgrecall.migrate.state import pin_transaction, read_nodes, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -35,9 +35,7 @@ class Distribution:
     """The nodes with memories, as host:port, and how many shards each has."""
 
 
-def distribute(
-    target: str | URL | Engine | Connection, *, schema: str = DEFAULT_SCHEMA
-) -> Distribution:
+def distribute(target: Target, *, schema: str = DEFAULT_SCHEMA) -> Distribution:
     """Distributes the tables of a schema by the owners of memories, on a coordinator of Citus.
 
     This is one transaction, and writers wait until it ends. It can be repeated, and `upgrade` works

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import URL, Connection, Engine, text
+from sqlalchemy import text
 
 from pgrecall.core.validation import require_schema_name
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import own_connection
+from pgrecall.migrate.connecting import Target, own_connection
 from pgrecall.migrate.settings import require_language
 from pgrecall.migrate.state import pin_transaction, qualified_language, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
-def change_language(
-    target: str | URL | Engine | Connection, language: str, *, schema: str = DEFAULT_SCHEMA
-) -> int:
+def change_language(target: Target, language: str, *, schema: str = DEFAULT_SCHEMA) -> int:
     """Changes the text search configuration of a schema. Returns how many texts were parsed again.
 
     This is one transaction, which rewrites every row and its index entries. Meanwhile searches work

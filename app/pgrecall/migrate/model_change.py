@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from sqlalchemy import URL, Connection, Engine, delete, insert
+from sqlalchemy import delete, insert
 
 from pgrecall.core.validation import require_name, require_schema_name
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.connecting import connected
+from pgrecall.migrate.connecting import Target, connected
 from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
 
 
-def change_embedding_model(
-    target: str | URL | Engine | Connection, model: str, *, schema: str = DEFAULT_SCHEMA
-) -> None:
+def change_embedding_model(target: Target, model: str, *, schema: str = DEFAULT_SCHEMA) -> None:
     """Records that the embeddings of a schema are made by `model`.
 
     This is for a model with a new name: the embeddings stay as they are. Processes that run notice

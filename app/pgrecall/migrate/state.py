@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, select, text
+from sqlalchemy import Connection, select, text
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.resources import migrations_folder
@@ -16,7 +16,7 @@ from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.translation import translated
 from pgrecall.migrate import indexes, repeatable
-from pgrecall.migrate.connecting import connected
+from pgrecall.migrate.connecting import Target, connected
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
 
 
@@ -50,7 +50,7 @@ class Status:
     each has."""
 
 
-def status(target: str | URL | Engine | Connection, *, schema: str = DEFAULT_SCHEMA) -> Status:
+def status(target: Target, *, schema: str = DEFAULT_SCHEMA) -> Status:
     """Reads the status of a schema; raises DatabaseUnavailable if there is no connection."""
     require_schema_name(schema)
     with translated(), connected(target) as connection:
