@@ -16,11 +16,7 @@ BEGIN
         RETURN;
     END IF;
     FOR agent_id IN SELECT o.agent_id FROM owners_of_memories() o LOOP
-        IF at_least <= (
-            SELECT count(*) FROM (
-                SELECT FROM agent_memories m
-                 WHERE m.agent_id = large_owners.agent_id AND m.status = 'active'
-                   AND m.inserted_at >= '-infinity' LIMIT at_least) few) THEN
+        IF active_memories(agent_id, at_least) >= at_least THEN
             RETURN NEXT;
         END IF;
     END LOOP;
@@ -30,8 +26,6 @@ $function$;
 COMMENT ON FUNCTION large_owners IS
     'Owners that have at_least active memories.';
 
--- The condition on inserted_at is true of every row: it leads to the index in the order of writing,
--- whose rows lie together.
 -- An owner without an index is listed if it has enough memories for one.
 CREATE OR REPLACE FUNCTION rank_index_states(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000, of_teams boolean DEFAULT NULL,
@@ -45,6 +39,7 @@ CREATE OR REPLACE FUNCTION rank_index_states(
 #variable_conflict use_column
 DECLARE
     asked text[] := ARRAY[agent];
+    few bigint;
     beside bigint;
 BEGIN
     IF agent IS NULL THEN
@@ -61,9 +56,7 @@ BEGIN
           FROM rank_indexes r WHERE r.agent_id = rank_index_states.agent_id;
         shrunk := false; written := 0; changed := 0; used := 0; due := NULL;
         IF relation IS NULL THEN
-            SELECT count(*) INTO memories FROM agent_memories e
-             WHERE e.agent_id = rank_index_states.agent_id AND e.status = 'active'
-               AND e.inserted_at >= '-infinity';
+            memories := active_memories(agent_id);
             bytes := 0;
             CONTINUE WHEN memories < at_least;
             has_words := true;
@@ -71,11 +64,8 @@ BEGIN
             RETURN NEXT;
             CONTINUE;
         END IF;
-        SELECT count(*) < least(used_at_least, memories) / 2 INTO shrunk FROM (
-            SELECT FROM agent_memories e
-             WHERE e.agent_id = rank_index_states.agent_id AND e.status = 'active'
-               AND e.inserted_at >= '-infinity'
-             LIMIT least(used_at_least, memories) / 2) few;
+        few := least(used_at_least, memories) / 2;
+        shrunk := active_memories(agent_id, few) < few;
         SELECT cardinality(b.written), least(cardinality(b.changed), 10 * max_beside) INTO written, changed
           FROM beside_since(rank_index_states.agent_id, written_until, 10 * max_beside) b;
         used := used_since(rank_index_states.agent_id, least(as_of, built_at));

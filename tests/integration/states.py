@@ -270,9 +270,11 @@ class State:
     def run(self, name: str) -> None:
         """What it changes is rolled back, unless it is a procedure."""
         for work in self.work(name):
-            with suppress(InputError):  # too few queries to tune by
-                work()
-            self.connection.rollback()
+            try:
+                with suppress(InputError):  # too few queries to tune by
+                    work()
+            finally:
+                self.connection.rollback()
 
     def _read(self) -> int:
         self.connection.execute(text("SELECT pg_stat_force_next_flush()"))

@@ -25,6 +25,7 @@ RECALLS = [
 ONE_ROW = "{row}, {row}, '{{importance}}', 'why', 'who', '{{}}'"
 RANKED = "'one', {relation}, {position}"
 CALLS: dict[str, list[str]] = {
+    "active_memories": ["active_memories('one')"],
     "adjust_trust": ["adjust_trust('one', {memory}, 0.1, 'why', 'who')"],
     "approve": ["approve('one', ARRAY[{waiting}])"],
     "archive_excess_batch": ["archive_excess_batch('one', 1)"],
@@ -48,6 +49,7 @@ CALLS: dict[str, list[str]] = {
     ],
     "count_garbage": ["count_garbage('one')"],
     "copy_used_positions": ["copy_used_positions('one', {relation}, '2020-01-01')"],
+    "count_rows": ["count_rows('one')"],
     "count_owner": ["count_owner('one')"],
     "count_runs": ["count_runs('one', -1)"],
     "count_positions": ["count_positions({relation})"],
@@ -60,6 +62,7 @@ CALLS: dict[str, list[str]] = {
     "next_exported": ["next_exported('one', '00000000-0000-0000-0000-000000000000', 9, 999)"],
     "exported": ["exported('one', {memory}, true)"],
     "erase": ["erase('one', ARRAY[{memory}])"],
+    "erase_mentions": ["erase_mentions('one', (SELECT array_agg(id) FROM agent_memories))"],
     "erase_owner_batch": ["erase_owner_batch('one')"],
     "erase_rows": ["erase_rows('one', ARRAY[{memory}])"],
     "events_expire_before": ["count(*) FROM events_expire_before('one', 24)"],

@@ -13,7 +13,6 @@ from sqlalchemy import (
     DateTime,
     Double,
     FromClause,
-    Select,
     Text,
     Uuid,
     and_,
@@ -25,6 +24,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSQUERY
 from sqlalchemy.sql.elements import Grouping
@@ -251,16 +251,17 @@ def _is(condition: Condition) -> Condition:
 
 def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
     """Whether the memory has any of `labels`; with `of_kind`, of any of `label_kinds`."""
-    labels = tables(scope.schema).memory_labels if scope.labels is None else scope.labels
-    carried: Select[Any] = select(literal_column("1")).where(
-        labels.c.agent_id == scope.memories.c.agent_id,
-        labels.c.memory_id == scope.memories.c.id,
-        any_of(labels.c.value, "labels"),
+    labels: Any = tables(scope.schema).memory_labels if scope.labels is None else scope.labels
+    of_memory = and_(
+        labels.c.agent_id == scope.memories.c.agent_id, labels.c.memory_id == scope.memories.c.id
     )
-    if isinstance(scope.memories, Lateral):  # each is looked up, and so are its labels
-        carried = carried.offset(literal_column("0"))
     if not of_one(owners):  # for one owner the planner infers this
-        carried = carried.where(of_owners(labels, owners))
+        of_memory = and_(of_memory, of_owners(labels, owners))
+    if isinstance(scope.memories, Lateral):  # each is looked up, and so are its labels: all of them
+        theirs = select(labels.c.value, labels.c.kind).where(of_memory)
+        labels = theirs.correlate(scope.memories).offset(literal_column("0")).subquery("its_labels")
+        of_memory = true()
+    carried = select(literal_column("1")).where(of_memory, any_of(labels.c.value, "labels"))
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 
 

@@ -177,10 +177,10 @@ def rows_to_rank(
     """
     memories, usage = tables.memories, tables.memory_usage
     mine = of_owners(memories, owners)
+    conditions = _expected(conditions)
     if shape.is_large:
         rows = _joined(tables, owners, shape, memories, words)
         return rows, and_(mine, *conditions.values())
-    conditions = _expected(conditions)
     if words is None and not shape.reads_usage:
         return memories, and_(mine, *conditions.values())
     later = {name: conditions[name] for name in _OF_JOINED if name in conditions}
