@@ -41,8 +41,9 @@ def states(server_url: str, request: pytest.FixtureRequest) -> Iterator[States]:
         yield {name: opened.enter_context(state(urls[name], request.param)) for name in STATES}
 
 
-STILL = {"function: erase", "procedure: maintain_rank_indexes"}
-"""Calls that read more in one shape or another: a list that has to become empty."""
+STILL = {"method: rank_indexes.drop"}
+"""Calls that read more in one shape or another: a list that has to become empty. This one asks at
+its end whether the owner is large, and reads its memories by one index or another."""
 
 
 @pytest.mark.parametrize(

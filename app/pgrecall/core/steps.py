@@ -118,6 +118,8 @@ class Lookup:
     statement: Executable
     parameters: Mapping[str, Any]
     refresh: bool = False
+    rows: Sequence[Any] | None = None
+    """What to cache in place of its rows, without executing it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,9 +162,9 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             case Inspect():
                 reply = layout
             case Lookup():
-                reply = cached(engine, step)
+                reply = cached(engine, step) if step.rows is None else None
                 if reply is None:
-                    reply = yield Execute(step.statement, step.parameters)
+                    reply = step.rows or (yield Execute(step.statement, step.parameters))
                     cache(engine, step, reply)
             case Verb() | Execute() | Write():
                 parameters = step.parameters

@@ -16,7 +16,7 @@ from pgrecall.rank_index import space
 from pgrecall.rank_index.candidates import Source, Sources, search_candidates
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.ranking.hits import Strategy
-from pgrecall.ranking.known_owners import known_owners
+from pgrecall.ranking.known_owners import known_owners, without_indexes
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
@@ -88,6 +88,8 @@ def through_indexes(
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
         found = yield Execute(attempt.statement, attempt.parameters(candidates))
+        if not found and not _leaves_out(wanted):
+            yield from without_indexes(tables, [wanted.agent_id, *wanted.teams])
         if not found or found[0].total < wanted.most:
             return None
         fewest = min(found[0].passed)
@@ -146,6 +148,12 @@ def initial_candidates(wanted: Search, usable: Sequence[RankIndex]) -> int:
     if _is_filtered(wanted):
         number *= FILTERED
     return min(number, MAX_CANDIDATES)
+
+
+def _leaves_out(wanted: Search) -> bool:
+    """Whether candidates may be left out, so that none may be left."""
+    floors = wanted.min_similarity, wanted.min_relevance, wanted.min_score
+    return not wanted.filters.are_default or any(one is not None for one in floors)
 
 
 def _is_filtered(wanted: Search) -> bool:

@@ -261,7 +261,9 @@ def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
         theirs = select(labels.c.value, labels.c.kind).where(of_memory)
         labels = theirs.correlate(scope.memories).offset(literal_column("0")).subquery("its_labels")
         of_memory = true()
-    carried = select(literal_column("1")).where(of_memory, any_of(labels.c.value, "labels"))
+    carried: Select[Any] = select(literal_column("1")).where(
+        of_memory, any_of(labels.c.value, "labels")
+    )
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 
 

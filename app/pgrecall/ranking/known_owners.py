@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
 from sqlalchemy import DateTime, Select, func, literal_column, select
 
-from pgrecall.core.steps import Lookup
+from pgrecall.core.steps import Lookup, Operation
 from pgrecall.ranking.conditions import OWNERS, of_owners
 from pgrecall.schema import Tables
 
@@ -27,6 +29,23 @@ def known_owners(tables: Tables, owners: Sequence[str], *, refresh: bool = False
     has been replaced returns no candidates, so every memory is scored.
     """
     return Lookup(_statement(tables), {"owners": list(owners)}, refresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Unindexed:
+    """In place of a row: owners whose indexes give no candidates."""
+
+    is_large: bool
+    now: datetime
+    agent_id: None = None
+
+
+def without_indexes(tables: Tables, owners: Sequence[str]) -> Operation[None]:
+    """Lets the next searches of these owners score every memory at once, until the rows are read
+    again: an index that falls short would only be asked for nothing."""
+    known = known_owners(tables, owners)
+    first = (yield known)[0]
+    yield replace(known, rows=[Unindexed(first.is_large, first.now)])
 
 
 @lru_cache
