@@ -13,6 +13,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     FromClause,
+    Select,
     Text,
     Uuid,
     and_,
@@ -264,7 +265,9 @@ def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
     carried: Select[Any] = select(literal_column("1")).where(
         of_memory, any_of(labels.c.value, "labels")
     )
-    return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
+    if of_kind:
+        carried = carried.where(any_of(labels.c.kind, "label_kinds"))
+    return carried.exists()
 
 
 def text_query(schema: str) -> ColumnElement[Any]:
