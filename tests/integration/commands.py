@@ -45,6 +45,7 @@ for _name in BUILT.list_commands(None):
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command through the entry point; `answer` is typed in."""
     monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: Path("/no/such/file"))
+    monkeypatch.setattr("pgrecall.cli.consent.folder", lambda: Path("/no/such/folder"))
     for variable in VARIABLES.values():
         if variable != VARIABLES["database_url"]:
             monkeypatch.delenv(variable, raising=False)

@@ -30,8 +30,8 @@ from pgrecall.cli.embedding import (
     StoresOne,
     StoresTexts,
     Vector,
-    embedder,
     entities,
+    made_embedder,
 )
 from pgrecall.cli.memory_ids import id_of
 from pgrecall.cli.options import parameters_of, without_none
@@ -110,7 +110,9 @@ def as_command(function: Function) -> Callable[..., None]:
                 database = Database(
                     given.pop("database_url"),
                     given.pop("schema"),
-                    embedder(embeds_by["embedder"], embeds_by.get("vector")) if embeds_by else None,
+                    made_embedder(embeds_by["embedder"], embeds_by.get("vector"))
+                    if embeds_by
+                    else None,
                     entities(embeds_by.get("find_entities", False)),
                 )
                 given[works_on] = database
