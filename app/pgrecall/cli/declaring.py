@@ -35,7 +35,7 @@ from pgrecall.cli.embedding import (
 )
 from pgrecall.cli.memory_ids import id_of
 from pgrecall.cli.options import parameters_of, without_none
-from pgrecall.cli.output import Output
+from pgrecall.cli.output import Output, until_read_enough
 from pgrecall.cli.written import WRITTEN
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
@@ -97,6 +97,7 @@ def as_command(function: Function) -> Callable[..., None]:
         shared.append(_JSON)
 
     @wraps(function)
+    @until_read_enough()
     def command(**given: Any) -> None:
         json = given.pop("json", False)
         for one in own:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -40,13 +41,16 @@ def progress_bar() -> Progress:
 @app.declare(
     "pgrecall import memories.jsonl --agent zoe",
     "pgrecall import backup.jsonl.gz",
+    "zcat *.jsonl.gz | pgrecall import - --agent zoe",
     "pgrecall import old.jsonl --agent zoe --map text=content --map meta.uses=retrieval_count "
     "--timezone Europe/Berlin --rejects bad.jsonl",
     name="import",
 )
 def import_(
     repo: StoresTexts,
-    file: Annotated[Path, argument("A JSON Lines file, may be gzipped, or a .parquet file.")],
+    file: Annotated[
+        Path, argument("JSON Lines, may be gzipped; .parquet; or - for standard input.")
+    ],
     agent: Annotated[
         str | None,
         option(
@@ -81,7 +85,8 @@ def import_(
     as pgrecall export writes it. Texts that come without an embedding are embedded.
     An interrupted import can be repeated: nothing is stored twice.
     """
-    if not file.is_file():
+    source: Any = sys.stdin.buffer if str(file) == "-" else file
+    if source is file and not file.is_file():
         raise InputError(f"{file} is not a file")
     zone = None if timezone is None else _zone(timezone)
     renaming = _renaming(fields or [])
@@ -93,7 +98,8 @@ def import_(
             reasons.append(f"{file.name}, line {number}: {reason}")
 
     with progress_bar() as progress:
-        task = progress.add_task(plain(file.name), total=file.stat().st_size, rate=0.0)
+        total = file.stat().st_size if source is file else None
+        task = progress.add_task(plain(file.name), total=total, rate=0.0)
 
         def advance(done: Imported, position: int) -> None:
             seconds = time.monotonic() - start
@@ -103,7 +109,7 @@ def import_(
         done = import_file(
             repo,
             agent,
-            file,
+            source,
             check_compliance=check_compliance,
             fields=renaming,
             timezone=zone,
