@@ -42,7 +42,11 @@ def file_of_memories(path: object) -> Path:
 
 def name_of(source: Source) -> str:
     """How errors call it."""
-    path = source if isinstance(source, Path) else PurePath(str(source.name))
+    path = (
+        source
+        if isinstance(source, Path)
+        else PurePath(str(getattr(source, "name", "an open file")))
+    )
     return shortened(path, LONGEST)
 
 
