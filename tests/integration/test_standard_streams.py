@@ -39,7 +39,7 @@ def test_a_text_is_read_from_standard_input(run: Run) -> None:
         assert run("add", "-", "--agent", "a", answer=bad).code == 2, bad
 
 
-def test_what_export_prints_is_what_import_reads(run: Run) -> None:
+def test_what_export_prints_is_what_import_reads(run: Run, local_url: str) -> None:
     for text in ("tea", "caf\u00e9\u2028latte"):
         run("add", text, "--agent", "a")
     printed = run("export", "-", "--agent", "a")
@@ -55,7 +55,18 @@ def test_what_export_prints_is_what_import_reads(run: Run) -> None:
         [done] = run("import", "-", "--json", answer=piped).records
         assert (done["added"], done["already_there"]) == (added, 2 - added)
     assert "line 1: not JSON" in run("import", "-", "--agent", "b", answer="tea").err
+    unknown = '{"content": "tea", "has space": 1, "hash": 2}'
+    refused = run("import", "-", "--agent", "b", answer=unknown)
+    assert "To leave them out: --map 'has space=' --map hash=" in refused.err
     assert sorted(path.name for path in Path().iterdir()) == ["same.jsonl"]
+
+    through_pipe = subprocess.run(
+        [PROGRAM, "import", "/dev/stdin", "--agent", "c", "--database-url", local_url],
+        input='{"content": "tea"}',
+        text=True,
+        check=False,
+    )
+    assert through_pipe.returncode == 0
 
 
 @pytest.mark.parametrize("name", ["bob.csv", "bob.csv.gz", "bob.JSON", "bob.parquet.gz"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,13 +18,15 @@ from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.embedding import StoresTexts
 from pgrecall.cli.output import Output, complaints, counted, plain
 from pgrecall.cli.written import argument, option
-from pgrecall.core.quoting import shortened
+from pgrecall.core.quoting import cut, shortened
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.memories.importing import Imported, import_file
+from pgrecall.memories.record import UnknownField
 
 app = App(panel="Store and search")
 MOST_REASONS = 10
 """Reasons of rejected lines that are printed."""
+MOST_OFFERED = 1_000
 RATE = "{task.fields[rate]:,.0f} memories/s"
 
 
@@ -86,7 +90,7 @@ def import_(
     An interrupted import can be repeated: nothing is stored twice.
     """
     source: Any = sys.stdin.buffer if str(file) == "-" else file
-    if source is file and not file.is_file():
+    if source is file and (not file.exists() or file.is_dir()):
         raise InputError(f"{file} is not a file")
     zone = None if timezone is None else _zone(timezone)
     renaming = _renaming(fields or [])
@@ -98,7 +102,7 @@ def import_(
             reasons.append(f"{file.name}, line {number}: {reason}")
 
     with progress_bar() as progress:
-        total = file.stat().st_size if source is file else None
+        total = file.stat().st_size or None if source is file else None  # a pipe has no size
         task = progress.add_task(plain(file.name), total=total, rate=0.0)
 
         def advance(done: Imported, position: int) -> None:
@@ -106,17 +110,18 @@ def import_(
             rate = (done.added + done.already_there + done.duplicates) / seconds
             progress.update(task, completed=position, rate=rate)
 
-        done = import_file(
-            repo,
-            agent,
-            source,
-            check_compliance=check_compliance,
-            fields=renaming,
-            timezone=zone,
-            rejects=rejects,
-            on_progress=advance,
-            on_reject=reject,
-        )
+        with _offering_map():
+            done = import_file(
+                repo,
+                agent,
+                source,
+                check_compliance=check_compliance,
+                fields=renaming,
+                timezone=zone,
+                rejects=rejects,
+                on_progress=advance,
+                on_reject=reject,
+            )
     seconds = time.monotonic() - start
     record = {
         "added": done.added,
@@ -137,6 +142,18 @@ def import_(
             f"{'was' if done.rejected == 1 else 'were'} written to {rejects}"
         )
     return Output([record], said, notes=reasons, problem=problem)
+
+
+@contextmanager
+def _offering_map() -> Iterator[None]:
+    """Adds to an error about unknown fields the options that leave them out."""
+    try:
+        yield
+    except InvalidLine as error:
+        if not isinstance(error.__cause__, UnknownField):
+            raise
+        options = " ".join(f"--map {shlex.quote(f'{one}=')}" for one in error.__cause__.names)
+        raise InvalidLine(f"{error}. To leave them out: {cut(options, MOST_OFFERED)}") from error
 
 
 def _lines(texts: list[str]) -> Iterator[str]:

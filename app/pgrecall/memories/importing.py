@@ -300,7 +300,10 @@ class _File:
             )
         agent_id = self.agent_id if agent_id is None else agent_id
         if agent_id is None:
-            raise InputError("names no owner: give an agent for lines without agent_id or team_id")
+            raise InputError(
+                "names no owner: give an agent for lines without agent_id or team_id (--agent), or "
+                "rename a field (--map user_id=agent_id)"
+            )
         return require_owner(self.tables, agent_id)
 
 
