@@ -45,6 +45,7 @@ class User:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
+            start_new_session=True,
         )
 
     def has_url(self) -> str:
@@ -69,9 +70,10 @@ class User:
         return found
 
     def is_killed(self, by: int = signal.SIGKILL) -> None:
-        """Returns when what watched it has done its work, too."""
+        """With all of its group, as by a terminal. Returns when its watchers have done their work."""
         watchers = self.watchers()
-        self.process.send_signal(by)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, by)
         self.process.communicate(timeout=DEADLINE_SECONDS)
         assert psutil.wait_procs(watchers, timeout=DEADLINE_SECONDS)[1] == []
 
@@ -443,6 +445,10 @@ with embedded.database(sys.argv[1]) as url:
 
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
     assert not is_running(directory)
+
+    killed = program.replace("print(", "os.kill(os.getpid(), 9 + 0 * ")
+    subprocess.run([sys.executable, "-c", killed, str(directory)], check=False)
+    wait_for(lambda: not is_running(directory))
 
 
 def test_a_server_that_was_started_stays_until_it_is_stopped(

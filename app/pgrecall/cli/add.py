@@ -64,7 +64,7 @@ class KeyedFields(Fields, total=False):
 @app.declare(
     'pgrecall add "Zoe plays the cello." --type fact --tag music --agent zoe',
     'pgrecall add "Quaybook ships on Monday." --metadata project=quaybook --agent zoe',
-    "pgrecall add - --agent zoe < letter.txt",
+    "pgrecall add - --agent zoe",
     'pgrecall add "Zoe lives in Oslo." --subject home --supersede-subject --agent zoe',
 )
 def add(

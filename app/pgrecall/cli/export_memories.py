@@ -33,7 +33,7 @@ class Exporting(FilterArguments, total=False):
 @app.declare(
     "pgrecall export zoe.jsonl --agent zoe",
     "pgrecall export everything.jsonl.gz --events",
-    "pgrecall export - --agent zoe | jq .content",
+    "pgrecall export - --agent zoe > zoe.jsonl",
     "pgrecall export facts.parquet --agent zoe --type fact",
 )
 def export(

@@ -45,7 +45,7 @@ def progress_bar() -> Progress:
 @app.declare(
     "pgrecall import memories.jsonl --agent zoe",
     "pgrecall import backup.jsonl.gz",
-    "zcat *.jsonl.gz | pgrecall import - --agent zoe",
+    "pgrecall import - --agent zoe",
     "pgrecall import old.jsonl --agent zoe --map text=content --map meta.uses=retrieval_count "
     "--timezone Europe/Berlin --rejects bad.jsonl",
     name="import",

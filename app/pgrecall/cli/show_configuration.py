@@ -56,7 +56,7 @@ OfProject = Annotated[
 ]
 
 
-@app.declare("pgrecall config", "pgrecall config --json")
+@app.declare("pgrecall config show", "pgrecall config show --json")
 def show() -> Output:
     """Show each setting and where it comes from.
 
