@@ -70,7 +70,7 @@ class User:
         return found
 
     def is_killed(self, by: int = signal.SIGKILL) -> None:
-        """With all of its group, as by a terminal. Returns when its watchers have done their work."""
+        """With all of its group, as by a terminal. Returns when its watchers have ended, too."""
         watchers = self.watchers()
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, by)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -160,13 +161,25 @@ def leave_for_killed(data: str, postgres_version: str, temporary: str) -> None:
     import fasteners
 
     folder = Path(data)
-    if postmaster(folder) is not None:
+    found = postmaster(folder)
+    if temporary:
+        _destroy(Path(temporary), address(folder), found)
+    elif found is not None:
         server = pgserver().PostgresServer(address(folder), postgres_version=int(postgres_version))
         start_server(server)  # finds the one that runs
         lock = fasteners.InterProcessReaderWriterLock(lock_path(folder, "users"))
         _stop_unless_used(_Use(server=server, lock=lock), folder)
-    if temporary:
-        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _destroy(folder: Path, link: Path, found: Any) -> None:
+    """Ends a server whose data nobody needs: it need not write what it holds in memory."""
+    if link.is_symlink():
+        link.unlink()
+    gone = folder.rename(folder.with_name(f"{folder.name}-gone"))
+    if found is not None:
+        found.process.send_signal(signal.SIGQUIT)
+        found.process.wait(timeout=60)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def _leave(use: _Use, data: Path) -> None:
