@@ -33,8 +33,8 @@ BEGIN
             USING ERRCODE = 'PM002';
     ELSIF changes ? 'content' AND NOT changes ? 'embedding' THEN
         RAISE EXCEPTION 'new content needs an embedding of its own, or null' USING ERRCODE = 'PM001';
-    ELSIF changes ->> 'content' = '' THEN
-        RAISE EXCEPTION 'content must not be empty' USING ERRCODE = 'PM001';
+    ELSIF is_blank(changes ->> 'content') THEN
+        RAISE EXCEPTION 'content must not be blank' USING ERRCODE = 'PM001';
     END IF;
     -- Only the caller knows the tokens of a new text and the model of a new embedding.
     changes := CASE WHEN changes ? 'content' THEN '{"tokens": null}' ELSE '{}'::jsonb END

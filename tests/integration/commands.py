@@ -43,15 +43,18 @@ for _name in BUILT.list_commands(None):
 
 
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command through the entry point; `answer` is typed in."""
+    """Runs a command through the entry point; `answer` is typed in, or piped if it is bytes."""
     monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: Path("/no/such/file"))
+    monkeypatch.setattr("pgrecall.cli.consent.folder", lambda: Path("/no/such/folder"))
     for variable in VARIABLES.values():
         if variable != VARIABLES["database_url"]:
             monkeypatch.delenv(variable, raising=False)
 
-    def command(*arguments: object, answer: str = "") -> Finished:
+    def command(*arguments: object, answer: str | bytes = "") -> Finished:
         monkeypatch.setattr(sys, "argv", ["pgrecall", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+        typed = answer.encode() if isinstance(answer, str) else answer
+        read = io.TextIOWrapper(io.BufferedReader(io.BytesIO(typed)), encoding="utf-8")
+        monkeypatch.setattr(sys, "stdin", read)
         code = 0
         try:
             main()

@@ -48,7 +48,9 @@ def run(
     local_embedder: LocalEmbedder,
 ) -> Run:
     make_once(monkeypatch, local_embedder)
-    return runner(monkeypatch, capsys)
+    started = runner(monkeypatch, capsys)
+    monkeypatch.setattr("pgrecall.cli.consent.folder", lambda: folder.parent / "consents")
+    return started
 
 
 def shown(run: Run) -> dict[str, tuple[str, str]]:
@@ -61,9 +63,8 @@ def test_an_option_precedes_the_environment_and_that_a_file(
     run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = folder / "pgrecall.toml"
-    file.write_text(
-        f"agent = 'filed'\ndatabase_url = {json.dumps(local_url)}\nprofile = 'mine.toml'"
-    )
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
+    file.write_text("agent = 'filed'\nprofile = 'mine.toml'")
     (folder / "mine.toml").write_text("name = 'mine'\n[signals.similarity]\nweight = 1\n")
 
     assert run("add", "tea").code == 0
@@ -93,6 +94,81 @@ def test_the_nearest_file_of_a_project_precedes_the_users(
 
     assert found["agent"] == ("project", str(project))
     assert found["schema"] == ("own", str(own))
+
+
+def test_a_project_moves_the_database_only_with_consent_for_its_values(
+    run: Run, folder: Path, local_url: str
+) -> None:
+    file = folder / "pyproject.toml"
+    names = f"[tool.pgrecall]\nagent = 'a'\ndatabase_url = {json.dumps(local_url)}\n"
+    file.write_text(names)
+
+    asked = run("add", "tea")
+    assert asked.code == 2
+    assert f"database_url of {file} needs your consent: `pgrecall config trust {file}`" in asked.err
+    assert shown(run)["database_url"] == ("the embedded database", "default")
+    withheld = run("config")
+    assert "Not used: database_url postgresql://" in withheld.out
+    assert "needs your consent" in withheld.err
+    assert str(file) in run("config", "--json").records[0]["withheld"]
+    assert run("list", "--database-url", local_url).code == 0, "an option precedes the file"
+
+    [given] = run("config", "trust", "--json").records
+    assert (given["file"], given["allowed"]) == (str(file), True)
+    assert run("add", "tea").code == 0
+    file.write_text(f"{names}# and a comment\n[tool.other]\nlines = 100\n")
+    assert len(run("list", "--json").records) == 1, "other lines of the file do not matter"
+
+    file.write_text(names.replace("postgresql://", "postgresql://other@"))
+    assert run("list").code == 2
+    file.write_text(names)
+    assert run("config", "distrust", "../pyproject.toml").code == 0
+    assert shown(run)["database_url"] == ("the embedded database", "default")
+    assert run("config").err == "", "the user has said it"
+    for wrong in (("trust", "nowhere.toml"), ("distrust", "../../pgrecall.toml")):
+        assert run("config", *wrong).code == 2, wrong
+
+
+def test_without_consent_the_users_own_database_is_not_used_instead(
+    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What belongs to a project would be among what belongs to the user."""
+    own = tmp_path / "own.toml"
+    own.write_text(f"agent = 'own'\ndatabase_url = {json.dumps(local_url)}")
+    monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: own)
+    (folder / "pgrecall.toml").write_text("database_url = 'postgresql://127.0.0.1:1/theirs'")
+
+    assert "needs your consent" in run("add", "tea").err
+    assert run("config", "distrust").code == 0
+    assert run("add", "tea").code == 0
+    (folder / "here" / "pgrecall.toml").symlink_to(own)
+    assert len(run("list", "--json").records) == 1, "it is the user's own, wherever it is read"
+
+
+def test_a_projects_file_runs_no_code(
+    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    mark = folder / "mark"
+    leaves = f"import pathlib\npathlib.Path({str(mark)!r}).touch()\n{HALVES}"
+    here = folder / "here"
+    for name in ("planted_embedder", "openai"):
+        (here / f"{name}.py").write_text(leaves)
+    (here / "pgrecall.toml").write_text("embedder = 'planted_embedder:Halves'\nagent = 'a'")
+
+    for command in (("search", "tea"), ("add", "tea"), ("mcp",), ("serve", "--port", "1")):
+        asked = run(*command)
+        assert (asked.code, "embedder of " in asked.err) == (2, True), asked.err
+    assert run("list").code == run("add", "tea", "--vector", json.dumps([1] * 256)).code == 0
+    (here / "pgrecall.toml").unlink()
+    run("search", "tea", "--agent", "a", "--embedder", "pgrecall:OpenAIEmbedder('x')")
+    monkeypatch.setenv("PGRECALL_EMBEDDER", "planted_embedder:Halves")
+    assert "cannot be imported" in run("search", "tea", "--agent", "a").err
+
+    assert not mark.exists()
+    run("search", "tea", "--agent", "a", "--embedder", "planted_embedder:Halves")
+    assert mark.exists(), "an option names what lies in the working folder"
 
 
 def test_scripts_for_psql_are_found(run: Run) -> None:
@@ -142,6 +218,7 @@ def test_any_embedder_and_any_schema(
     vector = json.dumps([1.0] + [0.0] * 7)
     (folder / "here" / "vector.json").write_text(vector)
 
+    assert run("config", "trust").code == 0
     assert run("add", "tea").code == 0
     [hit] = run("search", "tea", "--json").records
     assert hit["similarity"] == pytest.approx(1)

@@ -113,6 +113,58 @@ def test_state_that_cannot_be_is_refused_and_named(
     assert shared_repo.count(agent) == 0
 
 
+def test_null_is_a_field_that_is_not_given(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path
+) -> None:
+    nothing = dict.fromkeys(
+        ("metadata", "tags", "entities", "memory_type", "importance", "tier", "subject", "labels")
+    )
+    foreign = {"their_id": None, "text": "y", "uses": None, "meta": None}
+    of_state = {
+        "status": None,
+        "retrieval_count": None,
+        "links": [{"target_id": "y", "kind": None}],
+    }
+    file = write(
+        tmp_path / "null.jsonl",
+        {"id": "x", "content": "x", "embedding": None, **nothing, **of_state},
+        {"id": "y", "content": None, "embedding": None, "metadata": None, "lang": "en", **foreign},
+    )
+    fields = {"text": "content", "uses": "retrieval_count", "lang": "metadata.lang"}
+
+    assert import_file(shared_repo, agent, file, fields=fields).added == 2
+
+    plain = shared_repo.add(agent, NewMemory("plain", embedding=None))
+    usual = read(shared_repo, agent, plain)
+    first, second = (read(shared_repo, agent, id_of_key(agent, key)) for key in "xy")
+    for name in (*nothing.keys() - {"labels"}, "status", "expires_at"):
+        assert getattr(first, name) == getattr(usual, name), name
+    assert (second.content, second.metadata) == ("y", {"lang": "en"})
+
+
+def test_all_unknown_fields_of_a_file_are_named_at_once(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path
+) -> None:
+    file = write(
+        tmp_path / "odd.jsonl",
+        {"content": "good", "embedding": None},
+        {"content": "x", "color": "red", "old": 1, "agent_id": agent},
+        {"content": "y", "size": 2, "color": "blue", "status": "odd"},
+        *({"content": "z", f"f{n}": 1} for n in range(60)),
+    )
+    with pytest.raises(InvalidLine) as raised:
+        import_file(shared_repo, agent, file, fields={"old": ""})
+    assert "line 2: unknown fields color, size, f0, f1, " in str(raised.value)
+    assert "f47 and 12 more: rename or leave out" in str(raised.value)
+    assert shared_repo.count(agent) == 1
+
+    told: dict[int, str] = {}
+    bad = tmp_path / "bad.jsonl"
+    import_file(shared_repo, agent, file, rejects=bad, on_reject=told.__setitem__)
+    assert "unknown fields color, old:" in told[2]
+    assert "unknown field f0:" in told[4]
+
+
 def test_the_database_checks_what_is_restored_by_sql(mine: Owner) -> None:
     for bad in ('{"retrieval_count": -1}', '{"labels": [{"value": "x", "kind": "y"}]}'):
         with pytest.raises(Exception, match="violates check constraint"):

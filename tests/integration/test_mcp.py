@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from pgrecall import AsyncMemoryRepository, MemoryRepository
 from pgrecall.mcp import memory_server
 from tests.integration.support import NORTH, at
+from tests.integration.test_configuration import HALVES
 
 MEMORIES = "pgrecall://memories"
 
@@ -251,5 +253,43 @@ def test_a_client_starts_the_server_as_the_page_says(local_url: str) -> None:
             await answer(client, "remember", content="Zoe plays the cello.")
             [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
             assert found["content"] == "Zoe plays the cello."
+
+    asyncio.run(session())
+
+
+def test_a_project_names_embedder_and_profile_once_it_is_trusted(
+    database_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "halves_embedder.py").write_text(HALVES)
+    (tmp_path / "mine.toml").write_text("name = 'mine'\n[signals.importance]\nweight = 1\n")
+    (tmp_path / "pgrecall.toml").write_text(
+        f"agent = 'a'\nprofile = 'mine.toml'\nembedder = 'halves_embedder:Halves'\n"
+        f"database_url = {json.dumps(database_url)}\n"
+    )
+    program = str(Path(sys.executable).with_name("pgrecall"))
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
+
+    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program, *arguments],
+            cwd=tmp_path,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+
+    refused = ran("mcp")
+    assert refused.returncode == 2
+    assert "embedder" in refused.stderr
+    assert "config trust" in refused.stderr
+    assert ran("config", "trust").returncode == 0
+
+    async def session() -> None:
+        started = StdioServerParameters(command=program, args=["mcp"], env=env, cwd=tmp_path)
+        async with Client(stdio_client(started)) as client:
+            await answer(client, "remember", content="Zoe plays the cello.", importance=0.25)
+            [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
+            assert found["score"] == 0.25, "by importance alone"
 
     asyncio.run(session())

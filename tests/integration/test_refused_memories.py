@@ -96,6 +96,24 @@ def test_a_text_that_shows_nothing_is_refused_in_python_and_in_psql(
         mine.add(NewMemory(blank, embedding=NORTH))
     with pytest.raises(psycopg.Error, match="content must not be"):
         connection.execute(f"{remember})".encode(), (agent, blank))
+    known = mine.add(good(9))
+    for change in (
+        "update_memory(%s, %s, jsonb_build_object('content', %s::text, 'embedding', NULL))",
+        "supersede(%s, %s, pgrecall.new_memory(%s))",
+    ):
+        with pytest.raises(psycopg.Error, match="content must not be"):
+            connection.execute(f"SELECT pgrecall.{change}".encode(), (agent, known, blank))
+    with pytest.raises(psycopg.Error, match="content must not be"):
+        connection.execute(
+            "SELECT pgrecall.upsert(%s, pgrecall.new_memory(%s, key => 'k'))", (agent, blank)
+        )
+    with pytest.raises(psycopg.Error, match="the query is empty"):
+        connection.execute(
+            "SELECT pgrecall.record_feedback(%s, %s, 'useful', query => %s)", (agent, known, blank)
+        )
+    with pytest.raises(InputError, match="the query is empty"):
+        mine.search(blank)
+    assert mine.delete(known) == 1
     for owner in (blank, f"team:{blank}"):
         with pytest.raises(InputError):
             shared_repo.add(owner, good(0))

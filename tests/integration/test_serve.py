@@ -10,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import psycopg
@@ -116,9 +117,14 @@ def test_serve_stores_and_finds_on_one_worker_and_says_who_may(
     assert "Traceback" not in said
 
 
-def test_a_stop_under_load_loses_no_request_that_was_accepted(run: Run, served_url: str) -> None:
+def test_a_stop_under_load_loses_no_request_that_was_accepted(
+    run: Run, served_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each memory that was answered 201 is there, and each that is there was answered, or its
     connection was broken after the server had stopped to take requests."""
+    planted = "raise SystemExit('a worker imported what lies in the working folder')"
+    (tmp_path / "multiprocessing.py").write_text(planted)
+    monkeypatch.chdir(tmp_path)
     assert run("migrate", "protect", "--role", ROLE).code == 0
     [made] = run("keys", "create", "--owner", "load", "--scope", "maintain", "--json").records
     headers = {"Authorization": f"Bearer {made['token']}"}

@@ -13,20 +13,56 @@ EMBEDDED = "unit/test_embedded.py"
 
 MUTANTS = (
     Mutant(
-        "app/pgrecall/embedded.py",
-        "            if _stays(data):\n                return\n",
+        "app/pgrecall/embedded/sharing.py",
+        "            if stays(data):\n                return\n",
         "",
         f"{EMBEDDED}::test_a_server_that_was_started_stays_until_it_is_stopped",
     ),
     Mutant(
-        "app/pgrecall/embedded.py",
+        "app/pgrecall/embedded/keeping.py",
         "if not force and (found.users or found.connections):",
         "if not force and found.users and found.connections:",
         f"{EMBEDDED}::test_a_server_in_use_is_not_stopped_unless_forced",
     ),
     Mutant(
         "app/pgrecall/cli/configuration.py",
-        "file.stat().st_uid not in (0, os.geteuid())",
+        "is_allowed = name not in asked or found.consent is True",
+        "is_allowed = name not in asked or found.consent is not False",
+        "integration/test_configuration.py::test_a_projects_file_runs_no_code",
+    ),
+    Mutant(
+        "app/pgrecall/cli/consent.py",
+        'if said["values"] == _digest(asked)',
+        'if said["values"]',
+        "integration/test_configuration.py::test_a_project_moves_the_database_only_with_consent",
+    ),
+    Mutant(
+        "app/pgrecall/cli/embedding.py",
+        "if not is_installed and",
+        "if",
+        "integration/test_configuration.py::test_a_projects_file_runs_no_code",
+    ),
+    Mutant(
+        "app/pgrecall/cli/configuration.py",
+        "own.is_file() and own.samefile(found.path)",
+        "False",
+        "integration/test_configuration.py::test_without_consent_the_users_own_database",
+    ),
+    Mutant(
+        "app/pgrecall/embedded/watcher.py",
+        "if self._shell is not None and os.getpid() == self._watched:",
+        "if self._shell is not None:",
+        "unit/test_embedded.py::test_a_forked_child_that_leaves",
+    ),
+    Mutant(
+        "app/pgrecall/embedded/watcher.py",
+        "start_new_session=True,",
+        "",
+        "unit/test_embedded.py::test_a_killed_process_leaves_no_server",
+    ),
+    Mutant(
+        "app/pgrecall/cli/configuration.py",
+        "path.stat().st_uid not in (0, os.geteuid())",
         "False",
         "integration/test_configuration.py::test_a_file_of_another_user_is_ignored",
     ),
@@ -290,38 +326,38 @@ MUTANTS = (
         f"{LAST}language.py::test_changing_to_no_language_is_refused_in_an_empty_schema_too",
     ),
     Mutant(
-        "app/pgrecall/embedded.py",
+        "app/pgrecall/embedded/sharing.py",
         "if use.users == 0:\n                _leave(use, data)",
         "if True:\n                _leave(use, data)",
         "unit/test_embedded.py::test_nested_uses_share_one_server",
     ),
     Mutant(
-        "app/pgrecall/embedded.py",
+        "app/pgrecall/embedded/sharing.py",
         "acquire_write_lock(blocking=False):",
         "acquire_write_lock(blocking=False) or True:",
         "unit/test_embedded.py::test_the_server_stays_until_the_last_process_leaves",
     ),
     Mutant(
-        "app/pgrecall/embedded.py",
-        "            _require_data_of(data, postgres_version)\n            use.server =",
+        "app/pgrecall/embedded/sharing.py",
+        "            require_data_of(data, postgres_version)\n            use.server =",
         "            use.server =",
         "unit/test_embedded.py::test_data_of_another_version",
     ),
     Mutant(
-        "app/pgrecall/embedded.py",
+        "app/pgrecall/embedded/sharing.py",
         "    use.lock = fasteners.InterProcessReaderWriterLock(",
-        "    _require_data_of(data, postgres_version)\n"
+        "    require_data_of(data, postgres_version)\n"
         "    use.lock = fasteners.InterProcessReaderWriterLock(",
         "unit/test_embedded.py::test_the_version_of_data_that_another_process_is_making",
     ),
     Mutant(
-        "app/pgrecall/embedded.py",
+        "app/pgrecall/embedded/postgres.py",
         "except (TimeoutExpired, AssertionError):",
         "except TimeoutExpired:",
         "unit/test_embedded.py::test_a_server_that_is_still_starting_is_waited_for",
     ),
     Mutant(
-        "app/pgrecall/embedded.py",
+        "app/pgrecall/embedded/sharing.py",
         "with _uses_guard, suppress(psutil.NoSuchProcess):",
         "with suppress(psutil.NoSuchProcess):",
         "unit/test_embedded.py::test_threads_stop_servers_at_the_same_moment",

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from threading import Barrier
@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 from pgrecall import embedded
+from pgrecall.embedded import postgres
 from pgrecall.errors import DatabaseUnavailable, InputError, ServerInUse
 
 DEADLINE_SECONDS = 30.0
@@ -27,7 +28,7 @@ DEADLINE_SECONDS = 30.0
 USER = """
 import sys
 from pgrecall import embedded
-with embedded.database(sys.argv[1]) as url:
+with embedded.database(sys.argv[1] or None) as url:
     print(url, flush=True)
     sys.stdin.readline()
 """
@@ -35,15 +36,16 @@ with embedded.database(sys.argv[1]) as url:
 
 
 class User:
-    """A process that uses the embedded server of a directory."""
+    """A process that uses the embedded server of a directory, or one of its own."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path | None) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", USER, str(directory)],
+            [sys.executable, "-c", USER, str(directory or "")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
+            start_new_session=True,
         )
 
     def has_url(self) -> str:
@@ -61,16 +63,26 @@ class User:
         _, trouble = self.process.communicate("leave\n", timeout=DEADLINE_SECONDS)
         assert self.process.returncode == 0, trouble
 
-    def is_killed(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
+    def watchers(self) -> list[psutil.Process]:
+        found: list[psutil.Process] = []
+        with suppress(psutil.NoSuchProcess):
+            found += psutil.Process(self.process.pid).children()
+        return found
+
+    def is_killed(self, by: int = signal.SIGKILL) -> None:
+        """With all of its group, as by a terminal. Returns when its watchers have ended, too."""
+        watchers = self.watchers()
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, by)
         self.process.communicate(timeout=DEADLINE_SECONDS)
+        assert psutil.wait_procs(watchers, timeout=DEADLINE_SECONDS)[1] == []
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[[Path], User]]:
+def start() -> Iterator[Callable[[Path | None], User]]:
     with ExitStack() as stack:
 
-        def started(directory: Path) -> User:
+        def started(directory: Path | None) -> User:
             user = User(directory)
             stack.callback(user.is_killed)
             return user
@@ -221,7 +233,7 @@ def test_nested_uses_share_one_server_however_the_directory_is_written(
 
 
 def test_the_server_stays_until_the_last_process_leaves(
-    directory: Path, start: Callable[[Path], User]
+    directory: Path, start: Callable[[Path | None], User]
 ) -> None:
     """One that is killed counts as gone."""
     first = start(directory)
@@ -244,7 +256,7 @@ def test_the_server_stays_until_the_last_process_leaves(
 
 
 def test_processes_and_threads_that_start_at_the_same_moment(
-    fresh: Path, start: Callable[[Path], User]
+    fresh: Path, start: Callable[[Path | None], User]
 ) -> None:
     users = [start(fresh) for _ in range(2)]
     together = Barrier(2)
@@ -270,9 +282,9 @@ HALF_MADE = """
 import sys
 from pathlib import Path
 import fasteners
-from pgrecall.embedded import _lock_path
+from pgrecall.embedded.sharing import lock_path
 data = Path(sys.argv[1])
-with fasteners.InterProcessLock(_lock_path(data, "start")):
+with fasteners.InterProcessLock(lock_path(data, "start")):
     data.mkdir()
     (data / "PG_VERSION").touch()
     print("half", flush=True)
@@ -283,7 +295,7 @@ with fasteners.InterProcessLock(_lock_path(data, "start")):
 
 
 def test_the_version_of_data_that_another_process_is_making_is_not_read(
-    fresh: Path, start: Callable[[Path], User]
+    fresh: Path, start: Callable[[Path | None], User]
 ) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HALF_MADE, str(fresh)],
@@ -301,7 +313,7 @@ def test_the_version_of_data_that_another_process_is_making_is_not_read(
 
 
 def test_a_server_that_is_still_starting_is_waited_for(
-    directory: Path, start: Callable[[Path], User], monkeypatch: pytest.MonkeyPatch
+    directory: Path, start: Callable[[Path | None], User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = start(directory)
     url = user.has_url()
@@ -315,7 +327,7 @@ def test_a_server_that_is_still_starting_is_waited_for(
             waited.append(seconds)
             file.write_text(ready, encoding="utf-8")
 
-        monkeypatch.setattr(embedded, "sleep", becomes_ready)
+        monkeypatch.setattr(postgres, "sleep", becomes_ready)
         with embedded.database(directory) as here:
             assert (here, answer(here), len(waited)) == (url, 1, 1)
 
@@ -334,12 +346,34 @@ def test_threads_stop_servers_at_the_same_moment(initialised: Path, tmp_path: Pa
         assert not any(map(is_running, threads.map(use, ("one", "two"))))
 
 
-def test_a_server_left_by_a_killed_process_is_taken_over(
-    directory: Path, start: Callable[[Path], User]
+@pytest.mark.skipif(os.name != "posix", reason="nothing watches without /bin/sh")
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_process_leaves_no_server_that_nobody_uses(
+    directory: Path, start: Callable[[Path | None], User], by: int
+) -> None:
+    first, second, alone = start(directory), start(directory), start(None)
+    assert first.has_url() == second.has_url()
+    server, temporary = postmaster(directory), data_directory(alone.has_url())
+    of_temporary = postmaster(temporary)
+
+    first.is_killed(by)
+    assert is_alive(server), "another one uses it"
+    second.is_killed(by)
+    alone.is_killed(by)
+
+    assert not is_alive(server)
+    assert not is_alive(of_temporary)
+    assert not temporary.parent.exists()
+
+
+def test_a_server_left_by_a_process_that_was_killed_with_its_watcher_is_taken_over(
+    directory: Path, start: Callable[[Path | None], User]
 ) -> None:
     killed = start(directory)
     url = killed.has_url()
     server = postmaster(directory)
+    for watcher in killed.watchers():
+        watcher.kill()
     killed.is_killed()
 
     with embedded.database(directory) as here:
@@ -412,9 +446,13 @@ with embedded.database(sys.argv[1]) as url:
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
     assert not is_running(directory)
 
+    killed = program.replace("print(", "os.kill(os.getpid(), 9 + 0 * ")
+    subprocess.run([sys.executable, "-c", killed, str(directory)], check=False)
+    wait_for(lambda: not is_running(directory))
+
 
 def test_a_server_that_was_started_stays_until_it_is_stopped(
-    directory: Path, start: Callable[[Path], User], caplog: pytest.LogCaptureFixture
+    directory: Path, start: Callable[[Path | None], User], caplog: pytest.LogCaptureFixture
 ) -> None:
     started = embedded.start(directory)
     assert started.stays
@@ -443,7 +481,7 @@ def test_a_server_that_was_started_stays_until_it_is_stopped(
 
 
 def test_a_server_in_use_is_not_stopped_unless_forced(
-    directory: Path, start: Callable[[Path], User]
+    directory: Path, start: Callable[[Path | None], User]
 ) -> None:
     url = embedded.start(directory).url
     assert url is not None
@@ -466,7 +504,7 @@ def test_a_server_in_use_is_not_stopped_unless_forced(
 
 
 def test_a_killed_user_and_a_killed_server_leave_nothing_behind(
-    directory: Path, start: Callable[[Path], User]
+    directory: Path, start: Callable[[Path | None], User]
 ) -> None:
     assert embedded.start(directory).url is not None
     user = start(directory)
@@ -504,8 +542,8 @@ OTHERS = (
 
 
 def test_paths_that_need_no_link() -> None:
-    assert all(map(embedded.is_plain, PLAIN))
-    assert not any(embedded.is_plain(PurePosixPath(path)) for path in OTHERS)
+    assert all(map(postgres.is_plain, PLAIN))
+    assert not any(postgres.is_plain(PurePosixPath(path)) for path in OTHERS)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its locales have other names")

@@ -179,4 +179,4 @@ def test_engines_are_made_in_one_place_which_pins_their_search_path() -> None:
         if opens.search(file.read_text(encoding="utf-8"))
     }
 
-    assert found == {"migrate/connecting.py", "testing.py", "embedded.py"}
+    assert found == {"migrate/connecting.py", "testing.py", "embedded/keeping.py"}

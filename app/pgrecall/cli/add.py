@@ -11,7 +11,7 @@ from pgrecall.cli.database import Agent
 from pgrecall.cli.embedding import StoresOne
 from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output
-from pgrecall.cli.written import ISO_8601, argument, option
+from pgrecall.cli.written import ISO_8601, argument, content_of, option
 from pgrecall.core.limits import TIERS
 from pgrecall.core.memory import NewMemory
 from pgrecall.memories.added import Added
@@ -19,6 +19,7 @@ from pgrecall.memories.preparing import DuplicatePolicy
 
 app = App(panel="Store and search")
 
+Content = Annotated[str, argument("Text of the memory; - reads it from standard input.")]
 Run = Annotated[str | None, option("Where it comes from, such as a conversation, for the history.")]
 
 
@@ -63,11 +64,12 @@ class KeyedFields(Fields, total=False):
 @app.declare(
     'pgrecall add "Zoe plays the cello." --type fact --tag music --agent zoe',
     'pgrecall add "Quaybook ships on Monday." --metadata project=quaybook --agent zoe',
+    "pgrecall add - --agent zoe",
     'pgrecall add "Zoe lives in Oslo." --subject home --supersede-subject --agent zoe',
 )
 def add(
     repo: StoresOne,
-    text: Annotated[str, argument("Text of the memory.")],
+    text: Content,
     agent: Agent,
     check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
     duplicates: Annotated[
@@ -90,7 +92,7 @@ def add(
     """
     added = repo.add(
         agent,
-        NewMemory(text, **fields),
+        NewMemory(content_of(text), **fields),
         duplicates=duplicates,
         near_duplicates=near_duplicates,
         check_compliance=check_compliance,
@@ -106,7 +108,7 @@ def add(
 def upsert(
     repo: StoresOne,
     key: Annotated[str, argument("Your key for the memory.")],
-    text: Annotated[str, argument("Text of the memory.")],
+    text: Content,
     agent: Agent,
     check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
     reason: Reason = None,
@@ -120,7 +122,7 @@ def upsert(
     """
     added = repo.upsert(
         agent,
-        NewMemory(text, key=key, **fields),
+        NewMemory(content_of(text), key=key, **fields),
         check_compliance=check_compliance,
         reason=reason,
         actor=actor,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar
 
 import typer
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
-from pgrecall.cli.configuration import settings
+from pgrecall.cli.configuration import PERSONAL, settings, undecided
 from pgrecall.cli.declaring import Function, as_command
+from pgrecall.cli.embedding import look_for_module
+from pgrecall.errors import InputError
 
 
 class _Flags:
@@ -29,17 +32,30 @@ class _Command(_Flags, TyperCommand):
     """A command whose options may be given by a file if they may be given by the environment."""
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
-        given = {name: setting.value for name, setting in settings().items()}
+        found = settings()
         shared = {one.name for one in self.params if getattr(one, "envvar", None)}
-        defaults = {name: value for name, value in given.items() if name in shared}
-        return super().make_context(*arguments, default_map=defaults, **more)
+        defaults = {name: one.value for name, one in found.used.items() if name in shared}
+        context: Any = super().make_context(*arguments, default_map=defaults, **more)
+        given_by = {name: context.get_parameter_source(name).name for name in shared}
+        if context.params.get("vector") is not None:  # then nothing is embedded
+            given_by.pop("embedder", None)
+        by_no_user = ("DEFAULT", "DEFAULT_MAP")
+        needed = [name for name in PERSONAL if given_by.get(name) in by_no_user]
+        if question := undecided(found, needed):
+            raise InputError(question)
+        if given_by.get("embedder") == "COMMANDLINE":
+            look_for_module(context.params["embedder"], Path.cwd())
+        elif given_by.get("embedder") == "DEFAULT_MAP":
+            setting = found.used["embedder"]
+            look_for_module(setting.value, setting.file.parent)
+        return context
 
 
-class _Group(_Flags, TyperGroup):
-    pass
+class Group(_Flags, TyperGroup):
+    """Commands with a name in common."""
 
 
-class LateGroup(_Group):
+class LateGroup(Group):
     """A group that imports a command's module when the command is called: all together take
     longer than most commands."""
 
@@ -65,8 +81,8 @@ class LateGroup(_Group):
 class App(typer.Typer):
     """A group of commands; `panel` is where the help lists them."""
 
-    def __init__(self, *, panel: str, **options: Any) -> None:
-        super().__init__(cls=_Group, rich_markup_mode="rich", **options)
+    def __init__(self, *, panel: str, cls: type[Group] = Group, **options: Any) -> None:
+        super().__init__(cls=cls, rich_markup_mode="rich", **options)
         self.panel = panel
 
     def declare(

@@ -1,16 +1,19 @@
 """Settings of the command line: options that environment variables and files may give too.
 
-An option on the command line precedes its environment variable, and that precedes the files.
+An option on the command line precedes its environment variable, and that precedes the files. The
+file of a project may come from a stranger, so some of its settings need the user's consent.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pgrecall.cli import consent
 from pgrecall.cli.output import complaints
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError
@@ -23,6 +26,8 @@ VARIABLES = {
     "profile": "PGRECALL_PROFILE",
 }
 """Setting → its environment variable."""
+PERSONAL = ("database_url", "embedder")
+"""Where memories go and which code runs: a project's file says it only with the user's consent."""
 OWN, PROJECT = "pgrecall.toml", "pyproject.toml"
 
 
@@ -34,6 +39,29 @@ class Setting:
     file: Path
 
 
+@dataclass(frozen=True)
+class File:
+    """A file with settings."""
+
+    path: Path
+    values: Mapping[str, str]
+
+    def asked(self) -> dict[str, str]:
+        """What needs consent if it is a project's."""
+        return {name: value for name, value in self.values.items() if name in PERSONAL}
+
+
+@dataclass
+class Settings:
+    """What the files say."""
+
+    used: dict[str, Setting] = field(default_factory=dict)
+    withheld: dict[str, Setting] = field(default_factory=dict)
+    """What the project's file may not set, as far as the user has said."""
+    consent: bool | None = None
+    """What the user said; None: nothing."""
+
+
 def user_file() -> Path:
     """The file for all folders."""
     import platformdirs
@@ -41,69 +69,96 @@ def user_file() -> Path:
     return Path(platformdirs.user_config_path("pgrecall")) / OWN
 
 
-def settings() -> dict[str, Setting]:
+def settings() -> Settings:
     """The settings of the user's file and of the nearest file of a project, which precedes it.
 
     Raises InputError for a file that cannot be read, or has anything else in it.
     """
-    found: dict[str, Setting] = {}
-    for file, values in (*_of(user_file()), *_of_project()):
-        for name, value in values.items():
-            if name not in VARIABLES:
-                raise InputError(
-                    f"{file}: unknown setting {shortened(name)}; known are {listed(VARIABLES)}"
-                )
-            if not isinstance(value, str):
-                raise InputError(f"{file}: {name} must be a text, got {shortened(value)}")
-            if name == "profile" and value.endswith((".toml", ".json")):
-                value = str(file.parent / value)
-            found[name] = Setting(value, file)
+    found = Settings()
+    if (own := file_at(user_file())) is not None:
+        found.used = {name: Setting(value, own.path) for name, value in own.values.items()}
+    if (project := project_file()) is not None:
+        asked = project.asked()
+        found.consent = consent.given(project.path, asked) if asked else None
+        for name, value in project.values.items():
+            is_allowed = name not in asked or found.consent is True
+            (found.used if is_allowed else found.withheld)[name] = Setting(value, project.path)
     return found
+
+
+def undecided(found: Settings, needed: Iterable[str]) -> str | None:
+    """What to ask the user before settings are used that a project's file may not set by itself.
+
+    To go on without them would store memories elsewhere than the file says, or compare them by
+    another model. None: the user has said it, or none of them is needed.
+    """
+    names = [name for name in needed if name in found.withheld]
+    if not names or found.consent is not None:
+        return None
+    file = found.withheld[names[0]].file
+    shown = shlex.quote(str(file))
+    options = " and ".join(f"--{name.replace('_', '-')}" for name in names)
+    return (
+        f"{' and '.join(names)} of {file} {'needs' if len(names) == 1 else 'need'} your consent: "
+        f"`pgrecall config trust {shown}` gives it, `pgrecall config distrust {shown}` goes on "
+        f"without, and {options} would precede it"
+    )
 
 
 def current() -> dict[str, tuple[str, str]]:
     """The value of each setting that has one, and its variable or file."""
-    found = {name: (one.value, str(one.file)) for name, one in settings().items()}
+    found = {name: (one.value, str(one.file)) for name, one in settings().used.items()}
     for name, variable in VARIABLES.items():
         if value := os.environ.get(variable):
             found[name] = value, variable
     return found
 
 
-def _of_project() -> Iterator[tuple[Path, dict[str, Any]]]:
-    here = Path.cwd()
+def project_file() -> File | None:
+    """The nearest file with settings, in the working folder or above it."""
+    here, own = Path.cwd(), user_file()
     for folder in (here, *here.parents):
         for name in (OWN, PROJECT):
-            for one in _of(folder / name):
-                yield one
-                return
+            if (found := file_at(folder / name)) is not None:
+                return None if own.is_file() and own.samefile(found.path) else found
+    return None
 
 
-def _of(file: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def file_at(path: Path) -> File | None:
     """The file and its settings, if it has any.
 
-    A setting can name code to run. So a file of another user, who may write in a folder above this
-    one, is ignored.
+    A file of another user, who may write in a folder above this one, is ignored.
     """
-    if not file.is_file():
-        return
-    if os.name == "posix" and file.stat().st_uid not in (0, os.geteuid()):
-        complaints.print(f"Ignoring {file}, which belongs to another user.", markup=False)
-        return
+    if not path.is_file():
+        return None
+    if os.name == "posix" and path.stat().st_uid not in (0, os.geteuid()):
+        complaints.print(f"Ignoring {path}, which belongs to another user.", markup=False)
+        return None
     import tomllib
 
     try:
-        text = file.read_text(encoding="utf-8")
-        is_project = file.name == PROJECT
-        if is_project and "pgrecall" not in text:
-            return
+        text = path.read_text(encoding="utf-8")
+        if path.name == PROJECT and "pgrecall" not in text:
+            return None
         values: Any = tomllib.loads(text)
-        if is_project:
-            values = values.get("tool", {}).get("pgrecall")
     except (OSError, ValueError) as problem:
-        raise InputError(f"{file} cannot be read: {problem}") from None
-    if values is None:
-        return
+        raise InputError(f"{path} cannot be read: {problem}") from None
+    for table in ("tool", "pgrecall") if path.name == PROJECT else ():
+        values = values.get(table) if isinstance(values, dict) else None
+    return None if values is None else File(path, _checked(path, values))
+
+
+def _checked(path: Path, values: object) -> dict[str, str]:
     if not isinstance(values, dict):
-        raise InputError(f"{file}: pgrecall must be a table of settings, got {shortened(values)}")
-    yield file, values
+        raise InputError(f"{path}: pgrecall must be a table of settings, got {shortened(values)}")
+    checked: dict[str, str] = {}
+    for name, value in values.items():
+        if name not in VARIABLES:
+            raise InputError(
+                f"{path}: unknown setting {shortened(name)}; known are {listed(VARIABLES)}"
+            )
+        if not isinstance(value, str):
+            raise InputError(f"{path}: {name} must be a text, got {shortened(value)}")
+        is_file = name == "profile" and value.endswith((".toml", ".json"))
+        checked[name] = str(path.parent / value) if is_file else value
+    return checked

@@ -30,12 +30,12 @@ from pgrecall.cli.embedding import (
     StoresOne,
     StoresTexts,
     Vector,
-    embedder,
     entities,
+    made_embedder,
 )
 from pgrecall.cli.memory_ids import id_of
 from pgrecall.cli.options import parameters_of, without_none
-from pgrecall.cli.output import Output
+from pgrecall.cli.output import Output, until_read_enough
 from pgrecall.cli.written import WRITTEN
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
@@ -97,6 +97,7 @@ def as_command(function: Function) -> Callable[..., None]:
         shared.append(_JSON)
 
     @wraps(function)
+    @until_read_enough()
     def command(**given: Any) -> None:
         json = given.pop("json", False)
         for one in own:
@@ -110,7 +111,9 @@ def as_command(function: Function) -> Callable[..., None]:
                 database = Database(
                     given.pop("database_url"),
                     given.pop("schema"),
-                    embedder(embeds_by["embedder"], embeds_by.get("vector")) if embeds_by else None,
+                    made_embedder(embeds_by["embedder"], embeds_by.get("vector"))
+                    if embeds_by
+                    else None,
                     entities(embeds_by.get("find_entities", False)),
                 )
                 given[works_on] = database

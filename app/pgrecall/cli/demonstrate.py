@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Annotated
 
 from pgrecall.cli import demo as demo_
-from pgrecall.cli import embedding
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import current
 from pgrecall.cli.database import Database
-from pgrecall.cli.embedding import EmbedderName
+from pgrecall.cli.embedding import EmbedderName, made_embedder
 from pgrecall.cli.output import console, shown_hits
 from pgrecall.cli.written import option
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -32,7 +31,7 @@ def demo(
     embedder: EmbedderName = None,
 ) -> None:
     """Store realistic memories and search them four times; the last query has no answer."""
-    with replace(database, embedder=embedding.embedder(embedder)).repository() as repo:
+    with replace(database, embedder=made_embedder(embedder)).repository() as repo:
         start = time.monotonic()
         added = demo_.store(repo)
         seconds = time.monotonic() - start

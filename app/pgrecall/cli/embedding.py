@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
-from pgrecall.cli.configuration import VARIABLES, settings
+from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.written import option
 from pgrecall.core.embedders import Embedder, LocalEmbedder
 from pgrecall.core.entity_finding import Entities
@@ -84,7 +85,7 @@ def vector(written: str) -> list[float]:
     return found
 
 
-def embedder(name: str | None, written: str | None = None) -> Embedder:
+def made_embedder(name: str | None, written: str | None = None) -> Embedder:
     """The embedder of a command."""
     if written is not None:
         return GivenVector(written)
@@ -96,11 +97,23 @@ def entities(find_entities: bool) -> Entities:
     return "auto" if find_entities else None
 
 
-def _named(name: str) -> Embedder:
-    """The embedder that MODULE:OBJECT names, or OBJECT(…) makes.
+def look_for_module(name: str, folder: Path) -> None:
+    """Lets the module of MODULE:OBJECT be in this folder, if it is not installed.
 
-    Modules are also looked for in the working folder and beside the file that names the embedder.
+    The folder comes last, and only for such a module: in a stranger's folder, a file could have the
+    name of a package that is imported later.
     """
+    package = name.partition(":")[0].partition(".")[0]
+    try:
+        is_installed = find_spec(package) is not None
+    except ValueError:  # an empty name, or a module without a spec
+        return
+    if not is_installed and str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def _named(name: str) -> Embedder:
+    """The embedder that MODULE:OBJECT names, or OBJECT(…) makes."""
     module_name, _, written = name.partition(":")
     try:
         made = ast.parse(written, mode="eval").body
@@ -113,7 +126,6 @@ def _named(name: str) -> Embedder:
         raise InputError(
             f"--embedder: {shortened(name)} is neither MODULE:OBJECT nor MODULE:OBJECT('text', …)"
         ) from None
-    sys.path[:0] = [str(folder) for folder in _folders() if str(folder) not in sys.path]
     try:
         found: Any = import_module(module_name)
         for part in function.split("."):
@@ -128,9 +140,3 @@ def _named(name: str) -> Embedder:
         except TypeError as problem:
             raise InputError(f"--embedder: {shortened(name)} makes none: {problem}") from problem
     return found  # type: ignore[no-any-return]  # the repository checks it
-
-
-def _folders() -> Iterator[Path]:
-    yield Path.cwd()
-    if (setting := settings().get("embedder")) is not None:
-        yield setting.file.parent

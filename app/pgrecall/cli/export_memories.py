@@ -9,9 +9,10 @@ from typing import Annotated, Unpack, cast
 
 from pgrecall.cli.app import App
 from pgrecall.cli.import_memories import progress_bar
-from pgrecall.cli.output import Output, counted, plain
+from pgrecall.cli.output import Output, counted, plain, print_lines
 from pgrecall.cli.written import argument, option
 from pgrecall.core.limits import STATUSES
+from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.memories.file_export import export_file
 from pgrecall.memories.listing import MOST
@@ -32,12 +33,16 @@ class Exporting(FilterArguments, total=False):
 @app.declare(
     "pgrecall export zoe.jsonl --agent zoe",
     "pgrecall export everything.jsonl.gz --events",
+    "pgrecall export - --agent zoe > zoe.jsonl",
     "pgrecall export facts.parquet --agent zoe --type fact",
 )
 def export(
     repo: MemoryRepository,
     file: Annotated[
-        Path, argument("A new file: JSON Lines, gzipped if it ends with .gz, or .parquet.")
+        Path,
+        argument(
+            "A new file: .jsonl, gzipped if it ends with .gz, or .parquet; - is standard output."
+        ),
     ],
     events: Annotated[bool, option("Export the history of each memory too.", "--events")] = False,
     resume: Annotated[
@@ -54,6 +59,9 @@ def export(
     """
     agents = arguments.pop("agents", None)
     filters = cast(FilterArguments, arguments)
+    is_piped = str(file) == "-"
+    if is_piped and resume:
+        raise InputError("--resume needs a file: what standard output has taken cannot be read")
     start = time.monotonic()
     with progress_bar() as progress:
         total = None if filters or resume else number_of(repo, agents)
@@ -63,17 +71,24 @@ def export(
             rate = exported / (time.monotonic() - start)
             progress.update(task, completed=exported, rate=rate)
 
-        number = export_file(
-            repo,
-            file,
-            agent_id=agents,
-            events=events,
-            filters=filters,
-            resume=resume,
-            on_progress=advance,
-        )
+        if is_piped:
+            number = repo.transfer.export(
+                print_lines, agent_id=agents, events=events, filters=filters
+            )
+        else:
+            number = export_file(
+                repo,
+                file,
+                agent_id=agents,
+                events=events,
+                filters=filters,
+                resume=resume,
+                on_progress=advance,
+            )
     seconds = time.monotonic() - start
     said = f"{counted(number, 'memory', 'memories')} written to {file} in {seconds:.1f} s"
+    if is_piped:
+        return Output([], notes=[said])
     return Output([{"exported": number, "file": str(file), "seconds": round(seconds, 3)}], said)
 
 

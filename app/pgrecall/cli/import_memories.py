@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -15,13 +18,15 @@ from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.embedding import StoresTexts
 from pgrecall.cli.output import Output, complaints, counted, plain
 from pgrecall.cli.written import argument, option
-from pgrecall.core.quoting import shortened
+from pgrecall.core.quoting import cut, shortened
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.memories.importing import Imported, import_file
+from pgrecall.memories.record import UnknownField
 
 app = App(panel="Store and search")
 MOST_REASONS = 10
 """Reasons of rejected lines that are printed."""
+MOST_OFFERED = 1_000
 RATE = "{task.fields[rate]:,.0f} memories/s"
 
 
@@ -40,13 +45,16 @@ def progress_bar() -> Progress:
 @app.declare(
     "pgrecall import memories.jsonl --agent zoe",
     "pgrecall import backup.jsonl.gz",
+    "pgrecall import - --agent zoe",
     "pgrecall import old.jsonl --agent zoe --map text=content --map meta.uses=retrieval_count "
     "--timezone Europe/Berlin --rejects bad.jsonl",
     name="import",
 )
 def import_(
     repo: StoresTexts,
-    file: Annotated[Path, argument("A JSON Lines file, may be gzipped, or a .parquet file.")],
+    file: Annotated[
+        Path, argument("JSON Lines, may be gzipped; .parquet; or - for standard input.")
+    ],
     agent: Annotated[
         str | None,
         option(
@@ -81,7 +89,8 @@ def import_(
     as pgrecall export writes it. Texts that come without an embedding are embedded.
     An interrupted import can be repeated: nothing is stored twice.
     """
-    if not file.is_file():
+    source: Any = sys.stdin.buffer if str(file) == "-" else file
+    if source is file and (not file.exists() or file.is_dir()):
         raise InputError(f"{file} is not a file")
     zone = None if timezone is None else _zone(timezone)
     renaming = _renaming(fields or [])
@@ -93,24 +102,26 @@ def import_(
             reasons.append(f"{file.name}, line {number}: {reason}")
 
     with progress_bar() as progress:
-        task = progress.add_task(plain(file.name), total=file.stat().st_size, rate=0.0)
+        total = file.stat().st_size or None if source is file else None  # a pipe has no size
+        task = progress.add_task(plain(file.name), total=total, rate=0.0)
 
         def advance(done: Imported, position: int) -> None:
             seconds = time.monotonic() - start
             rate = (done.added + done.already_there + done.duplicates) / seconds
             progress.update(task, completed=position, rate=rate)
 
-        done = import_file(
-            repo,
-            agent,
-            file,
-            check_compliance=check_compliance,
-            fields=renaming,
-            timezone=zone,
-            rejects=rejects,
-            on_progress=advance,
-            on_reject=reject,
-        )
+        with _offering_map():
+            done = import_file(
+                repo,
+                agent,
+                source,
+                check_compliance=check_compliance,
+                fields=renaming,
+                timezone=zone,
+                rejects=rejects,
+                on_progress=advance,
+                on_reject=reject,
+            )
     seconds = time.monotonic() - start
     record = {
         "added": done.added,
@@ -131,6 +142,18 @@ def import_(
             f"{'was' if done.rejected == 1 else 'were'} written to {rejects}"
         )
     return Output([record], said, notes=reasons, problem=problem)
+
+
+@contextmanager
+def _offering_map() -> Iterator[None]:
+    """Adds to an error about unknown fields the options that leave them out."""
+    try:
+        yield
+    except InvalidLine as error:
+        if not isinstance(error.__cause__, UnknownField):
+            raise
+        options = " ".join(f"--map {shlex.quote(f'{one}=')}" for one in error.__cause__.names)
+        raise InvalidLine(f"{error}. To leave them out: {cut(options, MOST_OFFERED)}") from error
 
 
 def _lines(texts: list[str]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -122,8 +121,6 @@ def main() -> None:
     except PgRecallError as error:
         _print_error(error)
         sys.exit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         _print_error(error)
         sys.exit(1)

@@ -8,7 +8,7 @@ from typing import Annotated
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, FindEntities, embedder, entities
+from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
 from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository
@@ -22,7 +22,7 @@ app = App(panel="Administer")
 @app.declare("pgrecall mcp --agent zoe", "pgrecall mcp --any-agent")
 def mcp(
     database: Database,
-    embedder_name: EmbedderName = None,
+    embedder: EmbedderName = None,
     find_entities: FindEntities = False,
     agent: Annotated[
         str | None,
@@ -50,7 +50,7 @@ def mcp(
         repo = AsyncMemoryRepository(
             engine,
             schema=database.schema,
-            embedder=embedder(embedder_name),
+            embedder=made_embedder(embedder),
             token_counter=token_counter(),
             entities=entities(find_entities),
         )

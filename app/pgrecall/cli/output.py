@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,9 +30,15 @@ COLORS = ("cyan", "green", "magenta", "yellow", "blue", "red", "bright_white", "
 UNITS = ((365.25, "y"), (30.44, "mo"), (1.0, "d"), (1 / 24, "h"), (1 / 1440, "min"))
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would exit with 1."""
+        raise BrokenPipeError
+
+
 def _console(*, stderr: bool = False) -> Console:
-    console = Console(stderr=stderr)
-    return console if console.is_terminal else Console(stderr=stderr, width=PIPED_WIDTH)
+    console = _Console(stderr=stderr)
+    return console if console.is_terminal else _Console(stderr=stderr, width=PIPED_WIDTH)
 
 
 console = _console()
@@ -77,6 +84,22 @@ class Output:
             complaints.print(_shown(note), highlight=False)
         if self._problem is not None:
             raise self._problem
+
+
+@contextmanager
+def until_read_enough() -> Iterator[None]:
+    """Ends quietly if whoever reads the output closes it, as `head` does."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:  # what is left goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Prints them as they are, in UTF-8 whatever the terminal's encoding, as in files."""
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
+    sys.stdout.buffer.flush()
 
 
 def _write(text: str) -> None:

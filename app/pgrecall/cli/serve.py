@@ -17,7 +17,7 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, FindEntities, embedder, entities
+from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
 from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
 from pgrecall.errors import ExtraMissing, InputError
@@ -41,7 +41,7 @@ Port = Annotated[int, option("Port to listen on.", envvar="PGRECALL_PORT", min=1
 )
 def serve(
     database: Database,
-    embedder_name: EmbedderName = None,
+    embedder: EmbedderName = None,
     find_entities: FindEntities = False,
     host: Annotated[str, option("Address to listen on.", envvar="PGRECALL_HOST")] = "127.0.0.1",
     port: Port = 8080,
@@ -103,7 +103,7 @@ def serve(
             waiting=waiting,
             rate=None if rate is None else rate / workers,
         )
-        os.environ[SETTINGS] = json.dumps([asdict(settings), embedder_name, find_entities])
+        os.environ[SETTINGS] = json.dumps([asdict(settings), embedder, find_entities])
         engine.dispose()
         _announce(host, port, keyed)
         launch(host, port, workers)
@@ -143,6 +143,7 @@ def launch(host: str, port: int, workers: int) -> None:
     with tempfile.TemporaryDirectory(prefix="pgrecall-metrics-") as folder:
         if workers > 1:  # read when a worker imports prometheus_client
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+            os.environ["PYTHONSAFEPATH"] = "1"  # or workers import what lies in the working folder
         uvicorn.run(
             f"{__name__}:application",
             factory=True,
@@ -173,7 +174,7 @@ def application() -> Any:
         return AsyncMemoryRepository(
             engine,
             schema=settings.schema,
-            embedder=embedder(name),
+            embedder=made_embedder(name),
             token_counter=token_counter(),
             entities=entities(find_entities),
         )

@@ -1,18 +1,48 @@
-"""pgrecall config"""
+"""pgrecall config, config trust, config distrust"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
-from pgrecall.cli.app import App
-from pgrecall.cli.configuration import VARIABLES, current, user_file
+from pgrecall.cli import consent
+from pgrecall.cli.app import App, Group
+from pgrecall.cli.configuration import (
+    PERSONAL,
+    VARIABLES,
+    File,
+    Setting,
+    current,
+    file_at,
+    project_file,
+    settings,
+    undecided,
+    user_file,
+)
 from pgrecall.cli.output import Output, Verbatim, table
+from pgrecall.cli.written import argument
 from pgrecall.core.resources import sql_folder
+from pgrecall.errors import InputError
 from pgrecall.migrate.connecting import shown_url
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profiles import DEFAULT
 
-app = App(panel="Administer")
+
+class _Config(Group):
+    """Without a command, it shows."""
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        shows = not args or (args[0].startswith("-") and args[0] != "--help")
+        return super().parse_args(context, ["show", *args] if shows else args)
+
+
+app = App(
+    name="config",
+    panel="Administer",
+    cls=_Config,
+    help="Show the settings that options need not repeat, and say which files may name code.",
+)
 
 DEFAULTS = {
     "database_url": "the embedded database",
@@ -20,26 +50,79 @@ DEFAULTS = {
     "embedder": "pgrecall:LocalEmbedder",
     "profile": DEFAULT.name,
 }
+OfProject = Annotated[
+    Path | None,
+    argument("The file. Default: the nearest one, in or above the working folder."),
+]
 
 
-@app.declare("pgrecall config", name="config")
+@app.declare("pgrecall config show", "pgrecall config show --json")
 def show() -> Output:
-    """Show the settings that options need not repeat, and where each comes from.
+    """Show each setting and where it comes from.
 
-    An option precedes an environment variable, which precedes pgrecall.toml or [tool.pgrecall] of
-    pyproject.toml in the working folder or the nearest one above, which precedes your own file.
+    An option precedes an environment variable, which precedes pgrecall.toml or the table
+    tool.pgrecall of pyproject.toml in the working folder or the nearest one above, which precedes
+    your own file. Database and embedder of a project's file need your consent.
     """
-    records = [*_settings()]
-    rows = [[value or "–" for value in record.values()] for record in records]
+    found = settings()
+    values = current()
+    records = [*_settings(values, found.withheld)]
+    rows = [[record[name] or "–" for name in ("setting", "value", "source")] for record in records]
+    parts: list[Any] = [table("setting", "value", "comes from", rows=rows)]
+    parts += [f"Not used: {record['withheld']}" for record in records if record["withheld"]]
     own = f"Your file for all folders: {user_file()}"
     scripts = Verbatim(f"Scripts for psql: {sql_folder() / 'adhoc'}\n")
-    return Output(records, table("setting", "value", "comes from", rows=rows), own, scripts)
+    question = undecided(found, PERSONAL)
+    return Output(records, *parts, own, scripts, notes=[question] if question else ())
 
 
-def _settings() -> Iterator[dict[str, str | None]]:
-    found = current()
+@app.declare("pgrecall config trust", "pgrecall config trust ../pyproject.toml")
+def trust(file: OfProject = None) -> Output:
+    """Let a project's file name the database and the embedder, which is code.
+
+    Look at it first. Your consent is for these values: if one of them changes, it ends.
+    """
+    return _decided(_of_project(file), True)
+
+
+@app.declare("pgrecall config distrust")
+def distrust(file: OfProject = None) -> Output:
+    """Withdraw or refuse consent: commands go on without the file's database and embedder."""
+    return _decided(_of_project(file), False)
+
+
+def _of_project(given: Path | None) -> File:
+    # By the folder's real path, as the working folder is known to programs.
+    found = project_file() if given is None else file_at(given.parent.resolve() / given.name)
+    if found is None:
+        where = "in or above the working folder" if given is None else f"in {given}"
+        raise InputError(f"there are no settings {where}")
+    return found
+
+
+def _decided(file: File, allowed: bool) -> Output:
+    asked = file.asked()
+    if not asked:
+        raise InputError(f"{file.path} names neither a database nor an embedder: nothing to decide")
+    consent.note(file.path, asked, allowed)
+    values = {name: _shown(name, value) for name, value in asked.items()}
+    said = [f"{name} {'is' if allowed else 'is not'} used: {one}" for name, one in values.items()]
+    return Output([{"file": str(file.path), "allowed": allowed, **values}], *said)
+
+
+def _settings(
+    used: Mapping[str, tuple[str, str]], withheld: Mapping[str, Setting]
+) -> Iterator[dict[str, str | None]]:
     for name in VARIABLES:
-        value, source = found.get(name, (DEFAULTS.get(name), "default"))
-        if name == "database_url" and name in found:
-            value = shown_url(str(value))
-        yield {"setting": name, "value": value, "source": source}
+        value, source = used.get(name, (DEFAULTS.get(name), "default"))
+        unused = withheld.get(name)
+        yield {
+            "setting": name,
+            "value": _shown(name, value) if name in used else value,
+            "source": source,
+            "withheld": f"{name} {_shown(name, unused.value)} of {unused.file}" if unused else None,
+        }
+
+
+def _shown(name: str, value: str | None) -> str:
+    return shown_url(str(value)) if name == "database_url" else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -116,6 +117,16 @@ def pairs(texts: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"{shortened(key)} is given twice")
         found[key] = _value(value)
     return found
+
+
+def content_of(text: str) -> str:
+    """The text of a memory; for -, all of standard input but the line ends behind it."""
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError as problem:
+        raise InputError(f"standard input is not UTF-8: {problem}") from None
 
 
 def json_object(text: str) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def require_text(name: str, value: object, *, error: type[InputError] = InputErr
 def require_query(value: object) -> str:
     """Text that is neither empty nor too long."""
     text = require_length("the query", require_text("the query", value))
-    if not text.strip():
+    if is_blank(text):
         raise InputError("the query is empty")
     return text
 

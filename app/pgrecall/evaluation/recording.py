@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Text
 
+from pgrecall.core.limits import is_blank
 from pgrecall.core.steps import Operation, Reads, Verb
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.schema import Tables
@@ -29,5 +30,5 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[JudgedQ
     return [
         JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=agent_id, recorded=True)
         for row in rows
-        if row.query.strip()  # strips more kinds of white space than SQL
+        if not is_blank(row.query)  # as older versions recorded them
     ]

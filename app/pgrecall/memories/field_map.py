@@ -38,12 +38,14 @@ def renamed(values: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, A
         new = fields[old]
         holder, name = left, new
         if new.startswith(METADATA):
-            holder, name = left.setdefault("metadata", {}), new.removeprefix(METADATA)
+            if left.get("metadata") is None:
+                left["metadata"] = {}
+            holder, name = left["metadata"], new.removeprefix(METADATA)
             if not isinstance(holder, dict):
                 raise InputError(f"metadata must be a JSON object, got {shortened(holder)}")
-        if name and name in holder:
+        if name and value is not None and holder.get(name) is not None:
             raise InputError(f"{shortened(old)} and another field both become {shortened(new)}")
-        if name:
+        if name and (value is not None or name not in holder):
             holder[name] = value
     return left
 

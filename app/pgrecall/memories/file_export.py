@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, Protocol
 from uuid import UUID
 
 from pgrecall.core.memory import TEAM
-from pgrecall.core.quoting import LONGEST, path_of, shortened
+from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.core.validation import require_bool, require_callable
 from pgrecall.errors import InputError
 from pgrecall.memories.exporting import BATCH_SIZE
-from pgrecall.memories.lines import require_new
+from pgrecall.memories.lines import file_of_memories, require_new
 from pgrecall.memories.parquet_file import ParquetWriter, is_parquet
 from pgrecall.ranking.filters import FilterArguments
 
@@ -56,15 +56,16 @@ def export_file(
 ) -> int:
     """Writes memories to a new file that `import_file` reads, and returns how many.
 
-    The format follows from the name: JSON Lines, gzipped if it ends with .gz, or Parquet if it ends
-    with .parquet (extra `parquet`). The other arguments are those of `transfer.export`. The file is
-    written as <path>.part, and renamed once it is complete; it shows the database at one moment.
+    The format follows from the name: JSON Lines (.jsonl, .ndjson or no suffix), gzipped if it ends
+    with .gz, or Parquet if it ends with .parquet (extra `parquet`). The other arguments are those
+    of `transfer.export`. The file is written as <path>.part, and renamed once it is complete; it
+    shows the database at one moment.
 
     If an export was interrupted, `resume` goes on behind the last memory in <path>.part, with the
     database as it is by then; give the same arguments. A Parquet file cannot be resumed.
     `on_progress` is called after each batch with the number of memories written. Raises InputError.
     """
-    path = require_new(path_of(path))
+    path = require_new(file_of_memories(path))
     require_bool("resume", resume)
     require_callable("on_progress", on_progress)
     part = path.with_name(f"{path.name}.part")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from hashlib import sha256
@@ -19,9 +21,25 @@ from pgrecall.core.validation import require_bool, require_callable, require_cou
 from pgrecall.errors import InputError, InvalidLine, PgRecallError, SupersessionConflict
 from pgrecall.memories.added import Added
 from pgrecall.memories.field_map import renamed, require_map
-from pgrecall.memories.lines import MOST_LINE_BYTES, TOO_LONG, lines_of, reason_of, require_new
+from pgrecall.memories.lines import (
+    MOST_LINE_BYTES,
+    TOO_LONG,
+    Source,
+    file_of_memories,
+    lines_of,
+    name_of,
+    reason_of,
+    require_new,
+)
 from pgrecall.memories.parquet_file import is_parquet, rows_of
-from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
+from pgrecall.memories.record import (
+    OWNER_FIELDS,
+    STATE,
+    Record,
+    UnknownField,
+    record_of,
+    unknown_fields,
+)
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
 
@@ -96,7 +114,7 @@ class Line:
 def import_file(
     store: Store,
     agent_id: str | None,
-    path: Path,
+    path: Source,
     *,
     batch_size: int = BATCH_SIZE,
     check_compliance: bool = True,
@@ -107,6 +125,8 @@ def import_file(
     on_reject: Callable[[int, str], None] = lambda number, reason: None,
 ) -> Imported:
     """Stores each line of a file as a memory: .jsonl, gzipped or not, or .parquet.
+
+    An open binary file may be given instead, such as `sys.stdin.buffer`, of JSON Lines.
 
     A line is a JSON object with the fields of NewMemory and those that `transfer.restore` takes
     besides, such as `status` and `retrieval_count`. `agent_id` or `team_id` in a line is its owner;
@@ -135,8 +155,9 @@ def import_file(
     if timezone is not None and not isinstance(timezone, tzinfo):
         raise InputError(f"timezone must be a tzinfo, got {shortened(timezone)}")
     renaming = {} if fields is None else require_map(fields)
-    source = _Source(store._tables, agent_id, path_of(path), renaming, timezone)
-    with Rejects(source.path, rejects, on_reject) as refused:
+    file = path if isinstance(path, io.BufferedReader) else file_of_memories(path)
+    source = _File(store._tables, agent_id, file, renaming, timezone)
+    with Rejects(name_of(file), rejects, on_reject) as refused:
         done: Counter[str] = Counter()
 
         def so_far() -> Imported:
@@ -210,29 +231,43 @@ def _stored(
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _File:
     """A file of memories, and how to read its lines."""
 
     tables: Tables
     agent_id: str | None
-    path: Path
+    source: Source
     fields: Mapping[str, str]
     timezone: tzinfo | None
 
     def lines(self, refused: Rejects) -> Iterator[Line]:
         """Reads and checks the lines; those that cannot be stored go to `refused`."""
         first_at: dict[UUID, tuple[int, bytes]] = {}
-        read = rows_of(self.path) if is_parquet(self.path) else lines_of(self.path, cut_long=True)
+        source = self.source
+        if isinstance(source, Path) and is_parquet(source):
+            read = rows_of(source)
+        else:
+            read = lines_of(source, cut_long=True)
         for number, content, position in read:
             try:
                 line = self._line(number, content, position)
                 first, digest = first_at.setdefault(line.id, (number, line.digest))
                 if digest != line.digest:
                     raise InputError(f"has the id of line {first} and says something else")
+            except UnknownField as error:
+                more = () if refused.goes_on else self._unknown(read)
+                refused.refuse(number, content, UnknownField([*error.names, *more]))
             except (InputError, ValueError, TypeError, RecursionError) as error:
                 refused.refuse(number, content, error)
             else:
                 yield line
+
+    def _unknown(self, left: Iterator[tuple[int, bytes, int]]) -> Iterator[str]:
+        """The unknown fields of the lines that are left, to name all of a file at once."""
+        with suppress(InputError):  # the file is damaged
+            for _, content, _ in left:
+                with suppress(InputError, ValueError, TypeError, RecursionError):
+                    yield from unknown_fields(renamed(json.loads(content), self.fields))
 
     def _line(self, number: int, content: bytes, position: int) -> Line:
         if len(content) > MOST_LINE_BYTES:
@@ -265,7 +300,10 @@ class _Source:
             )
         agent_id = self.agent_id if agent_id is None else agent_id
         if agent_id is None:
-            raise InputError("names no owner: give an agent for lines without agent_id or team_id")
+            raise InputError(
+                "names no owner: give an agent for lines without agent_id or team_id (--agent), or "
+                "rename a field (--map user_id=agent_id)"
+            )
         return require_owner(self.tables, agent_id)
 
 
@@ -282,14 +320,19 @@ class Rejects:
     """Lines that cannot be stored: written to a new file, or raised where there is none."""
 
     def __init__(
-        self, source: Path, path: Path | None, on_reject: Callable[[int, str], None]
+        self, source: str, path: Path | None, on_reject: Callable[[int, str], None]
     ) -> None:
-        self._shown, self._path = shortened(source, LONGEST), path
+        self._shown, self._path = source, path
         self._on_reject = on_reject
         self._file: BinaryIO | None = None
         self.number = 0
         if path is not None:
             self._path = require_new(path_of(path))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a line that cannot be stored does not end the import."""
+        return self._path is not None
 
     def __enter__(self) -> Rejects:
         return self

@@ -8,30 +8,60 @@ import json
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import BinaryIO
+from contextlib import contextmanager, nullcontext
+from pathlib import Path, PurePath
 
-from pgrecall.core.quoting import LONGEST, cut, shortened
+from pgrecall.core.quoting import LONGEST, cut, path_of, shortened
 from pgrecall.errors import InputError, InvalidLine
+from pgrecall.memories.parquet_file import SUFFIX, is_parquet
 
 MOST_LINE_BYTES = 32 * 2**20
 """The most bytes of one line: the longest content with six bytes for each byte, and as much for
 other fields."""
 _PIECE = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
+_SUFFIXES = ("", ".jsonl", ".ndjson")
+
+Source = Path | io.BufferedReader
+"""A file, or one that is open, such as sys.stdin.buffer."""
 
 
-def lines_of(path: Path, *, cut_long: bool = False) -> Iterator[tuple[int, bytes, int]]:
-    """The lines of a file, gzipped or not, that are not empty: number, content, bytes read so far.
+def file_of_memories(path: object) -> Path:
+    """The path. Raises InputError if its name ends like a format that is neither written nor read.
+
+    Without a suffix it is JSON Lines."""
+    file = path_of(path)
+    name = PurePath(file.name.lower().removesuffix(".gz"))
+    if name.suffix not in _SUFFIXES and not is_parquet(file):
+        raise InputError(
+            f"{shortened(file, LONGEST)}: {name.suffix} is no format of memories; there are JSON "
+            f"Lines (.jsonl or .ndjson, gzipped with .gz behind) and Parquet ({SUFFIX})"
+        )
+    return file
+
+
+def name_of(source: Source) -> str:
+    """How errors call it."""
+    path = (
+        source
+        if isinstance(source, Path)
+        else PurePath(str(getattr(source, "name", "an open file")))
+    )
+    return shortened(path, LONGEST)
+
+
+def lines_of(source: Source, *, cut_long: bool = False) -> Iterator[tuple[int, bytes, int]]:
+    """The lines of a file, gzipped or not, that are not empty: number, content, and the bytes read
+    so far; 0 of a pipe, which has no place.
 
     A line of more than MOST_LINE_BYTES raises InvalidLine; with `cut_long` it comes cut to one byte
     more than that. Raises InputError if the file cannot be read.
     """
     number = 0
-    shown = shortened(path, LONGEST)
+    shown = name_of(source)
     try:
-        with _opened(path) as (file, raw):
+        with _opened(source) as (file, raw):
+            has_place = raw.seekable()
             while content := file.readline(MOST_LINE_BYTES + 1):
                 number += 1
                 if len(content) > MOST_LINE_BYTES and not cut_long:
@@ -39,7 +69,7 @@ def lines_of(path: Path, *, cut_long: bool = False) -> Iterator[tuple[int, bytes
                 if number == 1:
                     content = content.removeprefix(BOM_UTF8)
                 if content.strip():
-                    yield number, content, raw.tell()
+                    yield number, content, raw.tell() if has_place else 0
                 while not content.endswith(b"\n") and (content := file.readline(_PIECE)):
                     pass  # the rest of a line that was cut
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -87,12 +117,12 @@ def reason_of(error: Exception) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[BinaryIO | gzip.GzipFile | io.BufferedReader, BinaryIO]]:
+def _opened(
+    source: Source,
+) -> Iterator[tuple[gzip.GzipFile | io.BufferedReader, io.BufferedReader]]:
     """The file, decompressed if necessary, and the raw file, whose position is the progress."""
-    with path.open("rb") as raw:
-        packed = raw.read(2) == _GZIP_MAGIC
-        raw.seek(0)
-        if packed:
+    with source.open("rb") if isinstance(source, Path) else nullcontext(source) as raw:
+        if raw.peek(2)[:2] == _GZIP_MAGIC:
             with gzip.GzipFile(fileobj=raw) as unpacked:
                 yield unpacked, raw
         else:

@@ -15,15 +15,12 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.quoting import LONGEST, cut, shortened
 from pgrecall.errors import ExtraMissing, InputError
-from pgrecall.memories.staging import NOTHING
 from pgrecall.schema import tables
 from pgrecall.schema.tables import COUNTERS, INTERNAL
 
 SUFFIX = ".parquet"
 _AS_JSON = ("metadata", "labels", "links", "events")
 """Columns of JSON text."""
-_KEPT_NULL = frozenset(NOTHING) | {"embedding", "tokens"}
-"""Columns where NULL says something; in all others it is a field that is not given."""
 
 
 def is_parquet(path: Path) -> bool:
@@ -46,7 +43,6 @@ def rows_of(path: Path) -> Iterator[tuple[int, bytes, int]]:
                 given = {
                     name: json.loads(value) if name in _AS_JSON and value is not None else value
                     for name, value in row.items()
-                    if value is not None or name in _KEPT_NULL
                 }
                 line = json.dumps(given, ensure_ascii=False, default=_as_text)
                 yield number, line.encode(), size * number // total

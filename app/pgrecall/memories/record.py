@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import Any
@@ -24,9 +24,13 @@ from pgrecall.core.validation import (
 )
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
 from pgrecall.memories.incoming import FIELDS, checked
+from pgrecall.memories.staging import NOTHING
 from pgrecall.schema.tables import COUNTERS
 
 MOST_COUNTED = 2_147_483_647
+_MOST_NAMES = 50
+TOLD_BY_NULL = frozenset(NOTHING) | {"embedding", "tokens"}
+"""Fields where NULL says something; in all others it is a field that is not given."""
 OWNER_FIELDS = ("agent_id", "team_id")
 """The fields of an exported line that name its owner."""
 _MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_at")
@@ -45,20 +49,40 @@ class Record(dict[str, Any]):
         self.owner_id = owner_id
 
 
+class UnknownField(UnknownName):
+    """Fields that no memory has."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = list(dict.fromkeys(names))
+        shown = ", ".join(shortened(name, 40).strip("'") for name in self.names[:_MOST_NAMES])
+        more = len(self.names) - _MOST_NAMES
+        super().__init__(
+            f"unknown field{'s' if more > 1 - _MOST_NAMES else ''} {shown}"
+            f"{f' and {more} more' if more > 0 else ''}: rename or leave out; the fields are "
+            f"{', '.join(sorted(FIELDS | STATE.keys()))}"
+        )
+
+
+def unknown_fields(values: Mapping[str, Any]) -> list[str]:
+    """The fields with a value that no memory has, nor its state."""
+    known = (*FIELDS, *STATE, *OWNER_FIELDS)
+    return [name for name, value in values.items() if value is not None and name not in known]
+
+
 def record_of(values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None = None) -> Record:
-    """The fields as they will be stored: times as datetimes, ids as UUIDs, state that is None left
-    out.
+    """The fields as they will be stored: times as datetimes, ids as UUIDs, what is None left out,
+    unless it is one of TOLD_BY_NULL.
 
     Ids that are no UUIDs become keys, and references to them the ids of these keys. Times without a
     time zone are in `zone`. Raises InputError.
     """
-    unknown = [name for name in values if name not in FIELDS and name not in STATE]
-    if unknown:
-        raise UnknownName(
-            f"unknown field {listed(unknown)}; the fields are "
-            f"{', '.join(sorted(FIELDS | STATE.keys()))}"
-        )
-    told = {name: value for name, value in values.items() if name in FIELDS}
+    if unknown := unknown_fields(values):
+        raise UnknownField(unknown)
+    told = {
+        name: value
+        for name, value in values.items()
+        if name in FIELDS and (value is not None or name in TOLD_BY_NULL)
+    }
     told |= {name: moment_of(name, told[name], zone) for name in _MOMENTS if name in told}
     told |= _identity(told, owner_id)
     if "content" not in told:
@@ -166,7 +190,7 @@ def _fields(name: str, value: Any, known: Mapping[str, Any]) -> Mapping[str, Any
     unknown = [key for key in value if key not in known]
     if unknown:
         raise UnknownName(f"{name}: unknown field {listed(unknown)}; known are {', '.join(known)}")
-    return {**known, **value}
+    return {**known, **{key: one for key, one in value.items() if one is not None}}
 
 
 def _label(name: str, value: Any, *_: Any) -> dict[str, Any]:

@@ -1,0 +1,47 @@
+"""What the user said of a project's file that names a database or code; kept for its values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from pgrecall.errors import InputError
+
+
+def given(file: Path, asked: Mapping[str, str]) -> bool | None:
+    """Whether the user allowed the file to set these values; None: nothing was said of them."""
+    try:
+        said = json.loads(_note(file).read_text(encoding="utf-8"))
+        return bool(said["allowed"]) if said["values"] == _digest(asked) else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def note(file: Path, asked: Mapping[str, str], allowed: bool) -> None:
+    """Keeps what the user said, in place of what was said of the file before."""
+    kept = _note(file)
+    said = {"file": str(file), "values": _digest(asked), "allowed": allowed}
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(said), encoding="utf-8")
+    except OSError as problem:
+        raise InputError(f"{kept} cannot be written: {problem.strerror or problem}") from problem
+
+
+def folder() -> Path:
+    """Where it is kept: no project can bring it along."""
+    import platformdirs
+
+    return Path(platformdirs.user_state_path("pgrecall")) / "consents"
+
+
+def _note(file: Path) -> Path:
+    name = sha256(str(file).encode("utf-8", "surrogateescape")).hexdigest()
+    return folder() / f"{name}.json"
+
+
+def _digest(asked: Mapping[str, str]) -> str:
+    """Of the values alone: comments and other settings of the file may change."""
+    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()

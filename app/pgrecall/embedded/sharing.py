@@ -1,0 +1,231 @@
+"""One server for all processes that use its folder; the last one stops it."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pgrecall.core.quoting import path_of
+from pgrecall.embedded.postgres import (
+    CONFIGURATION,
+    POSTGRES_VERSION,
+    address,
+    await_end_of_killed,
+    initialise,
+    pgserver,
+    postmaster,
+    require_data_of,
+    require_version,
+    start_server,
+)
+from pgrecall.embedded.watcher import Watcher
+from pgrecall.errors import DatabaseUnavailable
+
+
+class Database(AbstractContextManager[str]):
+    """An embedded server. `with` and `start` return its URL."""
+
+    def __init__(self, directory: Path | None, postgres_version: int) -> None:
+        self._use = _database(directory, postgres_version)
+
+    def start(self) -> str:
+        """Starts the server until this process ends. Returns a URL for SQLAlchemy and psycopg."""
+        url = self.__enter__()
+        atexit.register(self._use.__exit__, None, None, None)
+        return url.replace("postgresql:", "postgresql+psycopg:", 1)
+
+    def __enter__(self) -> str:
+        return self._use.__enter__()
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._use.__exit__(*error)
+
+
+def database(
+    directory: str | Path | None = None, *, postgres_version: int = POSTGRES_VERSION
+) -> Database:
+    """An embedded server, which stops when its last user leaves.
+
+    Use `with embedded.database() as url:`, or `url = embedded.database().start()` to run it until
+    the process ends. With a directory, the data stays there, and several processes can use the
+    server at once. Without a directory, the data is deleted at the end. A process that is killed
+    counts as having left: on Linux and macOS, a shell that watches it then stops a server that
+    nobody uses. The server listens on a local socket only. On Windows it listens on a port
+    of 127.0.0.1, which every local user can connect to.
+
+    Raises InputError for a bad directory or version, ExtraMissing without the extra `local`, and
+    DatabaseUnavailable if the server cannot start.
+    """
+    return Database(None if directory is None else path_of(directory), postgres_version)
+
+
+@contextmanager
+def _database(directory: Path | None, postgres_version: int) -> Iterator[str]:
+    if directory is None:
+        folder = Path(tempfile.mkdtemp(prefix="pgrecall-")).resolve()  # a symlink on macOS
+        try:
+            with _used(folder / "data", postgres_version, folder) as url:
+                yield url
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    else:
+        with _used(resolved(directory), postgres_version) as url:
+            yield url
+
+
+def resolved(directory: str | Path) -> Path:
+    """The folder, however it is written."""
+    return path_of(directory).expanduser().resolve()
+
+
+@dataclass
+class _Use:
+    """How this process uses one server."""
+
+    users: int = 0
+    server: Any = None
+    lock: Any = None
+    watcher: Watcher | None = None
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+
+uses: dict[Path, _Use] = {}
+_uses_guard = threading.Lock()
+
+
+@contextmanager
+def _used(data: Path, postgres_version: int, temporary: Path | None = None) -> Iterator[str]:
+    with _uses_guard:
+        use = uses.setdefault(data, _Use())
+    with use.guard:
+        require_version(postgres_version)
+        if use.users == 0:
+            _join(use, data, postgres_version, temporary)
+        else:
+            require_data_of(data, postgres_version)
+        use.users += 1
+    try:
+        yield use.server.get_uri()
+    finally:
+        with use.guard:
+            use.users -= 1
+            if use.users == 0:
+                _leave(use, data)
+
+
+def _join(use: _Use, data: Path, postgres_version: int, temporary: Path | None) -> None:
+    """Starts the server if needed, under a shared lock that the system releases on any exit."""
+    import fasteners
+
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseUnavailable(f"{data} cannot hold an embedded database: {error}") from error
+    use.lock = fasteners.InterProcessReaderWriterLock(lock_path(data, "users"))
+    use.lock.acquire_read_lock()
+    use.watcher = Watcher(
+        f"import sys; from {__name__} import leave_for_killed; leave_for_killed(*sys.argv[1:])",
+        *(str(data), str(postgres_version), str(temporary or "")),
+    )
+    try:
+        with fasteners.InterProcessLock(lock_path(data, "start")):
+            require_data_of(data, postgres_version)
+            use.server = pgserver().PostgresServer(address(data), postgres_version=postgres_version)
+            fresh = not (data / "PG_VERSION").exists()
+            initialise(use.server)
+            if fresh:
+                with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
+                    file.write(CONFIGURATION)
+            await_end_of_killed(data)
+            start_server(use.server)
+    except Exception as error:
+        use.lock.release_read_lock()
+        use.watcher.dismiss()
+        if isinstance(error, DatabaseUnavailable):
+            raise
+        raise DatabaseUnavailable(
+            f"the embedded PostgreSQL in {data} did not start: {error}; see its log {data / 'log'}"
+        ) from error
+
+
+def leave_for_killed(data: str, postgres_version: str, temporary: str) -> None:
+    """What a process would have done at its end: stop the server, unless others use it."""
+    import fasteners
+
+    folder = Path(data)
+    found = postmaster(folder)
+    if temporary:
+        _destroy(Path(temporary), address(folder), found)
+    elif found is not None:
+        server = pgserver().PostgresServer(address(folder), postgres_version=int(postgres_version))
+        start_server(server)  # finds the one that runs
+        lock = fasteners.InterProcessReaderWriterLock(lock_path(folder, "users"))
+        _stop_unless_used(_Use(server=server, lock=lock), folder)
+
+
+def _destroy(folder: Path, link: Path, found: Any) -> None:
+    """Ends a server whose data nobody needs: it need not write what it holds in memory."""
+    if link.is_symlink():
+        link.unlink()
+    gone = folder.rename(folder.with_name(f"{folder.name}-gone"))
+    if found is not None:
+        found.process.send_signal(signal.SIGQUIT)
+        found.process.wait(timeout=60)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def _leave(use: _Use, data: Path) -> None:
+    use.lock.release_read_lock()
+    _stop_unless_used(use, data)
+    if use.watcher is not None:
+        use.watcher.dismiss()
+
+
+def _stop_unless_used(use: _Use, data: Path) -> None:
+    if use.lock.acquire_write_lock(blocking=False):  # no other process uses the server
+        import psutil
+
+        try:
+            if stays(data):
+                return
+            with _uses_guard, suppress(psutil.NoSuchProcess):  # pgserver's lock is not for threads
+                if (data / "postmaster.pid").exists():  # else it was stopped by force
+                    use.server.stop()
+            if use.server.pgdata.is_symlink():
+                use.server.pgdata.unlink()
+        finally:
+            use.lock.release_write_lock()
+    else:
+        use.lock.lockfile.close()  # fasteners leaves it open
+
+
+def lock_path(data: Path, name: str) -> Path:
+    """Of the users, who share it, and of the one who starts the server."""
+    return data.parent / f".{data.name}.{name}.lock"
+
+
+def stay_path(data: Path) -> Path:
+    """The file with the identity of a run that stays."""
+    return data.parent / f".{data.name}.stays"
+
+
+def stays(data: Path) -> bool:
+    """Whether the server that runs is the one that was started to stay."""
+    try:
+        return stay_path(data).read_text(encoding="utf-8") == identity(data)
+    except OSError:
+        return False
+
+
+def identity(data: Path) -> str:
+    """What tells this run of a server from others: its process and when that started."""
+    lines = (data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+    return f"{lines[0]} {lines[2]}"
