@@ -130,6 +130,10 @@ CALLS: dict[str, list[str]] = {
     "near_used": ["near_used({relation}, {position}, 10, ARRAY[{memory}])"],
     "nearest_landmark": ["nearest_landmark({relation}, {position})"],
     "newest_memories": ["newest_memories('one', 5)"],
+    "active_kinds": ["active_kinds('one', ARRAY[content_hash({content})])"],
+    "new_kinds": [
+        "cardinality(new_kinds('one', ARRAY[{new}], ARRAY[{memory}], '{{{{}}}}'::uuid[]))"
+    ],
     "next_edition": ["next_edition('one', content_hash({content}))"],
     "note_change": [f"note_change('importance', {ONE_ROW})"],
     "note_events": [

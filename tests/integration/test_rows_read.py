@@ -173,6 +173,8 @@ WITHIN = {
     *(
         "same_memory",
         "same_subject",
+        "active_kinds",
+        "new_kinds",
         "successors",
         "supersede_in_turn",
         "supersede_subject",

@@ -24,8 +24,9 @@ class Added(UUID):
     """Similarity to the existing memory: that of a near duplicate, 1.0 for the same text, else
     None."""
     same_subject: tuple[UUID, ...]
-    """Other active memories of the same subject that hold at the same time, the newest 100; with
-    `supersede_subject` all those that were superseded. Only `add` and `add_many` look for them."""
+    """Other active memories of the same subject that hold at the same time, the newest first. Only
+    the newest SAME_SUBJECT of the subject are looked at. With `supersede_subject` all those that
+    were superseded. Only `add` and `add_many` look for them."""
 
     def __init__(
         self,
