@@ -2329,8 +2329,9 @@ class Transfer(synchronous.Namespace):
         Memories are known by their id. One that is there is left as it is, so a call can be repeated.
         Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
         (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
-        fields that NewMemory leaves unset are computed only where they are missing. A memory without
-        `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+        fields that NewMemory leaves unset are computed only where they are missing, and so is
+        `usefulness`: the mean that the votes would have given here. A memory without `events` begins a
+        history. Weights of labels may be above 1: those of a memory are then divided
         by the greatest of them.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
@@ -2947,8 +2948,9 @@ class AsyncTransfer(asynchronous.Namespace):
         Memories are known by their id. One that is there is left as it is, so a call can be repeated.
         Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
         (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
-        fields that NewMemory leaves unset are computed only where they are missing. A memory without
-        `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+        fields that NewMemory leaves unset are computed only where they are missing, and so is
+        `usefulness`: the mean that the votes would have given here. A memory without `events` begins a
+        history. Weights of labels may be above 1: those of a memory are then divided
         by the greatest of them.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
