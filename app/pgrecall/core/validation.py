@@ -162,6 +162,19 @@ def require_share(
     return 0.0 if number < SMALLEST_SHARE else float(number)
 
 
+def require_cosine(
+    name: str, value: object, *, error: type[InputError] = InputError
+) -> float | None:
+    """A number in [-1, 1]; None passes."""
+    below = isinstance(value, Real) and not isinstance(value, bool) and -1 <= value < 0
+    if below:
+        return -require_given_share(name, -value, error=error)  # type: ignore[operator]
+    try:
+        return require_share(name, value, error=error)
+    except error as refused:
+        raise error(str(refused).replace("within 0 and 1", "within -1 and 1")) from None
+
+
 def require_given_share(name: str, value: object, *, error: type[InputError] = InputError) -> float:
     """Like `require_share`, but None is refused."""
     share = require_share(name, value, error=error)

@@ -128,4 +128,4 @@ def add_many(
 
 def _repeated(first: Added) -> Added:
     """The result for a row whose id occurs earlier in the same batch."""
-    return Added(first, "known") if first.inserted else first
+    return Added(first, "known", trust=first.trust) if first.inserted else first
