@@ -177,8 +177,10 @@ _MODULES = {
 }
 """Module → those of its names that can be imported from here."""
 _SUBMODULES = {
-    **{"bands": "scoring.bands", "embedded": "embedded"},
-    **{"migrate": "migrate", "profiles": "scoring.profiles"},
+    "bands": "scoring.bands",
+    "embedded": "embedded",
+    "migrate": "migrate",
+    "profiles": "scoring.profiles",
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

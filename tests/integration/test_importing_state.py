@@ -230,8 +230,10 @@ def test_votes_that_come_along_count(
 ) -> None:
     """As if they had been given here; a usefulness in the line is kept. Also in psql."""
     by_python, other = mine.transfer.restore(
-        [{"id": "a", "content": "a", "embedding": None} | line]
-        + [{"id": "b", "content": "b", "embedding": None, "usefulness": 0.75}]
+        [
+            {"id": "a", "content": "a", "embedding": None} | line,
+            {"id": "b", "content": "b", "embedding": None, "usefulness": 0.75},
+        ]
     )
     [by_psql] = mine.sql(
         "SELECT memory_id FROM pgrecall.restore_rows(:agent, "

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import (
     Boolean,
+    ColumnElement,
     Double,
     Executable,
     Integer,
@@ -79,10 +80,12 @@ def remember(tables: Tables, given: Staged) -> Executable:
     trust."""
     of_memory = {name: _type(tables, name) for name in given}
     arguments = {"agent": Text(), **of_memory, **_POLICY}
-    read = [literal_column(name) for name in columns_of("remember").split(", ")]
+    read: list[Any] = [literal_column(name) for name in columns_of("remember").split(", ")]
     owner: Any = bindparam("agent", type_=Text())
     stored = literal_column("memory_id", Uuid())
-    trust = schema_function(tables.schema, "trust_of", owner, stored, type_=Double())
+    trust: ColumnElement[Any] = schema_function(
+        tables.schema, "trust_of", owner, stored, type_=Double()
+    )
     return verb(tables, "remember", arguments, (*read, trust.label("trust")))
 
 

@@ -7,7 +7,7 @@ schema.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
@@ -51,7 +51,9 @@ def replace(context: MigrationContext) -> None:
         for new, old in REPLACED.items():
             index = declared[new]
             table = str(index.table.name)  # type: ignore[union-attr]
-            columns = [one.name if isinstance(one, Column) else one for one in index.expressions]
+            columns: list[Any] = [
+                one.name if isinstance(one, Column) else one for one in index.expressions
+            ]
             create_index_concurrently(
                 new, table, columns, unique=index.unique, **index.dialect_kwargs
             )

@@ -166,7 +166,7 @@ def weight(signal: Signal) -> BindParameter[float]:
 
 
 def similarity(scope: Scope) -> Expression:
-    """The cosine similarity, at least 0; NULL if the memory has no embedding or there is no query vector."""
+    """The cosine similarity, at least 0; NULL if there is no embedding or no query vector."""
     return scope.function(
         "similarity",
         scope.memories.c.embedding,

@@ -56,15 +56,14 @@ class ScoredMemory:
     lender: UUID | None = None
     """The hit that lent; `lent` is a share of its score."""
     cosine: float | None = field(default=None, compare=False)
-    """Cosine of the angle between embedding and query, in [-1, 1]; None as for `similarity`. Ignored
-    by `==`."""
+    """The cosine of embedding and query, in [-1, 1]; None as for `similarity`. Ignored by `==`."""
 
     def record(self) -> dict[str, Any]:
         """The hit as plain JSON values, numbers rounded to six decimals.
 
         Keys: id, content, score, similarity, signals, contributions and created_at. Optional keys:
-        cosine if it is negative, steps for a linked memory, beside for an added turn, lent and lender if the score was
-        raised, and relevance if it was measured.
+        cosine if it is negative, steps for a linked memory, beside for an added turn, lent and
+        lender if the score was raised, and relevance if it was measured.
         """
         record: dict[str, Any] = {
             "id": str(self.memory.id),
