@@ -230,7 +230,8 @@ def test_an_update_to_another_tier_sets_what_promote_and_demote_set(
     expires_at = mine.read(demoted).expires_at
     short = update(tier="short")
 
-    assert expires_at is not None and short.expires_at is not None
+    assert expires_at is not None
+    assert short.expires_at is not None
     assert abs(short.expires_at - expires_at) < timedelta(minutes=1)
     new_values = mine.event(updated, "updated").new_values
     assert new_values["tier"] == "short"
