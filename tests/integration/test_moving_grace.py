@@ -196,7 +196,7 @@ def test_the_log_of_grace_moves_and_a_dry_run_says_what_would(
     assert outcomes(own_url, "grace.sql", agent="grace") == {"inserted": 3}
     assert outcomes(own_url, "grace.sql", agent="grace") == {"known": 3}
     assert Database(own_url).rows(runs) == [("nightly", 9, 4, 2, 0.2, 720, 1.5, before(3))]
-    assert [(row["what"], row["outcome"]) for row in found()][:2] == [
+    assert [(row["what"], row["outcome"]) for row in found()] == [
         ("artifacts that are there already", "stay behind"),
         ("index rows of no artifact, or of one that is there", "stay behind"),
     ]

@@ -114,7 +114,7 @@ def test_siestai_with_a_status_and_a_time_zone(
 def test_siestai_as_it_is_documented_and_a_dry_run_says_what_would_move(
     own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
 ) -> None:
-    """With a status, and without adhoc memories, sessions and those who created what a team knows."""
+    """With a status, and without adhoc memories, sessions and creators."""
     for owner in ("agent", "team"):
         theirs.execute(
             f"CREATE TABLE {owner}_memories (id uuid PRIMARY KEY, {owner}_id uuid, content text, "
