@@ -188,6 +188,7 @@ CALLS: dict[str, list[str]] = {
     "same_memory": [
         "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
     ],
+    "trust_of": ["trust_of('one', {memory})"],
     "set_importance": ["set_importance('one', {memory}, 0.9)"],
     "successors": ["successors('one', {memory}, {other}, NULL, NULL)"],
     "supersede": ["count(*) FROM supersede('one', {memory}, {new})"],
@@ -245,7 +246,7 @@ PROCEDURES: dict[str, list[str]] = {
     "erase_owner": ["erase_owner('one')"],
 }
 OF_NO_OWNER = {
-    *("align_positions", "meaning", "positions_table"),
+    *("align_positions", "expiry_of_tier", "meaning", "positions_table"),
     *("await_writers_here", "is_distributed", "require_parent", "shard_here"),
     *("hnsw_state", "pgvector_version", "require_hnsw"),
     *(

@@ -99,10 +99,10 @@ def test_grace(
         grace_row(
             *(5, "hyperbolic", 120, 0.5),
             result_data='{"choice": "b"}',
-            **{spelling: '{"user": "ann"}'},
             policy_tags='[{"policy_name": "privacy", "status": "violation", "reason": ""}]',
             audit_log_id=7,
-        ),
+        )
+        | {spelling: '{"user": "ann"}'},
         grace_row(6, "hyperbolic", 120, 0.9, is_archived=True),
         grace_row(7, "hyperbolic", 120, 0.9, is_deleted=True, updated_at=before(2)),
     ]
@@ -189,9 +189,9 @@ def test_the_log_of_grace_moves_and_a_dry_run_says_what_would(
         ("runs with metadata", "1", "their metadata stays behind"),
     ]
     runs = (
-        "SELECT policy, scanned, archived, deleted, min_trust_threshold, max_age_hours, seconds, "
+        "SELECT policy, scanned, archived, deleted, min_trust_threshold, max_age_hours, "
+        "seconds, started_at FROM pgrecall.gc_runs WHERE agent_id = 'grace'"
     )
-    runs += "started_at FROM pgrecall.gc_runs WHERE agent_id = 'grace'"
     assert (own_repo.count("grace"), Database(own_url).rows(runs)) == (0, [])
     assert outcomes(own_url, "grace.sql", agent="grace") == {"inserted": 3}
     assert outcomes(own_url, "grace.sql", agent="grace") == {"known": 3}
