@@ -143,7 +143,8 @@ class MemoryRepository(synchronous.Repository):
         with concurrent writers, but compares all of the agent's memories. It is refused at isolation
         level REPEATABLE READ, which hides what others have just written.
 
-        `same_subject` of the result lists the other active memories of the same `subject`. With
+        `same_subject` of the result lists other active memories of the same `subject`, among its
+        newest 20. With
         `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
         with one memory: of several writers about one subject, one memory stays active. This is refused
         at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
@@ -982,7 +983,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         with concurrent writers, but compares all of the agent's memories. It is refused at isolation
         level REPEATABLE READ, which hides what others have just written.
 
-        `same_subject` of the result lists the other active memories of the same `subject`. With
+        `same_subject` of the result lists other active memories of the same `subject`, among its
+        newest 20. With
         `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
         with one memory: of several writers about one subject, one memory stays active. This is refused
         at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes

@@ -24,9 +24,9 @@ class Added(UUID):
     """Similarity to the existing memory: that of a near duplicate, 1.0 for the same text, else
     None."""
     same_subject: tuple[UUID, ...]
-    """Other active memories of the same subject that hold at the same time, the newest first. Only
-    the newest SAME_SUBJECT of the subject are looked at. With `supersede_subject` all those that
-    were superseded. Only `add` and `add_many` look for them."""
+    """Other active memories of the same subject that hold at the same time, the newest first, among
+    the newest 20 of the subject (`most` of the SQL function `same_subject`). With
+    `supersede_subject` all those that were superseded. Only `add` and `add_many` look for them."""
     trust: float | None
     """The trust of the stored memory, without decay; None if it was never assessed. Only `add` and
     `add_many` read it."""
