@@ -13,7 +13,7 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/supersede_subject.sql",
-        "WHERE m.agent_id = agent AND left(",
+        "WHERE n.agent_id = agent AND left(",
         "WHERE left(",
         f"{HERE}subjects.py::test_adding_reports_what_is_active_about_the_subject_newest_first",
     ),
