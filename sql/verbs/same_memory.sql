@@ -70,16 +70,11 @@ BEGIN
                            m.created_at) AS kind
               FROM assessed(agent, memories, ids, 1) m
              WHERE m.edition IS NOT NULL AND m.id NOT IN (SELECT b FROM unnest(but) b))
-        SELECT min(c.place)
-          FROM coming c
-          -- OFFSET 0: each is looked up by its key.
-          LEFT JOIN LATERAL (SELECT true AS known FROM agent_memories m
-                              WHERE m.agent_id = agent AND m.id = c.id OFFSET 0) k ON true
+        SELECT min(c.place) FROM coming c
          -- NOT IN becomes a hash table, whatever its size.
          WHERE (c.kind NOT IN (
                     SELECT t.kind FROM active_kinds(
                         agent, ARRAY(SELECT DISTINCT d.content_hash FROM coming d)) t)) IS NOT FALSE
-           AND k.known IS NULL
          GROUP BY coalesce(c.kind, c.id::text)
          ORDER BY 1);
 END

@@ -146,8 +146,8 @@ class MemoryRepository(synchronous.Repository):
         `same_subject` of the result lists other active memories of the same `subject`, among its
         newest 20. With `supersede_subject`, the new memory supersedes all of them in the same
         transaction, as `supersede` does with one memory: of several writers about one subject, one
-        memory stays active. This is refused at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
-        nothing.
+        memory stays active. This is refused at REPEATABLE READ, too. A memory without a subject, or one
+        that has ended by now, supersedes nothing.
 
         A memory with `compliant=False` is refused unless `check_compliance=False`. The history
         records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
@@ -985,8 +985,8 @@ class AsyncMemoryRepository(asynchronous.Repository):
         `same_subject` of the result lists other active memories of the same `subject`, among its
         newest 20. With `supersede_subject`, the new memory supersedes all of them in the same
         transaction, as `supersede` does with one memory: of several writers about one subject, one
-        memory stays active. This is refused at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
-        nothing.
+        memory stays active. This is refused at REPEATABLE READ, too. A memory without a subject, or one
+        that has ended by now, supersedes nothing.
 
         A memory with `compliant=False` is refused unless `check_compliance=False`. The history
         records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
