@@ -384,6 +384,7 @@ def test_what_is_said_again_is_told(run: Run, mine: Owner, memory: UUID) -> None
     run("add", "Ines drinks TEA", "--duplicates", "replace", "--importance", "0.9")
 
     new: dict[str, Any] = {"outcome": "inserted", "similarity": None, "same_subject": []}
+    new["trust"] = mine.read(memory).trust
     assert first == [{"id": first[0]["id"], **new}]
     assert again == [first[0] | {"outcome": "known"}]
     assert shown.out.strip() == first[0]["id"]

@@ -83,7 +83,7 @@ def score(
     Raises UnknownName for an unknown key, and InputError for a value of the wrong type or a time
     without a time zone.
     """
-    return _scored(profile, values, as_of, as_of or datetime.now(UTC))
+    return _scored(profile, values, as_of, datetime.now(UTC) if as_of is None else as_of)
 
 
 def _scored(
@@ -121,7 +121,7 @@ def score_all(
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
         raise InputError(f"memories must be a list of mappings, got {shortened(memories)}")
-    moment = as_of or datetime.now(UTC)
+    moment = datetime.now(UTC) if as_of is None else as_of
     found = []
     for position, one in enumerate(several):
         try:
