@@ -1484,10 +1484,10 @@ CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories U
 CREATE UNIQUE INDEX ix_agent_memories_content_hash_edition ON pgrecall.agent_memories USING btree (agent_id, content_hash, edition) WHERE ((content_hash IS NOT NULL) AND (status = 'active'::text));
 
 --
--- Name: ix_agent_memories_subjects; Type: INDEX; Schema: pgrecall; Owner: -
+-- Name: ix_agent_memories_newest_of_subject; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_agent_memories_subjects ON pgrecall.agent_memories USING btree (agent_id, "left"(subject, 200)) WHERE ((subject IS NOT NULL) AND (status = 'active'::text) AND (invalidated_at IS NULL));
+CREATE INDEX ix_agent_memories_newest_of_subject ON pgrecall.agent_memories USING btree (agent_id, "left"(subject, 200), COALESCE(created_at, '-infinity'::timestamp with time zone), id) WHERE ((subject IS NOT NULL) AND (status = 'active'::text) AND (invalidated_at IS NULL));
 
 --
 -- Name: ix_agent_memories_turns; Type: INDEX; Schema: pgrecall; Owner: -

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
     from pgrecall.ranking.hits import Hits, Strategy
-    from pgrecall.scoring import profiles
+    from pgrecall.scoring import bands, profiles
     from pgrecall.scoring.profile import Profile
-    from pgrecall.scoring.scored_memory import ScoredMemory
-    from pgrecall.scoring.scorer import score
+    from pgrecall.scoring.scored_memory import ScoredMemory, ScoredValues
+    from pgrecall.scoring.scorer import score, score_all
     from pgrecall.scoring.signals import (
         Clock,
         Confidence,
@@ -108,6 +108,7 @@ __all__ = [
     "RankIndexStatus",
     "Recency",
     "ScoredMemory",
+    "ScoredValues",
     "Scores",
     "SearchArguments",
     "SentenceTransformersEmbedder",
@@ -119,6 +120,7 @@ __all__ = [
     "Trust",
     "Tuning",
     "Usefulness",
+    "bands",
     "embedded",
     "export_file",
     "import_file",
@@ -128,6 +130,7 @@ __all__ = [
     "profiles",
     "save_queries",
     "score",
+    "score_all",
     "tiktoken_counter",
 ]
 
@@ -165,15 +168,20 @@ _MODULES = {
     "ranking.filters": "FilterArguments",
     "ranking.hits": "Hits Strategy",
     "scoring.profile": "Profile",
-    "scoring.scored_memory": "ScoredMemory",
-    "scoring.scorer": "score",
+    "scoring.scored_memory": "ScoredMemory ScoredValues",
+    "scoring.scorer": "score score_all",
     "scoring.signals": "Clock Confidence Curve EntityOverlap Frequency Importance Keyword "
     "Recency Similarity Time Trust Usefulness",
     "search.explanation": "Explanation SignalAccount",
     "search.query_plan": "QueryPlan",
 }
 """Module → those of its names that can be imported from here."""
-_SUBMODULES = {"embedded": "embedded", "migrate": "migrate", "profiles": "scoring.profiles"}
+_SUBMODULES = {
+    "bands": "scoring.bands",
+    "embedded": "embedded",
+    "migrate": "migrate",
+    "profiles": "scoring.profiles",
+}
 _PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 

@@ -28,4 +28,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    op.drop_index(NAME, TABLE, schema=settings().schema)
+    # Later releases have replaced it.
+    op.drop_index(NAME, TABLE, schema=settings().schema, if_exists=True)

@@ -32,8 +32,11 @@ BEGIN
     PERFORM require_count('k', k, 1, 1000000);
     PERFORM require_count('expand_session', expand_session, 0, 10);
     PERFORM require_share(one.name, one.value)
-       FROM (VALUES ('min_score', min_score), ('min_similarity', min_similarity),
-                    ('min_relevance', min_relevance), ('min_trust', min_trust)) one(name, value) WHERE one.value IS NOT NULL;
+       FROM (VALUES ('min_score', min_score), ('min_relevance', min_relevance),
+                    ('min_trust', min_trust)) one(name, value) WHERE one.value IS NOT NULL;
+    PERFORM require(min_similarity BETWEEN -1 AND 1, format(
+        'min_similarity must lie within -1 and 1, got %s', min_similarity))
+      WHERE min_similarity IS NOT NULL;
     FOR moment_given IN VALUES ('as_of', as_of), ('created_after', created_after),
                                ('created_before', created_before),
                                ('query_time', lower(query_time)),

@@ -365,7 +365,7 @@ BEGIN ATOMIC
         ('needs_review', $condition$m.needs_review = q.needs_review$condition$),
         ('min_trust', $condition$m.trust IS NOT NULL AND CASE WHEN q.apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, q.moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= q.min_trust$condition$),
         ('embedding', $condition$m.embedding IS NOT NULL$condition$),
-        ('min_similarity', $condition$similarity(m.embedding, q.query, NULL) >= q.min_similarity$condition$),
+        ('min_similarity', $condition$cosine(m.embedding, q.query) >= q.min_similarity$condition$),
         ('min_relevance', $condition$relevance(similarity(m.embedding, q.query, NULL), keyword({share} * {coverage}, octet_length(m.content), 0.8, 400), q.comparable) >= q.min_relevance$condition$),
         ('label_kinds', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.value = ANY (q.labels) AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.kind = ANY (q.label_kinds))$condition$),
         ('$eq', $condition$coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = (q.compared #> '{0,value}'), false)$condition$),

@@ -10,6 +10,6 @@ CREATE OR REPLACE FUNCTION similarity(embedding @extschema:vector@.halfvec, quer
                 ELSE greatest(1::float8 - (embedding OPERATOR(@extschema:vector@.<=>) query), 0::float8) END;
 
 COMMENT ON FUNCTION similarity(@extschema:vector@.vector, @extschema:vector@.vector, float8) IS
-    'Cosine similarity in [0, 1]; missing where there is no embedding or no query.';
+    'Cosine similarity in [0, 1], where a negative cosine counts as 0; missing where there is no embedding or no query.';
 COMMENT ON FUNCTION similarity(@extschema:vector@.halfvec, @extschema:vector@.halfvec, float8) IS
-    'Cosine similarity in [0, 1]; missing where there is no embedding or no query.';
+    'Cosine similarity in [0, 1], where a negative cosine counts as 0; missing where there is no embedding or no query.';

@@ -8,6 +8,13 @@ CREATE OR REPLACE FUNCTION insert_memories(
 DECLARE
     stored uuid[] := '{}';
     trusts jsonb[] := '{}';
+    -- Edition 0 is for a text that does not exist at all, not even under a key.
+    numbers integer[] := CASE WHEN edition > 0 THEN ARRAY(
+        SELECT greatest(next_edition(agent, said.hash), 1) - 1
+               + row_number() OVER (PARTITION BY said.hash ORDER BY said.place)
+          FROM (SELECT m.ordinality AS place, content_hash(m.content) AS hash
+                  FROM unnest(memories) WITH ORDINALITY m) said
+         ORDER BY said.place) END;
     one record;
 BEGIN
     -- In the order of the hashes, and those with a key in that of their ids, so that two batches that
@@ -30,7 +37,9 @@ BEGIN
                m.trust_consensus, m.trust_governance, m.trust_usage, m.component, m.output_type,
                m.domain, m.category, m."loop", m.quality_score, m.compliant, m.requires_approval,
                m.has_errors, m.violates_policy, m.under_policy_review, m.observed_at, m.tokens,
-               m.key, m.edition, m.session, m.turn
+               m.key,
+               CASE WHEN m.edition > 0 THEN numbers[date_part('epoch', m.inserted_at)::integer]
+                    ELSE m.edition END, m.session, m.turn
           FROM assessed(agent, memories, ids, insert_memories.edition) m
          -- What is pending is compared with other texts when it is approved.
          WHERE m.edition IS NULL OR m.edition > 0 OR m.status = 'pending'
@@ -50,7 +59,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION insert_memories IS
-    'Inserts memories with these ids, and their first events; returns the ids inserted. Skips ids and editions that exist, and with edition 0 also texts that exist.';
+    'Inserts memories with these ids, and their first events; returns the ids inserted. edition: 0 for texts that are new, 1 for one more of each text, which gets the next number, NULL for memories that are not known by their text. Skips ids and editions that exist, and with edition 0 also texts that exist.';
 
 -- A function of its own, so that the setting reaches nothing else: a plan that was made while the
 -- table was nearly empty would read all of it for each memory.

@@ -1,3 +1,15 @@
+-- For readers.
+CREATE OR REPLACE FUNCTION expiry_of_tier(tier text) RETURNS timestamptz
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN (SELECT now() + d.expires_after_hours * interval '1 hour' FROM tier_defaults d
+             WHERE d.tier = expiry_of_tier.tier);
+END
+$function$;
+
+COMMENT ON FUNCTION expiry_of_tier IS
+    'When a memory expires that is put into a tier now; NULL: never.';
+
 CREATE OR REPLACE FUNCTION move_tier(
     agent text, memory_ids uuid[], up boolean, reason text DEFAULT NULL,
     actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS SETOF uuid
@@ -23,13 +35,11 @@ BEGIN
              ORDER BY m.id FOR NO KEY UPDATE) l;
     -- The expiry is that of the new tier.
     FOR step IN
-        SELECT s.tier, array_agg(l.id) AS ids,
-               moment + min(d.expires_after_hours) * interval '1 hour' AS expires_at
+        SELECT s.tier, array_agg(l.id) AS ids, expiry_of_tier(s.tier) AS expires_at
           FROM unnest(ids, before) l(id, was)
           JOIN (VALUES ('short', true, 'medium'), ('medium', true, 'long'),
                        ('long', false, 'medium'), ('medium', false, 'short')) s(old, upwards, tier)
             ON s.old = l.was ->> 'tier' AND s.upwards = up
-          LEFT JOIN tier_defaults d ON d.tier = s.tier
          GROUP BY s.tier LOOP
         UPDATE agent_memories m
            SET tier = step.tier, updated_at = moment, expires_at = step.expires_at

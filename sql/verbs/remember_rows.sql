@@ -16,6 +16,7 @@ DECLARE
     stored uuid[] := '{}';
     outcomes text[] := '{}';
     similarities float8[];
+    new agent_memories;
 BEGIN
     IF labels IS NULL AND NOT have_subject THEN
         RETURN QUERY
@@ -51,8 +52,10 @@ BEGIN
             memory_id := stored[i];
             outcome := outcomes[i];
             similarity := similarities[i];
-            same_subject := ARRAY(SELECT s FROM same_subject(agent, memories[ordinal]) s
-                                   WHERE s <> memory_id LIMIT 100);
+            new := memories[ordinal];
+            new.id := memory_id;
+            same_subject := CASE WHEN new.subject IS NULL THEN '{}'
+                                 ELSE ARRAY(SELECT same_subject(agent, new)) END;
             RETURN NEXT;
         END LOOP;
     END IF;
@@ -65,4 +68,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION remember_rows IS
-    'Stores memories made by new_memory, all or none. duplicates: what to do where the same memory exists (bump, keep, replace or allow). labels: for each memory a JSON array, see told_labels; stored with a new memory, and added to one that is replaced. supersede_subject: each takes the place of the active ones of its subject. run: where they come from, in the metadata of the events. outcome: inserted, known (this id or key was stored before), duplicate, near_duplicate or revived. same_subject: other active memories of its subject, the newest 100; with supersede_subject those that it superseded.';
+    'Stores memories made by new_memory, all or none. duplicates: what to do where the same memory exists (bump, keep, replace or allow). labels: for each memory a JSON array, see told_labels; stored with a new memory, and added to one that is replaced. supersede_subject: each takes the place of the active ones of its subject. run: where they come from, in the metadata of the events. outcome: inserted, known (this id or key was stored before), duplicate, near_duplicate or revived. same_subject: other active memories of its subject, among the newest 20; with supersede_subject those that it superseded.';

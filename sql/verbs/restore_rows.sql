@@ -33,7 +33,15 @@ BEGIN
             trust_usage, component, output_type, domain, category, "loop", quality_score,
             compliant, requires_approval, has_errors, violates_policy, under_policy_review,
             invalidation_reason, superseded_by, tokens, key, edition, session, turn)
-        SELECT agent, m.id, m.usefulness, m.confidence, m.importance, m.trust,
+        SELECT agent, m.id,
+               -- Votes without their mean get the one that they would have given here.
+               CASE WHEN was.usefulness IS NULL
+                    THEN usefulness_after_feedback(
+                             m.usefulness, 0, 0,
+                             greatest((states[was.place] ->> 'feedback_up')::integer, 0),
+                             greatest((states[was.place] ->> 'feedback_down')::integer, 0))
+                    ELSE m.usefulness END,
+               m.confidence, m.importance, m.trust,
                m.trust_half_life_hours, m.created_at, coalesce(was.updated_at, m.updated_at),
                m.valid_from, m.valid_until, m.expires_at, was.invalidated_at, m.observed_at,
                coalesce(was.status, m.status), m.tier, m.memory_type, m.trust_curve, m.entities,
@@ -46,7 +54,8 @@ BEGIN
                was.invalidation_reason, was.superseded_by, m.tokens, m.key, was.edition,
                m.session, m.turn
           FROM assessed(agent, memories, ids, NULL) m
-         CROSS JOIN LATERAL (SELECT (memories[date_part('epoch', m.inserted_at)::integer]).*) was
+         CROSS JOIN LATERAL (SELECT date_part('epoch', m.inserted_at)::integer AS place) at
+         CROSS JOIN LATERAL (SELECT at.place, (memories[at.place]).*) was
          ORDER BY m.content_hash, m.id
             ON CONFLICT DO NOTHING
         RETURNING i.id, i.trust, i.trust_provenance AS provenance, i.trust_consensus AS consensus,

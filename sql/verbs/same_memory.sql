@@ -24,22 +24,87 @@ CREATE OR REPLACE FUNCTION same_kind(
 COMMENT ON FUNCTION same_kind IS
     'Whether two memories of one text may be the same: they have the same memory_type, component and place in a session.';
 
+-- Compared as one text, since a join on six conditions that NULL may meet would compare each with
+-- each. NULL: known to be no other.
+CREATE OR REPLACE FUNCTION kind_of(
+    hash bytea, memory_type text, component text, session text, turn integer,
+    created_at timestamptz) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN session IS NULL OR turn IS NOT NULL OR created_at <> now()
+                THEN jsonb_build_array(hash, memory_type, component, session, turn,
+                                       CASE WHEN session IS NOT NULL AND turn IS NULL
+                                            THEN created_at END)::text END;
+
+COMMENT ON FUNCTION kind_of IS
+    'A text that two memories have in common if their contents do and same_kind is true of them; NULL: it is true of no other.';
+
+CREATE OR REPLACE FUNCTION active_kinds(agent text, hashes bytea[])
+    RETURNS TABLE (kind text, ids uuid[])
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT k.kind, array_agg(k.id)
+      FROM (SELECT m.id, kind_of(m.content_hash, m.memory_type, m.component, m.session, m.turn,
+                                 m.created_at) AS kind
+              FROM agent_memories m
+             WHERE m.agent_id = agent AND m.content_hash = ANY (hashes)
+               AND m.status = 'active') k
+     WHERE k.kind IS NOT NULL GROUP BY k.kind;
+END
+$function$;
+
+COMMENT ON FUNCTION active_kinds IS
+    'The active memories of the owner with these texts, for each kind_of.';
+
+-- The others may still be the same as one that is there, or as one before them in the batch.
+CREATE OR REPLACE FUNCTION new_kinds(
+    agent text, memories agent_memories[], ids uuid[], but uuid[]) RETURNS integer[]
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
+BEGIN
+    RETURN ARRAY(
+        WITH coming AS MATERIALIZED (
+            SELECT date_part('epoch', m.inserted_at)::integer AS place, m.id, m.content_hash,
+                   kind_of(m.content_hash, m.memory_type, m.component, m.session, m.turn,
+                           m.created_at) AS kind
+              FROM assessed(agent, memories, ids, 1) m
+             WHERE m.edition IS NOT NULL AND m.id NOT IN (SELECT b FROM unnest(but) b))
+        SELECT min(c.place) FROM coming c
+         -- NOT IN becomes a hash table, whatever its size.
+         WHERE (c.kind NOT IN (
+                    SELECT t.kind FROM active_kinds(
+                        agent, ARRAY(SELECT DISTINCT d.content_hash FROM coming d)) t)) IS NOT FALSE
+         GROUP BY coalesce(c.kind, c.id::text)
+         ORDER BY 1);
+END
+$function$;
+
+COMMENT ON FUNCTION new_kinds IS
+    'The places of new memories without a key, except those in but, whose text no active memory of the owner and none before them has with the same memory_type, component and place in a session.';
+
 -- Of several, the one that is recalled now comes first, then one with an edition, then the last
 -- that was recalled, then the next that will be.
-CREATE OR REPLACE FUNCTION same_memory(agent text, new agent_memories)
+CREATE OR REPLACE FUNCTION same_memory(
+    agent text, new agent_memories, among uuid[] DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, recalled boolean)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();
 BEGIN
+    IF among IS NULL THEN
+        among := ARRAY(
+            SELECT m.id FROM agent_memories m
+             WHERE m.agent_id = agent AND m.content_hash = new.content_hash AND m.status = 'active'
+               AND same_kind(m.memory_type, m.component, m.session, m.turn, m.created_at,
+                             new.memory_type, new.component, new.session, new.turn,
+                             new.created_at));
+    END IF;
     RETURN QUERY
     SELECT m.id, is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment)
       FROM agent_memories m
-     WHERE m.agent_id = agent AND m.content_hash = new.content_hash AND m.status = 'active'
-       AND same_kind(m.memory_type, m.component, m.session, m.turn, m.created_at,
-                     new.memory_type, new.component, new.session, new.turn, new.created_at)
-       AND m.id <> new.id
+     WHERE m.agent_id = agent AND m.id = ANY (among) AND m.status = 'active' AND m.id <> new.id
        AND overlap(m.valid_from, least(m.valid_until, m.invalidated_at),
                    new.valid_from, least(new.valid_until, new.invalidated_at))
      ORDER BY 2 DESC, m.edition IS NULL, coalesce(m.valid_from > moment, false),
@@ -49,4 +114,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION same_memory IS
-    'The active memory with the same text, memory_type, component and place in a session as the new one and overlapping validity, and whether it is recalled now.';
+    'The active memory with the same text, memory_type, component and place in a session as the new one and overlapping validity, and whether it is recalled now. among: those of the same text and kind, where they are known.';

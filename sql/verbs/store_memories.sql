@@ -27,6 +27,10 @@ DECLARE
     said_at timestamptz[] := '{}';
     moment timestamptz := now();
     firsts integer[];
+    others integer[];
+    hashes bytea[];
+    one record;
+    adds boolean;
 BEGIN
     IF cardinality(ids) > 1 THEN
         firsts := ARRAY(SELECT min(i.n) FROM unnest(ids) WITH ORDINALITY i(id, n)
@@ -95,12 +99,33 @@ BEGIN
      WHERE (i.id NOT IN (SELECT s FROM unnest(stored) s)) = false;
 
     done := stored;
+    hashes := ARRAY(SELECT DISTINCT content_hash(m.content) FROM unnest(memories) m);
     FOR attempt IN 1 .. 5 LOOP
-        PERFORM lock_same(agent, ARRAY(SELECT content_hash(m.content) FROM unnest(memories) m));
-        FOR new IN
-            SELECT m.* FROM assessed(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
+        PERFORM lock_same(agent, hashes);
+        IF attempt = 1 AND by_text AND superseding IS NULL AND cardinality(ids) > 1 THEN
+            -- What differs in kind from all of its text is stored together, not one by one.
+            others := new_kinds(agent, memories, ids, stored);
+            IF others <> '{}' THEN
+                stored := insert_memories(
+                    agent, ARRAY(SELECT memories[n] FROM unnest(others) n),
+                    ARRAY(SELECT ids[n] FROM unnest(others) n), 1, actor, metadata);
+                PERFORM supersede_successors(agent, stored, actor, NULL);
+                RETURN QUERY SELECT n, ids[n], 'inserted', NULL::float8 FROM unnest(others) n
+                              WHERE (ids[n] NOT IN (SELECT s FROM unnest(stored) s)) = false;
+                done := done || stored;
+            END IF;
+        END IF;
+        adds := false;
+        FOR one IN
+            SELECT m AS new, k.ids AS alike
+              FROM assessed(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
+              -- Looked up together, since each would read all memories of its text.
+              LEFT JOIN active_kinds(agent, CASE WHEN cardinality(ids) > 1 THEN hashes END) k
+                ON k.kind = kind_of(m.content_hash, m.memory_type, m.component, m.session, m.turn,
+                                    m.created_at)
              WHERE m.id NOT IN (SELECT s FROM unnest(done) s)
              ORDER BY m.inserted_at LOOP
+            new := one.new;
             ordinal := date_part('epoch', new.inserted_at);
             similarity := NULL;
             IF EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id) THEN
@@ -115,7 +140,9 @@ BEGIN
                 IF superseding IS NOT NULL THEN
                     asked.valid_from := given_from;
                 END IF;
-                SELECT * INTO same FROM same_memory(agent, asked);
+                SELECT * INTO same FROM same_memory(
+                    agent, asked, CASE WHEN cardinality(ids) > 1 AND NOT adds
+                                       THEN coalesce(one.alike, '{}') END);
                 IF FOUND THEN
                     revives := NOT same.recalled AND is_valid(
                         new.valid_from, new.valid_until, NULL, new.expires_at, moment);
@@ -135,11 +162,11 @@ BEGIN
                     RETURN NEXT;
                     CONTINUE;
                 END IF;
-                -- Edition 0 is for a text that does not exist at all, not even under a key.
-                new.edition := greatest(next_edition(agent, new.content_hash), 1);
             END IF;
             CONTINUE WHEN cardinality(insert_memories(
-                agent, memories[ordinal:ordinal], ARRAY[new.id], new.edition, actor, metadata)) = 0;
+                agent, memories[ordinal:ordinal], ARRAY[new.id], CASE WHEN by_text THEN 1 END, actor,
+                metadata)) = 0;
+            adds := true;
             PERFORM supersede_successors(agent, ARRAY[new.id], actor, superseding);
             memory_id := new.id;
             outcome := 'inserted';

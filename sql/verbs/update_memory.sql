@@ -50,6 +50,10 @@ BEGIN
     SELECT * INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = update_memory.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
+    IF changes ->> 'tier' <> old.tier AND NOT changes ? 'expires_at' THEN
+        -- As move_tier does.
+        changes := changes || jsonb_build_object('expires_at', expiry_of_tier(changes ->> 'tier'));
+    END IF;
     changed := jsonb_populate_record(old, changes);
     changed.content_hash := content_hash(changed.content);
     IF old.edition IS NOT NULL AND old.status = 'active' THEN
@@ -72,7 +76,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION update_memory IS
-    'Changes fields of a memory, such as {"importance": 0.9}, and returns it. Raises PM004 where another active memory would then say the same.';
+    'Changes fields of a memory, such as {"importance": 0.9}, and returns it. Another tier brings its expiry, unless expires_at is given. Raises PM004 where another active memory would then say the same.';
 
 CREATE OR REPLACE FUNCTION settable_fields() RETURNS TABLE (name text, is_required boolean)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$

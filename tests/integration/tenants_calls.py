@@ -133,6 +133,10 @@ CALLS: dict[str, list[str]] = {
     "near_used": ["near_used({relation}, {position}, 10, ARRAY[{memory}])"],
     "nearest_landmark": ["nearest_landmark({relation}, {position})"],
     "newest_memories": ["newest_memories('one', 5)"],
+    "active_kinds": ["active_kinds('one', ARRAY[content_hash({content})])"],
+    "new_kinds": [
+        "cardinality(new_kinds('one', ARRAY[{new}], ARRAY[{memory}], '{{{{}}}}'::uuid[]))"
+    ],
     "next_edition": ["next_edition('one', content_hash({content}))"],
     "note_change": [f"note_change('importance', {ONE_ROW})"],
     "note_events": [
@@ -187,6 +191,7 @@ CALLS: dict[str, list[str]] = {
     "same_memory": [
         "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
     ],
+    "trust_of": ["trust_of('one', {memory})"],
     "set_importance": ["set_importance('one', {memory}, 0.9)"],
     "successors": ["successors('one', {memory}, {other}, NULL, NULL)"],
     "supersede": ["count(*) FROM supersede('one', {memory}, {new})"],
@@ -244,7 +249,7 @@ PROCEDURES: dict[str, list[str]] = {
     "erase_owner": ["erase_owner('one')"],
 }
 OF_NO_OWNER = {
-    *("align_positions", "meaning", "positions_table"),
+    *("align_positions", "expiry_of_tier", "meaning", "positions_table"),
     *("await_writers_here", "is_distributed", "require_parent", "shard_here"),
     *("hnsw_state", "pgvector_version", "require_hnsw"),
     *(

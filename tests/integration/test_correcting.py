@@ -5,6 +5,7 @@ That each operation changes what it should and no more is tested by random lives
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -12,7 +13,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import GarbagePolicy, NewMemory
+from pgrecall import GarbagePolicy, Memory, NewMemory
 from pgrecall.errors import (
     DuplicateMemory,
     InvalidMemory,
@@ -204,6 +205,41 @@ def test_tiers_expire_as_their_table_says(shared_engine: Engine, mine: Owner) ->
 
     assert expires_at is not None
     assert abs(expires_at - datetime.now(UTC) - 10 * DAY) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("by_psql", [False, True])
+def test_an_update_to_another_tier_sets_what_promote_and_demote_set(
+    mine: Owner, by_psql: bool
+) -> None:
+    """The expiry of the tier, from now on, with both in the history."""
+    demoted, updated = mine.add_many([north(text, tier="medium") for text in "ab"])
+    kept = NOW + 365 * DAY
+
+    def update(**changes: Any) -> Memory:
+        if by_psql:
+            mine.sql(
+                "SELECT id FROM pgrecall.update_memory(:agent, :id, cast(:changes AS jsonb))",
+                id=updated,
+                changes=json.dumps(changes, default=str),
+            )
+        else:
+            mine.update(updated, **changes)
+        return mine.read(updated)
+
+    mine.upkeep.demote(demoted)
+    expires_at = mine.read(demoted).expires_at
+    short = update(tier="short")
+
+    assert expires_at is not None
+    assert short.expires_at is not None
+    assert abs(short.expires_at - expires_at) < timedelta(minutes=1)
+    new_values = mine.event(updated, "updated").new_values
+    assert new_values["tier"] == "short"
+    assert datetime.fromisoformat(new_values["expires_at"]) == short.expires_at
+    assert update(tier="short").expires_at == short.expires_at, "nothing moved"
+    assert update(tier="long").expires_at is None
+    assert update(tier="short", expires_at=kept).expires_at == kept
+    assert update(importance=0.9).expires_at == kept
 
 
 def test_several_change_at_once_and_those_of_others_are_passed_over(mine: Owner) -> None:

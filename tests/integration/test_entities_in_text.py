@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import monotonic
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
@@ -215,3 +216,22 @@ def test_an_entity_as_large_as_the_text(shared_url: str, agent: str, size: int) 
     know(repo, agent, [entity, "large"])
 
     assert "large" in found(repo, agent, entity)
+
+
+def test_entities_of_the_text_beside_a_vector_count(repo: MemoryRepository, agent: str) -> None:
+    """Of two texts, those of the query; given entities replace what is found."""
+    repo.add(agent, NewMemory("a", embedding=NORTH, entities=["Sarah", "React"]))
+
+    def overlap(query: list[float] | str | None, **arguments: object) -> float:
+        asked: dict[str, Any] = {"profile": profiles.tiered, "touch": False, **arguments}
+        [hit] = repo.search(agent, query, **asked)
+        return hit.signals["entity_overlap"]
+
+    both = "What does Sarah think about React?"
+    assert overlap(NORTH, query_text=both) == 1
+    assert overlap(None, query_text=both) == 1
+    assert overlap(NORTH, query_text="tea") == overlap("tea", query_text=both) == 0
+    assert overlap(NORTH, query_text=both, query_entities=["Sarah", "Vue"]) == 0.5
+    [judged] = repo.search(agent, NORTH, query_text=both, profile=profiles.tiered, k=1)
+    explained = repo.explain(agent, judged.memory.id, NORTH, query_text=both, profile="tiered")
+    assert explained.hit.signals["entity_overlap"] == 1

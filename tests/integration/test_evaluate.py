@@ -560,7 +560,7 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"seed": 2**63 + 1}, InputError, r"seed must lie within 0"),
     ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
     ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
-    ({"min_similarity": -0.1}, InputError, r"min_similarity.*-0\.1"),
+    ({"min_similarity": -1.1}, InputError, r"min_similarity.*-1\.1"),
     ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
     ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
     (

@@ -265,3 +265,37 @@ def test_bad_memories_are_refused_as_a_whole(mine: Owner) -> None:
     with pytest.raises(InvalidMemory, match="must be a list"):
         mine.transfer.restore(good)
     assert mine.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "then", "after_one_more"),
+    [
+        ({"feedback_up": 8}, 9 / 10, 10 / 11),
+        ({"feedback_down": 9}, 1 / 11, 2 / 12),
+        ({"feedback_up": 3, "feedback_down": 1}, 4 / 6, 5 / 7),
+        ({"feedback_up": 8, "usefulness": 0.5}, 0.5, 6 / 11),
+        ({"feedback_up": 0}, 0.5, 2 / 3),
+    ],
+)
+def test_votes_that_come_along_count(
+    mine: Owner, line: dict[str, Any], then: float, after_one_more: float
+) -> None:
+    """As if they had been given here; a usefulness in the line is kept. Also in psql."""
+    by_python, other = mine.transfer.restore(
+        [
+            {"id": "a", "content": "a", "embedding": None} | line,
+            {"id": "b", "content": "b", "embedding": None, "usefulness": 0.75},
+        ]
+    )
+    [by_psql] = mine.sql(
+        "SELECT memory_id FROM pgrecall.restore_rows(:agent, "
+        "ARRAY[pgrecall.new_memory('c', usefulness => :usefulness)], ARRAY[cast(:line AS jsonb)])",
+        usefulness=line.get("usefulness"),
+        line=json.dumps(line),
+    )
+
+    assert mine.read(other).usefulness == 0.75
+    for memory_id in (by_python, by_psql):
+        assert mine.read(memory_id).usefulness == pytest.approx(then, abs=1e-9)
+        voted = mine.feedback(memory_id, "useful")
+        assert voted.usefulness == pytest.approx(after_one_more, abs=1e-9)

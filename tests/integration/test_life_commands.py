@@ -376,6 +376,7 @@ def test_links_are_made_shown_and_followed(run: Run, mine: Owner) -> None:
 
 
 def test_what_is_said_again_is_told(run: Run, mine: Owner, memory: UUID) -> None:
+    trust = mine.read(memory).trust
     first = run("add", "one", "--key", "k/1", "--json").records
     again = run("add", "one", "--key", "k/1", "--json").records
     shown = run("add", "one", "--key", "k/1")
@@ -384,11 +385,13 @@ def test_what_is_said_again_is_told(run: Run, mine: Owner, memory: UUID) -> None
     run("add", "Ines drinks TEA", "--duplicates", "replace", "--importance", "0.9")
 
     new: dict[str, Any] = {"outcome": "inserted", "similarity": None, "same_subject": []}
+    new["trust"] = mine.read(UUID(first[0]["id"])).trust
     assert first == [{"id": first[0]["id"], **new}]
     assert again == [first[0] | {"outcome": "known"}]
     assert shown.out.strip() == first[0]["id"]
     assert "nothing new is stored" in shown.err
-    assert bumped == {**new, "id": str(memory), "outcome": "duplicate", "similarity": 1.0}
+    told = {"id": str(memory), "outcome": "duplicate", "similarity": 1.0, "trust": trust}
+    assert bumped == {**new, **told}
     stored = mine.read(memory)
     assert (stored.content, stored.importance) == ("Ines drinks TEA", 0.9)
     assert (stored.retrieval_count, mine.count()) == (1, 2)

@@ -436,6 +436,8 @@ class Life:
         after = replace(old, **{n: v for n, v in changes.items() if n != "embedding"})
         if "content" in changes:
             after.text, after.angle = memory.text, memory.angle
+        if after.tier != old.tier:
+            after.expires_at = tier_expiry(after.tier)
         backwards = after.valid_from and after.valid_until and after.valid_until <= after.valid_from
         if after.status == "active" and not after.keyed and self.taken(after, memory_id):
             refused((DuplicateMemory, InvalidMemory), self.of.update, memory_id, **changes)

@@ -10,6 +10,7 @@ import pytest
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, profiles
 from pgrecall.scoring.signals import Confidence, Recency
+from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before, contents, similar
 
 ASKED: dict[str, Any] = {"profile": "five_factor", "as_of": NOW, "touch": False}
@@ -36,7 +37,8 @@ def test_min_similarity_leaves_out_what_is_less_similar(
     assert found(0.65) == ["near"]
     assert found(0.6) == ["near", "far"], "itself is included"
     assert found(0.6 + 1e-9) == ["near"]
-    assert sorted(found(0)) == ["far", "near", "opposite"]
+    assert sorted(found(0)) == ["far", "near"], "the cosine of the opposite is negative"
+    assert sorted(found(-1)) == ["far", "near", "opposite"]
     shared_repo.add(agent, NewMemory("best", embedding=at(59), created_at=NOW, usefulness=1))
     assert contents(shared_repo.search(agent, NORTH, k=1, **ASKED)) == ["best"]
     assert found(0.65, k=1) == ["near"], "applied before the limit"
@@ -84,6 +86,28 @@ def hit_of(repo: MemoryRepository, agent: str, memory: NewMemory) -> ScoredMemor
     repo.add(agent, memory)
     [hit] = repo.search(agent, NORTH, **ASKED)
     return hit
+
+
+def test_a_negative_cosine_is_seen_and_filtered(mine: Owner) -> None:
+    """Similarity is at least 0; also in psql, and where an explanation says why not."""
+    memory_id = mine.add(NewMemory("a", embedding=at(120), created_at=NOW))
+    none = mine.add(NewMemory("b", embedding=None))
+    asked: dict[str, Any] = {**ASKED, "profile": "last_access"}
+
+    [hit] = mine.search(NORTH, min_similarity=-0.6, **asked)
+    explained = mine.explain(memory_id, NORTH, min_similarity=-0.4, as_of=NOW)
+
+    assert (hit.similarity, hit.signals["similarity"]) == (0, 0)
+    assert hit.cosine == pytest.approx(-0.5, abs=1e-6)
+    assert hit.record()["cosine"] == -0.5
+    assert mine.search(NORTH, min_similarity=-0.4, **asked) == []
+    assert explained.hit.cosine == pytest.approx(-0.5, abs=1e-6)
+    assert "its cosine similarity -0.5" in explained.reasons[0]
+    assert mine.explain(none, NORTH, as_of=NOW).hit.cosine is None
+    recall = "SELECT count(*) FROM pgrecall.recall(:agent, :vector, min_similarity => :least)"
+    assert [mine.sql(recall, vector=str(NORTH), least=n) for n in (-0.6, -0.4)] == [[1], [0]]
+    raw = "SELECT pgrecall.cosine(embedding, :vector) FROM pgrecall.memory_records WHERE id = :id"
+    assert mine.sql(raw, vector=str(NORTH), id=memory_id) == [pytest.approx(-0.5, abs=1e-6)]
 
 
 def test_similarity_is_none_without_an_embedding_and_does_not_depend_on_length(

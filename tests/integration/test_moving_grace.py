@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import psycopg
+import pytest
 
 from pgrecall import MemoryRepository, profiles
-from tests.integration.moving_in import Row, assert_ranked, days, insert, outcomes
+from tests.integration.moving_in import Row, assert_ranked, days, insert, naive, outcomes
 from tests.integration.support import before, read, similar
 from tests.integration.test_adhoc import Database
 
@@ -76,7 +77,18 @@ def grace_score(row: Row) -> float:
     return float(score)
 
 
-def test_grace(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository) -> None:
+GC_LOG = """
+CREATE TABLE cognition_gc_log (
+    id serial PRIMARY KEY, policy_name text, artifacts_scanned integer,
+    artifacts_archived integer, artifacts_deleted integer, threshold_trust float8,
+    threshold_age_hours float8, duration_ms integer, metadata text, created_at timestamp);
+"""
+
+
+@pytest.mark.parametrize("spelling", ["metadata", "meta_data"])
+def test_grace(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository, spelling: str
+) -> None:
     used = {"access_count": 6, "success_count": 5, "failure_count": 1}
     rows = [
         grace_row(1, "hyperbolic", 168, 0.8, accessed=7, **used),
@@ -87,14 +99,14 @@ def test_grace(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRe
         grace_row(
             *(5, "hyperbolic", 120, 0.5),
             result_data='{"choice": "b"}',
-            meta_data='{"user": "ann"}',
             policy_tags='[{"policy_name": "privacy", "status": "violation", "reason": ""}]',
             audit_log_id=7,
-        ),
+        )
+        | {spelling: '{"user": "ann"}'},
         grace_row(6, "hyperbolic", 120, 0.9, is_archived=True),
-        grace_row(7, "hyperbolic", 120, 0.9, is_deleted=True),
+        grace_row(7, "hyperbolic", 120, 0.9, is_deleted=True, updated_at=before(2)),
     ]
-    theirs.execute(GRACE)
+    theirs.execute(GRACE.replace("meta_data", spelling))
     insert(theirs, "cognition_memory_artifacts", rows)
     first = {"artifact_id": 1, "actor": "system"}
     events = [
@@ -105,7 +117,7 @@ def test_grace(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRe
         first
         | {"event_type": "successful_use", "reason": "success", "created_at": before(7)}
         | {"old_trust_score": 0.75, "new_trust_score": 0.8, "delta": 0.05, "usage_delta": 0.25}
-        | {"meta_data": '{"access_count": 6}'},
+        | {spelling: '{"access_count": 6}'},
     ]
     insert(theirs, "cognition_trust_events", events)
     labels = [("keyword", "billing", 4), ("component", "reflection", 1), ("policy", "privacy", 2)]
@@ -113,8 +125,8 @@ def test_grace(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRe
         label = {"index_type": kind, "index_value": value, "weight": weight}
         insert(theirs, "cognition_memory_index", [{"artifact_id": 1} | label])
 
-    assert outcomes(own_url, "grace.sql", agent="grace") == {"inserted": 6}
-    assert outcomes(own_url, "grace.sql", agent="grace") == {"known": 6}
+    assert outcomes(own_url, "grace.sql", agent="grace") == {"inserted": 7}
+    assert outcomes(own_url, "grace.sql", agent="grace") == {"known": 7}
 
     ids = {row["id"]: own_repo.ids.of_key("grace", row["memory_ref"]) for row in rows}
     for number, similarity in ((1, 0.25), (2, 1), (4, 0.75)):  # Grace itself has no vectors
@@ -130,6 +142,8 @@ def test_grace(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRe
     assert (five.content, five.violates_policy) == ('{"choice": "b"}', True)
     assert five.metadata.items() >= {"user": "ann", "audit_log_id": 7}.items()
     assert six.status == "archived"
+    seven = read(own_repo, "grace", ids[7])
+    assert (seven.invalidation_reason, seven.invalidated_at) == ("forgotten", before(2))
     found = {(one.kind, one.value, one.weight) for one in own_repo.labels.of("grace", ids[1])}
     assert found == {
         *(("keyword", "billing", 1.0), ("component", "reflection", 0.25)),
@@ -142,6 +156,50 @@ def test_grace(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRe
     assert (success.actor, success.new_values["trust"]) == ("system", 0.8)
     assert (success.delta("trust_usage"), success.delta("trust_provenance")) == (0.25, 0)
     assert success.metadata == {"event_type": "successful_use", "access_count": 6}
+
+
+def test_the_log_of_grace_moves_and_a_dry_run_says_what_would(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    theirs.execute(GRACE + GC_LOG)
+    ends: tuple[Row, ...] = ({}, {"is_archived": True}, {"is_deleted": True})
+    rows = [grace_row(n, "linear", 24, 0.5, **end) for n, end in enumerate(ends)]
+    insert(theirs, "cognition_memory_artifacts", rows)
+    insert(
+        theirs,
+        "cognition_memory_index",
+        [{"artifact_id": 0, "index_type": "tag", "index_value": "tea"}],
+    )
+    started = naive(before(3))
+    run = {"policy_name": "nightly", "artifacts_scanned": 9, "artifacts_archived": 4}
+    run |= {"artifacts_deleted": 2, "threshold_trust": 0.2, "threshold_age_hours": 720.0}
+    run |= {"duration_ms": 1500, "metadata": '{"by": "cron"}', "created_at": started}
+    insert(theirs, "cognition_gc_log", [run])
+
+    def found() -> list[Row]:
+        options = {"agent": "grace", "source": "theirs", "dry_run": "on"}
+        return Database(own_url).ask("import/grace.sql", **options).tables["Found"]
+
+    assert [(row["what"], row["rows"], row["outcome"]) for row in found()] == [
+        ("artifacts", "3", "become memories"),
+        ("artifacts, archived", "1", "become archived memories"),
+        ("artifacts, deleted", "1", "become forgotten memories"),
+        ("index rows", "1", "become labels"),
+        ("runs of the garbage collection", "1", "become runs"),
+        ("runs with metadata", "1", "their metadata stays behind"),
+    ]
+    runs = (
+        "SELECT policy, scanned, archived, deleted, min_trust_threshold, max_age_hours, "
+        "seconds, started_at FROM pgrecall.gc_runs WHERE agent_id = 'grace'"
+    )
+    assert (own_repo.count("grace"), Database(own_url).rows(runs)) == (0, [])
+    assert outcomes(own_url, "grace.sql", agent="grace") == {"inserted": 3}
+    assert outcomes(own_url, "grace.sql", agent="grace") == {"known": 3}
+    assert Database(own_url).rows(runs) == [("nightly", 9, 4, 2, 0.2, 720, 1.5, before(3))]
+    assert [(row["what"], row["outcome"]) for row in found()] == [
+        ("artifacts that are there already", "stay behind"),
+        ("index rows of no artifact, or of one that is there", "stay behind"),
+    ]
 
 
 def test_grace_needs_an_agent(own_url: str) -> None:

@@ -111,6 +111,44 @@ def test_siestai_with_a_status_and_a_time_zone(
     assert stored[0].created_at == before(40) - timedelta(hours=2)
 
 
+def test_siestai_as_it_is_documented_and_a_dry_run_says_what_would_move(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    """With a status, and without adhoc memories, sessions and creators."""
+    for owner in ("agent", "team"):
+        theirs.execute(
+            f"CREATE TABLE {owner}_memories (id uuid PRIMARY KEY, {owner}_id uuid, content text, "
+            "embedding vector(8), memory_type text, importance real, status text, "
+            "created_at timestamptz, last_accessed_at timestamptz)"
+        )
+    agent, team = UUID(int=900), UUID(int=901)
+    active: Row = {"agent_id": agent, "status": "active"}
+    mine = [
+        siestai_row(1, 0.75, 0.5, **active),
+        siestai_row(2, 0.5, 0.5, embedding=None, **active),
+        siestai_row(3, 0.25, 1, agent_id=agent, status="archived"),
+    ]
+    insert(theirs, "agent_memories", mine)
+    insert(theirs, "team_memories", [siestai_row(4, 1, 0.5, team_id=team, status="active")])
+
+    def found() -> list[Row]:
+        options = {"source": "theirs", "dry_run": "on"}
+        return Database(own_url).ask("import/siestai.sql", **options).tables["Found"]
+
+    assert [(row["what"], row["rows"], row["outcome"]) for row in found()] == [
+        ("memories of agents", "3", "become memories of agents"),
+        ("memories of teams", "1", "become memories of teams"),
+        ("of these, not active", "1", "keep their status, and are not found"),
+        ("of these, without an embedding", "1", "are not found until they have one"),
+    ]
+    assert own_repo.count(str(agent)) == own_repo.teams.count(str(team)) == 0
+    assert outcomes(own_url, "siestai.sql") == {"inserted": 4}
+    assert [(row["rows"], row["outcome"]) for row in found()] == [("4", "stay behind")]
+    hits = own_repo.search(str(agent), NORTH, profile="last_access", teams=[str(team)], touch=False)
+    assert [hit.memory.content for hit in hits] == ["memory 4", "memory 1"]
+    assert read(own_repo, str(agent), mine[2]["id"]).status == "archived"
+
+
 def test_a_user_of_siestai_does_not_become_a_team(
     own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
 ) -> None:

@@ -114,6 +114,7 @@ ON_FEW = {
     "supersede by another": "supersede(%(agent)s, %(a)s, new_memory('memory 11'))",
     "touch": "touch(%(agent)s, %(ab)s)",
     "extend_expiry": "extend_expiry(%(agent)s, %(ab)s, now() + '1 day')",
+    "trust_of": "trust_of(%(agent)s, %(a)s)",
     "unlabel": "unlabel(%(agent)s, %(a)s, '{label 1}')",
     "unlink": "unlink(%(agent)s, %(a)s, %(b)s)",
     "update_memory": """update_memory(%(agent)s, %(a)s, '{"importance": 0.4}')""",
@@ -173,6 +174,8 @@ WITHIN = {
     *(
         "same_memory",
         "same_subject",
+        "active_kinds",
+        "new_kinds",
         "successors",
         "supersede_in_turn",
         "supersede_subject",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -181,6 +182,18 @@ def test_a_part_that_is_given_is_taken_as_it_is(mine: Owner) -> None:
         found = {name: getattr(memory, name) for name in PARTS}
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-98)
         assert memory.trust == pytest.approx(weighed(expected), abs=1e-15)
+
+
+def test_what_is_returned_has_the_trust(mine: Owner, add: Add) -> None:
+    """Also of one that is there already; None where none is stored."""
+    new = [plain("a", component="hunter"), plain("b", trust=None), plain("c", trust=0.25)]
+
+    first, again = add(mine, new), add(mine, new)
+
+    stored = [mine.read(memory_id).trust for memory_id in first]
+    assert [one.trust for one in first] == stored == [one.trust for one in again]
+    assert (stored[1], stored[2]) == (None, 0.25)
+    assert pickle.loads(pickle.dumps(first[2])).trust == 0.25
 
 
 def test_the_first_event_tells_of_the_trust_and_its_parts(mine: Owner, add: Add) -> None:

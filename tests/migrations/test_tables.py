@@ -154,9 +154,10 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         "(agent_id, session, COALESCE(turn, 2147483647), "
         "COALESCE(created_at, 'infinity'::timestamp with time zone), id) "
         "WHERE (session IS NOT NULL)",
-        "CREATE INDEX ix_agent_memories_subjects ON pgrecall.agent_memories USING btree "
-        '(agent_id, "left"(subject, 200)) WHERE ((subject IS NOT NULL) AND '
-        "(status = 'active'::text) AND (invalidated_at IS NULL))",
+        "CREATE INDEX ix_agent_memories_newest_of_subject ON pgrecall.agent_memories USING btree "
+        '(agent_id, "left"(subject, 200), '
+        "COALESCE(created_at, '-infinity'::timestamp with time zone), id) "
+        "WHERE ((subject IS NOT NULL) AND (status = 'active'::text) AND (invalidated_at IS NULL))",
     ]
     of_positions = [
         "CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw "

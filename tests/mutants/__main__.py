@@ -51,7 +51,8 @@ def survives(mutant: Mutant, server: str) -> bool:
     """Whether the tests of a mutant pass: all those whose names begin like this."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
-        for name in ("app", "migrations", "sql", "tests", "pyproject.toml", "alembic.ini"):
+        names = ("app", "benchmarks", "migrations", "sql", "tests", "pyproject.toml", "alembic.ini")
+        for name in names:
             whole = ROOT / name
             (shutil.copytree if whole.is_dir() else shutil.copy)(whole, _made(copy) / name)
         file = copy / mutant.file

@@ -13,7 +13,31 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/supersede_subject.sql",
-        "WHERE m.agent_id = agent AND left(",
+        " LIMIT most",
+        "",
+        f"{HERE}alike.py::test_a_batch_of_memories_that_are_alike_reads_few_rows_for_each",
+    ),
+    Mutant(
+        "sql/verbs/store_memories.sql",
+        "attempt = 1 AND by_text",
+        "false",
+        f"{HERE}alike.py::test_a_batch_of_memories_that_are_alike_reads_few_rows_for_each",
+    ),
+    Mutant(
+        "sql/verbs/restore_rows.sql",
+        "CASE WHEN was.usefulness IS NULL",
+        "CASE WHEN false",
+        f"{HERE}importing_state.py::test_votes_that_come_along_count",
+    ),
+    Mutant(
+        "sql/verbs/update_memory.sql",
+        "AND NOT changes ? 'expires_at'",
+        "",
+        f"{HERE}correcting.py::test_an_update_to_another_tier_sets_what_promote_and_demote_set",
+    ),
+    Mutant(
+        "sql/verbs/supersede_subject.sql",
+        "WHERE n.agent_id = agent AND left(",
         "WHERE left(",
         f"{HERE}subjects.py::test_adding_reports_what_is_active_about_the_subject_newest_first",
     ),

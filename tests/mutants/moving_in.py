@@ -26,8 +26,8 @@ MUTANTS = (
     ),
     Mutant(
         GRACE,
-        "WHERE is_deleted IS NOT TRUE",
-        "",
+        "CASE WHEN is_deleted THEN 'forgotten' END",
+        "NULL",
         "integration/test_moving_grace.py::test_grace",
     ),
     Mutant(

@@ -49,7 +49,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/ranking/question.py",
-        'require_share("min_similarity", arguments.get("min_similarity"))',
+        'require_cosine("min_similarity", arguments.get("min_similarity"))',
         'arguments.get("min_similarity")',
         f"{CONTEXT}::test_a_bad_argument_is_refused_by_name",
     ),

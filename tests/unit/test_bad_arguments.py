@@ -322,7 +322,7 @@ SEARCHES: Searches = [
     *(({"query_time": bad}, InputError, f"query_time {message}") for bad, message in PERIODS),
     ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
     *(({"min_score": bad}, InputError, f"min_score.*{bad}") for bad in (1.1, NAN)),
-    ({"min_similarity": -0.1}, InputError, r"min_similarity.*-0\.1"),
+    ({"min_similarity": -1.1}, InputError, r"min_similarity.*-1 and 1.*-1\.1"),
     ({"min_relevance": True}, InputError, r"min_relevance.*bool"),
     ({"query_entities": [f"{n}" for n in range(33)]}, InputError, r"at most 32, got 33"),
     ({"touch": "no"}, InputError, r"touch.*'no'"),

@@ -281,7 +281,8 @@ def test_an_unknown_value_is_named_with_those_there_are() -> None:
     ("values", "message"),
     [
         ({"created_at": NAIVE}, r"time zone|datetime"),
-        ({"created_at": "2026-01-01"}, r"time zone|datetime"),
+        ({"created_at": 20260101}, r"time zone|datetime"),
+        ({"created_at": "yesterday"}, "created_at is not an ISO 8601 time"),
         *(
             ({name: value}, name)
             for name in ("similarity", "usefulness", "confidence", "retrieval_count")

@@ -140,5 +140,6 @@ def _added(added: Added, *more: str) -> Output:
         "outcome": added.outcome,
         "similarity": added.similarity,
         "same_subject": list(added.same_subject),
+        "trust": added.trust,
     }
     return Output([record], str(added), notes=[*notes, *more])

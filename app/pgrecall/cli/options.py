@@ -63,7 +63,7 @@ HELP = {
     "the others weigh 0, and the sum is 1.",
     "normalise_weights": "Divide the weights by their sum.",
     "min_score": "Leave out memories with a lower score, 0 to 1.",
-    "min_similarity": "Leave out memories that are less similar to the query, 0 to 1.",
+    "min_similarity": "Leave out memories whose cosine with the query is lower, -1 to 1.",
     "min_relevance": "Leave out memories that are less relevant to the query, 0 to 1: by "
     "similarity and words, on one scale for every profile.",
     "teams": "Search the memories of this team, too.",

@@ -152,14 +152,24 @@ def require_share(
     name: str, value: object, *, error: type[InputError] = InputError
 ) -> float | None:
     """A number in [0, 1]; numbers below SMALLEST_SHARE become 0. None passes."""
+    share = _within(0, name, value, error)
+    return 0.0 if share is not None and share < SMALLEST_SHARE else share
+
+
+def require_cosine(name: str, value: object) -> float | None:
+    """A number in [-1, 1]. None passes."""
+    return _within(-1, name, value, InputError)
+
+
+def _within(least: int, name: str, value: object, error: type[InputError]) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Real):
         raise error(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
     number = Fraction(value) if isinstance(value, Rational) else float(value)
-    if not 0 <= number <= 1:
-        raise error(f"{name} must lie within 0 and 1, got {shortened(value)}")
-    return 0.0 if number < SMALLEST_SHARE else float(number)
+    if not least <= number <= 1:
+        raise error(f"{name} must lie within {least} and 1, got {shortened(value)}")
+    return float(number)
 
 
 def require_given_share(name: str, value: object, *, error: type[InputError] = InputError) -> float:

@@ -61,7 +61,7 @@ def checked_query(query: object) -> CheckedQuery:
         require_name("agent_id", query.agent_id)
     require_bool("recorded", query.recorded)
     entities = require_query_entities(query.query_entities)
-    if entities is None and not isinstance(query.query, str):
+    if entities is None and not isinstance(query.query, str) and text is None:
         entities = []  # only a text can contain known entities
     return CheckedQuery(
         query=query.query,

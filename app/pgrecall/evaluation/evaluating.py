@@ -9,7 +9,13 @@ from datetime import datetime
 from typing import Any, Unpack, cast
 
 from pgrecall.core.steps import Execute, Operation
-from pgrecall.core.validation import in_list, require_aware, require_count, require_share
+from pgrecall.core.validation import (
+    in_list,
+    require_aware,
+    require_cosine,
+    require_count,
+    require_share,
+)
 from pgrecall.errors import InputError
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
@@ -94,7 +100,7 @@ def evaluate(
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     floors: SearchArguments = {
         "min_score": require_share("min_score", min_score),
-        "min_similarity": require_share("min_similarity", min_similarity),
+        "min_similarity": require_cosine("min_similarity", min_similarity),
     }
     if min_similarity is not None and any(query.query is None for query in checked):
         raise InputError("min_similarity needs a vector or a text in every query")

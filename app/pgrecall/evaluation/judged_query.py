@@ -25,7 +25,7 @@ class JudgedQuery:
     as_of: datetime | None = None
     """The `as_of` of its search; None: that of the evaluation."""
     query_text: str | None = None
-    """Its text, if `query` is a vector."""
+    """Its text, if `query` is a vector. Entities are found in it too."""
     query_entities: Sequence[str] | None = None
     """Its entities; None: those found in its text."""
     agent_id: str | None = None

@@ -160,6 +160,7 @@ class PairSources:
                 queries.c[NUMBER],
                 pool.c.id,
                 compiler.similarity(within).label("similarity"),
+                *([compiler.cosine(within).label("cosine")] if shape.has_min_similarity else []),
                 unranked.label("without_embedding"),
                 *signals,
                 *self._has_values(within),

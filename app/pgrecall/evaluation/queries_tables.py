@@ -33,8 +33,8 @@ TEMPORARY = "pg_temp"
 def create_queries(tables: Tables) -> CreateTemporaryTable:
     """Creates the table of queries.
 
-    Columns: number, query (vector), as_of, question (the query, if it is text), query_text,
-    query_entities, recorded, period_from, period_to.
+    Columns: number, query (vector), as_of, question (the text in which entities are found),
+    query_text, query_entities, recorded, period_from, period_to.
     """
     return CreateTemporaryTable(
         select(

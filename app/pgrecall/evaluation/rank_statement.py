@@ -215,7 +215,7 @@ def _scores(shape: EvaluationShape, found: Subquery, name: str) -> Subquery:
         if requires_embedding(signals):
             ranked.append(~found.c.without_embedding)
         if shape.has_min_similarity:
-            ranked.append(found.c.similarity >= bindparam("min_similarity", type_=Double()))
+            ranked.append(found.c.cosine >= bindparam("min_similarity", type_=Double()))
         if shape.has_min_score:
             ranked.append(total >= bindparam("min_score", type_=Double()))
         return case((and_(*ranked), total)) if ranked else total

@@ -63,7 +63,7 @@ def upload_queries(
             number,
             query.vector,
             query.as_of,
-            query.query if isinstance(query.query, str) else None,
+            query.query if isinstance(query.query, str) else query.query_text,
             query.query_text,
             None if query.query_entities is None else list(query.query_entities),
             query.recorded,

@@ -143,11 +143,11 @@ class MemoryRepository(synchronous.Repository):
         with concurrent writers, but compares all of the agent's memories. It is refused at isolation
         level REPEATABLE READ, which hides what others have just written.
 
-        `same_subject` of the result lists the other active memories of the same `subject`. With
-        `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
-        with one memory: of several writers about one subject, one memory stays active. This is refused
-        at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
-        nothing.
+        `same_subject` of the result lists other active memories of the same `subject`, among its
+        newest 20. With `supersede_subject`, the new memory supersedes all of them in the same
+        transaction, as `supersede` does with one memory: of several writers about one subject, one
+        memory stays active. This is refused at REPEATABLE READ, too. A memory without a subject, or one
+        that has ended by now, supersedes nothing.
 
         A memory with `compliant=False` is refused unless `check_compliance=False`. The history
         records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
@@ -341,6 +341,7 @@ class MemoryRepository(synchronous.Repository):
 
         MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
         is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+        Another `tier` brings its expiry, as `promote` and `demote` do, unless `expires_at` is given.
         The history records old and new values (except vectors), `reason` and `actor`. Trust is not
         computed again: if it should change, pass `trust`. `compliant=False` is refused unless
         `check_compliance=False`.
@@ -981,11 +982,11 @@ class AsyncMemoryRepository(asynchronous.Repository):
         with concurrent writers, but compares all of the agent's memories. It is refused at isolation
         level REPEATABLE READ, which hides what others have just written.
 
-        `same_subject` of the result lists the other active memories of the same `subject`. With
-        `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
-        with one memory: of several writers about one subject, one memory stays active. This is refused
-        at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
-        nothing.
+        `same_subject` of the result lists other active memories of the same `subject`, among its
+        newest 20. With `supersede_subject`, the new memory supersedes all of them in the same
+        transaction, as `supersede` does with one memory: of several writers about one subject, one
+        memory stays active. This is refused at REPEATABLE READ, too. A memory without a subject, or one
+        that has ended by now, supersedes nothing.
 
         A memory with `compliant=False` is refused unless `check_compliance=False`. The history
         records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
@@ -1179,6 +1180,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
 
         MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
         is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+        Another `tier` brings its expiry, as `promote` and `demote` do, unless `expires_at` is given.
         The history records old and new values (except vectors), `reason` and `actor`. Trust is not
         computed again: if it should change, pass `trust`. `compliant=False` is refused unless
         `check_compliance=False`.
@@ -2329,8 +2331,9 @@ class Transfer(synchronous.Namespace):
         Memories are known by their id. One that is there is left as it is, so a call can be repeated.
         Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
         (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
-        fields that NewMemory leaves unset are computed only where they are missing. A memory without
-        `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+        fields that NewMemory leaves unset are computed only where they are missing, and so is
+        `usefulness`: the mean that the votes would have given here. A memory without `events` begins a
+        history. Weights of labels may be above 1: those of a memory are then divided
         by the greatest of them.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
@@ -2947,8 +2950,9 @@ class AsyncTransfer(asynchronous.Namespace):
         Memories are known by their id. One that is there is left as it is, so a call can be repeated.
         Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
         (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
-        fields that NewMemory leaves unset are computed only where they are missing. A memory without
-        `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+        fields that NewMemory leaves unset are computed only where they are missing, and so is
+        `usefulness`: the mean that the votes would have given here. A memory without `events` begins a
+        history. Weights of labels may be above 1: those of a memory are then divided
         by the greatest of them.
 
         Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name

@@ -14,7 +14,7 @@ class Added(UUID):
     It is a UUID, so it can be used wherever an id is needed, and equals any UUID of the same value.
     """
 
-    __slots__ = ("outcome", "same_subject", "similarity")
+    __slots__ = ("outcome", "same_subject", "similarity", "trust")
 
     outcome: Outcome
     """inserted: a new row. known: this id or key was added before. duplicate: the same memory
@@ -24,8 +24,12 @@ class Added(UUID):
     """Similarity to the existing memory: that of a near duplicate, 1.0 for the same text, else
     None."""
     same_subject: tuple[UUID, ...]
-    """Other active memories of the same subject that hold at the same time, the newest 100; with
+    """Other active memories of the same subject that hold at the same time, the newest first, among
+    the newest 20 of the subject (`most` of the SQL function `same_subject`). With
     `supersede_subject` all those that were superseded. Only `add` and `add_many` look for them."""
+    trust: float | None
+    """The trust of the stored memory, without decay; None if it was never assessed. Only `add` and
+    `add_many` read it."""
 
     def __init__(
         self,
@@ -33,11 +37,13 @@ class Added(UUID):
         outcome: Outcome,
         similarity: float | None = None,
         same_subject: tuple[UUID, ...] = (),
+        trust: float | None = None,
     ) -> None:
         super().__init__(int=memory_id.int)
         object.__setattr__(self, "outcome", outcome)
         object.__setattr__(self, "similarity", similarity)
         object.__setattr__(self, "same_subject", same_subject)
+        object.__setattr__(self, "trust", trust)
 
     @property
     def inserted(self) -> bool:
@@ -45,7 +51,8 @@ class Added(UUID):
         return self.outcome == "inserted"
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        return type(self), (UUID(int=self.int), self.outcome, self.similarity, self.same_subject)
+        told = (self.outcome, self.similarity, self.same_subject, self.trust)
+        return type(self), (UUID(int=self.int), *told)
 
     def __repr__(self) -> str:
         how = self.outcome if self.similarity is None else f"{self.outcome} {self.similarity:.3f}"

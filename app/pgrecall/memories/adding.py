@@ -57,11 +57,11 @@ def add(
     with concurrent writers, but compares all of the agent's memories. It is refused at isolation
     level REPEATABLE READ, which hides what others have just written.
 
-    `same_subject` of the result lists the other active memories of the same `subject`. With
-    `supersede_subject`, the new memory supersedes them in the same transaction, as `supersede` does
-    with one memory: of several writers about one subject, one memory stays active. This is refused
-    at REPEATABLE READ, too. A memory without a subject, or one that has ended by now, supersedes
-    nothing.
+    `same_subject` of the result lists other active memories of the same `subject`, among its
+    newest 20. With `supersede_subject`, the new memory supersedes all of them in the same
+    transaction, as `supersede` does with one memory: of several writers about one subject, one
+    memory stays active. This is refused at REPEATABLE READ, too. A memory without a subject, or one
+    that has ended by now, supersedes nothing.
 
     A memory with `compliant=False` is refused unless `check_compliance=False`. The history
     records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
@@ -128,4 +128,4 @@ def add_many(
 
 def _repeated(first: Added) -> Added:
     """The result for a row whose id occurs earlier in the same batch."""
-    return Added(first, "known") if first.inserted else first
+    return Added(first, "known", trust=first.trust) if first.inserted else first

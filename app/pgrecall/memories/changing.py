@@ -96,6 +96,7 @@ def update(
 
     MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
     is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
+    Another `tier` brings its expiry, as `promote` and `demote` do, unless `expires_at` is given.
     The history records old and new values (except vectors), `reason` and `actor`. Trust is not
     computed again: if it should change, pass `trust`. `compliant=False` is refused unless
     `check_compliance=False`.

@@ -38,6 +38,12 @@ def existing_statement(tables: Tables) -> Select[Any]:
 
 
 @lru_cache
+def trusts_statement(tables: Tables) -> Select[Any]:
+    """The stored trust of each of `ids`."""
+    return existing_statement(tables).add_columns(tables.memories.c.trust)
+
+
+@lru_cache
 def ids_within(tables: Tables) -> Select[Any]:
     """The owner's ids from `first` to `last`, in order; at most `limit`."""
     this = tables.memories.c.id

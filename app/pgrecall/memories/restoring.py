@@ -66,8 +66,9 @@ def restore(
     Memories are known by their id. One that is there is left as it is, so a call can be repeated.
     Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
     (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
-    fields that NewMemory leaves unset are computed only where they are missing. A memory without
-    `events` begins a history. Weights of labels may be above 1: those of a memory are then divided
+    fields that NewMemory leaves unset are computed only where they are missing, and so is
+    `usefulness`: the mean that the votes would have given here. A memory without `events` begins a
+    history. Weights of labels may be above 1: those of a memory are then divided
     by the greatest of them.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
@@ -120,6 +121,8 @@ class _Row:
         """The values of the staging table's columns, except the ordinal."""
         yield list(self.incoming.unset)
         values = STORED_DEFAULTS | self.incoming.values
+        if "usefulness" not in self.state:
+            values["usefulness"] = None  # that of the votes
         yield from map(values.get, memory_fields())
         yield from (self.state.get(name) for name in IN_MEMORIES)
         elsewhere = {name: self.state[name] for name in _ELSEWHERE if name in self.state}

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import (
     Boolean,
+    ColumnElement,
     Double,
     Executable,
     Integer,
@@ -27,6 +28,7 @@ from pgrecall.core.memory import LABELS, NewMemory
 from pgrecall.schema import Tables
 from pgrecall.schema.temporary_tables import CreateTemporaryTable
 from pgrecall.schema.verbs import NOTE, columns_of, verb
+from pgrecall.scoring.compiler import schema_function
 
 ORDINAL = "ordinal"
 UNSET_FIELDS = "unset_fields"
@@ -74,11 +76,17 @@ def _type(tables: Tables, name: str) -> Any:
 
 @lru_cache(maxsize=256)
 def remember(tables: Tables, given: Staged) -> Executable:
-    """Stores one memory with these fields. Row: memory_id, outcome, similarity,
-    same_subject."""
+    """Stores one memory with these fields. Row: memory_id, outcome, similarity, same_subject,
+    trust."""
     of_memory = {name: _type(tables, name) for name in given}
     arguments = {"agent": Text(), **of_memory, **_POLICY}
-    return verb(tables, "remember", arguments)
+    read: list[Any] = [literal_column(name) for name in columns_of("remember").split(", ")]
+    owner: Any = bindparam("agent", type_=Text())
+    stored = literal_column("memory_id", Uuid())
+    trust: ColumnElement[Any] = schema_function(
+        tables.schema, "trust_of", owner, stored, type_=Double()
+    )
+    return verb(tables, "remember", arguments, (*read, trust.label("trust")))
 
 
 GIVEN = "new_"

@@ -12,6 +12,7 @@ from pgrecall.core.steps import Copy, Execute, Inspect, Operation, Verb
 from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy
+from pgrecall.memories.read_statements import trusts_statement
 from pgrecall.memories.staging import (
     UNSET_FIELDS,
     Staged,
@@ -33,7 +34,7 @@ def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> O
     given = given_fields(memory.values)
     arguments = {"agent": agent_id, **given, **policy.arguments}
     [row] = yield Verb(remember(tables, tuple(given)), arguments, refuses=False)
-    return _added(row)
+    return _added(row, row.trust)
 
 
 def stored_batch(
@@ -51,13 +52,18 @@ def stored_batch(
         if part:
             bound = {"agent": agent_id, "first": first, "last": first + _PART - 1, **same}
             rows = yield Execute(remember_staged(tables, staged), bound | policy.arguments)
-            results |= {part[row.ordinal - 1]: _added(row) for row in rows}
+            ids = [row.memory_id for row in rows]
+            found = yield Execute(trusts_statement(tables), {"owner_id": agent_id, "ids": ids})
+            trusts = {one.id: one.trust for one in found}
+            results |= {
+                part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows
+            }
     yield Execute(DropTable(table))
     return results
 
 
-def _added(row: Row[Any]) -> Added:
-    return Added(row.memory_id, row.outcome, row.similarity, tuple(row.same_subject))
+def _added(row: Row[Any], trust: float | None) -> Added:
+    return Added(row.memory_id, row.outcome, row.similarity, tuple(row.same_subject), trust)
 
 
 def _staged(memories: Mapping[int, Incoming]) -> tuple[Staged, dict[str, Any]]:

@@ -7,11 +7,11 @@ schema.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, text
+from sqlalchemy import Column, Connection, text
 
 from pgrecall.migrate.operations import create_index_concurrently, drop_index_concurrently
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -19,6 +19,7 @@ from pgrecall.schema import DEFAULT_SCHEMA, tables
 REPLACED: Final[Mapping[str, str]] = {
     "ix_agent_memories_content_hash_edition": "ix_agent_memories_agent_id_content_hash_edition",
     "ix_memory_labels_value_kind": "ix_memory_labels_agent_id_value_kind",
+    "ix_agent_memories_newest_of_subject": "ix_agent_memories_subjects",
 }
 """Each index that the tables declare and no revision builds, and the one that it replaces."""
 
@@ -50,7 +51,9 @@ def replace(context: MigrationContext) -> None:
         for new, old in REPLACED.items():
             index = declared[new]
             table = str(index.table.name)  # type: ignore[union-attr]
-            columns = [column.name for column in index.columns]
+            columns: list[Any] = [
+                one.name if isinstance(one, Column) else one for one in index.expressions
+            ]
             create_index_concurrently(
                 new, table, columns, unique=index.unique, **index.dialect_kwargs
             )

@@ -27,8 +27,9 @@ class SearchArguments(FilterArguments, total=False):
     min_score: float | None
     """Leaves out memories with a lower score."""
     min_similarity: float | None
-    """Leaves out memories with a lower cosine similarity, in [-1, 1], before scoring. Needs a query
-    vector or text."""
+    """Leaves out memories whose embedding has a lower cosine with the query's, in [-1, 1], before
+    scoring. Needs a query vector or text. The signal similarity is never below 0, so 0 leaves out
+    what has a negative cosine."""
     min_relevance: float | None
     """Leaves out memories with a lower relevance before scoring. Relevance is the mean of
     similarity and keyword, or the one of them that the query has, and does not depend on the
@@ -38,7 +39,7 @@ class SearchArguments(FilterArguments, total=False):
     """Ranks the memories of these teams together with the agent's."""
     query_entities: Sequence[str] | None
     """The entities that entity_overlap compares with. Default: the known entities that occur in the
-    query's text."""
+    query, if it is text, or else in `query_text`."""
     query_text: str | None
     """The text that keyword compares with. Default: the query, if it is text."""
     query_time: tuple[datetime, datetime] | None

@@ -12,6 +12,7 @@ from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
+    require_cosine,
     require_count,
     require_length,
     require_period,
@@ -47,7 +48,8 @@ class Question:
     search: Search
     """Complete except for the vector and the entities found in the text."""
     embedding: VectorLike | str | None
-    entities_from_text: bool
+    entities_in: str | None
+    """The text whose entities are to be found; None: given, or not needed."""
 
     @classmethod
     def of(
@@ -88,7 +90,7 @@ class Question:
         asked = embedding if isinstance(embedding, str) else query_text
         if query_time is None and language is not None and asked is not None:
             query_time = period_of(asked, language, as_of=as_of)
-        min_similarity = require_share("min_similarity", arguments.get("min_similarity"))
+        min_similarity = require_cosine("min_similarity", arguments.get("min_similarity"))
         if embedding is None and min_similarity is not None:
             raise InputError("min_similarity needs a query vector or text")
         chosen = _profile(arguments)
@@ -121,7 +123,7 @@ class Question:
         return cls(
             wanted,
             embedding,
-            entities_from_text=reads_entities and query_entities is None,
+            entities_in=asked if reads_entities and query_entities is None else None,
         )
 
     def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
@@ -137,12 +139,12 @@ class Question:
             query = layout.vector(vector)
         search = self.search
         entities = search.query_entities
-        if self.entities_from_text and isinstance(self.embedding, str):
+        if self.entities_in is not None:
             found = yield Execute(
                 known_entities(tables),
                 {
                     "owners": [search.agent_id, *search.teams],
-                    "text": self.embedding,
+                    "text": self.entities_in,
                     "limit": MAX_QUERY_ENTITIES,
                 },
             )

@@ -113,7 +113,7 @@ def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[st
         found["embedding"] = within.memories.c.embedding.is_not(None)
     if shape.has_min_similarity:
         floor: Any = bindparam("min_similarity", type_=Double())
-        found["min_similarity"] = compiler.similarity(within) >= floor
+        found["min_similarity"] = compiler.cosine(within) >= floor
     if shape.has_min_relevance:
         least: Any = bindparam("min_relevance", type_=Double())
         found["min_relevance"] = compiler.relevance(within) >= least
@@ -321,9 +321,10 @@ def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
-    """The similarity, the relevance if it is needed, and the value of each signal."""
+    """The similarity, the cosine, the relevance if it is needed, and the value of each signal."""
     return [
         compiler.similarity(within).label("similarity"),
+        compiler.cosine(within).label("cosine"),
         *([compiler.relevance(within).label(RELEVANCE)] if shape.shows_relevance else []),
         *(
             compiler.value(signal, within).label(SIGNAL_PREFIX + signal.name)

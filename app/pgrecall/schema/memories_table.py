@@ -176,9 +176,11 @@ def memories_table(metadata: MetaData) -> Table:
             postgresql_where=text("session IS NOT NULL"),
         ),
         Index(
-            "ix_agent_memories_subjects",
+            "ix_agent_memories_newest_of_subject",
             "agent_id",
             text('"left"(subject, 200)'),
+            text("COALESCE(created_at, '-infinity'::timestamp with time zone)"),
+            "id",
             postgresql_where=text(
                 "subject IS NOT NULL AND status = 'active' AND invalidated_at IS NULL"
             ),

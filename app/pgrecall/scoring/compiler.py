@@ -166,13 +166,18 @@ def weight(signal: Signal) -> BindParameter[float]:
 
 
 def similarity(scope: Scope) -> Expression:
-    """The cosine similarity; NULL if the memory has no embedding or there is no query vector."""
+    """The cosine similarity, at least 0; NULL if there is no embedding or no query vector."""
     return scope.function(
         "similarity",
         scope.memories.c.embedding,
         scope.query,
         scope.parameter("no_similarity", None, Double()),
     )
+
+
+def cosine(scope: Scope) -> Expression:
+    """The cosine of embedding and query, in [-1, 1]; NULL as for `similarity`."""
+    return scope.function("cosine", scope.memories.c.embedding, scope.query)
 
 
 def relevance(scope: Scope) -> Expression:

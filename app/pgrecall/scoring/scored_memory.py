@@ -25,11 +25,19 @@ class Breakdown:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoredValues(Breakdown):
+    """A memory that was scored without a database."""
+
+    values: Mapping[str, Any]
+    """The mapping that was given, with all its keys."""
+
+
+@dataclass(frozen=True, slots=True)
 class ScoredMemory:
     """One hit of a search.
 
-    `similarity` is the cosine similarity in [-1, 1], or None if the memory has no embedding. The
-    signal of the same name is the value that was scored, in [0, 1].
+    `similarity` is the cosine similarity in [0, 1], or None if the memory has no embedding: a
+    negative cosine counts as 0. `cosine` is the cosine itself, in [-1, 1].
     """
 
     memory: Memory
@@ -47,13 +55,15 @@ class ScoredMemory:
     """The amount by which `lend` raised the score; the contributions sum to the rest."""
     lender: UUID | None = None
     """The hit that lent; `lent` is a share of its score."""
+    cosine: float | None = field(default=None, compare=False)
+    """The cosine of embedding and query, in [-1, 1]; None as for `similarity`. Ignored by `==`."""
 
     def record(self) -> dict[str, Any]:
         """The hit as plain JSON values, numbers rounded to six decimals.
 
         Keys: id, content, score, similarity, signals, contributions and created_at. Optional keys:
-        steps for a linked memory, beside for an added turn, lent and lender if the score was
-        raised, and relevance if it was measured.
+        cosine if it is negative, steps for a linked memory, beside for an added turn, lent and
+        lender if the score was raised, and relevance if it was measured.
         """
         record: dict[str, Any] = {
             "id": str(self.memory.id),
@@ -68,6 +78,8 @@ class ScoredMemory:
                 None if self.memory.created_at is None else self.memory.created_at.isoformat()
             ),
         }
+        if self.cosine is not None and self.cosine < 0:
+            record["cosine"] = round(self.cosine, RECORD_DECIMALS)
         if self.steps:
             record["steps"] = self.steps
         if self.relevance is not None:

@@ -6,16 +6,17 @@ It shares the profiles with the compiler, but no other code.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import singledispatch
 from numbers import Real
 from typing import Any
 
 from pgrecall.core.quoting import listed, shortened
+from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.scored_memory import Breakdown, contributions
+from pgrecall.scoring.scored_memory import Breakdown, ScoredValues, contributions
 from pgrecall.scoring.signals import (
     Clock,
     Confidence,
@@ -48,6 +49,14 @@ _OF_QUERY = {
 }
 """For each signal that depends on the query: the key of `values` that it needs."""
 VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD)
+OTHER_NAMES: Mapping[str, str] = {
+    "usefulness_score": "usefulness",
+    "importance_score": "importance",
+    "confidence_score": "confidence",
+    "trust_score": "trust",
+    "access_count": "retrieval_count",
+}
+"""Names that IBEX Harness, Grace and Memory OS have for values, and ours."""
 SECONDS_PER_DAY = 86_400
 SECONDS_PER_HOUR = 3_600
 LEAST_HALF_WIDTH = timedelta(hours=12)
@@ -62,8 +71,10 @@ def score(
     `values` may contain `similarity`, `keyword` (the share of the query's terms that the memory
     has), `bytes` (the length of the memory in UTF-8), `query_entities`, `query_time` (start, end)
     and the columns that signals read; VALUES lists them all. A value that is missing or None counts
-    as in the database: no embedding, unknown age, never retrieved, or the column's default. `as_of`
-    is the moment at which ages are measured, by default now; if given, later accesses are ignored.
+    as in the database: no embedding, unknown age, never retrieved, or the column's default. Times
+    may be ISO 8601 text, in UTC if it has no time zone. OTHER_NAMES lists names of other systems
+    that are understood too. `as_of` is the moment at which ages are measured, by default now; if
+    given, later accesses are ignored.
 
     If the profile redistributes weights and `values` has no key `similarity`, `keyword`,
     `query_entities` or `query_time`, the weight of that signal goes to the others. With the value
@@ -72,9 +83,16 @@ def score(
     Raises UnknownName for an unknown key, and InputError for a value of the wrong type or a time
     without a time zone.
     """
+    return _scored(profile, values, as_of, datetime.now(UTC) if as_of is None else as_of)
+
+
+def _scored(
+    profile: Profile, values: Mapping[str, Any], as_of: datetime | None, moment: datetime
+) -> Breakdown:
     for given, kind in ((profile, Profile), (values, Mapping)):
         if not isinstance(given, kind):
             raise InputError(f"score needs a {kind.__name__}, got {shortened(given)}")
+    values = _ours(values)
     unknown = [name for name in values if name not in VALUES]
     if unknown:
         raise UnknownName(f"unknown value {listed(unknown)}; the values are {', '.join(VALUES)}")
@@ -83,13 +101,59 @@ def score(
     accessed = values.get("last_accessed_at")
     if as_of is not None and accessed is not None and accessed > as_of:
         values = {**values, "last_accessed_at": None}
-    moment = as_of or datetime.now(UTC)
     if profile.redistribute:
         untold = (name for name, of in _OF_QUERY.items() if of not in values)
         profile = profile.without(*untold)
     signals = {signal.name: _value(signal, values, moment) for signal in profile.signals}
     shares = contributions(profile, signals)
     return Breakdown(math.fsum(shares.values()), signals, shares)
+
+
+def score_all(
+    profile: Profile, memories: Iterable[Mapping[str, Any]], *, as_of: datetime | None = None
+) -> list[ScoredValues]:
+    """Scores several memories without a database, and returns them best first.
+
+    Each is a mapping as for `score`, which may have other keys too, such as `id` and `content`;
+    these are not read. Of equal scores, the first one given comes first. Ages are measured at one
+    moment. Raises InputError with the position of the memory, counted from 0.
+    """
+    several = None if isinstance(memories, Mapping) else in_list(memories)
+    if several is None:
+        raise InputError(f"memories must be a list of mappings, got {shortened(memories)}")
+    moment = datetime.now(UTC) if as_of is None else as_of
+    found = []
+    for position, one in enumerate(several):
+        try:
+            is_one = isinstance(one, Mapping)
+            read = {n: one[n] for n in one if n in VALUES or n in OTHER_NAMES} if is_one else one
+            told = _scored(profile, read, as_of, moment)
+        except InputError as error:
+            raise type(error)(f"memory {position} of {len(several)}: {error}") from None
+        found.append(ScoredValues(told.score, told.signals, told.contributions, one))
+    return sorted(found, key=lambda one: -one.score)
+
+
+def _ours(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values by our names, and times as datetimes; raises InputError."""
+    named: dict[str, Any] = {}
+    for name, value in values.items():
+        ours = OTHER_NAMES.get(name, name)
+        if ours in named:
+            raise InputError(f"{ours} is given twice, once by another name")
+        named[ours] = _moment(name, value) if ours in _MOMENTS else value
+    return named
+
+
+def _moment(name: str, value: Any) -> Any:
+    """ISO 8601 text as a datetime, anything else as it is; raises InputError."""
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 @singledispatch

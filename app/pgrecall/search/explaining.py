@@ -228,7 +228,7 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
         case "embedding":
             return f"it has no embedding, which profile {wanted.profile.name} requires"
         case "min_similarity":
-            return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
+            return f"its cosine similarity {found.cosine} is below {wanted.min_similarity:g}"
         case "min_relevance":
             return (
                 f"its relevance {found.relevance:.6f} is below "

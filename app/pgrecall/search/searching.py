@@ -156,6 +156,7 @@ def hit(profile: Profile, row: Any) -> ScoredMemory:
         memory=leading_memory(row),
         score=scored["score"],
         similarity=scored["similarity"],
+        cosine=scored["cosine"],
         signals=signals,
         contributions=contributions(profile, signals),
         steps=scored.get(STEPS, 0),

@@ -27,6 +27,7 @@ class AddedAnswer:
     id: UUID
     outcome: Outcome
     similarity: float | None
+    trust: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ def shown(result: Any) -> Any:
         case None:
             raise MemoryNotFound()
         case Added():
-            return AddedAnswer(UUID(int=result.int), result.outcome, result.similarity)
+            told = (result.outcome, result.similarity, result.trust)
+            return AddedAnswer(UUID(int=result.int), *told)
         case Batch():
             refused = {place: str(error) for place, error in result.refused.items()}
             return BatchAnswer([shown(one) for one in result], refused)
