@@ -11,6 +11,7 @@ from pgrecall.context import styles
 from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.context.packing import PACKED, Packing, pack, pack_candidates
 from pgrecall.context.styles import category
+from pgrecall.core.limits import MAX_CONSIDERED
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import CountTokens, Execute, Operation, Reads
 from pgrecall.core.tokens import MAX_TOKENS
@@ -33,8 +34,6 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.search.owner_by_owner import owner_by_owner
 from pgrecall.search.searching import hit, require_strategy
 
-MAX_CONSIDERED = 500
-"""The greatest `consider`, since every pair may have to be compared."""
 MAX_RESERVES = 100
 
 

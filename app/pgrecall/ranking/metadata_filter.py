@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from pgrecall.core.limits import MAX_COMPARISONS, MAX_VALUES
 from pgrecall.core.quoting import shortened
-from pgrecall.core.validation import require_json_object
+from pgrecall.core.validation import count_of_values, require_json_object
 from pgrecall.errors import InputError, UnknownName
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
@@ -33,13 +34,15 @@ class Comparison:
     value: Any
 
     @property
-    def path(self) -> list[str]:
-        """The keys that lead to the value."""
-        return path_of(self.key)
+    def bound(self) -> dict[str, Any]:
+        """As the SQL function unmet_comparison takes it. The path is an array as text."""
+        steps = (re.sub(r'(["\\])', r"\\\1", step) for step in path_of(self.key))
+        path = "{" + ",".join(f'"{step}"' for step in steps) + "}"
+        return {"path": path, "operator": self.operator, "value": self.value}
 
     def found_in(self, metadata: Any) -> Any:
         """The value that is compared, or "missing"."""
-        for step in self.path:
+        for step in path_of(self.key):
             try:
                 metadata = metadata[int(step) if isinstance(metadata, list) else step]
             except (KeyError, IndexError, TypeError, ValueError):
@@ -81,9 +84,12 @@ class MetadataFilter:
         value is missing, `$ne` and `$nin` pass and other operators do not. Orderings compare
         numbers with numbers and texts with texts.
 
-        Raises UnknownName for an unknown operator, InputError for a value that does not fit it.
+        Raises UnknownName for an unknown operator, InputError for a value that does not fit it and
+        for a filter beyond the limits.
         """
         require_json_object("metadata", metadata)
+        if (values := count_of_values(metadata)) > MAX_VALUES:
+            raise InputError(f"metadata may have at most {MAX_VALUES:,} values, got {values:,}")
         contained: dict[str, Any] = {}
         comparisons: list[Comparison] = []
         for key, value in metadata.items():
@@ -95,15 +101,18 @@ class MetadataFilter:
                 raise InputError(f"metadata[{shortened(key)}] is given twice")
             else:
                 contained[path[0]] = value
+        if len(comparisons) > MAX_COMPARISONS:
+            raise InputError(
+                f"metadata may have at most {MAX_COMPARISONS} comparisons, got {len(comparisons):,}"
+            )
         return cls(contained, tuple(comparisons))
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The values to bind, by name."""
         found: dict[str, Any] = {"metadata": self.contained} if self.contained else {}
-        for number, comparison in enumerate(self.comparisons):
-            found[f"metadata_path_{number}"] = comparison.path
-            found[f"metadata_value_{number}"] = comparison.value
+        if self.comparisons:
+            found["compared"] = [comparison.bound for comparison in self.comparisons]
         return found
 
 

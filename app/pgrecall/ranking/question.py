@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from pgrecall.core.dates import period_of, require_dates
-from pgrecall.core.limits import MAX_QUERY_ENTITIES
+from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES
 from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.core.validation import (
     require_aware,
@@ -36,8 +36,6 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
 MAX_K = 1_000_000
-MAX_TURNS = 10
-"""The greatest `expand_session`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +176,7 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
 
 def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
     turns = arguments["expand_session"]
-    turns = require_count("expand_session", turns, at_least=0, at_most=MAX_TURNS)
+    turns = require_count("expand_session", turns, at_least=0, at_most=MAX_EXPAND_SESSION)
     lend = require_share("lend", arguments.get("lend"))
     if lend is not None and not 0 < lend < 1:
         raise InputError(f"lend must lie between 0 and 1, got {lend:g}; leave it out to lend none")
