@@ -151,8 +151,8 @@ BEGIN
         RAISE EXCEPTION 'metadata may be nested at most 32 levels deep'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM require(v.count <= 1000, format('metadata may have at most 1,000 values, got %s', v.count))
-       FROM (SELECT count(*) FROM jsonb_path_query(metadata, 'strict $.** ? (@.type() <> "object" && @.type() <> "array")')) v;
+    PERFORM require(count(*) <= 1000, 'metadata may have at most 1,000 values')
+       FROM jsonb_path_query(metadata, 'strict $.** ? (@.type() <> "object" && @.type() <> "array")');
     compared := (
         SELECT jsonb_agg(jsonb_build_object('key', m.key, 'path', m.path::text,
                                             'operator', c.key, 'value', c.value))

@@ -82,7 +82,7 @@ def test_without_keys_others_are_not_let_in() -> None:
     for host in ("127.0.0.1", "::1", "localhost", "127.1.2.3"):
         require_loopback(host)
     for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", ""):
-        with pytest.raises(InputError, match="there are no keys"):
+        with pytest.raises(InputError, match="requests need no key"):
             require_loopback(host)
 
 
@@ -93,7 +93,7 @@ def test_serve_refuses_what_would_protect_nothing(
     with psycopg.connect(served_url) as connection:
         connection.execute("DELETE FROM pgrecall.service_keys")
     refused = run("serve", "--host", "0.0.0.0")
-    assert (refused.code, "there are no keys" in refused.err) == (2, True)
+    assert (refused.code, "requests need no key" in refused.err) == (2, True)
     assert run("keys", "create", "--owner", "zoe").code == 0
     refused = run("serve", "--host", "0.0.0.0")
     assert (refused.code, "migrate protect" in refused.err) == (2, True)
@@ -112,7 +112,7 @@ def test_serve_stores_and_finds_on_one_worker_and_says_who_may(
         assert (stored.status_code, memory["agent_id"], memory["entities"]) == (201, "zoe", ["Zoe"])
         started.send_signal(signal.SIGINT)
         _, said = started.communicate(timeout=40)
-    assert "since there are no keys" in said
+    assert "without a key" in said
     assert "Traceback" not in said
 
 

@@ -261,11 +261,15 @@ def _is_deep(value: object) -> bool:
     return True
 
 
-def count_of_values(value: object) -> int:
-    """How many values a JSON value has in its lists and objects, however nested."""
-    if isinstance(value, Mapping | list | tuple):
-        return sum(map(count_of_values, _items(value)))
-    return 1
+def require_few_values(name: str, value: object) -> None:
+    """JSON of at most MAX_VALUES values, however nested; stops at the first one more."""
+    found, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping | list | tuple):
+            waiting += _items(one)
+        elif (found := found + 1) > MAX_VALUES:
+            raise InputError(f"{name} may have at most {MAX_VALUES:,} values")
 
 
 def _require_json_texts(name: str, value: object, error: type[InputError]) -> None:

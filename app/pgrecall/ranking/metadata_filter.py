@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pgrecall.core.limits import MAX_COMPARISONS, MAX_VALUES
+from pgrecall.core.limits import MAX_COMPARISONS
 from pgrecall.core.quoting import shortened
-from pgrecall.core.validation import count_of_values, require_json_object
+from pgrecall.core.validation import require_few_values, require_json_object
 from pgrecall.errors import InputError, UnknownName
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
@@ -87,9 +87,8 @@ class MetadataFilter:
         Raises UnknownName for an unknown operator, InputError for a value that does not fit it and
         for a filter beyond the limits.
         """
+        require_few_values("metadata", metadata)
         require_json_object("metadata", metadata)
-        if (values := count_of_values(metadata)) > MAX_VALUES:
-            raise InputError(f"metadata may have at most {MAX_VALUES:,} values, got {values:,}")
         contained: dict[str, Any] = {}
         comparisons: list[Comparison] = []
         for key, value in metadata.items():

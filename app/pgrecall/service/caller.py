@@ -56,6 +56,8 @@ def caller_of(request: Request, scope: Scope, owner: str | None = None) -> Calle
     """The caller of a request; raises Problem if the key may not do it for this owner."""
     key, state = request.scope[KEY], request.app.state
     if owner is None:
+        if len(key.owners or ()) > 1 and not key.owns(state.settings.agent):
+            raise Problem(403, "the key is for several owners: name one by ?owner=")
         owner = key.owners[0] if len(key.owners or ()) == 1 else state.settings.agent
     _require_owned(key, owner)
     require_scope(key, scope)
