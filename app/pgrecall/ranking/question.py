@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from pgrecall.core.dates import period_of, require_dates
-from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES
+from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH
 from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.core.validation import (
     require_aware,
@@ -82,7 +82,7 @@ class Question:
         if query_text is None and isinstance(embedding, str):
             query_text = embedding
         if query_text is not None:
-            require_length("query_text", require_text("query_text", query_text))
+            require_length("query_text", require_text("query_text", query_text), MAX_QUERY_LENGTH)
         asked = embedding if isinstance(embedding, str) else query_text
         if query_time is None and language is not None and asked is not None:
             query_time = period_of(asked, language, as_of=as_of)

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError
 from starlette.responses import Response
 
 from pgrecall.context.assembled import Context
@@ -105,7 +104,7 @@ def answer(value: Any, status: int = 200) -> Response:
     """A value as JSON. The value was made here, so it is not validated again."""
     try:
         body = _ANY.dump_json(value)
-    except PydanticSerializationError:  # more levels than Pydantic goes down, stored long ago
+    except ValueError:  # more levels than Pydantic goes down, stored long ago
         body = json.dumps(value, default=_plain, ensure_ascii=False).encode()
     return Response(body, status, media_type="application/json")
 

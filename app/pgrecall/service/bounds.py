@@ -38,11 +38,13 @@ _LISTS = (
     *("memory_types", "memory_natures", "content_types"),
     *("components", "output_types", "domains", "categories", "loops"),
 )
+_SHARE: Bounds = {"minimum": 0, "maximum": 1}
+_LIST: Bounds = {"maxItems": limits.MAX_VALUES}
 BOUNDS: dict[str, Bounds] = {
-    **dict.fromkeys(_SHARES, {"minimum": 0, "maximum": 1}),
+    **dict.fromkeys(_SHARES, _SHARE),
     **dict.fromkeys(_NAMES, _length(limits.MAX_NAME_LENGTH)),
     **dict.fromkeys(_TEXTS, _length(limits.MAX_TEXT_LENGTH)),
-    **dict.fromkeys(_LISTS, {"maxItems": limits.MAX_VALUES}),
+    **dict.fromkeys(_LISTS, _LIST),
     "content": _length(limits.MAX_CONTENT_BYTES),
     "query": _length(limits.MAX_QUERY_LENGTH),
     "query_text": _length(limits.MAX_QUERY_LENGTH),

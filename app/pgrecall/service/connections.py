@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from httptools import HttpParserError
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEAD = 64 * 1024
@@ -78,7 +77,7 @@ class LimitedConnection(HttpToolsProtocol):
     def _count(self, size: int) -> None:
         self._head += size
         if self._head > MAX_HEAD:
-            raise HttpParserError("the head is too large")
+            raise ValueError("the head is too large")  # answered 400
 
     def _close_later(self) -> None:
         if self._timer is None:
