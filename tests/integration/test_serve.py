@@ -99,6 +99,22 @@ def test_serve_refuses_what_would_protect_nothing(
     assert (refused.code, "migrate protect" in refused.err) == (2, True)
 
 
+def test_a_service_whose_keys_are_all_revoked_stays_closed(
+    server_url: str, local_template: str
+) -> None:
+    with new_database(server_url, local_template) as url:
+        migrate.protect(url, ROLE)
+        engine = pin_search_path(create_engine(url.replace("postgresql:", "postgresql+psycopg:")))
+        revoke_key(engine, create_key(engine, owners=["zoe"])[0])
+        engine.dispose()
+        for options, status in ((("--role", ROLE), 401), (("--open",), 200)):
+            with process(url, *options) as (started, address):
+                assert httpx.get(f"{address}/memories?owner=zoe").status_code == status
+                started.send_signal(signal.SIGINT)
+                _, said = started.communicate(timeout=40)
+            assert ("every key is revoked" in said) == (status == 401)
+
+
 def test_serve_stores_and_finds_on_one_worker_and_says_who_may(
     server_url: str, local_template: str
 ) -> None:

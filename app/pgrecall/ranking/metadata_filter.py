@@ -71,6 +71,8 @@ class MetadataFilter:
 
     contained: dict[str, Any]
     comparisons: tuple[Comparison, ...]
+    parameters: dict[str, Any]
+    """The values to bind, by name."""
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Self:
@@ -104,15 +106,10 @@ class MetadataFilter:
             raise InputError(
                 f"metadata may have at most {MAX_COMPARISONS} comparisons, got {len(comparisons):,}"
             )
-        return cls(contained, tuple(comparisons))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The values to bind, by name."""
-        found: dict[str, Any] = {"metadata": self.contained} if self.contained else {}
-        if self.comparisons:
-            found["compared"] = [comparison.bound for comparison in self.comparisons]
-        return found
+        bound: dict[str, Any] = {"metadata": contained} if contained else {}
+        if comparisons:
+            bound["compared"] = [comparison.bound for comparison in comparisons]
+        return cls(contained, tuple(comparisons), bound)
 
 
 def _comparison(key: str, operator: str, value: Any) -> Comparison:
