@@ -15,10 +15,13 @@ import httpx
 import psycopg
 import pytest
 import uvicorn
+from sqlalchemy import create_engine
 
+from pgrecall import migrate, pin_search_path
 from pgrecall.cli.serve import require_loopback
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
+from pgrecall.migrate.service_keys import create_key, revoke_key
 from pgrecall.service import stopping
 from pgrecall.service.application import create_app
 from pgrecall.testing import new_database
