@@ -129,8 +129,9 @@ def test_metadata_and_lists_end_at_their_limits_in_python_and_in_psql(
 ) -> None:
     many = [f"t{number}" for number in range(MAX_VALUES + 1)]
     kept = mine.add(good(0, metadata=nested(MAX_DEPTH), tags=many[1:]))
-    for values in ({"metadata": nested(MAX_DEPTH + 1)}, *({name: many} for name in LISTS)):
-        [(name, value)] = values.items()
+    beyond: dict[str, Any] = {"metadata": nested(MAX_DEPTH + 1)} | dict.fromkeys(LISTS, many)
+    for name, value in beyond.items():
+        values = {name: value}
         said = "nested at most 32 levels" if name == "metadata" else "at most 1,000 texts"
         with pytest.raises(InvalidMemory, match=said):
             mine.add(good(1, **values))

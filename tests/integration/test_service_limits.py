@@ -191,7 +191,7 @@ def test_what_is_stored_deeper_already_is_read_by_every_way(
     pytest.importorskip("mcp")
     for tool, arguments in (("recall", {"query": "tea"}), ("list_memories", {})):
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        call |= {"params": {"name": tool, "arguments": arguments}}  # type: ignore[dict-item]
+        call |= {"params": {"name": tool, "arguments": arguments}}
         answer = client.post("/mcp", json=call, headers={"Accept": "application/json"})
         assert '"isError":true' not in answer.text.replace(" ", ""), answer.text[:300]
         assert memory in answer.text

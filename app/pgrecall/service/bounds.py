@@ -9,6 +9,7 @@ from typing import Any
 
 from pgrecall.context.styles import STYLES
 from pgrecall.core import limits
+from pgrecall.core.memory import TEAM
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.scoring.profiles import BUILT_IN
 
@@ -45,6 +46,7 @@ BOUNDS: dict[str, Bounds] = {
     **dict.fromkeys(_NAMES, _length(limits.MAX_NAME_LENGTH)),
     **dict.fromkeys(_TEXTS, _length(limits.MAX_TEXT_LENGTH)),
     **dict.fromkeys(_LISTS, _LIST),
+    "owner": _length(limits.MAX_NAME_LENGTH + len(TEAM)),
     "content": _length(limits.MAX_CONTENT_BYTES),
     "query": _length(limits.MAX_QUERY_LENGTH),
     "query_text": _length(limits.MAX_QUERY_LENGTH),

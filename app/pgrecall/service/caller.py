@@ -12,11 +12,15 @@ from pgrecall.core.memory import TEAM
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.migrate.service_keys import Scope
 from pgrecall.service.bearer import Key
+from pgrecall.service.bounds import BOUNDS
 from pgrecall.service.gate import KEY
 from pgrecall.service.problems import Problem
 
 _WHOSE = "An agent, or team:NAME. Default: the key's only owner, or the service's --agent."
-OwnerName = Annotated[str | None, Query(description=_WHOSE, examples=["ines"])]
+OwnerName = Annotated[
+    str | None,
+    Query(description=_WHOSE, examples=["ines"], json_schema_extra=BOUNDS["owner"]),
+]
 
 
 @dataclass(frozen=True, slots=True)
