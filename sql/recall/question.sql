@@ -153,6 +153,10 @@ BEGIN
     END IF;
     PERFORM require(count(*) <= 1000, 'metadata may have at most 1,000 values')
        FROM jsonb_path_query(metadata, 'strict $.** ? (@.type() <> "object" && @.type() <> "array")');
+    PERFORM require(length(key) <= 10000 AND cardinality(metadata_path(key)) <= 32, format(
+                        'metadata[%s]: a path may have at most 32 keys and 10,000 characters',
+                        quote_literal(left(key, 60))))
+       FROM jsonb_object_keys(metadata) key;
     compared := (
         SELECT jsonb_agg(jsonb_build_object('key', m.key, 'path', m.path::text,
                                             'operator', c.key, 'value', c.value))

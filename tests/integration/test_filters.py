@@ -318,6 +318,8 @@ MANY = [f"t{number}" for number in range(MAX_VALUES + 1)]
             "1,000 values",
         ),
         ({"metadata": {"a": {"$eq": nested(MAX_DEPTH - 1)}}}, "32 levels"),
+        ({"metadata": {".".join("a" * 33): 1}}, "32 keys"),
+        ({"metadata": {"a" * 10_001: {"$gt": 1}}}, "10,000 characters"),
         *(({name: MANY}, "1,000 texts") for name in ("tags", "labels", "all_entities")),
         ({"teams": MANY}, "1,000 texts"),
     ],
@@ -339,6 +341,7 @@ def test_a_filter_at_its_limits_passes(
     for metadata in (
         compared | {"n": {"$lt": 6}},
         {"n": {"$in": [5, *range(10, 10 + MAX_VALUES - 1)]}},
+        {".".join("a" * 32): {"$exists": False}, "a" * 10_000: {"$exists": False}},
         {"x": {"$ne": nested(MAX_DEPTH - 2)}},
     ):
         asked: dict[str, Any] = {"metadata": metadata, "tags": MANY[1:]}

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pgrecall.core.limits import MAX_COMPARISONS
+from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_FILTER_TEXT
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import require_few_values, require_json_object
 from pgrecall.errors import InputError, UnknownName
@@ -94,9 +94,14 @@ class MetadataFilter:
         contained: dict[str, Any] = {}
         comparisons: list[Comparison] = []
         for key, value in metadata.items():
+            if len(key) > MAX_FILTER_TEXT or len(path := path_of(key)) > MAX_DEPTH:
+                raise InputError(
+                    f"metadata[{shortened(key)}]: a path may have at most {MAX_DEPTH} keys and "
+                    f"{MAX_FILTER_TEXT:,} characters"
+                )
             if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
                 comparisons += (_comparison(key, name, asked) for name, asked in value.items())
-            elif len(path := path_of(key)) > 1:
+            elif len(path) > 1:
                 comparisons.append(Comparison(key, "$eq", value))
             elif path[0] in contained:
                 raise InputError(f"metadata[{shortened(key)}] is given twice")
