@@ -104,6 +104,11 @@ SELECT o.agent_id, f.score, o.score AS own_score, n.hit, o.signals, o.meets, o.r
     reasons := ARRAY(SELECT CASE WHEN name = 'min_relevance'
                                  THEN format('its relevance %s is below min_relevance %s',
                                              round(relevance::numeric, 6), floor)
+                                 WHEN name = 'compared' THEN (
+                                     SELECT 'filtered by metadata ' || (asked.compared
+                                            -> unmet_comparison(m.metadata, asked.compared) - 1 ->> 'operator')
+                                       FROM agent_memories m
+                                      WHERE m.agent_id = own.agent_id AND m.id = memory_id)
                                  ELSE unmet_condition(own.agent_id, memory_id, name, asked.moment) END
                        FROM unnest(unmet) name)
         || CASE WHEN own.score < min_score AND NOT comes_along
@@ -148,7 +153,7 @@ BEGIN
         WHEN 'as_of' THEN 'created after as_of, at ' || m.created_at
         WHEN 'embedding' THEN 'has no embedding, which this profile requires'
         WHEN 'label_kinds' THEN 'filtered by labels'
-        ELSE 'filtered by ' || regexp_replace(name, '^(\$\w+) \d+$', 'metadata \1') END
+        ELSE 'filtered by ' || name END
       FROM agent_memories m WHERE m.agent_id = agent AND m.id = memory_id);
 END
 $function$;

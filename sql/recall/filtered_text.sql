@@ -7,11 +7,9 @@ DECLARE
     found text;
 BEGIN
     SELECT replace(template, '{passes}', concat_ws(E'\n       AND ', 'm.agent_id = q.owners[1]',
-                   string_agg(format('(%s)', replace(
-                       c.condition, '{0,', format('{%s,', split_part(g.name, ' ', 2)))),
-                       E'\n       AND ')))
+                   string_agg(format('(%s)', c.condition), E'\n       AND ')))
       INTO found
-      FROM unnest(given) g(name) JOIN recall_conditions() c ON c.name = split_part(g.name, ' ', 1);
+      FROM unnest(given) g(name) JOIN recall_conditions() c USING (name);
     found := replace(found, '{usage}', $text$LEFT JOIN memory_usage u
         ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = q.owners[1]$text$);
     IF 'as_of' = ANY (given) THEN  -- later retrievals are not seen

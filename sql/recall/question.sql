@@ -80,10 +80,14 @@ BEGIN
     ELSIF current_setting('gin_fuzzy_search_limit') <> '0' THEN
         RAISE EXCEPTION 'gin_fuzzy_search_limit is %, with which searches miss memories at random: set it to 0',
             current_setting('gin_fuzzy_search_limit') USING ERRCODE = 'object_not_in_prerequisite_state';
-    ELSIF length(query_text) > 200000 THEN
-        RAISE EXCEPTION 'query_text may have at most 200,000 characters, got %: shorten it',
+    ELSIF length(query_text) > 100000 THEN
+        RAISE EXCEPTION 'query_text may have at most 100,000 characters, got %: shorten it',
             length(query_text) USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    PERFORM require_few(one.key, ARRAY(SELECT jsonb_array_elements_text(one.value)))
+       FROM (SELECT query_entities, teams,
+             @filters@
+            ) lists, jsonb_each(to_jsonb(lists)) one WHERE jsonb_typeof(one.value) = 'array';
     PERFORM require_vector(query);
     compared := metadata_comparisons(metadata);
     contained := CASE WHEN metadata IS NOT NULL THEN coalesce((
@@ -117,10 +121,8 @@ BEGIN
            AND NOT (f.key = 'text' AND numnode(word_filter(text)) = 0
                     OR f.key = 'labels' AND label_kinds IS NOT NULL
                     OR f.key = 'metadata' AND contained = '{}')
-        UNION ALL
-        SELECT format('%s %s', one ->> 'operator', place - 1)
-          FROM jsonb_array_elements(compared) WITH ORDINALITY c(one, place)
     ) || array_fill('teams'::text, ARRAY[cardinality(owners) - 1]) || array_remove(ARRAY[
+        CASE WHEN compared IS NOT NULL THEN 'compared' END,
         CASE WHEN as_of IS NOT NULL THEN 'as_of' END,
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
@@ -148,13 +150,26 @@ BEGIN
     IF jsonb_typeof(metadata) <> 'object' THEN
         RAISE EXCEPTION 'metadata must be a JSON object, got %', left(metadata::text, 60)
             USING ERRCODE = 'invalid_parameter_value';
+    ELSIF is_deep(metadata) THEN
+        RAISE EXCEPTION 'metadata may be nested at most 32 levels deep'
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    PERFORM require(count(*) <= 1000, 'metadata may have at most 1,000 values')
+       FROM jsonb_path_query(metadata, 'strict $.** ? (@.type() <> "object" && @.type() <> "array")');
+    PERFORM require(length(key) <= 10000 AND cardinality(metadata_path(key)) <= 32, format(
+                        'metadata[%s]: a path may have at most 32 keys and 10,000 characters',
+                        quote_literal(left(key, 60))))
+       FROM jsonb_object_keys(metadata) key;
     compared := (
-        SELECT jsonb_agg(jsonb_build_object('key', m.key, 'path', m.path,
+        SELECT jsonb_agg(jsonb_build_object('key', m.key, 'path', m.path::text,
                                             'operator', c.key, 'value', c.value))
           FROM (SELECT e.key, e.value, metadata_path(e.key) AS path FROM jsonb_each(metadata) e) m,
                jsonb_each(CASE WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")' THEN m.value
                                WHEN cardinality(m.path) > 1 THEN jsonb_build_object('$eq', m.value) END) c);
+    IF jsonb_array_length(compared) > 64 THEN
+        RAISE EXCEPTION 'metadata may have at most 64 comparisons, got %', jsonb_array_length(compared)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     FOR one IN SELECT c.*, coalesce(jsonb_typeof(c.value), 'null') AS kind
                  FROM jsonb_to_recordset(compared) c(key text, operator text, value jsonb) LOOP
         IF one.operator <> ALL (known) THEN

@@ -21,8 +21,7 @@ DECLARE
     relevance text := (SELECT split_part(c.condition, ' >= ', 1) FROM recall_conditions() c
                         WHERE c.name = 'min_relevance');
 BEGIN
-    -- A comparison of metadata is named by its operator and its place: '$gte 0'. Turns that come
-    -- along need no min_relevance of their own.
+    -- Turns that come along need no min_relevance of their own.
     SELECT string_agg(format('(%s)', a.condition), E'\n       AND ') AS passes,
            string_agg(format('(%s)', a.condition), E'\n       AND ')
                FILTER (WHERE NOT (along AND a.name = 'min_relevance')) AS turns_pass,
@@ -32,9 +31,7 @@ BEGIN
                FILTER (WHERE a.name IN ('min_trust', 'min_relevance')) AS joined_pass,
            string_agg(format('%L, coalesce(%s, false)', a.name, a.condition), ', ') AS meets
       INTO asked
-      FROM (SELECT g.name, replace(c.condition, '{0,', format('{%s,', split_part(g.name, ' ', 2)))
-              FROM unnest(given) g(name)
-              JOIN recall_conditions() c ON c.name = split_part(g.name, ' ', 1)) a(name, condition);
+      FROM unnest(given) g(name) JOIN recall_conditions() a USING (name);
     FOREACH put_in SLICE 1 IN ARRAY ARRAY[
         ['{ranked}', CASE WHEN divided THEN ranked_apart_text(
                               cardinality(array_positions(given, 'teams')) + 1, has_words, reads_usage, asked.passes)
@@ -358,6 +355,7 @@ BEGIN ATOMIC
         ('all_entities', $condition$m.entities @> q.all_entities$condition$),
         ('labels', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.value = ANY (q.labels))$condition$),
         ('metadata', $condition$m.metadata @> q.metadata$condition$),
+        ('compared', $condition$unmet_comparison(m.metadata, q.compared) = 0$condition$),
         ('text', $condition$m.terms @@ (SELECT word_filter(q.text) AS word_filter_1)$condition$),
         ('created_after', $condition$m.created_at >= q.created_after$condition$),
         ('created_before', $condition$m.created_at < q.created_before$condition$),
@@ -367,16 +365,7 @@ BEGIN ATOMIC
         ('embedding', $condition$m.embedding IS NOT NULL$condition$),
         ('min_similarity', $condition$cosine(m.embedding, q.query) >= q.min_similarity$condition$),
         ('min_relevance', $condition$relevance(similarity(m.embedding, q.query, NULL), keyword({share} * {coverage}, octet_length(m.content), 0.8, 400), q.comparable) >= q.min_relevance$condition$),
-        ('label_kinds', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.value = ANY (q.labels) AND memory_labels.kind = ANY (q.label_kinds))$condition$),
-        ('$eq', $condition$coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = (q.compared #> '{0,value}'), false)$condition$),
-        ('$ne', $condition$NOT coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = (q.compared #> '{0,value}'), false)$condition$),
-        ('$gt', $condition$jsonb_typeof(m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND (m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) > (q.compared #> '{0,value}')$condition$),
-        ('$gte', $condition$jsonb_typeof(m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND (m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) >= (q.compared #> '{0,value}')$condition$),
-        ('$lt', $condition$jsonb_typeof(m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND (m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) < (q.compared #> '{0,value}')$condition$),
-        ('$lte', $condition$jsonb_typeof(m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND (m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) <= (q.compared #> '{0,value}')$condition$),
-        ('$in', $condition$coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = ANY (ARRAY(SELECT jsonb_array_elements(q.compared #> '{0,value}'))), false)$condition$),
-        ('$nin', $condition$NOT coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = ANY (ARRAY(SELECT jsonb_array_elements(q.compared #> '{0,value}'))), false)$condition$),
-        ('$exists', $condition$((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) IS NOT NULL) = (q.compared #> '{0,value}')::boolean$condition$)
+        ('label_kinds', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.value = ANY (q.labels) AND memory_labels.kind = ANY (q.label_kinds))$condition$)
         -- As written.
     ;
 END;

@@ -34,6 +34,15 @@ CREATE OR REPLACE FUNCTION require_one_of(name text, value text, known text[]) R
         'unknown %s %s; known are %s', name, quote_nullable(left(value, 100)),
         array_to_string(known, ', ')), 'PM007');
 
+CREATE OR REPLACE FUNCTION require_few(name text, listed text[]) RETURNS void
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN require(coalesce(cardinality(listed), 0) <= 1000, format(
+        '%s may have at most 1,000 texts, got %s', name, cardinality(listed)));
+
+CREATE OR REPLACE FUNCTION is_deep(metadata jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN metadata @? 'strict $.**{32} ? (@.type() == "object" || @.type() == "array")';
+
 CREATE OR REPLACE FUNCTION is_blank(shown text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN btrim(shown,
@@ -46,6 +55,10 @@ CREATE OR REPLACE FUNCTION is_blank(shown text) RETURNS boolean
 
 COMMENT ON FUNCTION is_blank IS
     'Whether a text shows nothing: it is empty, or of spaces and zero-width characters.';
+COMMENT ON FUNCTION require_few IS
+    'Raises invalid_parameter_value for a list of more than 1,000 texts.';
+COMMENT ON FUNCTION is_deep IS
+    'Whether lists and objects are nested more than 32 levels deep.';
 COMMENT ON FUNCTION require IS 'Raises the message unless is_so is true.';
 COMMENT ON FUNCTION require_share IS 'Raises invalid_parameter_value unless 0 ≤ value ≤ 1.';
 COMMENT ON FUNCTION require_count IS

@@ -70,8 +70,8 @@ COMMENT ON FUNCTION incoming_fault IS 'What is wrong with a memory to be stored;
 
 CREATE OR REPLACE FUNCTION shown_fault(name text, value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN is_blank(value) OR length(value) > 200000
-                THEN name || ' must not be blank and may have at most 200,000 characters' END;
+    RETURN CASE WHEN is_blank(value) OR length(value) > 500000
+                THEN name || ' must not be blank and may have at most 500,000 characters' END;
 
 COMMENT ON FUNCTION shown_fault IS 'What is wrong with a text of a memory; NULL: nothing.';
 
@@ -88,6 +88,9 @@ CREATE OR REPLACE FUNCTION text_fault(
         CASE WHEN tags || entities || additional_types <> '{}' THEN (
             SELECT min(shown_fault('a tag, entity or type', one))
               FROM unnest(tags || entities || additional_types) one) END,
+        CASE WHEN greatest(cardinality(tags), cardinality(entities), cardinality(additional_types)) > 1000
+             THEN 'tags, entities and additional_types may have at most 1,000 texts each' END,
+        CASE WHEN is_deep(metadata) THEN 'metadata may be nested at most 32 levels deep' END,
         CASE WHEN pg_column_size(metadata) > 16777216
              THEN 'metadata may have at most 8,388,608 characters of JSON' END);
 

@@ -7,6 +7,8 @@ CREATE OR REPLACE FUNCTION update_memory(
 DECLARE
     old agent_memories;
     changed agent_memories;
+    given agent_memories;
+    fault text;
     other uuid;
     unknown text;
     missing text;
@@ -36,6 +38,12 @@ BEGIN
     ELSIF is_blank(changes ->> 'content') THEN
         RAISE EXCEPTION 'content must not be blank' USING ERRCODE = 'PM001';
     END IF;
+    given := jsonb_populate_record(NULL::agent_memories, changes - 'embedding');
+    fault := text_fault(
+        given.subject, given.component, given.domain, given.category, given."loop",
+        given.output_type, given.memory_nature, given.content_type, given.tags, given.entities,
+        given.additional_types, given.metadata);
+    PERFORM require(fault IS NULL, fault, 'PM001');
     -- Only the caller knows the tokens of a new text and the model of a new embedding.
     changes := CASE WHEN changes ? 'content' THEN '{"tokens": null}' ELSE '{}'::jsonb END
             || CASE WHEN changes ? 'embedding' THEN '{"embedding_model": null}' ELSE '{}'::jsonb END

@@ -25,6 +25,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.service_keys import Scope, create_key
 from pgrecall.service.application import create_app
 from pgrecall.service.service_settings import ServiceSettings
+from pgrecall.service.stopping import Connection
 
 ROLE = "pgrecall_service"
 PROGRAM = Path(sys.executable).parent / "pgrecall"
@@ -63,7 +64,9 @@ class Service:
 def serving(app: ASGIApp) -> Iterator[str]:
     """The application on a free port, in a thread."""
     server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_level="warning", access_log=False, ws="none")
+        uvicorn.Config(
+            app, port=0, http=Connection, log_level="warning", access_log=False, ws="none"
+        )
     )
     failed: list[BaseException] = []
 

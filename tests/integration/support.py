@@ -100,3 +100,11 @@ def awaited(
 ) -> MemoryRepository:
     """An asynchronous repository behind the methods of the synchronous one."""
     return cast(MemoryRepository, _Awaited(repository, wait))
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """An object with so many levels of objects and lists."""
+    value: dict[str, Any] = {"a": 1}
+    for _ in range((levels - 1) // 2):
+        value = {"a": [value]}
+    return value if levels % 2 else {"a": value}

@@ -10,12 +10,14 @@ import pytest
 from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 
 from pgrecall import MemoryRepository, NewMemory
+from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_VALUES
 from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.translation import translated
+from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.metadata_filter import OPERATORS, path_of
 from tests.integration.owner import Owner
 from tests.integration.recalling import Connection, recall
-from tests.integration.support import NORTH, before, contents, shown, sql
+from tests.integration.support import NORTH, before, contents, nested, shown, sql
 
 STOCK = [
     NewMemory(
@@ -301,3 +303,57 @@ def test_comparisons_that_cannot_be_are_refused_in_psql_too(connection: Connecti
     ):
         with pytest.raises(InputError, match=rf"\{operator} takes"), translated():
             recall(connection, "five_factor", "agent", metadata={"n": {operator: value}})
+
+
+MANY = [f"t{number}" for number in range(MAX_VALUES + 1)]
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"metadata": {f"n{n}": {"$gt": n} for n in range(MAX_COMPARISONS + 1)}}, "64 comparisons"),
+        ({"metadata": {"n": {"$in": MANY}}}, "1,000 values"),
+        (
+            {"metadata": {"a": {"b": MANY[:600], "c": [[x] for x in MANY[:600]]}}},
+            "1,000 values",
+        ),
+        ({"metadata": {"a": {"$eq": nested(MAX_DEPTH - 1)}}}, "32 levels"),
+        ({"metadata": {".".join("a" * 33): 1}}, "32 keys"),
+        ({"metadata": {"a" * 10_001: {"$gt": 1}}}, "10,000 characters"),
+        *(({name: MANY}, "1,000 texts") for name in ("tags", "labels", "all_entities")),
+        ({"teams": MANY}, "1,000 texts"),
+    ],
+)
+def test_a_filter_ends_at_its_limits_in_python_and_in_psql(
+    shared_repo: MemoryRepository, connection: Connection, filters: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        shared_repo.search("agent", **filters)
+    with pytest.raises(InputError, match=said), translated():
+        recall(connection, "five_factor", "agent", **filters)
+
+
+def test_a_filter_at_its_limits_passes(
+    shared_repo: MemoryRepository, connection: Connection, agent: str
+) -> None:
+    shared_repo.add(agent, NewMemory("m", embedding=None, metadata={"n": 5}, tags=["t1"]))
+    compared = {f"n{n}": {"$exists": False} for n in range(MAX_COMPARISONS - 1)}
+    for metadata in (
+        compared | {"n": {"$lt": 6}},
+        {"n": {"$in": [5, *range(10, 10 + MAX_VALUES - 1)]}},
+        {".".join("a" * 32): {"$exists": False}, "a" * 10_000: {"$exists": False}},
+        {"x": {"$ne": nested(MAX_DEPTH - 2)}},
+    ):
+        asked: dict[str, Any] = {"metadata": metadata, "tags": MANY[1:]}
+        assert len(shared_repo.search(agent, touch=False, **asked)) == 1
+        assert len(recall(connection, "five_factor", agent, **asked)) == 1
+
+
+def test_comparisons_of_any_kind_are_one_statement() -> None:
+    """Statements are cached by the shape of the filters."""
+    shapes = {
+        Filters.of({"metadata": {f"n{n}": {operator: 1} for n in range(count)}}).shape
+        for count in (1, 2, MAX_COMPARISONS)
+        for operator in ("$gt", "$lt", "$eq", "$ne")
+    }
+    assert len(shapes) == 1

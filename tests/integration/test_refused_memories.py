@@ -9,7 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.core.limits import BLANK, MAX_METADATA, MAX_TEXT_LENGTH
+from pgrecall.core.limits import BLANK, MAX_DEPTH, MAX_METADATA, MAX_TEXT_LENGTH, MAX_VALUES
 from pgrecall.errors import (
     EmbedderRequired,
     InputError,
@@ -20,7 +20,7 @@ from pgrecall.errors import (
 )
 from tests.integration.owner import Owner
 from tests.integration.recalling import Connection
-from tests.integration.support import NORTH
+from tests.integration.support import NORTH, nested
 
 
 def good(n: int, **more: Any) -> NewMemory:
@@ -134,9 +134,37 @@ def test_texts_have_a_longest_length_in_python_and_in_psql(
         call = f"SELECT pgrecall.remember(%s, 'a', {name} => %s)"
         with pytest.raises(psycopg.Error, match="may have at most"):
             connection.execute(call.encode(), (agent, value))
-    with pytest.raises(InputError, match="at most 200,000 characters"):
+    with pytest.raises(InputError, match="at most 100,000 characters"):
         mine.search(NORTH, query_text=LONG)
-    with pytest.raises(psycopg.Error, match="query_text may have at most 200,000 characters"):
+    with pytest.raises(psycopg.Error, match="query_text may have at most 100,000 characters"):
         connection.execute("SELECT pgrecall.recall(%s, query_text => %s)", (agent, LONG))
     mine.add(good(0, subject=LONG[1:], tags=[LONG[1:]]))
     assert mine.count() == 1
+
+
+def test_metadata_and_lists_end_at_their_limits_in_python_and_in_psql(
+    mine: Owner, connection: Connection, agent: str
+) -> None:
+    many = [f"t{number}" for number in range(MAX_VALUES + 1)]
+    kept = mine.add(good(0, metadata=nested(MAX_DEPTH), tags=many[1:]))
+    beyond: dict[str, Any] = {"metadata": nested(MAX_DEPTH + 1)} | dict.fromkeys(LISTS, many)
+    for name, value in beyond.items():
+        values = {name: value}
+        said = "nested at most 32 levels" if name == "metadata" else "at most 1,000 texts"
+        with pytest.raises(InvalidMemory, match=said):
+            mine.add(good(1, **values))
+        with pytest.raises(InvalidMemory, match=said):
+            mine.update(kept, **values)
+        given = Jsonb(value) if name == "metadata" else value
+        with pytest.raises(psycopg.Error, match=said):
+            connection.execute(
+                f"SELECT pgrecall.remember(%s, 'a', {name} => %s)".encode(), (agent, given)
+            )
+        with pytest.raises(psycopg.Error, match=said):
+            connection.execute(
+                "SELECT pgrecall.update_memory(%s, %s, %s)", (agent, kept, Jsonb(values))
+            )
+    connection.execute(
+        "SELECT pgrecall.remember(%s, 'b', metadata => %s)", (agent, Jsonb(nested(MAX_DEPTH)))
+    )
+    assert mine.count() == 2

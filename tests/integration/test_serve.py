@@ -16,10 +16,13 @@ import httpx
 import psycopg
 import pytest
 import uvicorn
+from sqlalchemy import create_engine
 
+from pgrecall import migrate, pin_search_path
 from pgrecall.cli.serve import require_loopback
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
+from pgrecall.migrate.service_keys import create_key, revoke_key
 from pgrecall.service import stopping
 from pgrecall.service.application import create_app
 from pgrecall.testing import new_database
@@ -83,7 +86,7 @@ def test_without_keys_others_are_not_let_in() -> None:
     for host in ("127.0.0.1", "::1", "localhost", "127.1.2.3"):
         require_loopback(host)
     for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", ""):
-        with pytest.raises(InputError, match="there are no keys"):
+        with pytest.raises(InputError, match="requests need no key"):
             require_loopback(host)
 
 
@@ -94,10 +97,26 @@ def test_serve_refuses_what_would_protect_nothing(
     with psycopg.connect(served_url) as connection:
         connection.execute("DELETE FROM pgrecall.service_keys")
     refused = run("serve", "--host", "0.0.0.0")
-    assert (refused.code, "there are no keys" in refused.err) == (2, True)
+    assert (refused.code, "requests need no key" in refused.err) == (2, True)
     assert run("keys", "create", "--owner", "zoe").code == 0
     refused = run("serve", "--host", "0.0.0.0")
     assert (refused.code, "migrate protect" in refused.err) == (2, True)
+
+
+def test_a_service_whose_keys_are_all_revoked_stays_closed(
+    server_url: str, local_template: str
+) -> None:
+    with new_database(server_url, local_template) as url:
+        migrate.protect(url, ROLE)
+        engine = pin_search_path(create_engine(url.replace("postgresql:", "postgresql+psycopg:")))
+        revoke_key(engine, create_key(engine, owners=["zoe"])[0])
+        engine.dispose()
+        for options, status in ((("--role", ROLE), 401), (("--open",), 200)):
+            with process(url, *options) as (started, address):
+                assert httpx.get(f"{address}/memories?owner=zoe").status_code == status
+                started.send_signal(signal.SIGINT)
+                _, said = started.communicate(timeout=40)
+            assert ("every key is revoked" in said) == (status == 401)
 
 
 def test_serve_stores_and_finds_on_one_worker_and_says_who_may(
@@ -113,7 +132,7 @@ def test_serve_stores_and_finds_on_one_worker_and_says_who_may(
         assert (stored.status_code, memory["agent_id"], memory["entities"]) == (201, "zoe", ["Zoe"])
         started.send_signal(signal.SIGINT)
         _, said = started.communicate(timeout=40)
-    assert "since there are no keys" in said
+    assert "without a key" in said
     assert "Traceback" not in said
 
 

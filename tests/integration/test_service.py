@@ -344,6 +344,39 @@ def test_without_keys_only_this_machine_is_answered(loop: asyncio.Runner, host: 
     loop.run(run())
 
 
+def test_without_keys_no_page_of_another_site_is_answered(loop: asyncio.Runner) -> None:
+    """A GET of an image or a link has no Origin."""
+
+    async def run() -> None:
+        app = Slow()
+        app.go.set()
+        async with gated(app) as client:
+            for site, status in (("cross-site", 421), ("same-origin", 200), ("none", 200)):
+                answer = await client.get("/memories", headers={"Sec-Fetch-Site": site})
+                assert answer.status_code == status, site
+
+    loop.run(run())
+
+
+def test_a_key_of_several_owners_is_told_to_name_one(service: Service, agent: str) -> None:
+    refused = service.client(agent, f"{agent} 2").get("/memories")
+    assert (refused.status_code, "?owner=" in refused.json()["detail"]) == (403, True)
+
+
+def test_the_root_leads_to_a_page_that_loads_nothing(service: Service) -> None:
+    client = service.client()
+    found = client.get("/").json()
+    assert found["service"] == "pgrecall"
+    page = client.get(found["docs"])
+    paths = client.get(found["openapi"]).json()["paths"]
+    for path in paths:
+        assert f"{path}</h2>" in page.text
+    assert "<td>min_relevance</td><td>number</td>" in page.text
+    assert "{&quot;user.age&quot;" in page.text, "texts are escaped"
+    assert not re.search(r"<script|src=|https?://|@import|url\(", page.text)
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
 def test_a_bucket_holds_two_seconds_and_fills_again() -> None:
     buckets = Buckets(0.01)
     assert buckets.wait("a") == 0

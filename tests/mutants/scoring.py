@@ -87,9 +87,9 @@ MUTANTS = (
         f"{FILTERS}::test_a_filter_passes_what_it_says",
     ),
     Mutant(
-        CONDITIONS,
-        "return and_(comparable, _ORDERS",
-        "return and_(_ORDERS",
+        "sql/recall/unmet_comparison.sql",
+        "coalesce(jsonb_typeof(found) = jsonb_typeof(asked), false)",
+        "found IS NOT NULL",
         f"{FILTERS}::test_comparisons_of_metadata_pass",
     ),
     Mutant(

@@ -82,7 +82,7 @@ MUTANTS = (
     ),
     Mutant(
         GATE,
-        "if len(body) > most:",
+        "if len(body) + len(part) > most:",
         "if False:",
         f"{SERVICE}::test_a_body_that_is_no_json_or_too_large_or_of_another_type_is_refused",
     ),
@@ -133,6 +133,24 @@ MUTANTS = (
         "        if not keyed:\n            require_loopback(host)",
         "        if not keyed:\n            pass",
         f"{SERVE}::test_serve_refuses_what_would_protect_nothing",
+    ),
+    Mutant(
+        "app/pgrecall/cli/serve.py",
+        "keyed = bool(keys) and not without_keys",
+        'keyed = any(one["revoked_at"] is None for one in keys)',
+        f"{SERVE}::test_a_service_whose_keys_are_all_revoked_stays_closed",
+    ),
+    Mutant(
+        GATE,
+        "take(len(part))",
+        "pass",
+        "integration/test_service_limits.py::test_bodies_in_flight_are_limited",
+    ),
+    Mutant(
+        "app/pgrecall/service/connections.py",
+        "if self._unparsed > MAX_HEAD",
+        "if False",
+        "integration/test_service_limits.py::test_headers_end_by_size",
     ),
     Mutant(
         MCP_ROUTE,

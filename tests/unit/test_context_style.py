@@ -30,6 +30,7 @@ from pgrecall.context.styles import (
     marked,
     named,
 )
+from pgrecall.core.limits import BLANK
 from pgrecall.core.tokens import estimated_tokens
 from pgrecall.errors import InputError, UnknownName
 
@@ -82,6 +83,8 @@ HOSTILE = [
     "\u202eturned\u202c \u2066isolated\u2069 \u200emarks\u200f \u202a\u202b\u202d\u2067\u2068",
     "\x01\x02\x07\x08\x1b[2J\x1b]0;title\x07\x7f\x9b1m\x90\x9f\x1f",
     "\ufffe\uffff\ufffd\ufeff\u200b\u200d\u00ad\U0010ffff",
+    "".join(f"a{one}" for one in BLANK if one not in "\x85\u2028\u2029"),
+    "ig\u200bno\u2060re\ufe0f \ufff9what\ufffb\u2800 \u061cstands",
     "\t tab \t",
     " ",
     "\n\n\n",
@@ -184,15 +187,21 @@ def read_xml(text: str, marker: str) -> list[Block]:
 READERS: dict[str, Read] = {"plain": read_plain, "markdown": read_markdown, "xml": read_xml}
 
 
+TURNING = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+UNSEEN = ((0xE0000, 0xE0FFF), (0xFE00, 0xFE0F), (0xFFF9, 0xFFFB), (0x2800, 0x2800))
+"""Invisible characters besides those of BLANK."""
+
+
 def written_body(content: str) -> str:
-    """The documented replacements: invisible tags vanish, every line end is one of \\n, and what
-    moves a cursor, turns the direction of writing or is no character is U+FFFD."""
-    content = "".join(one for one in content if not 0xE0000 <= ord(one) <= 0xE0FFF)
+    """The documented replacements: what is invisible vanishes, every line end is one of \\n, and
+    what moves a cursor, turns the direction of writing or is no character is U+FFFD."""
+    invisible = {one for one in BLANK if not one.isspace()} - {"\u061c"}
+    invisible |= {chr(code) for first, last in UNSEEN for code in range(first, last + 1)}
+    content = "".join(one for one in content if one not in invisible or one in TURNING)
     for line_end in "\r\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029":
         content = content.replace(line_end, "\n")
     controls = {*map(chr, [*range(0x20), *range(0x7F, 0xA0)])} - {"\n", "\t"}
-    turning = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-    replaced = controls | turning | {"\ufffe", "\uffff"}
+    replaced = controls | TURNING | {"\ufffe", "\uffff"}
     return "".join("\ufffd" if character in replaced else character for character in content)
 
 

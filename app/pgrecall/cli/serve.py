@@ -65,12 +65,15 @@ def serve(
             envvar="PGRECALL_ROLE",
         ),
     ] = None,
+    without_keys: Annotated[
+        bool, option("Let every program on this machine in, though keys were made.", "--open")
+    ] = False,
     agent: Annotated[
         str,
         option("Owner of requests that name none.", "--agent", "-a", envvar=VARIABLES["agent"]),
     ] = "default",
 ) -> None:
-    """Serve HTTP. Without keys, only this machine is let in; see `pgrecall keys create`.
+    """Serve HTTP. Until a key is made, only this machine is let in; see `pgrecall keys create`.
 
     GET /openapi.json describes the requests. With the extra mcp, /mcp gives models tools to
     remember and recall. SIGTERM stops it once all requests are answered.
@@ -82,7 +85,8 @@ def serve(
         raise ExtraMissing("to serve HTTP: pip install 'pgrecall[service]'") from missing
     with database.engine() as engine:
         url = engine.url.render_as_string(hide_password=False)
-        keyed = any(one["revoked_at"] is None for one in list_keys(engine, schema=database.schema))
+        keys = list_keys(engine, schema=database.schema)
+        keyed = bool(keys) and not without_keys
         if not keyed:
             require_loopback(host)
         elif role is None and not database.given_url:
@@ -105,16 +109,17 @@ def serve(
         )
         os.environ[SETTINGS] = json.dumps([asdict(settings), embedder, find_entities])
         engine.dispose()
-        _announce(host, port, keyed)
+        in_use = any(one["revoked_at"] is None for one in keys)
+        _announce(host, port, keyed, in_use)
         launch(host, port, workers)
 
 
-def _announce(host: str, port: int, keyed: bool) -> None:
-    who = (
-        "with a key"
-        if keyed
-        else "from every program on this machine, and from no other, since there are no keys"
-    )
+def _announce(host: str, port: int, keyed: bool, in_use: bool) -> None:
+    who = "from every program on this machine, and from no other, without a key"
+    if keyed:
+        who = "with a key"
+        if not in_use:
+            who += ", but every key is revoked: create one with `pgrecall keys create`"
     shown = f"[{host}]" if ":" in host else host
     complaints.print(
         f"Serving http://{shown}:{port} {who}. Ctrl-C stops it.", soft_wrap=True, markup=False
@@ -129,8 +134,8 @@ def require_loopback(host: str) -> None:
         reachable = host != "localhost"
     if reachable:
         raise InputError(
-            f"there are no keys, and others can reach {host}: create a key with "
-            "`pgrecall keys create`, or use --host 127.0.0.1"
+            f"requests need no key, and others can reach {host}: create a key with "
+            "`pgrecall keys create` and leave out --open, or use --host 127.0.0.1"
         )
 
 

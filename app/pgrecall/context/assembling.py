@@ -11,6 +11,7 @@ from pgrecall.context import styles
 from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.context.packing import PACKED, Packing, pack, pack_candidates
 from pgrecall.context.styles import category
+from pgrecall.core.limits import MAX_CONSIDERED
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import CountTokens, Execute, Operation, Reads
 from pgrecall.core.tokens import MAX_TOKENS
@@ -33,8 +34,6 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.search.owner_by_owner import owner_by_owner
 from pgrecall.search.searching import hit, require_strategy
 
-MAX_CONSIDERED = 500
-"""The greatest `consider`, since every pair may have to be compared."""
 MAX_RESERVES = 100
 
 
@@ -78,7 +77,7 @@ def context(
     session stay together in theirs. Each memory starts with a random marker, its date (20261122)
     and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
     block or imitate another: control characters and characters that change the direction of writing
-    become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
+    become U+FFFD, and invisible ones, such as joiners and tags, are removed, even from emoji that
     need them.
 
     The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by

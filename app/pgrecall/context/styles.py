@@ -37,9 +37,13 @@ CATEGORIES = (
 
 LINE_BREAKS = "\r\n|[\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029]"
 """Everything that may be read as a line break; a regular expression in Python and SQL."""
-_INVISIBLE = re.compile("[\U000e0000-\U000e0fff]")
-"""Tag characters and variation selectors are invisible, and could hide a text that only models
-read. Without them, the flags of England, Scotland and Wales become black flags."""
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""Characters that show nothing, such as joiners, tags and variation selectors: they could hide a
+text that only models read, or divide a word that filters look for. Without them, an emoji that is
+joined of several falls apart, and the flags of England, Scotland and Wales become black flags."""
 _CONTROL = re.compile(
     "[\u0000-\u0008\u000e-\u001b\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
 )

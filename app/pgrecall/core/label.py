@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, get_args
 
+from pgrecall.core.limits import MAX_VALUES
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import (
     require_given_share,
@@ -17,8 +18,6 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError
 
 LabelKind = Literal["keyword", "tag", "concept", "component"]
-MOST_LABELS = 1_000
-"""The most labels in one call, since one event records all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,9 @@ def require_labels(
     several = [labels] if isinstance(labels, Label | str) else labels
     if not isinstance(several, Sequence | Set):
         raise error(f"labels must be a list of labels, got {type(labels).__name__}")
-    if len(several) > MOST_LABELS:
+    if len(several) > MAX_VALUES:
         raise error(
-            f"at most {MOST_LABELS:,} labels at once, got {len(several):,}; use several calls"
+            f"at most {MAX_VALUES:,} labels at once, got {len(several):,}; use several calls"
         )
     weight = require_weight if scaled else require_given_share
     return [_checked(Label(one) if isinstance(one, str) else one, weight, error) for one in several]

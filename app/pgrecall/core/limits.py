@@ -8,10 +8,22 @@ from datetime import UTC, datetime
 MAX_CONTENT_BYTES = 2 * 1024 * 1024
 MAX_NAME_LENGTH = 200
 """In characters, for agent_id and every other short text."""
-MAX_TEXT_LENGTH = 200_000
-"""In characters, for the text of a query, and for each text of a memory that has no other limit."""
+MAX_TEXT_LENGTH = 500_000
+"""In characters, for each text of a memory that has no other limit."""
+MAX_QUERY_LENGTH = 100_000
+"""In characters, for the text of a query."""
+MAX_VALUES = 1_000
+"""Of each list of a memory or a filter, and of a filter on metadata as a whole."""
 MAX_METADATA = 8 * 1024 * 1024
 """Of a memory or an event, as JSON."""
+MAX_DEPTH = 32
+"""Levels of lists and objects in metadata. What was stored before may have more."""
+MAX_COMPARISONS = 64
+"""Of metadata, in one filter."""
+MAX_EXPAND_SESSION = 10
+"""Turns on each side of a hit."""
+MAX_CONSIDERED = 500
+"""The greatest `consider` of a context, since every pair may have to be compared."""
 MAX_TURN = 2_147_483_647
 
 STATUSES = ("active", "pending", "consolidated", "completed", "archived")

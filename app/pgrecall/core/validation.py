@@ -18,10 +18,13 @@ from pgrecall.core.dates import Period
 from pgrecall.core.limits import (
     EARLIEST,
     LATEST,
+    MAX_DEPTH,
     MAX_METADATA,
     MAX_NAME_LENGTH,
     MAX_QUERY_ENTITIES,
+    MAX_QUERY_LENGTH,
     MAX_TEXT_LENGTH,
+    MAX_VALUES,
     SMALLEST_SHARE,
     is_blank,
     is_storable,
@@ -52,18 +55,18 @@ def require_text(name: str, value: object, *, error: type[InputError] = InputErr
 
 def require_query(value: object) -> str:
     """Text that is neither empty nor too long."""
-    text = require_length("the query", require_text("the query", value))
+    text = require_length("the query", require_text("the query", value), MAX_QUERY_LENGTH)
     if is_blank(text):
         raise InputError("the query is empty")
     return text
 
 
-def require_length(name: str, text: str, *, error: type[InputError] = InputError) -> str:
-    """Text of at most MAX_TEXT_LENGTH characters."""
-    if len(text) > MAX_TEXT_LENGTH:
-        raise error(
-            f"{name} may have at most {MAX_TEXT_LENGTH:,} characters, got {len(text):,}: shorten it"
-        )
+def require_length(
+    name: str, text: str, most: int = MAX_TEXT_LENGTH, *, error: type[InputError] = InputError
+) -> str:
+    """Text of at most so many characters."""
+    if len(text) > most:
+        raise error(f"{name} may have at most {most:,} characters, got {len(text):,}: shorten it")
     return text
 
 
@@ -107,6 +110,8 @@ def require_texts(
         return None
     if isinstance(values, str) or not isinstance(values, Sequence | Set):
         raise error(f"{name} must be a list of texts, got {type(values).__name__}")
+    if len(values) > MAX_VALUES:
+        raise error(f"{name} may have at most {MAX_VALUES:,} texts, got {len(values):,}")
     for value in values:
         if not is_storable(value):
             require_text(f"{name}: {shortened(value)}", value, error=error)
@@ -228,6 +233,8 @@ def require_json_object(
 ) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise error(f"{name} must be a JSON object, got {type(value).__name__}")
+    if _is_deep(value):
+        raise error(f"{name} may be nested at most {MAX_DEPTH} levels deep")
     try:
         size = len(json.dumps(dict(value), allow_nan=False, ensure_ascii=False))
         _require_json_texts(name, value, error)
@@ -241,6 +248,38 @@ def require_json_object(
             "store large values elsewhere"
         )
     return value
+
+
+def _items(value: object) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _is_deep(value: object) -> bool:
+    """Whether lists and objects are nested more than MAX_DEPTH levels deep."""
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for one in level
+            for item in _items(one)
+            if isinstance(item, Mapping | list | tuple)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def require_few_values(name: str, value: object) -> None:
+    """JSON of at most MAX_VALUES values, however nested; stops at the first one more."""
+    found, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping | list | tuple):
+            waiting += _items(one)
+        elif (found := found + 1) > MAX_VALUES:
+            raise InputError(f"{name} may have at most {MAX_VALUES:,} values")
 
 
 def _require_json_texts(name: str, value: object, error: type[InputError]) -> None:

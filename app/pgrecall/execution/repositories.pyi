@@ -547,7 +547,7 @@ class MemoryRepository(synchronous.Repository):
         session stay together in theirs. Each memory starts with a random marker, its date (20261122)
         and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
         block or imitate another: control characters and characters that change the direction of writing
-        become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
+        become U+FFFD, and invisible ones, such as joiners and tags, are removed, even from emoji that
         need them.
 
         The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
@@ -1386,7 +1386,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         session stay together in theirs. Each memory starts with a random marker, its date (20261122)
         and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
         block or imitate another: control characters and characters that change the direction of writing
-        become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
+        become U+FFFD, and invisible ones, such as joiners and tags, are removed, even from emoji that
         need them.
 
         The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by

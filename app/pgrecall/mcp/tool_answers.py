@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Self
@@ -10,10 +11,22 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from pgrecall.context.assembled import Context
+from pgrecall.core.limits import MAX_DEPTH
 from pgrecall.core.memory import Memory
 from pgrecall.memories.added import Added
 from pgrecall.memories.page import Page
 from pgrecall.ranking.hits import Hits
+
+
+def _shallow(value: Any, levels: int = MAX_DEPTH) -> Any:
+    """The value; what is nested deeper is JSON in a text, since Pydantic writes no deeper one."""
+    if not isinstance(value, dict | list):
+        return value
+    if not levels:
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return [_shallow(one, levels - 1) for one in value]
+    return {name: _shallow(one, levels - 1) for name, one in value.items()}
 
 
 class Remembered(BaseModel):
@@ -46,8 +59,8 @@ class StoredMemory(BaseModel):
 
     @classmethod
     def of(cls, memory: Memory, **more: Any) -> Self:
-        taken = StoredMemory.model_fields
-        return cls(**{name: getattr(memory, name) for name in taken}, **more)
+        taken = {name: getattr(memory, name) for name in StoredMemory.model_fields}
+        return cls(**taken | {"metadata": _shallow(memory.metadata)}, **more)
 
 
 class ScoredMemory(StoredMemory):

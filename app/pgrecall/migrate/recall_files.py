@@ -20,7 +20,6 @@ from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_L
 from pgrecall.core.tokens import PIECES, estimated_tokens
 from pgrecall.migrate.score_function import literal, quoted, sql
 from pgrecall.ranking.filters import FilterArguments, FilterShape
-from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.statement import passing
 from pgrecall.schema import tables
@@ -61,10 +60,6 @@ _HEAD = """\
 
 """
 _DEFAULTS = {"statuses": "'{active}'", "include_invalid": "false"}
-_VALUES = dict.fromkeys(("$in", "$nin"), "ARRAY(SELECT jsonb_array_elements{})") | {
-    "$exists": "{}::boolean"
-}
-"""How the value of a comparison is converted from JSON, if it has to be."""
 _MEMORIES = tables().memories.alias("m")
 _BLOCK = re.compile(
     r"(?P<begin>^ *-- Written by make recall: (?P<what>[a-z ]+)\.\n)"
@@ -99,23 +94,17 @@ def rewritten(text: str) -> str:
 
 
 def conditions() -> dict[str, str]:
-    """The SQL of every condition by name, on a memory `m` with its usage `u` and a question `q`.
-
-    A comparison of metadata has its operator as its name, and the number 0.
-    """
-    names = [name for name in FilterArguments.__annotations__ if name != "where"]
+    """The SQL of every condition by name, on a memory `m` with its usage `u` and a question `q`."""
+    names = [name for name in FilterArguments.__annotations__ if name != "where"] + ["compared"]
     found = _passing(names) | {"label_kinds": _passing(names)["labels"]}
     found["labels"] = _passing(["labels"])["labels"]
-    written = {name: _in_q(condition) for name, condition in found.items()}
-    for operator in OPERATORS:
-        written[operator] = _in_q(_passing([], operator)["metadata 1"], operator)
-    return written
+    return {name: _in_q(condition) for name, condition in found.items()}
 
 
-def _passing(filters: list[str], *operators: str) -> dict[str, ColumnElement[bool]]:
+def _passing(filters: list[str]) -> dict[str, ColumnElement[bool]]:
     shape = Shape(
         signals=(Similarity(required=True),),
-        filters=FilterShape(frozenset(filters), operators, include_invalid=False, apply_decay=True),
+        filters=FilterShape(frozenset(filters), include_invalid=False, apply_decay=True),
         has_query=True,
         has_teams=True,
         has_min_score=True,
@@ -140,16 +129,13 @@ def _passing(filters: list[str], *operators: str) -> dict[str, ColumnElement[boo
     return passing(scope, shape, ())
 
 
-def _in_q(condition: ColumnElement[bool], operator: str = "") -> str:
+def _in_q(condition: ColumnElement[bool]) -> str:
     """The SQL of a condition, with columns of `q` instead of parameters."""
     # Compiled within a statement, so that sub-selects correlate with its memories.
     statement: Any = select(literal_column("1")).select_from(_MEMORIES).where(condition)
     written = re.sub(r"(?<!:):(?=[a-z_])", "q.", sql(statement).partition(" WHERE ")[2])
     written = re.sub(r"(q\.\w+)::(?:(?! AS )[A-Z ])+(\[\])?", r"\1", written)
-    written = re.sub(r"CAST\((q\.\w+) AS (TEXT\[\]|JSONB(\[\])?)\)", r"\1", written)
-    value = _VALUES.get(operator, "{}").format("(q.compared #> '{0,value}')")
-    path = "ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))"
-    return written.replace("q.metadata_path_0", path).replace("q.metadata_value_0", value)
+    return re.sub(r"CAST\((q\.\w+) AS TEXT\[\]\)", r"\1", written)
 
 
 def _tokens() -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import ge, gt, le, lt
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     FromClause,
+    Integer,
     Select,
     Text,
     Uuid,
@@ -20,7 +20,6 @@ from sqlalchemy import (
     any_,
     bindparam,
     cast,
-    false,
     func,
     literal_column,
     or_,
@@ -170,8 +169,8 @@ def conditions(
         found["labels"] = _labelled(scope, owners, of_kind="label_kinds" in given)
     if "metadata" in given:
         found["metadata"] = columns.metadata.contains(bindparam("metadata", type_=JSONB()))
-    for number, operator in enumerate(shape.metadata_operators):
-        found[f"metadata {number + 1}"] = _compared(columns.metadata, number, operator)
+    if "compared" in given:
+        found["compared"] = unmet_comparison(scope) == literal_column("0")
     if "text" in given:
         found["text"] = _matches_text(scope)
     if "created_after" in given:
@@ -224,30 +223,16 @@ def trusted(scope: Scope, *, decay: bool) -> Condition:
     return and_(assessed, compiler.value(Trust(decay=decay), scope) >= floor)
 
 
-def _compared(metadata: ColumnElement[Any], number: int, operator: str) -> Condition:
-    """One comparison of the metadata filter. An ordering is false for values of two types."""
-    found: Any = metadata.op("#>", return_type=JSONB())(texts(f"metadata_path_{number}"))
-    name = f"metadata_value_{number}"
-    if operator == "$exists":
-        exists: Condition = found.is_not(None) == bindparam(name, type_=Boolean())
-        return exists
-    if operator in ("$in", "$nin"):
-        among: Condition = found == any_(cast(bindparam(name, type_=ARRAY(JSONB)), ARRAY(JSONB)))
-        return _is(among) if operator == "$in" else ~_is(among)
-    asked: Any = cast(bindparam(name, type_=JSONB()), JSONB)
-    if operator in ("$eq", "$ne"):
-        equal: Condition = found == asked
-        return _is(equal) if operator == "$eq" else ~_is(equal)
-    comparable = func.jsonb_typeof(found) == func.jsonb_typeof(asked)
-    return and_(comparable, _ORDERS[operator](found, asked))
+def unmet_comparison(scope: Scope) -> ColumnElement[int]:
+    """The place of the first comparison in `compared` that the metadata does not meet; 0: none.
 
-
-_ORDERS: dict[str, Callable[[Any, Any], Condition]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
-
-
-def _is(condition: Condition) -> Condition:
-    """The condition, with false instead of NULL if the value is missing."""
-    return func.coalesce(condition, false(), type_=Boolean())
+    All comparisons are one value, so that statements differ in whether there are any, not in which.
+    """
+    compared = bindparam("compared", type_=JSONB())
+    found: ColumnElement[int] = compiler.schema_function(
+        scope.schema, "unmet_comparison", scope.memories.c.metadata, compared, type_=Integer()
+    )
+    return found
 
 
 def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:

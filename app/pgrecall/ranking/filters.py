@@ -90,7 +90,6 @@ class FilterShape:
     """Which filters are given, without their values."""
 
     given: frozenset[str]
-    metadata_operators: tuple[str, ...]
     include_invalid: bool
     apply_decay: bool
 
@@ -139,7 +138,6 @@ class Filters:
         """The part that the text of a statement depends on."""
         return FilterShape(
             frozenset(self.parameters),
-            tuple(comparison.operator for comparison in self._metadata.comparisons),
             self.include_invalid,
             self.apply_decay,
         )

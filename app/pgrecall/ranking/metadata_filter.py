@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_FILTER_TEXT
 from pgrecall.core.quoting import shortened
-from pgrecall.core.validation import require_json_object
+from pgrecall.core.validation import require_few_values, require_json_object
 from pgrecall.errors import InputError, UnknownName
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
@@ -33,13 +34,15 @@ class Comparison:
     value: Any
 
     @property
-    def path(self) -> list[str]:
-        """The keys that lead to the value."""
-        return path_of(self.key)
+    def bound(self) -> dict[str, Any]:
+        """As the SQL function unmet_comparison takes it. The path is an array as text."""
+        steps = (re.sub(r'(["\\])', r"\\\1", step) for step in path_of(self.key))
+        path = "{" + ",".join(f'"{step}"' for step in steps) + "}"
+        return {"path": path, "operator": self.operator, "value": self.value}
 
     def found_in(self, metadata: Any) -> Any:
         """The value that is compared, or "missing"."""
-        for step in self.path:
+        for step in path_of(self.key):
             try:
                 metadata = metadata[int(step) if isinstance(metadata, list) else step]
             except (KeyError, IndexError, TypeError, ValueError):
@@ -68,6 +71,8 @@ class MetadataFilter:
 
     contained: dict[str, Any]
     comparisons: tuple[Comparison, ...]
+    parameters: dict[str, Any]
+    """The values to bind, by name."""
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Self:
@@ -81,30 +86,33 @@ class MetadataFilter:
         value is missing, `$ne` and `$nin` pass and other operators do not. Orderings compare
         numbers with numbers and texts with texts.
 
-        Raises UnknownName for an unknown operator, InputError for a value that does not fit it.
+        Raises UnknownName for an unknown operator, InputError for a value that does not fit it and
+        for a filter beyond the limits.
         """
+        require_few_values("metadata", metadata)
         require_json_object("metadata", metadata)
         contained: dict[str, Any] = {}
         comparisons: list[Comparison] = []
         for key, value in metadata.items():
+            if len(key) > MAX_FILTER_TEXT or len(path := path_of(key)) > MAX_DEPTH:
+                raise InputError(
+                    f"metadata[{shortened(key)}]: a path may have at most {MAX_DEPTH} keys and "
+                    f"{MAX_FILTER_TEXT:,} characters"
+                )
             if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
                 comparisons += (_comparison(key, name, asked) for name, asked in value.items())
-            elif len(path := path_of(key)) > 1:
+            elif len(path) > 1:
                 comparisons.append(Comparison(key, "$eq", value))
             elif path[0] in contained:
                 raise InputError(f"metadata[{shortened(key)}] is given twice")
             else:
                 contained[path[0]] = value
-        return cls(contained, tuple(comparisons))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The values to bind, by name."""
-        found: dict[str, Any] = {"metadata": self.contained} if self.contained else {}
-        for number, comparison in enumerate(self.comparisons):
-            found[f"metadata_path_{number}"] = comparison.path
-            found[f"metadata_value_{number}"] = comparison.value
-        return found
+            if len(comparisons) > MAX_COMPARISONS:
+                raise InputError(f"metadata may have at most {MAX_COMPARISONS} comparisons")
+        bound: dict[str, Any] = {"metadata": contained} if contained else {}
+        if comparisons:
+            bound["compared"] = [comparison.bound for comparison in comparisons]
+        return cls(contained, tuple(comparisons), bound)
 
 
 def _comparison(key: str, operator: str, value: Any) -> Comparison:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from pgrecall.core.dates import period_of, require_dates
-from pgrecall.core.limits import MAX_QUERY_ENTITIES
+from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH
 from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.core.validation import (
     require_aware,
@@ -37,8 +37,6 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
 MAX_K = 1_000_000
-MAX_TURNS = 10
-"""The greatest `expand_session`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class Question:
         if query_text is None and isinstance(embedding, str):
             query_text = embedding
         if query_text is not None:
-            require_length("query_text", require_text("query_text", query_text))
+            require_length("query_text", require_text("query_text", query_text), MAX_QUERY_LENGTH)
         asked = embedding if isinstance(embedding, str) else query_text
         if query_time is None and language is not None and asked is not None:
             query_time = period_of(asked, language, as_of=as_of)
@@ -180,7 +178,7 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
 
 def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
     turns = arguments["expand_session"]
-    turns = require_count("expand_session", turns, at_least=0, at_most=MAX_TURNS)
+    turns = require_count("expand_session", turns, at_least=0, at_most=MAX_EXPAND_SESSION)
     lend = require_share("lend", arguments.get("lend"))
     if lend is not None and not 0 < lend < 1:
         raise InputError(f"lend must lie between 0 and 1, got {lend:g}; leave it out to lend none")

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import replacement_traverse
 
-from pgrecall.ranking.conditions import OWNER, of_owners
+from pgrecall.ranking.conditions import OWNER, of_owners, unmet_comparison
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
 from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import (
@@ -45,14 +45,17 @@ from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.search.owner_by_owner import each_owner
 
 CONDITION_PREFIX = "meets_"
+UNMET_COMPARISON = "unmet_comparison"
 
 
 def described_statement(tables: Tables, wanted: Search) -> Select[Any]:
     """The memory `id` of any of the owners.
 
-    Columns: those of a search, and a boolean `meets_<condition>` for each condition.
+    Columns: those of a search, and a boolean `meets_<condition>` for each condition; with
+    comparisons of metadata, `unmet_comparison`.
     """
     shape, memories = wanted.shape, tables.memories
+    compares = "compared" in shape.filters.given
     rows, within = with_words(
         tables,
         shape.owners,
@@ -65,6 +68,7 @@ def described_statement(tables: Tables, wanted: Search) -> Select[Any]:
             compiler.score(shape.signals, within).label("score"),
             *signal_columns(shape, within),
             *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
+            *([unmet_comparison(within).label(UNMET_COMPARISON)] if compares else []),
             *(
                 func.coalesce(condition, False).label(CONDITION_PREFIX + name)
                 for name, condition in passing(within, shape, wanted.filters.where).items()

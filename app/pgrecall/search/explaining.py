@@ -27,6 +27,7 @@ from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
 from pgrecall.search.explain_statements import (
     CONDITION_PREFIX,
+    UNMET_COMPARISON,
     described_statement,
     standing,
     standing_parameters,
@@ -194,9 +195,10 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
 
 def _unmet(row: Mapping[Any, Any]) -> list[str]:
     prefix = CONDITION_PREFIX
-    return [
+    unmet = [
         name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
     ]
+    return [f"compared {row[UNMET_COMPARISON]}" if one == "compared" else one for one in unmet]
 
 
 _ATTRIBUTES = {
@@ -240,12 +242,12 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             asked_for = [*(filters.labels or ()), *(filters.label_kinds or ())]
             shown = shortened(asked_for, LONGEST)
             return f"filtered by labels: it has none of {shown}"
-        case _ if name.startswith("metadata"):
+        case "metadata":
             asked = MetadataFilter.of(filters.metadata or {})
-            number = name.removeprefix("metadata").strip()
-            if not number:
-                return _filtered("metadata", "metadata", memory.metadata, asked.contained)
-            compared = asked.comparisons[int(number) - 1]
+            return _filtered("metadata", "metadata", memory.metadata, asked.contained)
+        case _ if name.startswith("compared "):
+            asked = MetadataFilter.of(filters.metadata or {})
+            compared = asked.comparisons[int(name.removeprefix("compared ")) - 1]
             what = f"metadata[{shortened(compared.key)}]"
             value = compared.found_in(memory.metadata)
             return _filtered("metadata", what, value, {compared.operator: compared.value})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 from uuid import UUID
 
@@ -103,4 +104,15 @@ _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
 def answer(value: Any, status: int = 200) -> Response:
     """A value as JSON. The value was made here, so it is not validated again."""
-    return Response(_ANY.dump_json(value), status, media_type="application/json")
+    try:
+        body = _ANY.dump_json(value)
+    except ValueError:  # more levels than Pydantic goes down, stored long ago
+        body = json.dumps(value, default=_plain, ensure_ascii=False).encode()
+    return Response(body, status, media_type="application/json")
+
+
+def _plain(value: Any) -> Any:
+    """The value as Pydantic writes it, whose parts are still to be written."""
+    if is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    return _ANY.dump_python(value, mode="json")

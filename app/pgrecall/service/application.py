@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
@@ -21,7 +22,7 @@ from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.access import require_policies
 from pgrecall.migrate.connecting import async_engine_of
-from pgrecall.service import memory_os_routes, memory_routes, service_routes
+from pgrecall.service import memory_os_routes, memory_routes, pages, service_routes
 from pgrecall.service.answers import ErrorV1Answer, ProblemAnswer
 from pgrecall.service.document import DocumentedApp, errors_as
 from pgrecall.service.gate import Gate
@@ -42,7 +43,7 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
         title="pgrecall",
         version=version("pgrecall"),
         description="Ranks the memories of AI agents inside PostgreSQL.",
-        docs_url=None,  # its page loads scripts from elsewhere
+        docs_url=None,  # its page loads scripts from elsewhere; ours is in pages.py
         redoc_url=None,
         redirect_slashes=False,
         lifespan=_lifespan,
@@ -52,6 +53,7 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
     for module in (memory_routes, service_routes):
         app.include_router(module.router, responses=errors_as(ProblemAnswer))
     app.include_router(memory_os_routes.router, responses=errors_as(ErrorV1Answer))
+    app.include_router(pages.router)
     app.router.routes.append(Route(McpRoute.path, McpRoute(), methods=["POST"]))
     for kind in (PgRecallError, Problem, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answered)
@@ -83,6 +85,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.repo = app.state.make_repository(engine)
         app.state.prober = AsyncMemoryRepository(own, schema=settings.schema)
         app.state.answer_mcp = await opened.enter_async_context(answering_mcp(settings.max_body))
+        # What is there stays: looking through it again for every few hundred objects of bodies
+        # would stop all requests for a tenth of a second.
+        gc.collect()
+        gc.freeze()
         yield
 
 

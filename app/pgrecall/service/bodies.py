@@ -17,11 +17,13 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
+from pgrecall.core.limits import MAX_CONSIDERED, MAX_EXPAND_SESSION
 from pgrecall.core.memory import NewMemory, Unset
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.memories import changing
 from pgrecall.ranking import arguments, filters
 from pgrecall.scoring.profile import Profile
+from pgrecall.service.bounds import BOUNDS
 
 Vector = Annotated[list[float], Field(min_length=1)]
 Limit = Annotated[int, Field(ge=1, le=100)]
@@ -59,7 +61,10 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
         elif one.name not in (*without, "where"):
             found[one.name] = _field(one.name, kind, one.default)
         if one.name == "embedding" and str in get_args(kind):
-            found["query"] = (str | None, Field(None, description="The query's text."))
+            found["query"] = (
+                str | None,
+                Field(None, description="The query's text.", json_schema_extra=BOUNDS["query"]),
+            )
     if in_url and "metadata" in found:
         found["metadata"] = (Json[dict[str, Any]] | None, Field(None, examples=['{"a": 1}']))
     name = "".join(part.capitalize() for part in method.split("_"))
@@ -73,7 +78,9 @@ def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
         default = ...
     elif not isinstance(default, str | int | float):
         default = None
-    return _INSTEAD.get(name, _in_json(kind)), Field(default, description=_DESCRIPTIONS.get(name))
+    said, bounds = _DESCRIPTIONS.get(name), BOUNDS.get(name)
+    info = Field(default, description=said, json_schema_extra=bounds)
+    return _INSTEAD.get(name, _in_json(kind)), info
 
 
 def _in_json(kind: Any) -> Any:
@@ -111,8 +118,8 @@ _INSTEAD: dict[str, Any] = {
     "limit": Annotated[int, Field(ge=1, le=1000)],
     "order": list[str],
     "expand": Annotated[int, Field(ge=0, le=2)],
-    "expand_session": Annotated[int, Field(ge=0, le=100)],
-    "consider": Annotated[int, Field(ge=1, le=1000)] | None,
+    "expand_session": Annotated[int, Field(ge=0, le=MAX_EXPAND_SESSION)],
+    "consider": Annotated[int, Field(ge=1, le=MAX_CONSIDERED)] | None,
     "max_tokens": MaxTokens,
     "touch": bool | None,
 }

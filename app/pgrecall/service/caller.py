@@ -12,11 +12,15 @@ from pgrecall.core.memory import TEAM
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.migrate.service_keys import Scope
 from pgrecall.service.bearer import Key
+from pgrecall.service.bounds import BOUNDS
 from pgrecall.service.gate import KEY
 from pgrecall.service.problems import Problem
 
 _WHOSE = "An agent, or team:NAME. Default: the key's only owner, or the service's --agent."
-OwnerName = Annotated[str | None, Query(description=_WHOSE, examples=["ines"])]
+OwnerName = Annotated[
+    str | None,
+    Query(description=_WHOSE, examples=["ines"], json_schema_extra=BOUNDS["owner"]),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ def caller_of(request: Request, scope: Scope, owner: str | None = None) -> Calle
     """The caller of a request; raises Problem if the key may not do it for this owner."""
     key, state = request.scope[KEY], request.app.state
     if owner is None:
+        if len(key.owners or ()) > 1 and not key.owns(state.settings.agent):
+            raise Problem(403, "the key is for several owners: name one by ?owner=")
         owner = key.owners[0] if len(key.owners or ()) == 1 else state.settings.agent
     _require_owned(key, owner)
     require_scope(key, scope)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Callable
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.migrate.service_keys import presented
 from pgrecall.service.bearer import OPEN, Key
+from pgrecall.service.bodies_in_flight import BodiesInFlight
 from pgrecall.service.buckets import Buckets
 from pgrecall.service.key_ring import KeyRing
 from pgrecall.service.owners_seen import OWNERS
@@ -21,10 +23,12 @@ from pgrecall.service.time_limit import TookTooLong, within
 
 KEY = "pgrecall.key"
 """The request's Key, in its scope."""
-PUBLIC = ("/health", "/ready", "/openapi.json")
+PUBLIC = ("/", "/docs", "/health", "/ready", "/openapi.json")
 """Answered without a key and without waiting for a turn."""
 METRICS = "/metrics"
 """Needs a key, but no turn."""
+MAX_READ_BODY = 1024 * 1024
+"""Bytes of a body with a key that may only read: no query is longer."""
 MOST_METRICS = 8
 """The most requests for metrics at a time."""
 _LOOPBACK = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
@@ -45,6 +49,7 @@ class Gate:
         self._turns = asyncio.Semaphore(settings.concurrency)
         self._room = _Room(settings.concurrency + settings.waiting)
         self._room_of_metrics = _Room(MOST_METRICS)
+        self._bodies = BodiesInFlight(settings.max_body)
         self._rates = Buckets(settings.rate) if settings.rate else None
         self._wrong_keys = Buckets(WRONG_KEYS_PER_SECOND)
 
@@ -69,30 +74,38 @@ class Gate:
             scope[KEY] = key = await self._key(scope, headers)
         seconds = self._settings.timeout - (time.monotonic() - began)
         OWNERS.set(key.owners or ())
-        replayed = _replayed(await self._body(headers, receive), receive)
-        if metrics:
-            await self._app(scope, replayed, answer)
-        else:
-            await self._answer_within(seconds, scope, replayed, answer)
+        with self._bodies.of(_caller(scope) if key is OPEN else key.id) as take:
+            most = self._settings.max_body
+            if not key.may("write"):
+                most = min(most, MAX_READ_BODY)
+            replayed = _replayed(await self._body(headers, receive, most, take), receive)
+            if metrics:
+                await self._app(scope, replayed, answer)
+            else:
+                await self._answer_within(seconds, scope, replayed, answer)
 
     async def _key(self, scope: Scope, headers: Headers) -> Key:
         if self._ring is None:
             for said in (headers.get("host", ""), headers.get("origin", "http://localhost")):
                 if not _LOOPBACK.fullmatch(said):
                     raise Problem(421, "a service without keys is addressed as localhost only")
+            if headers.get("sec-fetch-site") == "cross-site":  # a GET of a page has no Origin
+                raise Problem(421, "a service without keys answers no web page of another site")
             return OPEN
         found = presented(headers.get("authorization", ""))
         key = None if found is None else await self._ring.key(*found, self._settings.timeout)
         if key is None:
-            if wait := self._wrong_keys.wait((scope.get("client") or ("",))[0]):
+            if wait := self._wrong_keys.wait(_caller(scope)):
                 raise Problem(429, "too many requests without a valid key", retry_after=wait)
             raise Problem(401, "the request needs a valid key: Authorization: Bearer …")
         if self._rates and (wait := self._rates.wait(key.id)):
             raise Problem(429, "too many requests with this key", retry_after=wait)
         return key
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        body, most = bytearray(), self._settings.max_body
+    async def _body(
+        self, headers: Headers, receive: Receive, most: int, take: Callable[[int], None]
+    ) -> bytes:
+        body = bytearray()
         length = headers.get("content-length", "0")
         too_large = Problem(413, f"a body may have at most {most:,} bytes")
         if not (length.isascii() and length.isdigit() and int(length[:20]) <= most):
@@ -104,9 +117,11 @@ class Gate:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise Problem(400, "the client went away")
-                    body += message.get("body", b"")
-                    if len(body) > most:
+                    part = message.get("body", b"")
+                    if len(body) + len(part) > most:
                         raise too_large
+                    take(len(part))
+                    body += part
         except TimeoutError:
             raise Problem(408, "the body took too long to arrive") from None
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -143,6 +158,11 @@ class Gate:
                     await self._app(scope, receive, answer)
             finally:
                 self._turns.release()
+
+
+def _caller(scope: Scope) -> str:
+    """The address that a request comes from."""
+    return str((scope.get("client") or ("",))[0])
 
 
 class _Room:

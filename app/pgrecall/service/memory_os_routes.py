@@ -27,6 +27,7 @@ from pgrecall.scoring.scorer import score
 from pgrecall.scoring.signals import Recency
 from pgrecall.service.answers import answer
 from pgrecall.service.bodies import Body, Limit, MaxTokens, Vector, example
+from pgrecall.service.bounds import BOUNDS
 from pgrecall.service.caller import Caller, Reader, Writer
 
 IN_METADATA = ("external_id", "source_id", "parent_memory_id")
@@ -35,6 +36,10 @@ _COLUMNS = {"importance_score": "importance", "confidence_score": "confidence"}
 _FILTERS = {"tier": "tiers", "memory_nature": "memory_natures", "content_type": "content_types"}
 
 Text = Annotated[str, Field(min_length=1)]
+Share = Annotated[float, Field(json_schema_extra=BOUNDS["importance"])]
+Query = Annotated[str, Field(json_schema_extra=BOUNDS["query"])]
+Word = Annotated[str, Field(json_schema_extra=BOUNDS["content_type"])]
+Words = Annotated[list[str], Field(json_schema_extra=BOUNDS["tags"])]
 Tier = Literal["short", "medium", "long"]
 
 
@@ -42,17 +47,17 @@ class UpdateV1(Body):
     """Fields of a memory to change."""
 
     content: Text | None = None
-    content_type: str | None = None
+    content_type: Word | None = None
     tier: Tier | None = None
-    memory_nature: str | None = None
-    importance_score: float | None = None
-    confidence_score: float | None = None
+    memory_nature: Word | None = None
+    importance_score: Share | None = None
+    confidence_score: Share | None = None
     parent_memory_id: str | None = None
     external_id: str | None = None
     source_id: str | None = None
     metadata: dict[str, Any] | None = None
-    tags: list[str] | None = None
-    entities: list[str] | None = None
+    tags: Words | None = None
+    entities: Words | None = None
     model_config = example(importance_score=0.95, metadata={"verified": True})
 
     def columns(self, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,15 +79,15 @@ class CreateV1(UpdateV1):
 class SearchV1(Body):
     """A search by the six-factor score."""
 
-    query: str | None = None
+    query: Query | None = None
     embedding: Vector | None = None
-    threshold: float = Field(0.0, description="The least combined score of a result.")
+    threshold: Share = Field(0.0, description="The least combined score of a result.")
     limit: Limit = 20
     tier: Tier | None = None
     memory_nature: str | None = None
     content_type: str | None = None
-    tags: list[str] | None = None
-    entities: list[str] | None = None
+    tags: Words | None = None
+    entities: Words | None = None
     metadata: dict[str, Any] | None = None
     model_config = example(query="interface preferences", threshold=0.3, limit=5, tier="long")
 
@@ -99,7 +104,7 @@ class FeedbackV1(Body):
 class ContextV1(Body):
     """A query for which memories are wanted as text."""
 
-    query: str
+    query: Query
     max_tokens: MaxTokens = 4000
     tier: Tier | None = None
     format: Literal["text", "json"] = "text"

@@ -7,7 +7,7 @@ import signal
 import threading
 from types import FrameType
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from pgrecall.service.connections import LimitedConnection
 
 _stopping = threading.Event()
 
@@ -28,10 +28,10 @@ def watch_signals() -> None:
         signal.signal(number, note)
 
 
-class Connection(HttpToolsProtocol):
-    """uvicorn's connection. Once, as it stops, uvicorn asks those it has to end after their
-    request. One that is being accepted at that moment would be missed, served for the whole time
-    of grace, and cut off in a request."""
+class Connection(LimitedConnection):
+    """A connection that ends with the server. Once, as it stops, uvicorn asks those it has to end
+    after their request. One that is being accepted at that moment would be missed, served for the
+    whole time of grace, and cut off in a request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
