@@ -48,8 +48,12 @@ ON_ALL_NODES = {
     *(f"rank_indexes.{name}" for name in ("build", "maintain", "progress", "status")),
 }
 """Operations on all owners, or on whole tables."""
-IN_TWO_PHASES = {"add_many", "delete, by a filter", "transfer.restore", "upsert_many"}
-"""Operations of several statements, which the coordinator runs."""
+IN_TWO_PHASES = {
+    *("add_many", "delete, by a filter", "transfer.restore", "upsert_many"),
+    *("upkeep.collect_garbage", "upkeep.consolidate", "upkeep.prune"),
+}
+"""Operations of several statements, which the coordinator runs: jobs turn limits of time off
+first."""
 
 
 @dataclass

@@ -352,8 +352,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/erase.sql",
-        "         WHERE e.agent_id = agent AND e.event_type <> 'initial'\n           AND ARRAY[",
-        "         WHERE e.event_type <> 'initial'\n           AND ARRAY[",
+        "     WHERE e.agent_id = agent AND e.event_type <> 'initial'\n       AND ARRAY[",
+        "     WHERE e.event_type <> 'initial'\n       AND ARRAY[",
         f"{HERE}erasing.py::test_an_erasure_is_within_one_owner",
     ),
     Mutant(
@@ -473,8 +473,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/same_memory.sql",
-        "AND m.status = 'active'",
-        "",
+        "content_hash = new.content_hash AND m.status = 'active'",
+        "content_hash = new.content_hash",
         f"{HERE}life_model.py::test_a_random_life_goes_as_the_rules_say",
     ),
     Mutant(

@@ -193,9 +193,9 @@ MUTANTS = (
         f"{INDEXES}_roles.py::test_who_may_delete_memories_since_the_build",
     ),
     Mutant(
-        "sql/rank_index/rank_index_states.sql",
-        "e.status = 'active'\n               AND e.inserted_at >= '-infinity'\n             LIMIT",
-        "e.inserted_at >= '-infinity'\n             LIMIT",
+        "sql/rank_index/active_memories.sql",
+        " AND m.status = 'active'",
+        "",
         f"{INDEXES}_maintenance.py::test_only_active_memories_make_an_agent_large",
     ),
     Mutant(

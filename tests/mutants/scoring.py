@@ -100,7 +100,7 @@ MUTANTS = (
     ),
     Mutant(
         CONDITIONS,
-        "        labels.c.agent_id == scope.memories.c.agent_id,\n",
+        "labels.c.agent_id == scope.memories.c.agent_id, ",
         "",
         "integration/test_one_name_for_two.py::test_what_is_done_to_one_leaves_the_other",
     ),
