@@ -32,6 +32,7 @@ from sqlalchemy.sql.selectable import Lateral
 
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import FilterShape
+from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.schema import Tables, tables
 from pgrecall.scoring import compiler
 from pgrecall.scoring.compiler import Scope
@@ -171,6 +172,9 @@ def conditions(
         found["metadata"] = columns.metadata.contains(bindparam("metadata", type_=JSONB()))
     if "compared" in given:
         found["compared"] = unmet_comparison(scope) == literal_column("0")
+    for place in range(MOST_APART):
+        if f"compared_{place}_path" in given:
+            found[f"compared {place + 1}"] = _compared(scope, f"compared_{place}")
     if "text" in given:
         found["text"] = _matches_text(scope)
     if "created_after" in given:
@@ -224,15 +228,28 @@ def trusted(scope: Scope, *, decay: bool) -> Condition:
 
 
 def unmet_comparison(scope: Scope) -> ColumnElement[int]:
-    """The place of the first comparison in `compared` that the metadata does not meet; 0: none.
-
-    All comparisons are one value, so that statements differ in whether there are any, not in which.
-    """
+    """The place of the first comparison in `compared` that the metadata does not meet; 0: none."""
     compared = bindparam("compared", type_=JSONB())
     found: ColumnElement[int] = compiler.schema_function(
         scope.schema, "unmet_comparison", scope.memories.c.metadata, compared, type_=Integer()
     )
     return found
+
+
+def _compared(scope: Scope, name: str) -> Condition:
+    """Whether the metadata meet one comparison, whose parameters begin with this name."""
+    operand = scope.memories.c.metadata.op("#>", return_type=JSONB())(texts(f"{name}_path"))
+    among = cast(bindparam(f"{name}_among", type_=ARRAY(JSONB)), ARRAY(JSONB))
+    condition: Condition = compiler.schema_function(
+        scope.schema,
+        "meets_comparison",
+        operand,
+        bindparam(f"{name}_operator", type_=Text()),
+        cast(bindparam(f"{name}_value", type_=JSONB()), JSONB),
+        among,
+        type_=Boolean(),
+    )
+    return condition
 
 
 def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:

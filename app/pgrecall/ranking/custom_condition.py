@@ -22,7 +22,7 @@ _RESERVED = re.compile(
     r"|output_types|domains|categories|loops|compliant|needs_review|created_(after|before)"
     r"|labels|label_kinds|hit_\w+|measured_\w+|last_\d+"
     r"|ranked(_\w+)?|expand_session|lend|whose|owners|whole_owners|accessed|durable|period_(from|to)"
-    rf"|compared|(metadata|relevance|{'|'.join(KINDS)})(_\w+)?)"
+    rf"|(compared|metadata|relevance|{'|'.join(KINDS)})(_\w+)?)"
 )
 """Names of our own parameters. A caller's parameter of the same name would replace our value."""
 

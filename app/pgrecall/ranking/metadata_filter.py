@@ -21,6 +21,9 @@ from pgrecall.errors import InputError, UnknownName
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 ORDERED = ("$gt", "$gte", "$lt", "$lte")
 _LISTS = ("$in", "$nin")
+MOST_APART = 4
+"""Up to so many comparisons are conditions of their own, which is several times as fast: 1, 2 or 4,
+whatever their operators are. More are one value, so that few statements have to be built."""
 _PIECES = re.compile(r"\\[.\\]|.", re.DOTALL)
 
 
@@ -32,6 +35,17 @@ class Comparison:
     """The path as it is written."""
     operator: str
     value: Any
+
+    @property
+    def apart(self) -> dict[str, Any]:
+        """As the SQL function meets_comparison takes it, with the path to what it finds."""
+        among = self.value if self.operator in _LISTS else None
+        return {
+            "path": path_of(self.key),
+            "operator": self.operator,
+            "value": self.value,
+            "among": among,
+        }
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -110,8 +124,13 @@ class MetadataFilter:
             if len(comparisons) > MAX_COMPARISONS:
                 raise InputError(f"metadata may have at most {MAX_COMPARISONS} comparisons")
         bound: dict[str, Any] = {"metadata": contained} if contained else {}
-        if comparisons:
+        if len(comparisons) > MOST_APART:
             bound["compared"] = [comparison.bound for comparison in comparisons]
+        elif comparisons:
+            number = 1 << (len(comparisons) - 1).bit_length()
+            for place in range(number):  # the last once more, so that few numbers occur
+                one = comparisons[min(place, len(comparisons) - 1)]
+                bound |= {f"compared_{place}_{name}": given for name, given in one.apart.items()}
         return cls(contained, tuple(comparisons), bound)
 
 

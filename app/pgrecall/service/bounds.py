@@ -27,7 +27,7 @@ def _words(known: tuple[str, ...]) -> Bounds:
 _SHARES = (
     *("importance", "usefulness", "confidence", "quality_score", "near_duplicates"),
     *("trust", "trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
-    *("min_score", "min_similarity", "min_relevance", "min_trust", "max_similarity"),
+    *("min_score", "min_relevance", "min_trust", "max_similarity"),
 )
 _NAMES = ("key", "memory_type", "session", "actor")
 _TEXTS = (
@@ -46,6 +46,7 @@ BOUNDS: dict[str, Bounds] = {
     **dict.fromkeys(_NAMES, _length(limits.MAX_NAME_LENGTH)),
     **dict.fromkeys(_TEXTS, _length(limits.MAX_TEXT_LENGTH)),
     **dict.fromkeys(_LISTS, _LIST),
+    "min_similarity": {"minimum": -1, "maximum": 1},
     "owner": _length(limits.MAX_NAME_LENGTH + len(TEAM)),
     "content": _length(limits.MAX_CONTENT_BYTES),
     "query": _length(limits.MAX_QUERY_LENGTH),
