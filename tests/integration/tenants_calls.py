@@ -135,7 +135,8 @@ CALLS: dict[str, list[str]] = {
     "newest_memories": ["newest_memories('one', 5)"],
     "active_kinds": ["active_kinds('one', ARRAY[content_hash({content})])"],
     "new_kinds": [
-        "cardinality(new_kinds('one', ARRAY[new_memory({content})], ARRAY[{memory}], '{{{{}}}}'::uuid[]))"
+        "cardinality(new_kinds('one', ARRAY[new_memory({content})], ARRAY[{memory}], "
+        "'{{{{}}}}'::uuid[]))"
     ],
     "next_edition": ["next_edition('one', content_hash({content}))"],
     "note_change": [f"note_change('importance', {ONE_ROW})"],

@@ -87,7 +87,7 @@ MUTANTS = (
         f"{FILTERS}::test_a_filter_passes_what_it_says",
     ),
     Mutant(
-        "sql/recall/unmet_comparison.sql",
+        "sql/recall/meets_comparison.sql",
         "coalesce(jsonb_typeof(found) = jsonb_typeof(asked), false)",
         "found IS NOT NULL",
         f"{FILTERS}::test_comparisons_of_metadata_pass",
