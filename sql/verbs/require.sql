@@ -36,8 +36,10 @@ CREATE OR REPLACE FUNCTION require_one_of(name text, value text, known text[]) R
 
 CREATE OR REPLACE FUNCTION require_few(name text, listed text[]) RETURNS void
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN require(coalesce(cardinality(listed), 0) <= 1000, format(
-        '%s may have at most 1,000 texts, got %s', name, cardinality(listed)));
+    RETURN require(coalesce(cardinality(listed), 0) <= 1000
+                   AND coalesce((SELECT max(length(one)) FROM unnest(listed) one), 0) <= 500000, format(
+        '%s may have at most 1,000 texts, each of at most 500,000 characters, got %s',
+        name, cardinality(listed)));
 
 CREATE OR REPLACE FUNCTION is_deep(metadata jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -56,7 +58,7 @@ CREATE OR REPLACE FUNCTION is_blank(shown text) RETURNS boolean
 COMMENT ON FUNCTION is_blank IS
     'Whether a text shows nothing: it is empty, or of spaces and zero-width characters.';
 COMMENT ON FUNCTION require_few IS
-    'Raises invalid_parameter_value for a list of more than 1,000 texts.';
+    'Raises invalid_parameter_value for a list of more than 1,000 texts, or with one of more than 500,000 characters.';
 COMMENT ON FUNCTION is_deep IS
     'Whether lists and objects are nested more than 32 levels deep.';
 COMMENT ON FUNCTION require IS 'Raises the message unless is_so is true.';

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_VALUES
+from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_TEXT_LENGTH, MAX_VALUES
 from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.translation import translated
 from pgrecall.ranking.filters import Filters
@@ -322,6 +322,7 @@ MANY = [f"t{number}" for number in range(MAX_VALUES + 1)]
         ({"metadata": {"a" * 10_001: {"$gt": 1}}}, "10,000 characters"),
         *(({name: MANY}, "1,000 texts") for name in ("tags", "labels", "all_entities")),
         ({"teams": MANY}, "1,000 texts"),
+        ({"tags": ["x" * (MAX_TEXT_LENGTH + 1)]}, "500,000 characters"),
     ],
 )
 def test_a_filter_ends_at_its_limits_in_python_and_in_psql(

@@ -115,6 +115,7 @@ def require_texts(
     for value in values:
         if not is_storable(value):
             require_text(f"{name}: {shortened(value)}", value, error=error)
+        require_length(f"a text of {name}", value, error=error)
     return values if isinstance(values, Sequence) else sorted(values)
 
 
