@@ -27,7 +27,6 @@ DECLARE
     caller text := coalesce(nullif(current_setting('role'), 'none'), session_user);
     found text;
     gone uuid[];
-    removed bigint;
     forgotten bigint := 0;
 BEGIN
     IF NOT has_table_privilege(caller, 'agent_memories', 'DELETE') THEN
@@ -64,13 +63,7 @@ BEGIN
                 EXECUTE format('SELECT array_agg(memory_id) FROM %I.%I', current_schema(), found) INTO gone;
                 gone := gone_memories(agent, gone);
             END IF;
-            EXECUTE format($$
-                DELETE FROM %1$I.%2$I WHERE ctid = ANY (ARRAY(
-                    SELECT p.ctid FROM %1$I.%2$I p WHERE p.memory_id = ANY ($1)
-                     ORDER BY uuid_hash_extended(p.memory_id, 42) FOR UPDATE)) $$, current_schema(), found)
-                USING gone;
-            GET DIAGNOSTICS removed = ROW_COUNT;
-            forgotten := forgotten + removed;
+            forgotten := forgotten + delete_positions(found, gone);
         EXCEPTION WHEN undefined_table THEN
             NULL;
         END;
@@ -80,6 +73,26 @@ END
 $function$;
 
 REVOKE ALL ON FUNCTION forget_positions_here FROM PUBLIC;
+
+-- By their key, whatever PostgreSQL expects; the setting reaches nothing else. For whoever may delete
+-- from this table: that is forget_positions_here.
+CREATE OR REPLACE FUNCTION delete_positions(relation text, ids uuid[]) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
+DECLARE
+    deleted bigint;
+BEGIN
+    EXECUTE format($$
+        DELETE FROM %1$I.%2$I WHERE ctid = ANY (ARRAY(
+            SELECT p.ctid FROM %1$I.%2$I p WHERE p.memory_id = ANY ($1)
+             ORDER BY uuid_hash_extended(p.memory_id, 42) FOR UPDATE)) $$, current_schema(), relation)
+        USING ids;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN deleted;
+END
+$function$;
+
+COMMENT ON FUNCTION delete_positions IS
+    'Deletes the positions of these memories from a table of positions; returns how many.';
 
 COMMENT ON FUNCTION forget_positions_here IS
     'The part of forget_positions that runs on the node of the owner.';

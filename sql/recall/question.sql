@@ -80,8 +80,8 @@ BEGIN
     ELSIF current_setting('gin_fuzzy_search_limit') <> '0' THEN
         RAISE EXCEPTION 'gin_fuzzy_search_limit is %, with which searches miss memories at random: set it to 0',
             current_setting('gin_fuzzy_search_limit') USING ERRCODE = 'object_not_in_prerequisite_state';
-    ELSIF length(query_text) > 100000 THEN
-        RAISE EXCEPTION 'query_text may have at most 100,000 characters, got %: shorten it',
+    ELSIF length(query_text) > 200000 THEN
+        RAISE EXCEPTION 'query_text may have at most 200,000 characters, got %: shorten it',
             length(query_text) USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM require_few(one.key, ARRAY(SELECT jsonb_array_elements_text(one.value)))

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from pgrecall import Memory, MemoryRepository, NewMemory
+from pgrecall.core.limits import MAX_DEPTH
 from pgrecall.core.memory import UNSET
 from tests.integration.support import NORTH
 
@@ -135,7 +136,7 @@ def test_lists_of_texts_may_be_any_sequence(repo: MemoryRepository) -> None:
 LARGEST = "x" * 2_097_152
 AS_LARGE = "🙂" * 524_288
 NESTED: dict[str, Any] = {}
-for _ in range(200):
+for _ in range(MAX_DEPTH - 2):
     NESTED = {"n": NESTED}
 MUCH = {"deep": NESTED, "large": "x" * 1_000_000, "number": 10**100, "float": 1e-300}
 

@@ -218,7 +218,8 @@ COMMANDS = """
 """In this order: each finds what those before have left. They are the agent's where they may be."""
 OTHERS = {
     *("serve", "mcp"),  # tests/integration/conftest.py plants in the database of the service
-    *("config", "migrate sql", "profiles show"),  # need no database
+    *("config distrust", "config show", "config trust"),  # need no database
+    *("migrate sql", "profiles show"),
     *("demo", "server start", "server stop", "server status"),  # have one of their own
     "migrate distribute",  # is refused without Citus
 }

@@ -10,7 +10,7 @@ MAX_NAME_LENGTH = 200
 """In characters, for agent_id and every other short text."""
 MAX_TEXT_LENGTH = 500_000
 """In characters, for each text of a memory that has no other limit."""
-MAX_QUERY_LENGTH = 100_000
+MAX_QUERY_LENGTH = 200_000
 """In characters, for the text of a query."""
 MAX_VALUES = 1_000
 """Of each list of a memory or a filter, and of a filter on metadata as a whole."""
