@@ -20,7 +20,9 @@ COMMENT ON FUNCTION beside_since IS
     'The memories of an owner that were written since a moment, at most so many, and those that were changed.';
 
 CREATE OR REPLACE FUNCTION used_since(agent text, since timestamptz) RETURNS bigint
-    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_indexscan = off AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
+    SET enable_seqscan = off SET enable_indexscan = off
+AS $function$
 BEGIN
     RETURN (SELECT count(*) FROM memory_usage u
              WHERE u.agent_id = agent AND u.last_accessed_at > since);

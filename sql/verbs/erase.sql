@@ -34,7 +34,9 @@ COMMENT ON FUNCTION erase_rows IS
 -- Nothing says which events name a memory, so all of the owner's history is read: page by page, not
 -- row by row in the order of an index.
 CREATE OR REPLACE FUNCTION erase_mentions(agent text, memory_ids uuid[]) RETURNS bigint
-    LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_indexscan = off AS $change$
+    LANGUAGE plpgsql SET search_path FROM CURRENT
+    SET enable_seqscan = off SET enable_indexscan = off
+AS $change$
 DECLARE
     naming constant text[] := '{superseded_by,target_id}';
     mentions bigint;

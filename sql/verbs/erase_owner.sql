@@ -55,7 +55,7 @@ CREATE OR REPLACE FUNCTION count_rows(
     agent text, OUT memories bigint, OUT counters bigint, OUT labels bigint, OUT links bigint,
     OUT events bigint, OUT runs bigint)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
-    SET enable_indexscan = off SET enable_indexonlyscan = off
+    SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off
 AS $function$
 #variable_conflict use_column
 BEGIN
