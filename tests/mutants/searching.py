@@ -248,7 +248,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/evaluation/prepared_queries.py",
-        "return period_of(text, language, as_of=query.as_of or as_of)",
+        "return period_of(text, language, as_of=query.as_of or as_of, zone=zone)",
         "return None",
         f"{TIME}::test_an_evaluation_finds_dates_too",
     ),

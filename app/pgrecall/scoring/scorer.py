@@ -231,7 +231,8 @@ def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
         return 0.0
     if moment is None:
         return signal.unknown
-    start, end = period
+    # Python subtracts moments of one zone by their clocks, even over a change of summer time.
+    start, end, moment = (one.astimezone(UTC) for one in (*period, moment))
     if start <= moment < end:
         return 1.0
     distance: timedelta = start - moment if moment < start else moment - end
