@@ -76,11 +76,11 @@ def context(
     memory follow it, nearest first, as far as they fit; they do not count towards k.
 
     `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
-    session stay together in theirs. Each memory starts with a random marker, its date (20261122, in
-    `timezone`) and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
-    block or imitate another: control characters and characters that change the direction of writing
-    become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
-    need them.
+    session stay together in theirs. Each memory starts with a random marker, its date (20261122) in
+    `timezone` and, where it changes, its type; the marker also ends the text. A memory's text
+    cannot end its block or imitate another: control characters and characters that change the
+    direction of writing become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed,
+    even from flags that need them.
 
     The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
     that count. The default counter estimates: it is higher than a model's tokenizer for ordinary

@@ -63,8 +63,9 @@ class MemoryRepository(synchronous.Repository):
     capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
     DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
     counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
-    last counts. `timezone` is that of the users, such as "Europe/Berlin": days of dates in texts and
-    of contexts are theirs; None means UTC. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    last counts. `timezone` is the users', such as "Europe/Berlin", for calls that give none; the
+    argument of `search` says what it changes. All methods raise PgRecallError and its children
+    (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -548,11 +549,11 @@ class MemoryRepository(synchronous.Repository):
         memory follow it, nearest first, as far as they fit; they do not count towards k.
 
         `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
-        session stay together in theirs. Each memory starts with a random marker, its date (20261122, in
-        `timezone`) and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
-        block or imitate another: control characters and characters that change the direction of writing
-        become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
-        need them.
+        session stay together in theirs. Each memory starts with a random marker, its date (20261122) in
+        `timezone` and, where it changes, its type; the marker also ends the text. A memory's text
+        cannot end its block or imitate another: control characters and characters that change the
+        direction of writing become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed,
+        even from flags that need them.
 
         The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
         that count. The default counter estimates: it is higher than a model's tokenizer for ordinary
@@ -1393,11 +1394,11 @@ class AsyncMemoryRepository(asynchronous.Repository):
         memory follow it, nearest first, as far as they fit; they do not count towards k.
 
         `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
-        session stay together in theirs. Each memory starts with a random marker, its date (20261122, in
-        `timezone`) and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
-        block or imitate another: control characters and characters that change the direction of writing
-        become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
-        need them.
+        session stay together in theirs. Each memory starts with a random marker, its date (20261122) in
+        `timezone` and, where it changes, its type; the marker also ends the text. A memory's text
+        cannot end its block or imitate another: control characters and characters that change the
+        direction of writing become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed,
+        even from flags that need them.
 
         The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
         that count. The default counter estimates: it is higher than a model's tokenizer for ordinary

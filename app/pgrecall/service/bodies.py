@@ -78,7 +78,7 @@ def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
 
 
 def _in_json(kind: Any) -> Any:
-    """The type without what JSON does not have: UNSET, which is a field left out, Profile and tzinfo."""
+    """The type without what JSON does not have: UNSET, a field left out, Profile and tzinfo."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
     kept = (
