@@ -162,14 +162,13 @@ ZONES = ("Pacific/Kiritimati", "Pacific/Pago_Pago")
 @pytest.mark.parametrize("zone", ZONES)
 def test_days_are_those_of_the_zone_that_was_named(zone: str) -> None:
     """However as_of is written: 21:00 in UTC is Thursday, 11:00 and Wednesday, 10:00."""
-    today = datetime(2026, 8, 13 if zone == ZONES[0] else 12, tzinfo=ZoneInfo(zone))
-    asked = {"what was said today": (today, today + timedelta(days=1))}
-    asked["Thursday's review"] = (
-        (today, today + timedelta(days=1))
-        if zone == ZONES[0]
-        else (today - timedelta(days=6), today - timedelta(days=5))
-    )
-    asked["in May"] = tuple(datetime(2026, month, 1, tzinfo=ZoneInfo(zone)) for month in (5, 6))
+    today, wednesday = (13, 12) if zone == ZONES[0] else (12, 5)
+    days = {"what was said today": today, "Wednesday's review": wednesday}
+    starts = {text: datetime(2026, 8, day, tzinfo=ZoneInfo(zone)) for text, day in days.items()}
+    asked: dict[str, Any] = {
+        **{text: (start, start + timedelta(days=1)) for text, start in starts.items()},
+        "in May": tuple(datetime(2026, month, 1, tzinfo=ZoneInfo(zone)) for month in (5, 6)),
+    }
 
     for as_of in (NOW, NOW.astimezone(ZoneInfo("Asia/Tokyo"))):
         found = {text: period_of(text, as_of=as_of, zone=ZoneInfo(zone)) for text in asked}
@@ -237,7 +236,7 @@ def test_a_zone_is_named_or_given() -> None:
         "\0",
         "x" * 999,
     ):
-        with pytest.raises(UnknownName, match="unknown time zone .*: give .* such as 'Europe/Ber"):
+        with pytest.raises(UnknownName, match=r"unknown time zone .*: give .* such as 'Europe/B"):
             require_zone(bad)
     for wrong in (7, True, ["UTC"], tzinfo()):
         with pytest.raises(InputError, match="timezone must be a name such as 'Europe/Berlin'"):
