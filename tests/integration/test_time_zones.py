@@ -6,10 +6,12 @@ import asyncio
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
+from mcp.client.client import Client
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory, Profile, score
@@ -21,7 +23,7 @@ from pgrecall.scoring.signals import Time
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.serving import Service
 from tests.integration.support import NORTH
-from tests.integration.test_mcp import Client, Compass, answer, refusal
+from tests.integration.test_mcp import Compass, answer, refusal
 
 KIRITIMATI, PAGO_PAGO = "Pacific/Kiritimati", "Pacific/Pago_Pago"  # +14:00 and -11:00
 NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
@@ -47,12 +49,8 @@ def test_days_that_a_question_names_are_the_users(
     either: MemoryRepository, zone: str, agent: str
 ) -> None:
     start, end = may(zone)
-    moments = [
-        start - timedelta(seconds=1),
-        start,
-        end - timedelta(seconds=1),
-        end + timedelta(seconds=1),
-    ]
+    second = timedelta(seconds=1)
+    moments = [start - second, start, end - second, end + second]
     ids = either.add_many(
         agent, [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
     )
@@ -103,7 +101,7 @@ def test_a_zone_that_is_none_is_refused_by_one_sentence(
 ) -> None:
     engine: Any = shared_repo._bind
     said = "unknown time zone 'Mars/Olympus': give an IANA name such as 'Europe/Berlin'"
-    query = JudgedQuery(NORTH, ["x"])
+    query = JudgedQuery(NORTH, [UUID(int=1)])
 
     for call in (
         lambda zone: shared_repo.search(agent, NORTH, timezone=zone),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -220,6 +220,12 @@ def test_a_day_that_a_zone_left_out_is_no_period() -> None:
     assert period_of("on 31 December 2011", as_of=NOW, zone=apia) is not None
 
 
+class Broken(tzinfo):
+    """A zone whose methods raise."""
+
+    utcoffset = dst = tzname = cast("Any", lambda *_: 1 / 0)
+
+
 def test_a_zone_is_named_or_given() -> None:
     berlin, fixed = ZoneInfo("Europe/Berlin"), timezone(timedelta(hours=14))
     pytz = pytest.importorskip("pytz")
@@ -238,7 +244,7 @@ def test_a_zone_is_named_or_given() -> None:
     ):
         with pytest.raises(UnknownName, match=r"unknown time zone .*: give .* such as 'Europe/B"):
             require_zone(bad)
-    for wrong in (7, True, ["UTC"], tzinfo()):
+    for wrong in (7, True, ["UTC"], Broken()):
         with pytest.raises(InputError, match="timezone must be a name such as 'Europe/Berlin'"):
             require_zone(wrong)  # type: ignore[arg-type]
 
