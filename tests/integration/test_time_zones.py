@@ -5,23 +5,31 @@ from __future__ import annotations
 import asyncio
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import httpx
 import psycopg
 import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import StdioServerParameters
 from mcp.client.client import Client
+from mcp.client.stdio import stdio_client
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory, Profile, score
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.langchain import RecallRetriever
+from pgrecall.langgraph import RecallStore
 from pgrecall.mcp import memory_server
 from pgrecall.scoring.signals import Time
 from tests.integration.commands import Run, make_once, runner
-from tests.integration.serving import Service
+from tests.integration.serving import PROGRAM, Service, started, stop
 from tests.integration.support import NORTH
 from tests.integration.test_mcp import Compass, answer, refusal
 
@@ -181,7 +189,7 @@ def run(local_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_the_command_line_takes_it_from_an_option_or_the_users_settings(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run("add", "tea in the night", "--agent", "a", "--created-at", "2026-03-10T02:00Z")
     search = ("search", "tea in May 2026", "--agent", "a", "--dates", "auto", "--json")
@@ -198,12 +206,43 @@ def test_the_command_line_takes_it_from_an_option_or_the_users_settings(
     assert len(run(*listed).records) == 1
     assert len(run(*listed, "--timezone", "UTC").records) == 0
     assert run("add", "milk", "--agent", "a").code == 0
+
+    monkeypatch.delenv("PGRECALL_TIMEZONE")
+    file = tmp_path / "pgrecall.toml"
+    file.write_text(f"timezone = '{KIRITIMATI}'\n")
+    monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: file)
+    shown = run("context", "night", "--agent", "a")
+    assert dates_in(shown.out)[0] == DATES[KIRITIMATI]
     done = run(*search, "--timezone", "Mars")
     assert done.code == 2
     assert "--timezone: unknown time zone 'Mars'" in " ".join(done.err.split())
 
 
-# HTTP, MCP and LangChain
+def test_a_server_has_the_one_it_was_started_with(run: Run, local_url: str) -> None:
+    run("add", "tea in the night", "--agent", "a", "--created-at", NIGHT.isoformat())
+    options = ("--agent", "a", "--timezone", PAGO_PAGO)
+    service, address = started("--database-url", local_url, *options)
+    try:
+        asked = httpx.post(f"http://{address}/context", json={"query": "tea"}, timeout=30).json()
+    finally:
+        stop(service)
+    assert dates_in(asked["text"]) == [DATES[PAGO_PAGO]]
+
+    of_mcp = StdioServerParameters(
+        command=str(PROGRAM),
+        args=["mcp", *options],
+        env={"PATH": "/usr/bin:/bin", "PGRECALL_DATABASE_URL": local_url},
+    )
+
+    async def session() -> None:
+        async with Client(stdio_client(of_mcp)) as client:
+            found = await answer(client, "recall_context", query="tea")
+            assert dates_in(found["text"]) == [DATES[PAGO_PAGO]]
+
+    asyncio.run(session())
+
+
+# HTTP, MCP, LangChain and LangGraph
 
 
 def test_a_request_names_it(service: Service, agent: str) -> None:
@@ -248,7 +287,7 @@ def test_a_model_names_it_or_the_server_has_one(
     asyncio.run(session())
 
 
-def test_a_retriever_passes_it_on(shared_engine: Any, agent: str) -> None:
+def test_a_retriever_and_a_store_pass_it_on(shared_engine: Any, agent: str) -> None:
     repo = MemoryRepository(shared_engine, embedder=Compass())
     moments = {"before": may(NEW_YORK)[0] - timedelta(hours=1), "within": may(NEW_YORK)[0]}
     for name, one in moments.items():
@@ -262,3 +301,7 @@ def test_a_retriever_passes_it_on(shared_engine: Any, agent: str) -> None:
 
     assert [one.page_content for one in found] == ["within", "before"]
     assert found[1].metadata["pgrecall"]["score"] < 1
+    store = RecallStore(repo, profile=BY_TIME, dates="auto", timezone="Mars")
+    store.put((agent,), "1", {"text": "a cello"})
+    with pytest.raises(UnknownName, match="unknown time zone 'Mars'"):
+        store.search((agent,), query="the cello in May")
