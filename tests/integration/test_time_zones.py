@@ -27,7 +27,7 @@ from pgrecall.errors import InputError, UnknownName
 from pgrecall.langchain import RecallRetriever
 from pgrecall.langgraph import RecallStore
 from pgrecall.mcp import memory_server
-from pgrecall.scoring.signals import Time
+from pgrecall.scoring.signals import Recency, Time
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.serving import PROGRAM, Service, started, stop
 from tests.integration.support import NORTH
@@ -163,7 +163,7 @@ def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
             assert dict(ranked) == pytest.approx({hit.memory.id: hit.score for hit in found})
 
 
-def test_the_scorer_measures_a_period_over_a_change_of_summer_time_as_the_database_does(
+def test_the_scorer_measures_over_a_change_of_summer_time_as_the_database_does(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
     zone = ZoneInfo(BERLIN)
@@ -176,6 +176,11 @@ def test_the_scorer_measures_a_period_over_a_change_of_summer_time_as_the_databa
     assert hit.score == pytest.approx(1 - 36 / 71)
     scored = score(BY_TIME, {"created_at": created, "query_time": period})
     assert scored.score == pytest.approx(hit.score)
+    by_age = Profile("by age", {Recency(half_life=1 / 24): 1.0})
+    told = {"created_at": datetime(2026, 3, 29, 1, tzinfo=zone)}
+    assert score(by_age, told, as_of=datetime(2026, 3, 29, 4, tzinfo=zone)).score == pytest.approx(
+        1 / 4
+    )
 
 
 # The command line
