@@ -267,8 +267,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/scoring/scorer.py",
-        "return instant(value)",
-        "return value",
+        "start, end = map(instant, period)",
+        "start, end = period",
         f"{ZONES}::test_the_scorer_measures_over_a_change_of_summer_time_as_the_database_does",
     ),
     Mutant(

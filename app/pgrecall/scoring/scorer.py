@@ -99,7 +99,7 @@ def _scored(
         raise UnknownName(f"unknown value {listed(unknown)}; the values are {', '.join(VALUES)}")
     for name, value in (("as_of", as_of), *values.items()):
         _require(name, value)
-    values, moment = {name: _exact(value) for name, value in values.items()}, instant(moment)
+    moment = instant(moment)  # or ages within one zone would be by its clocks
     accessed = values.get("last_accessed_at")
     if as_of is not None and accessed is not None and accessed > moment:
         values = {**values, "last_accessed_at": None}
@@ -156,14 +156,6 @@ def _moment(name: str, value: Any) -> Any:
     except ValueError:
         raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _exact(value: Any) -> Any:
-    """A moment or a period by `instant`, so that ages are exact; anything else as it is."""
-    if isinstance(value, datetime):
-        return instant(value)
-    is_period = isinstance(value, tuple | list) and any(isinstance(one, datetime) for one in value)
-    return [instant(one) for one in value] if is_period else value
 
 
 @singledispatch
@@ -241,7 +233,7 @@ def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
         return 0.0
     if moment is None:
         return signal.unknown
-    start, end = period
+    start, end = map(instant, period)
     if start <= moment < end:
         return 1.0
     distance: timedelta = start - moment if moment < start else moment - end
