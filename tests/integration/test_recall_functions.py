@@ -259,7 +259,7 @@ def test_the_function_takes_every_argument_of_the_search(
     wanted = set(signature(MemoryRepository.search).parameters)
     wanted |= set(SearchArguments.__annotations__)
     wanted -= {"self", "agent_id", "embedding", "arguments", "where", "expand", "normalise_weights"}
-    wanted -= {"dates"}
+    wanted -= {"dates", "timezone"}
     if function != "recall":
         wanted -= {"touch"}
     if function == "explain":

@@ -36,8 +36,8 @@ MUTANTS = (
     Mutant("app/pgrecall/scoring/scorer.py", "return min(own.get(", "return max(own.get(", NUMBERS),
     Mutant(
         "app/pgrecall/scoring/scorer.py",
-        "and accessed > as_of:",
-        "and accessed > as_of and 0:",
+        "and accessed > moment:",
+        "and accessed > moment and 0:",
         AGREE,
     ),
     Mutant(

@@ -13,6 +13,7 @@ OWNERS = "integration/test_several_owners.py"
 TUNE = "integration/test_tune.py"
 FLOORS = "integration/test_floors.py"
 TIME = "integration/test_query_time.py"
+ZONES = "integration/test_time_zones.py"
 
 REPLICA = "integration/test_replica.py"
 
@@ -248,9 +249,27 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/evaluation/prepared_queries.py",
-        "return period_of(text, language, as_of=query.as_of or as_of)",
+        "return period_of(text, language, as_of=query.as_of or as_of, zone=zone)",
         "return None",
         f"{TIME}::test_an_evaluation_finds_dates_too",
+    ),
+    Mutant(
+        "app/pgrecall/core/dates.py",
+        "return moment.astimezone(timezone(offset))",
+        "return local",
+        "unit/test_dates.py::test_a_period_is_as_long_as_its_days",
+    ),
+    Mutant(
+        "app/pgrecall/schema/tables.py",
+        "return self if zone is None else replace(self, zone=zone)",
+        "return self if zone is None or self.zone else replace(self, zone=zone)",
+        f"{ZONES}::test_that_of_a_call_precedes_that_of_its_repository",
+    ),
+    Mutant(
+        "app/pgrecall/scoring/scorer.py",
+        "start, end = map(instant, period)",
+        "start, end = period",
+        f"{ZONES}::test_the_scorer_measures_over_a_change_of_summer_time_as_the_database_does",
     ),
     Mutant(
         "sql/signals/relevance.sql",

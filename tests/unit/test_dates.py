@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from pgrecall.core import dates
 from pgrecall.core.dates import period_of, require_dates
-from pgrecall.errors import ExtraMissing, UnknownName
+from pgrecall.core.zones import require_zone
+from pgrecall.errors import ExtraMissing, InputError, UnknownName
 
 NOW = datetime(2026, 8, 12, 21, tzinfo=UTC)
 
@@ -155,6 +156,99 @@ def test_days_are_those_of_the_zone_of_as_of(zone: Any) -> None:
     )
 
 
+ZONES = ("Pacific/Kiritimati", "Pacific/Pago_Pago")
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_days_are_those_of_the_zone_that_was_named(zone: str) -> None:
+    """However as_of is written: 21:00 in UTC is Thursday, 11:00 and Wednesday, 10:00."""
+    today, wednesday = (13, 12) if zone == ZONES[0] else (12, 5)
+    days = {"what was said today": today, "Wednesday's review": wednesday}
+    starts = {text: datetime(2026, 8, day, tzinfo=ZoneInfo(zone)) for text, day in days.items()}
+    asked: dict[str, Any] = {
+        **{text: (start, start + timedelta(days=1)) for text, start in starts.items()},
+        "in May": tuple(datetime(2026, month, 1, tzinfo=ZoneInfo(zone)) for month in (5, 6)),
+    }
+
+    for as_of in (NOW, NOW.astimezone(ZoneInfo("Asia/Tokyo"))):
+        found = {text: period_of(text, as_of=as_of, zone=ZoneInfo(zone)) for text in asked}
+        assert found == asked
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "start", "end", "hours"),
+    [
+        ("Europe/Berlin", "on 29 March 2026", "2026-03-28T23:00", "2026-03-29T22:00", 23),
+        ("Europe/Berlin", "on 25 October 2025", "2025-10-24T22:00", "2025-10-25T22:00", 24),
+        ("Europe/Berlin", "on 26 October 2025", "2025-10-25T22:00", "2025-10-26T23:00", 25),
+        ("Europe/Berlin", "in March 2026", "2026-02-28T23:00", "2026-03-31T22:00", 31 * 24 - 1),
+        ("America/New_York", "on 8 March 2026", "2026-03-08T05:00", "2026-03-09T04:00", 23),
+        ("America/New_York", "on 2 November 2025", "2025-11-02T04:00", "2025-11-03T05:00", 25),
+        ("America/New_York", "in 2025", "2025-01-01T05:00", "2026-01-01T05:00", 365 * 24),
+        # Midnight is left out, or comes twice.
+        ("Africa/Cairo", "on 24 April 2026", "2026-04-23T22:00", "2026-04-24T21:00", 23),
+        ("America/Havana", "on 2 November 2025", "2025-11-02T04:00", "2025-11-03T05:00", 25),
+    ],
+)
+def test_a_period_is_as_long_as_its_days(
+    zone: str, text: str, start: str, end: str, hours: int
+) -> None:
+    found = period_of(text, as_of=NOW, zone=ZoneInfo(zone))
+
+    assert found is not None
+    assert [f"{one.astimezone(UTC):%Y-%m-%dT%H:%M}" for one in found] == [start, end]
+    assert found[1] - found[0] == timedelta(hours=hours)
+
+
+def test_a_week_over_a_change_of_summer_time_ends_at_midnight() -> None:
+    monday = datetime(2026, 3, 30, 8, tzinfo=ZoneInfo("Europe/Berlin"))
+
+    found = period_of("What did I do last week?", as_of=monday)
+
+    assert found is not None
+    assert [one.isoformat() for one in found] == [
+        "2026-03-23T00:00:00+01:00",
+        "2026-03-30T00:00:00+02:00",
+    ]
+
+
+def test_a_day_that_a_zone_left_out_is_no_period() -> None:
+    """Samoa went from 29 to 31 December 2011."""
+    apia = ZoneInfo("Pacific/Apia")
+
+    assert period_of("on 30 December 2011", as_of=NOW, zone=apia) is None
+    assert period_of("on 31 December 2011", as_of=NOW, zone=apia) is not None
+
+
+class Broken(tzinfo):
+    """A zone whose methods raise."""
+
+    utcoffset = dst = tzname = cast("Any", lambda *_: 1 / 0)
+
+
+def test_a_zone_is_named_or_given() -> None:
+    berlin, fixed = ZoneInfo("Europe/Berlin"), timezone(timedelta(hours=14))
+    pytz = pytest.importorskip("pytz")
+    named: list[Any] = [None, "Europe/Berlin", berlin, pytz.timezone("Europe/Berlin"), fixed, "UTC"]
+
+    assert [require_zone(one) for one in named] == [None, berlin, berlin, berlin, fixed, UTC]
+    for bad in (
+        "",
+        "Berlin",
+        "europe/berlin",
+        "Europe",
+        "../zoneinfo/UTC",
+        "/etc",
+        "\0",
+        "x" * 999,
+    ):
+        with pytest.raises(UnknownName, match=r"unknown time zone .*: give .* such as 'Europe/B"):
+            require_zone(bad)
+    for wrong in (7, True, ["UTC"], Broken()):
+        with pytest.raises(InputError, match="timezone must be a name such as 'Europe/Berlin'"):
+            require_zone(wrong)  # type: ignore[arg-type]
+
+
 def test_without_as_of_it_is_seen_from_now() -> None:
     found = period_of("today")
 
@@ -165,8 +259,9 @@ def test_without_as_of_it_is_seen_from_now() -> None:
 def test_moments_at_the_ends_of_the_calendar_are_no_error() -> None:
     for text in ("last week", "this year", "yesterday", "last 3000 years"):
         for year in (1, 2, 9999):
-            found = period_of(text, as_of=datetime(year, 12, 30, tzinfo=UTC))
-            assert found is None or found[0] < found[1]
+            for zone in (None, *map(ZoneInfo, ZONES)):
+                found = period_of(text, as_of=datetime(year, 12, 30, tzinfo=UTC), zone=zone)
+                assert found is None or found[0] < found[1]
 
 
 PARTS = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict, Unpack
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -43,6 +44,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "query_text": ("--query-text cello", "cello"),
     "query_time": ("--between 2026-05-01 2026-06-01", (MAY, JUNE)),
     "dates": ("--dates auto", "auto"),
+    "timezone": ("--timezone Europe/Berlin", ZoneInfo("Europe/Berlin")),
     "apply_decay": ("--no-apply-decay", False),
     "expand_session": ("--expand-session 2", 2),
     "lend": ("--lend 0.3", 0.3),
@@ -103,6 +105,52 @@ def test_an_argument_becomes_an_option_without_another_line() -> None:
     assert got == [{"rivers": ["Tejo"], "until": MAY}]
 
 
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago", "America/New_York"])
+def test_times_without_a_zone_are_those_of_the_user(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = "--as-of 2026-03-08T12:00 --between 2026-03-08 2026-03-09 --created-after {}"
+    midnights = tuple(datetime(2026, 3, day, tzinfo=ZoneInfo(zone)) for day in (8, 9))
+    expected = {
+        "as_of": datetime(2026, 3, 8, 12, tzinfo=ZoneInfo(zone)),
+        "query_time": midnights,
+        "created_after": JUNE,
+    }
+
+    found: Any = given(options.format("2026-06-01T00:00Z") + f" --timezone {zone}")
+    monkeypatch.setenv("PGRECALL_TIMEZONE", zone)
+
+    assert found.pop("timezone") == ZoneInfo(zone)
+    assert found == expected
+    start, end = found["query_time"]
+    assert end - start == timedelta(hours=23 if zone == "America/New_York" else 24)
+    assert given("--created-before 2026-03-08")["created_before"] == midnights[0]
+    assert given("--created-before 0001-01-01") == {
+        "created_before": datetime(1, 1, 1, tzinfo=ZoneInfo(zone)),
+        "timezone": ZoneInfo(zone),
+    }
+
+
+def test_a_command_that_takes_times_takes_their_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, got = App(panel="Test"), []
+
+    @app.declare("pgrecall probe")
+    def probe(**arguments: Unpack[FilterArguments]) -> None:
+        got.append(arguments)
+
+    for options in ("--created-after 2026-05-01 --timezone Pacific/Kiritimati", ""):
+        app(options.split(), standalone_mode=False)
+
+    assert got == [{"created_after": datetime(2026, 5, 1, tzinfo=ZoneInfo("Etc/GMT-14"))}, {}]
+    takes = {name for name, one in BUILT.commands.items() if "timezone" in _names(one)}
+    assert {"search", "context", "evaluate", "list", "delete", "mcp", "serve", "import"} <= takes
+    assert "get" not in takes
+
+
+def _names(command: Any) -> set[str]:
+    return {one.name for one in command.params}
+
+
 def test_metadata_and_shares_are_written_readably() -> None:
     several = ["a=b", "n>=3", "n<5", 'v="4.19"', "x!=true", '{"s": {"$in": [1]}}', "t=[1, 2]"]
     assert conditions(several) == {
@@ -141,6 +189,7 @@ def test_an_error_names_the_option() -> None:
         ("--as-of soon", "--as-of: 'soon' is not an ISO 8601 time"),
         ("--type a -p none", "--profile: unknown profile 'none'"),
         ("--weight recency", "--weight: write NAME=NUMBER"),
+        ("--timezone Berlin", "--timezone: unknown time zone 'Berlin': give an IANA name such as"),
     ):
         with pytest.raises(InputError, match=said):
             given(options)

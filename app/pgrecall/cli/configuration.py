@@ -24,6 +24,7 @@ VARIABLES = {
     "agent": "PGRECALL_AGENT",
     "embedder": "PGRECALL_EMBEDDER",
     "profile": "PGRECALL_PROFILE",
+    "timezone": "PGRECALL_TIMEZONE",
 }
 """Setting → its environment variable."""
 PERSONAL = ("database_url", "embedder")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -34,9 +34,9 @@ from pgrecall.cli.embedding import (
     made_embedder,
 )
 from pgrecall.cli.memory_ids import id_of
-from pgrecall.cli.options import parameters_of, without_none
+from pgrecall.cli.options import Zone, parameters_of, without_none
 from pgrecall.cli.output import Output, until_read_enough
-from pgrecall.cli.written import WRITTEN
+from pgrecall.cli.written import MOMENTS, WRITTEN, in_zone
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -66,6 +66,8 @@ _EMBEDDING = {
     StoresOne: [_EMBEDDER, _VECTOR, _FINDS],
 }
 _JSON = _parameter("json", AsJson, False)
+_ZONE = _parameter("timezone", Zone, None)
+"""Of commands that take a time, unless they have such an argument."""
 
 
 def as_command(function: Function) -> Callable[..., None]:
@@ -95,13 +97,21 @@ def as_command(function: Function) -> Callable[..., None]:
             own.append(one.replace(kind=Parameter.KEYWORD_ONLY))
     if asked.return_annotation is Output:
         shared.append(_JSON)
+    takes_times = any(_kind(one.annotation) in MOMENTS for one in own)
+    zones = [_ZONE] if takes_times and all(one.name != _ZONE.name for one in own) else []
+    shared += zones
 
     @wraps(function)
     @until_read_enough()
     def command(**given: Any) -> None:
         json = given.pop("json", False)
-        for one in own:
+        for one in (*own, *zones):
             given[one.name] = _read(one, given[one.name])
+        zone = given.get(_ZONE.name) or UTC
+        for one in own:
+            given[one.name] = in_zone(given[one.name], zone)
+        for one in zones:
+            del given[one.name]
         for one in optional:
             if given[one.name] is None:
                 del given[one.name]

@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -75,7 +75,8 @@ def import_(
         ),
     ] = None,
     timezone: Annotated[
-        str | None, option("Time zone of times that have none, such as UTC or Europe/Berlin.")
+        str | tzinfo | None,
+        option("Time zone of times that have none, such as UTC or Europe/Berlin."),
     ] = None,
     rejects: Annotated[
         Path | None, option("Write lines that cannot be stored to this new file, and go on.")
@@ -92,7 +93,6 @@ def import_(
     source: Any = sys.stdin.buffer if str(file) == "-" else file
     if source is file and (not file.exists() or file.is_dir()):
         raise InputError(f"{file} is not a file")
-    zone = None if timezone is None else _zone(timezone)
     renaming = _renaming(fields or [])
     start = time.monotonic()
     reasons: list[str] = []
@@ -117,7 +117,7 @@ def import_(
                 source,
                 check_compliance=check_compliance,
                 fields=renaming,
-                timezone=zone,
+                timezone=timezone,
                 rejects=rejects,
                 on_progress=advance,
                 on_reject=reject,
@@ -180,12 +180,3 @@ def _renaming(texts: list[str]) -> dict[str, str]:
             raise InputError(f"--map: {shortened(old)} is given twice")
         found[old] = new
     return found
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InputError(
-            f"--timezone: unknown time zone {shortened(name)}; write UTC or Europe/Berlin"
-        ) from None

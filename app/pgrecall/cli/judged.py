@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +45,7 @@ class Judging(FilterArguments, total=False):
     teams: Sequence[str]
     as_of: datetime
     dates: str
+    timezone: str | tzinfo
 
 
 def require_source(file: Path | None, *, recorded: bool) -> None:

@@ -9,6 +9,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
 from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
+from pgrecall.cli.options import Zone
 from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository
@@ -35,6 +36,7 @@ def mcp(
         Profile | str,
         option("How to rank.", "--profile", "-p", envvar=VARIABLES["profile"]),
     ] = DEFAULT.name,
+    timezone: Zone = None,
 ) -> None:
     """Serve an agent's memories to a model, by the Model Context Protocol.
 
@@ -53,6 +55,7 @@ def mcp(
             embedder=made_embedder(embedder),
             token_counter=token_counter(),
             entities=entities(find_entities),
+            timezone=timezone,
         )
         try:
             await memory_server(repo, agent, profile=profile).run_stdio_async()

@@ -6,6 +6,7 @@ Only its help is written here; `tests/unit/test_search_options.py` finds what ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import tzinfo
 from functools import reduce
 from inspect import Parameter
 from operator import or_
@@ -73,6 +74,8 @@ HELP = {
     "2026-11-01 2026-12-01.",
     "dates": "Find the period in the query, such as “last week”: auto for English, or a language "
     "code, such as de.",
+    "timezone": "Your time zone, such as Europe/Berlin, for dates and for times without a zone. "
+    "Default: UTC.",
     "apply_decay": "Use trust after decay, or as it is stored.",
     "expand_session": "Add this many turns before and after each hit of a session.",
     "lend": "Rank the turns of --expand-session instead of adding them, each raised by this share "
@@ -136,6 +139,16 @@ def parameters_of(arguments: type) -> Iterator[Parameter]:
 
 _FILTERS = FilterArguments.__annotations__
 
+Zone = Annotated[
+    str | tzinfo | None,
+    option(
+        HELP["timezone"],
+        "--timezone",
+        envvar=VARIABLES["timezone"],
+        show_default=False,
+        rich_help_panel="Common",
+    ),
+]
 Query = Annotated[str, argument("What to look for.", show_default=False)]
 UseIndex = Annotated[Strategy, option("Score every memory, or use the rank index.", "--strategy")]
 Profiles = Annotated[

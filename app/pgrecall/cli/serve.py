@@ -18,6 +18,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
 from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
+from pgrecall.cli.options import Zone
 from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
 from pgrecall.errors import ExtraMissing, InputError
@@ -72,6 +73,7 @@ def serve(
         str,
         option("Owner of requests that name none.", "--agent", "-a", envvar=VARIABLES["agent"]),
     ] = "default",
+    timezone: Zone = None,
 ) -> None:
     """Serve HTTP. Until a key is made, only this machine is let in; see `pgrecall keys create`.
 
@@ -107,7 +109,9 @@ def serve(
             waiting=waiting,
             rate=None if rate is None else rate / workers,
         )
-        os.environ[SETTINGS] = json.dumps([asdict(settings), embedder, find_entities])
+        os.environ[SETTINGS] = json.dumps(
+            [asdict(settings), embedder, find_entities, timezone and str(timezone)]
+        )
         engine.dispose()
         in_use = any(one["revoked_at"] is None for one in keys)
         _announce(host, port, keyed, in_use)
@@ -172,7 +176,7 @@ def application() -> Any:
     from pgrecall.service.service_settings import ServiceSettings
 
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # or the SDK of MCP does it
-    values, name, find_entities = json.loads(os.environ[SETTINGS])
+    values, name, find_entities, timezone = json.loads(os.environ[SETTINGS])
     settings = ServiceSettings(**values)
 
     def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
@@ -182,6 +186,7 @@ def application() -> Any:
             embedder=made_embedder(name),
             token_counter=token_counter(),
             entities=entities(find_entities),
+            timezone=timezone,
         )
 
     return create_app(settings, repository)

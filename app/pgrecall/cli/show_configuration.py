@@ -49,6 +49,7 @@ DEFAULTS = {
     "schema": DEFAULT_SCHEMA,
     "embedder": "pgrecall:LocalEmbedder",
     "profile": DEFAULT.name,
+    "timezone": "UTC",
 }
 OfProject = Annotated[
     Path | None,

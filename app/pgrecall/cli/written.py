@@ -6,18 +6,20 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from pgrecall.core.dates import instant
 from pgrecall.core.quoting import shortened
+from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 
-ISO_8601 = "2026-11-21 or 2026-11-21T08:00+01:00, UTC if it has no zone"
+ISO_8601 = "2026-11-21 or 2026-11-21T08:00+01:00, in --timezone if it has no zone"
 COMPARISONS = {">=": "$gte", "<=": "$lte", "!=": "$ne", ">": "$gt", "<": "$lt"}
 """How metadata are compared → the operator of the filter; the longer ones come first."""
 
@@ -46,15 +48,22 @@ class Written:
 
 
 def moment(text: str) -> datetime:
-    """The moment meant; a time without a zone is in UTC."""
+    """The moment meant; `in_zone` completes a time without a zone."""
     try:
-        value = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError:
         raise InputError(
             f"{shortened(text)} is not an ISO 8601 time; write 2026-11-21 or "
             "2026-11-21T08:00:00+01:00"
         ) from None
-    return value if value.utcoffset() is not None else value.replace(tzinfo=UTC)
+
+
+def in_zone(value: Any, zone: tzinfo) -> Any:
+    """A moment, or each of a period; a time without a zone is in this one. Others pass."""
+    if isinstance(value, tuple):
+        return tuple(in_zone(one, zone) for one in value)
+    is_local = isinstance(value, datetime) and value.utcoffset() is None
+    return instant(value.replace(tzinfo=zone)) if is_local else value
 
 
 def period(ends: tuple[str, str]) -> tuple[datetime, datetime]:
@@ -171,7 +180,10 @@ WRITTEN: dict[Any, Written] = {
     Mapping[str, float]: Written(list[str], shares),
     Mapping[str, Any]: Written(list[str], conditions),
     dict[str, Any]: Written(list[str], pairs),
+    str | tzinfo: Written(str, require_zone),
     Profile | str: Written(str, named_or_loaded),
     list[Profile]: Written(list[str], several),
 }
 """Type → how it is written. What is not here, Typer reads by itself."""
+MOMENTS = (datetime, tuple[datetime, datetime])
+"""Types of values that may be written without a time zone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC
 from functools import partial
 from typing import Any, Unpack
 
@@ -74,11 +75,11 @@ def context(
     memory follow it, nearest first, as far as they fit; they do not count towards k.
 
     `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
-    session stay together in theirs. Each memory starts with a random marker, its date (20261122)
-    and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
-    block or imitate another: control characters and characters that change the direction of writing
-    become U+FFFD, and invisible ones, such as joiners and tags, are removed, even from emoji that
-    need them.
+    session stay together in theirs. Each memory starts with a random marker, its date (20261122) in
+    `timezone` and, where it changes, its type; the marker also ends the text. A memory's text
+    cannot end its block or imitate another: control characters and characters that change the
+    direction of writing become U+FFFD, and invisible ones, such as joiners and tags, are removed,
+    even from emoji that need them.
 
     The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
     that count. The default counter estimates: it is higher than a model's tokenizer for ordinary
@@ -100,7 +101,8 @@ def context(
         passes_over = bool(shares) or max_similarity is not None
         consider = max(most, MAX_K if passes_over else min(most * max_skips, MAX_K))
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
-    chosen = styles.named(style)
+    zone = tables.in_zone(arguments.get("timezone")).zone
+    chosen = styles.named(style, zone or UTC)
     min_score = require_share("min_score", arguments.pop("min_score", None)) or 0.0
     asked = Question.of(
         tables,

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, tzinfo
 from math import inf
 from types import MappingProxyType
 from uuid import UUID
@@ -76,12 +76,14 @@ class Style:
     """Prefix of every line of a body after the first."""
     escapes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Replacements of characters in a body."""
+    zone: tzinfo = UTC
+    """The time zone of dates."""
 
     @property
     def samples(self) -> tuple[str, ...]:
         """Texts whose token counts show what the style adds; see `added`."""
         # A digit, because the space before it may be a token of its own.
-        body, head = "0", _head(date(2026, 11, 21), "x")
+        body, head = "0", _head(date(2026, 11, 21), "x", self.zone)
         return (
             body,
             _filled(self.opening + self.closing, marker=SAMPLE_MARKER),
@@ -126,7 +128,7 @@ class Style:
         return _filled(
             self.block,
             marker=marker,
-            head=_head(memory.created_at, kind),
+            head=_head(memory.created_at, kind, self.zone),
             body=self.body(memory.content),
         )
 
@@ -160,10 +162,10 @@ def marked(style: Style, memories: Sequence[Memory]) -> tuple[str, str]:
     return style.text(memories, marker), marker
 
 
-def named(name: str) -> Style:
-    """The style of this name; raises UnknownName."""
+def named(name: str, zone: tzinfo = UTC) -> Style:
+    """The style of this name, with dates in this time zone; raises UnknownName."""
     try:
-        return STYLES[name]
+        return replace(STYLES[name], zone=zone)
     except (KeyError, TypeError):
         raise UnknownName(
             f"unknown style {shortened(name)}; the styles are {', '.join(STYLES)}"
@@ -182,9 +184,9 @@ def _turn(memory: Memory) -> tuple[float, datetime, UUID]:
     return turn, memory.created_at or datetime.max.replace(tzinfo=UTC), memory.id
 
 
-def _head(created_at: date | None, kind: str) -> str:
+def _head(created_at: date | None, kind: str, zone: tzinfo) -> str:
     if isinstance(created_at, datetime):
-        created_at = created_at.astimezone(UTC).date()
+        created_at = created_at.astimezone(zone).date()
     day = "undated" if created_at is None else created_at.isoformat().replace("-", "")
     return f"{day} {kind}" if kind else day
 

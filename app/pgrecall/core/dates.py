@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from importlib import import_module
 from itertools import islice, takewhile
@@ -83,21 +83,44 @@ def require_dates(dates: object) -> str | None:
 
 
 def period_of(
-    text: str, language: str = ENGLISH, *, as_of: datetime | None = None
+    text: str,
+    language: str = ENGLISH,
+    *,
+    as_of: datetime | None = None,
+    zone: tzinfo | None = None,
 ) -> Period | None:
-    """The period that a text names, relative to `as_of` (default: now) and in its time zone.
+    """The period that a text names, relative to `as_of` (default: now) and in `zone` (default: that
+    of `as_of`).
 
     Days begin at midnight, weeks on Monday. Of nested periods the inner one counts; several others
     are joined, from the first to the last. Times of day, "now", durations ("for two weeks"), habits
     ("on a Friday") and the future are ignored.
     """
     moment = as_of or datetime.now(UTC)
+    moment = moment if zone is None else moment.astimezone(zone)
     every = _put_together(list(_phrases(_POSSESSIVE.sub("", text), language, moment)))
     found = [one for one in every if one.start.year > 1 and one.start <= moment]
     narrow = [one for one in found if not any(_holds(one, other) for other in found)]
     if not narrow:
         return None
-    return min(one.start for one in narrow), max(one.end for one in narrow)
+    start = instant(min(one.start for one in narrow))
+    end = instant(max(one.end for one in narrow))
+    return (start, end) if start < end else None  # a day that the zone left out, to change its date
+
+
+def instant(local: datetime) -> datetime:
+    """The moment with its offset alone.
+
+    Python subtracts and compares two moments of one zone by their clocks, as if summer time had not
+    begun between them. A midnight that the clocks leave out becomes the moment when they jump.
+    """
+    try:
+        moment = local.astimezone(UTC)
+    except OverflowError:
+        return local  # outside the years that are stored
+    offset = moment.astimezone(local.tzinfo).utcoffset()
+    assert offset is not None
+    return moment.astimezone(timezone(offset))
 
 
 def _phrases(text: str, language: str, moment: datetime) -> Iterator[_Found]:

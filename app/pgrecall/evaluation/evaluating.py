@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, Unpack, cast
 
 from pgrecall.core.steps import Execute, Operation
@@ -65,6 +65,7 @@ def evaluate(
     teams: Sequence[str] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
+    timezone: str | tzinfo | None = None,
     seed: int = 0,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Evaluation]:
@@ -73,7 +74,7 @@ def evaluate(
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
     `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
     given here, or else now. Its period is its own, or the one that its text names if `dates` is
-    given. Filters and thresholds are those of `search`. No retrieval is counted.
+    given, in `timezone`. Filters and thresholds are those of `search`. No retrieval is counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
     compared with those of the first profile, with a 95 % interval of the mean difference by paired
@@ -91,9 +92,9 @@ def evaluate(
     Raises InputError and its children; the error names the query, counted from 0.
     """
     require_aware("as_of", as_of)
-    checked = with_owner_ids(
-        tables, with_periods(checked_queries(queries), dates, as_of), agent_id, agents
-    )
+    zone = tables.in_zone(timezone).zone
+    dated = with_periods(checked_queries(queries), dates, as_of, zone)
+    checked = with_owner_ids(tables, dated, agent_id, agents)
     searched_owners(tables, checked[0], teams)
     ranked = tuple(checked_profile(profile) for profile in _several(profiles))
     k = require_count("k", k, at_least=1, at_most=MAX_K)

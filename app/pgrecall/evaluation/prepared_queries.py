@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from pgrecall.core.dates import Period, period_of, require_dates
 from pgrecall.core.quoting import shortened
@@ -86,7 +86,10 @@ def searched_owners(tables: Tables, query: CheckedQuery, teams: Sequence[str]) -
 
 
 def with_periods(
-    checked: Sequence[CheckedQuery], dates: str | None, as_of: datetime | None
+    checked: Sequence[CheckedQuery],
+    dates: str | None,
+    as_of: datetime | None,
+    zone: tzinfo | None,
 ) -> list[CheckedQuery]:
     """The queries with periods found in their texts, unless they have one."""
     language = require_dates(dates)
@@ -95,6 +98,6 @@ def with_periods(
         text = query.query if isinstance(query.query, str) else query.query_text
         if query.query_time is not None or text is None or language is None:
             return query.query_time
-        return period_of(text, language, as_of=query.as_of or as_of)
+        return period_of(text, language, as_of=query.as_of or as_of, zone=zone)
 
     return [replace(query, query_time=found(query)) for query in checked]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, Unpack, cast
 
@@ -85,6 +85,7 @@ def tune(
     teams: Sequence[str] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
+    timezone: str | tzinfo | None = None,
     precision: float | None = None,
     seed: int = 0,
     on_progress: Callable[[int, int], Any] | None = None,
@@ -109,15 +110,15 @@ def tune(
     proposed `min_relevance`: the one that makes most of them return nothing, while at least this
     share of all queries that return nothing have no answer.
 
-    `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
+    `agents`, `dates` and `timezone` are those of `evaluate`. The same `seed` gives the same result.
     `on_progress(done, of)` is called between rounds and must be a plain function.
 
     Raises InputError and its children.
     """
     require_aware("as_of", as_of)
-    named = with_owner_ids(
-        tables, with_periods(checked_queries(queries), dates, as_of), agent_id, agents
-    )
+    zone = tables.in_zone(timezone).zone
+    dated = with_periods(checked_queries(queries), dates, as_of, zone)
+    named = with_owner_ids(tables, dated, agent_id, agents)
     checked = answered(named)
     searched_owners(tables, checked[0], teams)
     if precision is not None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Self, TypeVar
@@ -89,6 +90,7 @@ class Repository:
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        timezone: str | tzinfo | None = None,
     ) -> None:
         if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
             raise InputError(
@@ -105,7 +107,7 @@ class Repository:
                 f"embed_query; {type(embedder).__name__} has neither"
             )
         self._bind, self._reads_from = bind, reads_from
-        self._tables = tables(require_schema_name(schema))
+        self._tables = tables(require_schema_name(schema)).in_zone(timezone)
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
         self._entities = require_finder(entities)

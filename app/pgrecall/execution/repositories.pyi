@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, Literal, Self
 from uuid import UUID
 
@@ -63,7 +63,9 @@ class MemoryRepository(synchronous.Repository):
     capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
     DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
     counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
-    last counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    last counts. `timezone` is the users', such as "Europe/Berlin", for calls that give none; the
+    argument of `search` says what it changes. All methods raise PgRecallError and its children
+    (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -76,6 +78,7 @@ class MemoryRepository(synchronous.Repository):
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        timezone: str | tzinfo | None = None,
     ) -> None: ...
     @property
     def memories(self) -> Table:
@@ -412,6 +415,7 @@ class MemoryRepository(synchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -495,6 +499,7 @@ class MemoryRepository(synchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -544,11 +549,11 @@ class MemoryRepository(synchronous.Repository):
         memory follow it, nearest first, as far as they fit; they do not count towards k.
 
         `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
-        session stay together in theirs. Each memory starts with a random marker, its date (20261122)
-        and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
-        block or imitate another: control characters and characters that change the direction of writing
-        become U+FFFD, and invisible ones, such as joiners and tags, are removed, even from emoji that
-        need them.
+        session stay together in theirs. Each memory starts with a random marker, its date (20261122) in
+        `timezone` and, where it changes, its type; the marker also ends the text. A memory's text
+        cannot end its block or imitate another: control characters and characters that change the
+        direction of writing become U+FFFD, and invisible ones, such as joiners and tags, are removed,
+        even from emoji that need them.
 
         The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
         that count. The default counter estimates: it is higher than a model's tokenizer for ordinary
@@ -577,6 +582,7 @@ class MemoryRepository(synchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -637,6 +643,7 @@ class MemoryRepository(synchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -687,6 +694,7 @@ class MemoryRepository(synchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -915,6 +923,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        timezone: str | tzinfo | None = None,
     ) -> None: ...
     @property
     def memories(self) -> Table:
@@ -1251,6 +1260,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -1334,6 +1344,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -1383,11 +1394,11 @@ class AsyncMemoryRepository(asynchronous.Repository):
         memory follow it, nearest first, as far as they fit; they do not count towards k.
 
         `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
-        session stay together in theirs. Each memory starts with a random marker, its date (20261122)
-        and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
-        block or imitate another: control characters and characters that change the direction of writing
-        become U+FFFD, and invisible ones, such as joiners and tags, are removed, even from emoji that
-        need them.
+        session stay together in theirs. Each memory starts with a random marker, its date (20261122) in
+        `timezone` and, where it changes, its type; the marker also ends the text. A memory's text
+        cannot end its block or imitate another: control characters and characters that change the
+        direction of writing become U+FFFD, and invisible ones, such as joiners and tags, are removed,
+        even from emoji that need them.
 
         The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
         that count. The default counter estimates: it is higher than a model's tokenizer for ordinary
@@ -1416,6 +1427,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -1476,6 +1488,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -1526,6 +1539,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         query_text: str | None = None,
         query_time: tuple[datetime, datetime] | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         apply_decay: bool = True,
         expand_session: int = 0,
         lend: float | None = None,
@@ -2156,6 +2170,7 @@ class Evaluations(synchronous.Namespace):
         teams: Sequence[str] = (),
         as_of: datetime | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         seed: int = 0,
         memory_types: Sequence[str] | None = None,
         memory_natures: Sequence[str] | None = None,
@@ -2188,7 +2203,7 @@ class Evaluations(synchronous.Namespace):
         Every profile ranks all memories of the agent and of `teams` for every query, exactly as
         `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
         given here, or else now. Its period is its own, or the one that its text names if `dates` is
-        given. Filters and thresholds are those of `search`. No retrieval is counted.
+        given, in `timezone`. Filters and thresholds are those of `search`. No retrieval is counted.
 
         Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
         compared with those of the first profile, with a 95 % interval of the mean difference by paired
@@ -2217,6 +2232,7 @@ class Evaluations(synchronous.Namespace):
         teams: Sequence[str] = (),
         as_of: datetime | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         precision: float | None = None,
         seed: int = 0,
         on_progress: Callable[[int, int], Any] | None = None,
@@ -2265,7 +2281,7 @@ class Evaluations(synchronous.Namespace):
         proposed `min_relevance`: the one that makes most of them return nothing, while at least this
         share of all queries that return nothing have no answer.
 
-        `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
+        `agents`, `dates` and `timezone` are those of `evaluate`. The same `seed` gives the same result.
         `on_progress(done, of)` is called between rounds and must be a plain function.
 
         Raises InputError and its children.
@@ -2775,6 +2791,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         teams: Sequence[str] = (),
         as_of: datetime | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         seed: int = 0,
         memory_types: Sequence[str] | None = None,
         memory_natures: Sequence[str] | None = None,
@@ -2807,7 +2824,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         Every profile ranks all memories of the agent and of `teams` for every query, exactly as
         `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
         given here, or else now. Its period is its own, or the one that its text names if `dates` is
-        given. Filters and thresholds are those of `search`. No retrieval is counted.
+        given, in `timezone`. Filters and thresholds are those of `search`. No retrieval is counted.
 
         Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
         compared with those of the first profile, with a 95 % interval of the mean difference by paired
@@ -2836,6 +2853,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         teams: Sequence[str] = (),
         as_of: datetime | None = None,
         dates: str | None = None,
+        timezone: str | tzinfo | None = None,
         precision: float | None = None,
         seed: int = 0,
         on_progress: Callable[[int, int], Any] | None = None,
@@ -2884,7 +2902,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         proposed `min_relevance`: the one that makes most of them return nothing, while at least this
         share of all queries that return nothing have no answer.
 
-        `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
+        `agents`, `dates` and `timezone` are those of `evaluate`. The same `seed` gives the same result.
         `on_progress(done, of)` is called between rounds and must be a plain function.
 
         Raises InputError and its children.

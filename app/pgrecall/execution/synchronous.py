@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -91,6 +92,7 @@ class Repository:
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        timezone: str | tzinfo | None = None,
     ) -> None:
         if not isinstance(bind, (Engine, Connection, *_session_classes())):
             raise InputError(
@@ -107,7 +109,7 @@ class Repository:
                 f"{type(embedder).__name__} does not have them"
             )
         self._bind, self._reads_from = bind, reads_from
-        self._tables = tables(require_schema_name(schema))
+        self._tables = tables(require_schema_name(schema)).in_zone(timezone)
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
         self._entities = require_finder(entities)

@@ -18,6 +18,7 @@ from pgrecall.core.ids import id_of_key
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.quoting import LONGEST, path_of, shortened
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_name
+from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError, InvalidLine, PgRecallError, SupersessionConflict
 from pgrecall.memories.added import Added
 from pgrecall.memories.field_map import renamed, require_map
@@ -119,7 +120,7 @@ def import_file(
     batch_size: int = BATCH_SIZE,
     check_compliance: bool = True,
     fields: Mapping[str, str] | None = None,
-    timezone: tzinfo | None = None,
+    timezone: str | tzinfo | None = None,
     rejects: Path | None = None,
     on_progress: Callable[[Imported, int], None] = lambda done, position: None,
     on_reject: Callable[[int, str], None] = lambda number, reason: None,
@@ -152,11 +153,10 @@ def import_file(
     require_bool("check_compliance", check_compliance)
     require_callable("on_progress", on_progress)
     require_callable("on_reject", on_reject)
-    if timezone is not None and not isinstance(timezone, tzinfo):
-        raise InputError(f"timezone must be a tzinfo, got {shortened(timezone)}")
+    zone = require_zone(timezone)
     renaming = {} if fields is None else require_map(fields)
     file = path if isinstance(path, io.BufferedReader) else file_of_memories(path)
-    source = _File(store._tables, agent_id, file, renaming, timezone)
+    source = _File(store._tables, agent_id, file, renaming, zone)
     with Rejects(name_of(file), rejects, on_reject) as refused:
         done: Counter[str] = Counter()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, cast
 
 from pgrecall.core.quoting import listed
@@ -46,9 +46,13 @@ class SearchArguments(FilterArguments, total=False):
     """The period, start and end, that the time signal compares with. A search with a period uses no
     rank index."""
     dates: str | None
-    """Finds `query_time` in the query's text, relative to `as_of` and in its time zone. "auto"
+    """Finds `query_time` in the query's text, relative to `as_of` and in `timezone`. "auto"
     means English; other languages are given by their code, such as "de". Needs the extra `dates`.
     Default: dates in the text are ignored."""
+    timezone: str | tzinfo | None
+    """The user's time zone, such as "Europe/Berlin". Days that `dates` finds begin and end at its
+    midnights, and `context` writes the dates of memories in it. Default: the repository's, or else
+    that of `as_of` for `dates`, and UTC."""
     apply_decay: bool
     """False uses the stored trust, without decay."""
     expand_session: int

@@ -76,6 +76,7 @@ class Question:
         require_aware("as_of", as_of)
         query_time = require_period("query_time", arguments.get("query_time"))
         language = require_dates(arguments.get("dates"))
+        zone = tables.in_zone(arguments.get("timezone")).zone
         others = other_owners(tables, agent_id, arguments["teams"])
         require_bool("apply_decay", apply_decay)
         entities = require_query_entities(query_entities) or []
@@ -87,7 +88,7 @@ class Question:
             require_length("query_text", require_text("query_text", query_text), MAX_QUERY_LENGTH)
         asked = embedding if isinstance(embedding, str) else query_text
         if query_time is None and language is not None and asked is not None:
-            query_time = period_of(asked, language, as_of=as_of)
+            query_time = period_of(asked, language, as_of=as_of, zone=zone)
         min_similarity = require_cosine("min_similarity", arguments.get("min_similarity"))
         if embedding is None and min_similarity is not None:
             raise InputError("min_similarity needs a query vector or text")

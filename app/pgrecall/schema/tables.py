@@ -6,7 +6,8 @@ identifiers but those defined here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from functools import lru_cache
 
 from sqlalchemy import (
@@ -28,6 +29,7 @@ from pgrecall.core.limits import (
     MAX_NAME_LENGTH,
 )
 from pgrecall.core.memory import TEAM
+from pgrecall.core.zones import require_zone
 from pgrecall.schema.check import share_check
 from pgrecall.schema.columns import (
     check,
@@ -92,6 +94,9 @@ class Tables:
     service_keys: Table
     prefix: str = ""
     """Prefix of stored owner ids that the caller's ids do not have: `team:` or empty."""
+    zone: tzinfo | None = field(default=None, compare=False)
+    """The repository's time zone. No statement depends on it, so those made for one zone serve all.
+    """
 
     @property
     def schema(self) -> str:
@@ -100,6 +105,11 @@ class Tables:
     def of_teams(self) -> Tables:
         """The same tables, for operations on teams."""
         return replace(self, prefix=TEAM)
+
+    def in_zone(self, timezone: str | tzinfo | None) -> Tables:
+        """The same tables, for users of this time zone. None changes nothing."""
+        zone = require_zone(timezone)
+        return self if zone is None else replace(self, zone=zone)
 
 
 @lru_cache

@@ -12,6 +12,7 @@ from functools import singledispatch
 from numbers import Real
 from typing import Any
 
+from pgrecall.core.dates import instant
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError, UnknownName
@@ -98,8 +99,9 @@ def _scored(
         raise UnknownName(f"unknown value {listed(unknown)}; the values are {', '.join(VALUES)}")
     for name, value in (("as_of", as_of), *values.items()):
         _require(name, value)
+    moment = instant(moment)  # or ages within one zone would be by its clocks
     accessed = values.get("last_accessed_at")
-    if as_of is not None and accessed is not None and accessed > as_of:
+    if as_of is not None and accessed is not None and accessed > moment:
         values = {**values, "last_accessed_at": None}
     if profile.redistribute:
         untold = (name for name, of in _OF_QUERY.items() if of not in values)
@@ -231,7 +233,7 @@ def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
         return 0.0
     if moment is None:
         return signal.unknown
-    start, end = period
+    start, end = map(instant, period)
     if start <= moment < end:
         return 1.0
     distance: timedelta = start - moment if moment < start else moment - end

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Mapping
+from datetime import tzinfo
 from functools import reduce
 from operator import or_
 from textwrap import dedent
@@ -84,13 +85,14 @@ def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
 
 
 def _in_json(kind: Any) -> Any:
-    """The type without what JSON does not have: UNSET, which is a field left out, and Profile."""
+    """The type without what JSON does not have: UNSET, a field left out, Profile and tzinfo."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
     kept = (
         one
         for one in get_args(kind)
-        if one is not Profile and not any(isinstance(value, Unset) for value in get_args(one))
+        if one not in (Profile, tzinfo)
+        and not any(isinstance(value, Unset) for value in get_args(one))
     )
     return reduce(or_, kept)
 

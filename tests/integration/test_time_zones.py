@@ -1,0 +1,312 @@
+"""The user's time zone: days in questions and dates in contexts, wherever a call comes from."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import httpx
+import psycopg
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import StdioServerParameters
+from mcp.client.client import Client
+from mcp.client.stdio import stdio_client
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory, Profile, score
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.errors import InputError, UnknownName
+from pgrecall.langchain import RecallRetriever
+from pgrecall.langgraph import RecallStore
+from pgrecall.mcp import memory_server
+from pgrecall.scoring.signals import Recency, Time
+from tests.integration.commands import Run, make_once, runner
+from tests.integration.serving import PROGRAM, Service, started, stop
+from tests.integration.support import NORTH
+from tests.integration.test_mcp import Compass, answer, refusal
+
+KIRITIMATI, PAGO_PAGO = "Pacific/Kiritimati", "Pacific/Pago_Pago"  # +14:00 and -11:00
+NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
+AS_OF = datetime(2026, 8, 12, 21, tzinfo=UTC)
+DATES = {None: "20260310", KIRITIMATI: "20260310", PAGO_PAGO: "20260309"}
+"""Zone → the date there of NIGHT."""
+NIGHT = datetime(2026, 3, 10, 2, tzinfo=UTC)
+BY_TIME = Profile("by time", {Time(): 1.0})
+ASKED: dict[str, Any] = {"query_text": "what was said in May?", "dates": "auto", "as_of": AS_OF}
+
+
+def may(zone: str) -> tuple[datetime, datetime]:
+    first, last = (datetime(2026, month, 1, tzinfo=ZoneInfo(zone)) for month in (5, 6))
+    return first, last
+
+
+def dates_in(text: str) -> list[str]:
+    return re.findall(r"\b\d{8}\b", text)
+
+
+@pytest.mark.parametrize("zone", [KIRITIMATI, PAGO_PAGO, NEW_YORK, BERLIN])
+def test_days_that_a_question_names_are_the_users(
+    either: MemoryRepository, zone: str, agent: str
+) -> None:
+    start, end = may(zone)
+    second = timedelta(seconds=1)
+    moments = [start - second, start, end - second, end + second]
+    ids = either.add_many(
+        agent, [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
+    )
+
+    found = either.search(agent, NORTH, profile=BY_TIME, timezone=zone, **ASKED)
+    in_may = {hit.memory.id for hit in found if hit.signals["time"] == 1}
+
+    assert found.query_time == (start, end)
+    assert in_may == set(ids[1:3])
+    explained = either.explain(agent, ids[1], NORTH, timezone=zone, **ASKED)
+    assert explained.query_time == (start, end)
+    assert "time_nearness" in either.plan(agent, NORTH, timezone=ZoneInfo(zone), **ASKED).statement
+    query = JudgedQuery(NORTH, ids[1:3], query_text=ASKED["query_text"])
+    judged: dict[str, Any] = {"dates": "auto", "as_of": AS_OF, "timezone": zone, "k": 2}
+    [result] = either.evaluation.evaluate(agent, [query], profiles=[BY_TIME], **judged).profiles
+    assert result.per_query["recall"] == [1]
+
+
+def test_that_of_a_call_precedes_that_of_its_repository(
+    own_url: str, own_repo: MemoryRepository, agent: str
+) -> None:
+    own_repo.add(agent, NewMemory("late", embedding=NORTH, created_at=NIGHT))
+    engine: Any = own_repo._bind
+
+    async def asked_later(timezone: Any) -> tuple[Any, str]:
+        later = create_async_engine(engine.url.set(drivername="postgresql+psycopg"))
+        repo = AsyncMemoryRepository(later, timezone=PAGO_PAGO)
+        hits = await repo.search(agent, NORTH, timezone=timezone, **ASKED)
+        context = await repo.context(agent, NORTH, timezone=timezone)
+        await later.dispose()
+        return hits.query_time, context.text
+
+    repo = MemoryRepository(engine, timezone=ZoneInfo(PAGO_PAGO))
+    for given, used in ((None, PAGO_PAGO), (KIRITIMATI, KIRITIMATI), ("UTC", "UTC")):
+        date = DATES.get(used, DATES[None])
+        period, text = asyncio.run(asked_later(given))
+        assert (period, dates_in(text)) == (may(used), [date])
+        assert repo.search(agent, NORTH, timezone=given, **ASKED).query_time == may(used)
+        assert dates_in(repo.context(agent, NORTH, timezone=given).text) == [date]
+    assert repo.primary.search(agent, NORTH, **ASKED).query_time == may(PAGO_PAGO)
+    team = repo.teams.search("night", NORTH, **ASKED)
+    assert team.query_time == may(PAGO_PAGO)
+    assert own_repo.search(agent, NORTH, **ASKED).query_time == may("UTC")
+
+
+def test_a_zone_that_is_none_is_refused_by_one_sentence(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    engine: Any = shared_repo._bind
+    said = "unknown time zone 'Mars/Olympus': give an IANA name such as 'Europe/Berlin'"
+    query = JudgedQuery(NORTH, [UUID(int=1)])
+
+    for call in (
+        lambda zone: shared_repo.search(agent, NORTH, timezone=zone),
+        lambda zone: shared_repo.context(agent, NORTH, timezone=zone),
+        lambda zone: shared_repo.evaluation.evaluate(agent, [query], timezone=zone),
+        lambda zone: shared_repo.evaluation.tune(agent, [query], timezone=zone),
+        lambda zone: MemoryRepository(engine, timezone=zone),
+    ):
+        with pytest.raises(UnknownName) as problem:
+            call("Mars/Olympus")
+        assert str(problem.value) == said
+        with pytest.raises(InputError, match="timezone must be a name such as 'Europe/Berlin'"):
+            call(14)
+
+
+def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
+    shared_repo: MemoryRepository, shared_url: str, agent: str
+) -> None:
+    """Their own files of time zones agree with Python's on these days."""
+    moments = [NIGHT, *(datetime(2026, month, 1, 4, tzinfo=UTC) for month in range(1, 7))]
+    for one in moments:
+        shared_repo.add(agent, NewMemory(f"{one}", embedding=None, created_at=one))
+
+    with psycopg.connect(shared_url, autocommit=True) as session:
+        for zone in (KIRITIMATI, PAGO_PAGO, NEW_YORK, BERLIN, "UTC"):
+            session.execute("SELECT set_config('TimeZone', %s, false)", [zone])
+            shown = session.execute(
+                "SELECT to_char(created_at, 'YYYYMMDD') FROM pgrecall.context(%s) ORDER BY 1",
+                [agent],
+            ).fetchall()
+            text = shared_repo.context(agent, timezone=zone).text
+            assert [date for (date,) in shown] == sorted(dates_in(text))
+
+            march = datetime(2026, 3, 8, tzinfo=ZoneInfo(zone))
+            ranked = session.execute(
+                "SELECT id, score FROM pgrecall.recall(%s, profile => 'hybrid', as_of => %s, "
+                "query_time => '[2026-03-08, 2026-03-09)', weights => '{\"time\": 1}', k => 50)",
+                [agent, AS_OF],
+            ).fetchall()
+            found = shared_repo.search(
+                agent,
+                query_text="on 8 March 2026",
+                dates="auto",
+                timezone=zone,
+                as_of=AS_OF,
+                weights={"time": 1.0},
+                k=50,
+                touch=False,
+            )
+            assert found.query_time == (march, march + timedelta(days=1))
+            assert dict(ranked) == pytest.approx({hit.memory.id: hit.score for hit in found})
+
+
+def test_the_scorer_measures_over_a_change_of_summer_time_as_the_database_does(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    zone = ZoneInfo(BERLIN)
+    period = datetime(2026, 3, 28, tzinfo=zone), datetime(2026, 3, 31, tzinfo=zone)
+    created = datetime(2026, 4, 1, 12, tzinfo=zone)
+    shared_repo.add(agent, NewMemory("later", embedding=NORTH, created_at=created))
+
+    [hit] = shared_repo.search(agent, NORTH, profile=BY_TIME, query_time=period)
+
+    assert hit.score == pytest.approx(1 - 36 / 71)
+    scored = score(BY_TIME, {"created_at": created, "query_time": period})
+    assert scored.score == pytest.approx(hit.score)
+    by_age = Profile("by age", {Recency(half_life=1 / 24): 1.0})
+    told = {"created_at": datetime(2026, 3, 29, 1, tzinfo=zone)}
+    assert score(by_age, told, as_of=datetime(2026, 3, 29, 4, tzinfo=zone)).score == pytest.approx(
+        1 / 4
+    )
+
+
+# The command line
+
+
+@pytest.fixture
+def run(local_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
+    make_once(monkeypatch, LocalEmbedder())
+    return runner(monkeypatch, capsys)
+
+
+def test_the_command_line_takes_it_from_an_option_or_the_users_settings(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run("add", "tea in the night", "--agent", "a", "--created-at", "2026-03-10T02:00Z")
+    search = ("search", "tea in May 2026", "--agent", "a", "--dates", "auto", "--json")
+    for zone in (KIRITIMATI, PAGO_PAGO):
+        [record] = run(*search, "--timezone", zone).records
+        assert record["query_time"] == [one.isoformat() for one in may(zone)]
+        shown = run("context", "tea", "--agent", "a", "--timezone", zone)
+        assert dates_in(shown.out) == [DATES[zone]]
+
+    monkeypatch.setenv("PGRECALL_TIMEZONE", PAGO_PAGO)
+    [record] = run(*search).records
+    assert record["query_time"] == [one.isoformat() for one in may(PAGO_PAGO)]
+    listed = ("list", "--agent", "a", "--json", "--created-before", "2026-03-10")
+    assert len(run(*listed).records) == 1
+    assert len(run(*listed, "--timezone", "UTC").records) == 0
+    assert run("add", "milk", "--agent", "a").code == 0
+
+    monkeypatch.delenv("PGRECALL_TIMEZONE")
+    file = tmp_path / "pgrecall.toml"
+    file.write_text(f"timezone = '{KIRITIMATI}'\n")
+    monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: file)
+    shown = run("context", "night", "--agent", "a")
+    assert dates_in(shown.out)[0] == DATES[KIRITIMATI]
+    done = run(*search, "--timezone", "Mars")
+    assert done.code == 2
+    assert "--timezone: unknown time zone 'Mars'" in " ".join(done.err.split())
+
+
+def test_a_server_has_the_one_it_was_started_with(run: Run, local_url: str) -> None:
+    run("add", "tea in the night", "--agent", "a", "--created-at", NIGHT.isoformat())
+    options = ("--agent", "a", "--timezone", PAGO_PAGO)
+    service, address = started("--database-url", local_url, *options)
+    try:
+        asked = httpx.post(f"http://{address}/context", json={"query": "tea"}, timeout=30).json()
+    finally:
+        stop(service)
+    assert dates_in(asked["text"]) == [DATES[PAGO_PAGO]]
+
+    of_mcp = StdioServerParameters(
+        command=str(PROGRAM),
+        args=["mcp", *options],
+        env={"PATH": "/usr/bin:/bin", "PGRECALL_DATABASE_URL": local_url},
+    )
+
+    async def session() -> None:
+        async with Client(stdio_client(of_mcp)) as client:
+            found = await answer(client, "recall_context", query="tea")
+            assert dates_in(found["text"]) == [DATES[PAGO_PAGO]]
+
+    asyncio.run(session())
+
+
+# HTTP, MCP, LangChain and LangGraph
+
+
+def test_a_request_names_it(service: Service, agent: str) -> None:
+    client = service.client(agent)
+    client.post("/memories", json={"content": "tea at night", "created_at": NIGHT.isoformat()})
+    asked = {"query": "tea in May", "dates": "auto", "as_of": AS_OF.isoformat()}
+
+    for zone in (KIRITIMATI, PAGO_PAGO):
+        named = {"query": "tea", "timezone": zone}
+        text = client.post("/context", json=named).json()["text"]
+        assert dates_in(text) == [DATES[zone]]
+        found = client.post("/context", json=asked | {"timezone": zone}).json()
+        assert found["query_time"] == [one.isoformat() for one in may(zone)]
+    refused = client.post("/search", json={"query": "tea", "timezone": "Mars"})
+    assert refused.status_code == 422
+    assert "unknown time zone 'Mars'" in refused.text
+    document = client.get("/openapi.json").json()
+    for body in ("SearchBody", "ContextBody", "ExplainBody"):
+        field = document["components"]["schemas"][body]["properties"]["timezone"]
+        assert field["anyOf"] == [{"type": "string"}, {"type": "null"}]
+        assert "Europe/Berlin" in field["description"]
+
+
+def test_a_model_names_it_or_the_server_has_one(
+    shared_url: str, shared_repo: MemoryRepository, agent: str
+) -> None:
+    shared_repo.add(agent, NewMemory("Zoe plays the cello", embedding=NORTH, created_at=NIGHT))
+
+    async def session() -> None:
+        engine = create_async_engine(shared_url.replace("postgresql:", "postgresql+psycopg:"))
+        repo = AsyncMemoryRepository(engine, embedder=Compass(), timezone=PAGO_PAGO)
+        asked = {"query": "Which instrument does Zoe play, the cello?"}
+        async with Client(memory_server(repo, agent)) as client:
+            for zone, used in ((None, PAGO_PAGO), (KIRITIMATI, KIRITIMATI)):
+                named = asked if zone is None else {**asked, "timezone": zone}
+                found = await answer(client, "recall_context", **named)
+                assert dates_in(found["text"]) == [DATES[used]]
+            said = await refusal(client, "recall_context", **asked, timezone="Mars")
+            assert "unknown time zone 'Mars'" in said
+        await engine.dispose()
+
+    asyncio.run(session())
+
+
+def test_a_retriever_and_a_store_pass_it_on(shared_engine: Any, agent: str) -> None:
+    repo = MemoryRepository(shared_engine, embedder=Compass())
+    moments = {"before": may(NEW_YORK)[0] - timedelta(hours=1), "within": may(NEW_YORK)[0]}
+    for name, one in moments.items():
+        repo.add(agent, NewMemory(name, embedding=NORTH, created_at=one))
+    options = {"dates": "auto", "timezone": NEW_YORK}
+    retriever = RecallRetriever(
+        repository=repo, agent_id=agent, profile=BY_TIME, as_of=AS_OF, arguments=options
+    )
+
+    found = retriever.invoke("the cello in May")
+
+    assert [one.page_content for one in found] == ["within", "before"]
+    assert found[1].metadata["pgrecall"]["score"] < 1
+    store = RecallStore(repo, profile=BY_TIME, dates="auto", timezone="Mars")
+    store.put((agent,), "1", {"text": "a cello"})
+    with pytest.raises(UnknownName, match="unknown time zone 'Mars'"):
+        store.search((agent,), query="the cello in May")
