@@ -31,6 +31,20 @@ $change$;
 COMMENT ON FUNCTION erase_rows IS
     'Deletes the rows of memories in all tables, history too; returns how many of each. For erase and erase_owner.';
 
+-- In the order of the index of superseded memories, so that it is read, and not all memories.
+CREATE OR REPLACE FUNCTION replaced_by(agent text, memory_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_sort = off
+AS $change$
+BEGIN
+    RETURN ARRAY(SELECT m.id FROM agent_memories m
+                  WHERE m.agent_id = agent AND m.superseded_by = ANY (memory_ids)
+                    AND m.superseded_by IS NOT NULL
+                  ORDER BY m.content_hash);
+END
+$change$;
+
+COMMENT ON FUNCTION replaced_by IS 'The memories that any of these superseded. For erase.';
+
 -- Nothing says which events name a memory, so all of the owner's history is read: page by page, not
 -- row by row in the order of an index.
 CREATE OR REPLACE FUNCTION erase_mentions(agent text, memory_ids uuid[]) RETURNS bigint
@@ -68,10 +82,7 @@ BEGIN
     PERFORM require_owner(agent);
     PERFORM require(memory_ids IS NOT NULL, 'memory_ids must be given: erase_owner erases everything');
     PERFORM require(dry_run IS NOT NULL, 'dry_run must be true or false, got NULL');
-    superseded := ARRAY(
-        SELECT m.id FROM agent_memories m
-         WHERE m.agent_id = agent AND m.superseded_by = ANY (memory_ids)
-           AND m.superseded_by IS NOT NULL);
+    superseded := replaced_by(agent, memory_ids);
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (superseded || memory_ids) ORDER BY m.id FOR UPDATE;
     derived := ARRAY(
@@ -82,8 +93,7 @@ BEGIN
         SELECT r.* INTO memories, counters, labels, links, events, positions
           FROM erase_rows(agent, memory_ids) r;
         UPDATE agent_memories m SET superseded_by = NULL
-         WHERE m.agent_id = agent AND m.superseded_by = ANY (memory_ids)
-           AND m.superseded_by IS NOT NULL;
+         WHERE m.agent_id = agent AND m.id = ANY (replaced_by(agent, memory_ids));
         GET DIAGNOSTICS mentions = ROW_COUNT;
         mentions := mentions + erase_mentions(agent, memory_ids);
         IF dry_run THEN

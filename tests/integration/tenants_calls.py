@@ -62,6 +62,9 @@ CALLS: dict[str, list[str]] = {
     "next_exported": ["next_exported('one', '00000000-0000-0000-0000-000000000000', 9, 999)"],
     "exported": ["exported('one', {memory}, true)"],
     "erase": ["erase('one', ARRAY[{memory}])"],
+    "replaced_by": [
+        "replaced_by('one', (SELECT array_agg(successor) FROM supersede('one', {memory}, {new})))"
+    ],
     "erase_mentions": ["erase_mentions('one', (SELECT array_agg(id) FROM agent_memories))"],
     "erase_owner_batch": ["erase_owner_batch('one')"],
     "erase_rows": ["erase_rows('one', ARRAY[{memory}])"],

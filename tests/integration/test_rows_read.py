@@ -185,7 +185,7 @@ WITHIN = {
     ),
     *("store_labels", "store_memories", "unmet_condition", "write_memory"),
     *("begin_garbage_run", "copy_used_positions", "create_positions", "erase_rows"),
-    *("active_memories", "count_rows", "erase_mentions"),
+    *("active_memories", "count_rows", "erase_mentions", "replaced_by"),
     *("events_expire_before", "note_use"),
     *("note_placed", "place_memories", "wait_for_writers"),
     *("forget_positions_here", "give_up_positions", "gone_memories", "make_rank_index_here"),
