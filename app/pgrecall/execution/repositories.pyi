@@ -63,7 +63,8 @@ class MemoryRepository(synchronous.Repository):
     capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
     DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
     counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
-    last counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    last counts. `profile`, a Profile or the name of a built-in one, ranks in each call that names
+    none; without it the database's default does (`pgrecall profiles default`). All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -76,6 +77,7 @@ class MemoryRepository(synchronous.Repository):
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        profile: Profile | str | None = None,
     ) -> None: ...
     @property
     def memories(self) -> Table:
@@ -401,7 +403,7 @@ class MemoryRepository(synchronous.Repository):
         expand: int = 0,
         strategy: Strategy = "auto",
         touch: bool = True,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -484,7 +486,7 @@ class MemoryRepository(synchronous.Repository):
         style: str = "plain",
         strategy: Strategy = "auto",
         touch: bool = True,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -566,7 +568,7 @@ class MemoryRepository(synchronous.Repository):
         embedding: VectorLike | str | None = None,
         *,
         k: int = 10,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -626,7 +628,7 @@ class MemoryRepository(synchronous.Repository):
         k: int = 10,
         strategy: Strategy = "auto",
         run: bool = False,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -676,7 +678,7 @@ class MemoryRepository(synchronous.Repository):
         self,
         *,
         connections: int = 1,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -915,6 +917,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        profile: Profile | str | None = None,
     ) -> None: ...
     @property
     def memories(self) -> Table:
@@ -1240,7 +1243,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         expand: int = 0,
         strategy: Strategy = "auto",
         touch: bool = True,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1323,7 +1326,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         style: str = "plain",
         strategy: Strategy = "auto",
         touch: bool = True,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1405,7 +1408,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         embedding: VectorLike | str | None = None,
         *,
         k: int = 10,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1465,7 +1468,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         k: int = 10,
         strategy: Strategy = "auto",
         run: bool = False,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1515,7 +1518,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         self,
         *,
         connections: int = 1,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1862,7 +1865,7 @@ class RankIndexes(synchronous.Namespace):
         sample: int = 50,
         queries: Sequence[VectorLike | str] | None = None,
         k: int = 10,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
     ) -> RankIndexCheck:
@@ -2025,14 +2028,15 @@ class Upkeep(synchronous.Namespace):
         *,
         older_than: timedelta | None = None,
         below_score: float | None = None,
-        profile: Profile | str = "five_factor",
+        profile: Profile | str | None = None,
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
         """Archives active memories that are old, or score low, or both if both are given.
 
         The score is the profile's without a query, so similarity is 0; with five_factor the score is at
-        most 0.6. Archived memories stay stored and can be revived. Returns how many were archived.
+        most 0.6. The profile is that of this call, or else the repository's, or else the database's
+        (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be revived. Returns how many were archived.
         Raises InputError if neither limit is given.
         """
     def complete_stale_tasks(
@@ -2149,7 +2153,7 @@ class Evaluations(synchronous.Namespace):
         queries: Iterable[JudgedQuery],
         *,
         agents: Sequence[str] | None = None,
-        profiles: Sequence[Profile | str] = ("hybrid",),
+        profiles: Sequence[Profile | str] | None = None,
         k: int = 10,
         min_score: float | None = None,
         min_similarity: float | None = None,
@@ -2185,6 +2189,8 @@ class Evaluations(synchronous.Namespace):
     ) -> Evaluation:
         """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
 
+        `profiles` are by default the one of a search that names none.
+
         Every profile ranks all memories of the agent and of `teams` for every query, exactly as
         `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
         given here, or else now. Its period is its own, or the one that its text names if `dates` is
@@ -2211,7 +2217,7 @@ class Evaluations(synchronous.Namespace):
         queries: Iterable[JudgedQuery],
         *,
         agents: Sequence[str] | None = None,
-        start: Profile | str = "hybrid",
+        start: Profile | str | None = None,
         k: int = 10,
         held_out: float = 0.5,
         teams: Sequence[str] = (),
@@ -2265,7 +2271,7 @@ class Evaluations(synchronous.Namespace):
         proposed `min_relevance`: the one that makes most of them return nothing, while at least this
         share of all queries that return nothing have no answer.
 
-        `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
+        `start` is by default the profile of a search that names none. `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
         `on_progress(done, of)` is called between rounds and must be a plain function.
 
         Raises InputError and its children.
@@ -2481,7 +2487,7 @@ class AsyncRankIndexes(asynchronous.Namespace):
         sample: int = 50,
         queries: Sequence[VectorLike | str] | None = None,
         k: int = 10,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
     ) -> RankIndexCheck:
@@ -2644,14 +2650,15 @@ class AsyncUpkeep(asynchronous.Namespace):
         *,
         older_than: timedelta | None = None,
         below_score: float | None = None,
-        profile: Profile | str = "five_factor",
+        profile: Profile | str | None = None,
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
         """Archives active memories that are old, or score low, or both if both are given.
 
         The score is the profile's without a query, so similarity is 0; with five_factor the score is at
-        most 0.6. Archived memories stay stored and can be revived. Returns how many were archived.
+        most 0.6. The profile is that of this call, or else the repository's, or else the database's
+        (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be revived. Returns how many were archived.
         Raises InputError if neither limit is given.
         """
     async def complete_stale_tasks(
@@ -2768,7 +2775,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         queries: Iterable[JudgedQuery],
         *,
         agents: Sequence[str] | None = None,
-        profiles: Sequence[Profile | str] = ("hybrid",),
+        profiles: Sequence[Profile | str] | None = None,
         k: int = 10,
         min_score: float | None = None,
         min_similarity: float | None = None,
@@ -2804,6 +2811,8 @@ class AsyncEvaluations(asynchronous.Namespace):
     ) -> Evaluation:
         """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
 
+        `profiles` are by default the one of a search that names none.
+
         Every profile ranks all memories of the agent and of `teams` for every query, exactly as
         `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
         given here, or else now. Its period is its own, or the one that its text names if `dates` is
@@ -2830,7 +2839,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         queries: Iterable[JudgedQuery],
         *,
         agents: Sequence[str] | None = None,
-        start: Profile | str = "hybrid",
+        start: Profile | str | None = None,
         k: int = 10,
         held_out: float = 0.5,
         teams: Sequence[str] = (),
@@ -2884,7 +2893,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         proposed `min_relevance`: the one that makes most of them return nothing, while at least this
         share of all queries that return nothing have no answer.
 
-        `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
+        `start` is by default the profile of a search that names none. `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
         `on_progress(done, of)` is called between rounds and must be a plain function.
 
         Raises InputError and its children.
