@@ -15,7 +15,8 @@ DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f decaying.sql
 \endif
 \if :{?threshold} \else \set threshold 0.5 \endif
 \if :{?days} \else \set days 7 \endif
-\if :{?profile} \set ranked_by :profile \else SELECT default_profile() AS ranked_by \gset
+\if :{?profile} \set ranked_by :profile \else
+SELECT default_profile() AS ranked_by \gset
 \endif
 \if :{?limit} \else \set limit 100 \endif
 WITH ways AS (

@@ -18,7 +18,8 @@ DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f explain_memo
 \if :{?memory} \else
 DO $$ BEGIN RAISE EXCEPTION 'memory is not set: psql -v memory=… -f explain_memory.sql'; END $$;
 \endif
-\if :{?profile} \set ranked_by :profile \else SELECT default_profile() AS ranked_by \gset
+\if :{?profile} \set ranked_by :profile \else
+SELECT default_profile() AS ranked_by \gset
 \endif
 \if :{?as_of} \else \set as_of '' \endif
 \if :{?query_entities} \else \set query_entities '' \endif

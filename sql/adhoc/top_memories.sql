@@ -15,7 +15,8 @@ SELECT pg_catalog.set_config('search_path', pg_catalog.quote_ident(:'schema')::r
 \if :{?agent} \else
 DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f top_memories.sql'; END $$;
 \endif
-\if :{?profile} \set ranked_by :profile \else SELECT default_profile() AS ranked_by \gset
+\if :{?profile} \set ranked_by :profile \else
+SELECT default_profile() AS ranked_by \gset
 \endif
 \if :{?k} \else \set k 10 \endif
 \if :{?as_of} \else \set as_of '' \endif

@@ -53,7 +53,7 @@ _LAZY = {
     "include_name": "environment",
     "change_embedding_model": "model_change",
     "change_language": "language",
-    **dict.fromkeys(("default_profile", "set_default_profile"), "default_profile"),
+    **dict.fromkeys(("default_profile", "set_default_profile"), "chosen_profile"),
     **dict.fromkeys(("Status", "status"), "state"),
 }
 
