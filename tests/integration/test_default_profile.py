@@ -243,9 +243,10 @@ def test_scripts_explain_the_ranking_of_the_application(engine: Engine, own_url:
     name, *signals = names()
     assert (name, set(signals)) == ("last_access", SIGNALS["last_access"])
     assert names(profile="trust")[0] == "trust"
-    asked: dict[str, Any] = {"agent": A, "threshold": 0.4, "days": 14}
+    asked: dict[str, Any] = {"agent": A, "threshold": 0.4, "days": 60}
+    migrate.set_default_profile(own_url, "half_life")
     by_default = database.ask("decaying.sql", **asked).printed
-    assert by_default == database.ask("decaying.sql", profile="last_access", **asked).printed
+    assert by_default == database.ask("decaying.sql", profile="half_life", **asked).printed
     assert by_default != database.ask("decaying.sql", profile="tiered", **asked).printed
 
 
