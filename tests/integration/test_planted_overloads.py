@@ -187,6 +187,7 @@ COMMANDS = """
     profiles list --installed
     profiles show hybrid --installed
     profiles install FOLDER/mine.toml
+    profiles default mine
     evaluate FOLDER/judged.jsonl --agent a
     tune FOLDER/judged.jsonl --agent a
     index build --at-least 1
@@ -218,7 +219,8 @@ COMMANDS = """
 """In this order: each finds what those before have left. They are the agent's where they may be."""
 OTHERS = {
     *("serve", "mcp"),  # tests/integration/conftest.py plants in the database of the service
-    *("config", "migrate sql", "profiles show"),  # need no database
+    *("config show", "config trust", "config distrust"),  # need no database
+    *("migrate sql", "profiles show"),
     *("demo", "server start", "server stop", "server status"),  # have one of their own
     "migrate distribute",  # is refused without Citus
 }
