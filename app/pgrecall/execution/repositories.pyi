@@ -64,7 +64,8 @@ class MemoryRepository(synchronous.Repository):
     DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
     counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
     last counts. `profile`, a Profile or the name of a built-in one, ranks in each call that names
-    none; without it the database's default does (`pgrecall profiles default`). All methods raise PgRecallError and its children (`pgrecall.errors`).
+    none; without it the database's default does (`pgrecall profiles default`). All methods raise
+    PgRecallError and its children (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -2036,8 +2037,8 @@ class Upkeep(synchronous.Namespace):
 
         The score is the profile's without a query, so similarity is 0; with five_factor the score is at
         most 0.6. The profile is that of this call, or else the repository's, or else the database's
-        (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be revived. Returns how many were archived.
-        Raises InputError if neither limit is given.
+        (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be
+        revived. Returns how many were archived. Raises InputError if neither limit is given.
         """
     def complete_stale_tasks(
         self, agent_id: str, *, older_than: timedelta = ..., actor: str | None = None
@@ -2271,8 +2272,9 @@ class Evaluations(synchronous.Namespace):
         proposed `min_relevance`: the one that makes most of them return nothing, while at least this
         share of all queries that return nothing have no answer.
 
-        `start` is by default the profile of a search that names none. `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
-        `on_progress(done, of)` is called between rounds and must be a plain function.
+        `start` is by default the profile of a search that names none. `agents` and `dates` are those of
+        `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is called between
+        rounds and must be a plain function.
 
         Raises InputError and its children.
         """
@@ -2658,8 +2660,8 @@ class AsyncUpkeep(asynchronous.Namespace):
 
         The score is the profile's without a query, so similarity is 0; with five_factor the score is at
         most 0.6. The profile is that of this call, or else the repository's, or else the database's
-        (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be revived. Returns how many were archived.
-        Raises InputError if neither limit is given.
+        (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be
+        revived. Returns how many were archived. Raises InputError if neither limit is given.
         """
     async def complete_stale_tasks(
         self, agent_id: str, *, older_than: timedelta = ..., actor: str | None = None
@@ -2893,8 +2895,9 @@ class AsyncEvaluations(asynchronous.Namespace):
         proposed `min_relevance`: the one that makes most of them return nothing, while at least this
         share of all queries that return nothing have no answer.
 
-        `start` is by default the profile of a search that names none. `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
-        `on_progress(done, of)` is called between rounds and must be a plain function.
+        `start` is by default the profile of a search that names none. `agents` and `dates` are those of
+        `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is called between
+        rounds and must be a plain function.
 
         Raises InputError and its children.
         """
