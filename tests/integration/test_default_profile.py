@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Engine, create_engine, make_url, text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -33,6 +33,7 @@ from tests.integration.stores import Bags
 from tests.integration.support import NORTH, at, awaited, sql
 from tests.integration.test_adhoc import Database
 from tests.migrations.asking import run, value, values
+from tests.migrations.test_words import restored
 
 A = "agent"
 MINE = Profile("mine", {Similarity(): 0.25, Importance(): 0.75}, min_relevance=0.3)
@@ -373,6 +374,18 @@ def test_an_installed_profile_can_be_the_default_and_then_stays(
     migrate.upgrade(own_url)
     assert used(repo.search(A, NORTH)) == "hybrid"
     assert migrate.downgrade(own_url).revision is None
+
+
+def test_a_restored_dump_has_it(
+    command: Run, engine: Engine, own_url: str, empty_url: str, tmp_path: Path
+) -> None:
+    install(own_url, MINE, command, tmp_path)
+    migrate.set_default_profile(own_url, "mine")
+    restored(own_url, empty_url)
+    other = create_engine(engine.url.set(database=make_url(empty_url).database))
+    assert used(MemoryRepository(other).search(A, NORTH)) == "mine"
+    other.dispose()
+    assert set(value(empty_url, SEARCH + " LIMIT 1", str(NORTH))) == SIGNALS["mine"]
 
 
 def test_only_the_owner_sets_it_and_readers_obey(engine: Engine, own_url: str) -> None:
