@@ -34,7 +34,6 @@ from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
 from pgrecall.execution.either import Calls, Either, call
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.profiles import DEFAULT
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 MOST_DIVERSE = 0.999
@@ -308,7 +307,8 @@ class RecallRetriever(BaseRetriever):
     agent_id: str
     k: int = 4
     """How many memories to return."""
-    profile: Profile | str = DEFAULT.name
+    profile: Profile | str | None = None
+    """How to rank. None: as the repository does."""
     weights: Mapping[str, float] | None = None
     """Replaces the profile's weights."""
     as_of: datetime | None = None

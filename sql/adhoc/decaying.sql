@@ -2,7 +2,7 @@
 -- them in time. Recency is that of a profile.
 --   psql -v agent=agent-1 -f decaying.sql
 --   psql -v agent=agent-1 -v threshold=0.2 -v days=14 -v profile=tiered -f decaying.sql
--- threshold: 0.5; days: 7; profile: five_factor (default) or any other with recency;
+-- threshold: 0.5; days: 7; profile: that of the database (default) or any other with recency;
 -- limit: 100; schema: pgrecall. Reads every memory of the agent twice.
 
 \set ON_ERROR_STOP on
@@ -15,7 +15,9 @@ DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f decaying.sql
 \endif
 \if :{?threshold} \else \set threshold 0.5 \endif
 \if :{?days} \else \set days 7 \endif
-\if :{?profile} \else \set profile five_factor \endif
+\if :{?profile} \set ranked_by :profile \else
+SELECT default_profile() AS ranked_by \gset
+\endif
 \if :{?limit} \else \set limit 100 \endif
 WITH ways AS (
     SELECT later, now() + CASE WHEN later THEN make_interval(secs => 86400 * :'days'::float8)
@@ -24,7 +26,7 @@ WITH ways AS (
 ), recency AS (
     SELECT r.id, later, (r.signals -> 'recency')::float8 AS value
       FROM ways, LATERAL recall(
-           :'agent', profile => :'profile', k => 1000000, as_of => moment, include_invalid => later) r
+           :'agent', profile => :'ranked_by', k => 1000000, as_of => moment, include_invalid => later) r
 ), trust AS (
     SELECT m.id, later, decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve,
                                       m.trust_half_life_hours, NULL) AS value

@@ -3,7 +3,7 @@
 --   psql -v agent=agent-1 -v memory=019aa0e2-… -v like=019aa0e3-… -f explain_memory.sql
 --   psql -v agent=agent-1 -v memory=019aa0e2-… -v query='[0.1, …]' -v profile=trust \
 --        -v as_of=2026-11-01 -f explain_memory.sql
--- profile: five_factor (default) or any other that is installed; without query and like there is no
+-- profile: that of the database (default) or any other that is installed; without query and like there is no
 -- query vector; as_of: now; query_entities='{Ines,Oslo}': none; query_text='great fire': none;
 -- schema: pgrecall. Scores every memory of the agent: about 0.2 s for 10,000.
 
@@ -18,7 +18,9 @@ DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f explain_memo
 \if :{?memory} \else
 DO $$ BEGIN RAISE EXCEPTION 'memory is not set: psql -v memory=… -f explain_memory.sql'; END $$;
 \endif
-\if :{?profile} \else \set profile five_factor \endif
+\if :{?profile} \set ranked_by :profile \else
+SELECT default_profile() AS ranked_by \gset
+\endif
 \if :{?as_of} \else \set as_of '' \endif
 \if :{?query_entities} \else \set query_entities '' \endif
 \if :{?query_text} \else \set query_text '' \endif
@@ -52,7 +54,7 @@ SELECT rank AS place, ranked, returned, score, reasons, signals
   FROM explain(
            agent => :'agent',
            memory_id => :'memory',
-           profile => :'profile',
+           profile => :'ranked_by',
            query_text => nullif(:'query_text', ''),
 \if :{?query}
            query => :'query',
@@ -62,7 +64,7 @@ SELECT rank AS place, ranked, returned, score, reasons, signals
            query_entities => nullif(:'query_entities', '')::text[]) \gset
 
 \echo Rank:
-SELECT :'profile' AS profile,
+SELECT :'ranked_by' AS profile,
        round(:'score'::numeric, 6) AS score,
        :'returned'::boolean AS recalled,
        :'place'::bigint AS rank,

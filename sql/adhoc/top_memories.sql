@@ -3,7 +3,7 @@
 --   psql -v agent=agent-1 -v like=019aa0e2-… -f top_memories.sql
 --   psql -v agent=agent-1 -v query='[0.1, …]' -v profile=trust -v k=5 -v as_of=2026-11-01 \
 --        -f top_memories.sql
--- profile: five_factor (default) or any other that is installed; k: 10; as_of: now;
+-- profile: that of the database (default) or any other that is installed; k: 10; as_of: now;
 -- query_entities='{Ines,Oslo}': none; query_text='great fire': none; schema: pgrecall. About 15 ms for
 -- 10,000 memories; with a rank index, for any number.
 
@@ -15,7 +15,9 @@ SELECT pg_catalog.set_config('search_path', pg_catalog.quote_ident(:'schema')::r
 \if :{?agent} \else
 DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f top_memories.sql'; END $$;
 \endif
-\if :{?profile} \else \set profile five_factor \endif
+\if :{?profile} \set ranked_by :profile \else
+SELECT default_profile() AS ranked_by \gset
+\endif
 \if :{?k} \else \set k 10 \endif
 \if :{?as_of} \else \set as_of '' \endif
 \if :{?query_entities} \else \set query_entities '' \endif
@@ -41,7 +43,7 @@ SELECT row_number() OVER best AS rank,
        regexp_replace(left(content, 80), '[[:space:]]+', ' ', 'g') AS content
   FROM recall(
            agent => :'agent',
-           profile => :'profile',
+           profile => :'ranked_by',
            query_text => nullif(:'query_text', ''),
 \if :{?query}
            query => :'query',

@@ -135,11 +135,18 @@ COMMENT ON FUNCTION replace_objects IS
 
 CREATE OR REPLACE FUNCTION drop_other_objects(files text[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
-BEGIN
-    PERFORM drop_objects(ARRAY(
+DECLARE
+    gone text[] := ARRAY(
         SELECT name FROM installed_sql i, unnest(i.objects) name WHERE i.file <> ALL (files)
         EXCEPT
-        SELECT name FROM installed_sql i, unnest(i.objects) name WHERE i.file = ANY (files)));
+        SELECT name FROM installed_sql i, unnest(i.objects) name WHERE i.file = ANY (files));
+BEGIN
+    IF 'profile_' || default_profile() = ANY (gone) THEN
+        RAISE EXCEPTION 'the default profile % is no longer among the installed ones: install it again, or '
+            'choose another one with `pgrecall profiles default`', quote_literal(default_profile())
+            USING ERRCODE = 'PM007';
+    END IF;
+    PERFORM drop_objects(gone);
     DELETE FROM installed_sql i WHERE i.file <> ALL (files);
 END
 $function$;

@@ -25,6 +25,7 @@ DECLARE
     passed bigint;
     total bigint;
 BEGIN
+    profile := coalesce(profile, default_profile());
     min_relevance := coalesce(min_relevance, CASE WHEN query IS NOT NULL OR query_text IS NOT NULL
                                                   THEN (facts_of(profile) ->> 'min_relevance')::float8 END);
     asked := question(@passed@);

@@ -20,6 +20,7 @@ BEGIN
     IF query IS NOT NULL OR query_text IS NOT NULL THEN
         min_relevance := coalesce(floor, 0);
     END IF;
+    profile := coalesce(profile, default_profile());
     asked := question(@passed@);
     asked.given := array_append(asked.given, CASE WHEN min_relevance IS NOT NULL THEN 'relevance' END);
     query_text := asked.asked_words;

@@ -19,7 +19,7 @@ DECLARE
     keys text[];
     reads_usage boolean;
 BEGIN
-    asked := question(agent, as_of => as_of, @filtered@);
+    asked := question(agent, profile => 'hybrid', as_of => as_of, @filtered@);
     metadata := asked.contained;
     PERFORM require_count('most', most, 1, 10000);
     sorted := list_order(order_by);

@@ -21,6 +21,7 @@ DECLARE
     hit_ids uuid[] := '{}';
     owner text;
 BEGIN
+    profile := coalesce(profile, default_profile());
     asked := question(@passed@);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;

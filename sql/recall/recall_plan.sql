@@ -13,6 +13,7 @@ DECLARE
     statement text;
     line text;
 BEGIN
+    profile := coalesce(profile, default_profile());
     asked := question(@passed@);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;

@@ -10,7 +10,7 @@ DECLARE
     ids uuid[];
 BEGIN
     PERFORM require_note(agent, actor, '{}');
-    asked := question(agent, @filtered@);
+    asked := question(agent, profile => 'hybrid', @filtered@);
     metadata := asked.contained;
     IF asked.given <@ '{valid,not_recalled,statuses}' AND statuses = '{active}' THEN
         RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; erase_owner deletes all '

@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION prune(
     agent text, older_than interval DEFAULT NULL, below_score float8 DEFAULT NULL,
-    profile text DEFAULT 'five_factor', among uuid[] DEFAULT NULL, reason text DEFAULT 'pruned',
+    profile text DEFAULT NULL, among uuid[] DEFAULT NULL, reason text DEFAULT 'pruned',
     actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
@@ -19,7 +19,8 @@ BEGIN
     END IF;
     IF below_score IS NOT NULL THEN
         PERFORM require_share('below_score', below_score);
-        low := memories_below(agent, below_score, profile);
+        low := memories_below(agent, below_score,
+                              coalesce(profile, default_profile('five_factor')));
     END IF;
     chosen := ARRAY(
         SELECT m.id FROM agent_memories m
@@ -33,4 +34,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION prune IS
-    'Archives the active memories that meet all given conditions: older_than, below_score (by a profile, without a query), among (these ids). Returns how many.';
+    'Archives the active memories that meet all given conditions: older_than, below_score (by a profile, without a query; by default set_default_profile''s, or five_factor), among (these ids). Returns how many.';

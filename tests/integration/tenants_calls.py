@@ -258,6 +258,7 @@ OF_NO_OWNER = {
     *("hnsw_state", "pgvector_version", "require_hnsw"),
     *(
         "context_text",
+        "default_profile",
         "facts_of",
         "filtered_text",
         "last_of_page",

@@ -253,6 +253,8 @@ def test_it_writes_nothing_and_tells_each_agent_its_own(shared: Database, script
     settings = "-cdefault_transaction_read_only=on -csearch_path=shadow,pgrecall,public"
     for number, agent in enumerate((AGENT, *HOSTILE)):
         variables = variables_of(shared, script, agent)
+        if "profile" in OTHERS[script]:
+            variables["profile"] = "five_factor"
         printed = shared.ask(script, settings=settings, **variables).printed
 
         assert printed
@@ -326,7 +328,8 @@ def test_top_as_of_a_moment(database: Database) -> None:
     database.add("old", embedding=NORTH, created_at=days_ago(10))
     database.add("new", embedding=NORTH, created_at=days_ago(1))
 
-    top = database.ask("top_memories.sql", agent=AGENT, query=NORTH, as_of=days_ago(8))
+    asked: dict[str, Any] = {"agent": AGENT, "profile": "five_factor", "query": NORTH}
+    top = database.ask("top_memories.sql", as_of=days_ago(8), **asked)
 
     assert top.column("content") == ["old"]
     signals = dict(part.split() for part in top.rows[0]["signals"].split(", "))
@@ -393,7 +396,8 @@ FILTERED: tuple[tuple[dict[str, Any], str], ...] = (
 def test_explain_says_by_what_a_memory_is_filtered_out(database: Database) -> None:
     for number, (values, why) in enumerate(FILTERED):
         given: dict[str, Any] = {"embedding": at(45), "created_at": days_ago(20)} | values
-        found = explained(database, database.add(f"out {number}", **given), query=NORTH)
+        asked: dict[str, Any] = {"profile": "five_factor", "query": NORTH}
+        found = explained(database, database.add(f"out {number}", **given), **asked)
 
         assert re.match(why, found["filtered_by"])
         assert (found["recalled"], found["of_memories"]) == ("f", "4")
@@ -444,10 +448,10 @@ def test_decaying_this_week(database: Database) -> None:
     database.add("ageless", created_at=None)
 
     def found(**variables: Any) -> list[str]:
-        rows = database.ask("decaying.sql", agent=AGENT, **variables)
+        rows = database.ask("decaying.sql", agent=AGENT, profile="five_factor", **variables)
         return sorted(rows.column("content"))
 
-    decaying = database.ask("decaying.sql", agent=AGENT)
+    decaying = database.ask("decaying.sql", agent=AGENT, profile="five_factor")
 
     assert found() == ["expires", "soon"]
     assert set(decaying.column("signal")) == {"recency"}

@@ -206,7 +206,7 @@ def sent(engine: Engine, call: Call) -> list[tuple[str, Parameters]]:
     seen: list[tuple[str, Parameters]] = []
 
     def see(_: Any, __: Any, text: str, parameters: Parameters, *___: Any) -> None:
-        if "rank_indexes" not in text:  # looked up once in a while
+        if not re.search("rank_indexes|default_profile", text):  # looked up once in a while
             seen.append((text, parameters))
 
     with engine.connect() as connection:

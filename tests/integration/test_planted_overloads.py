@@ -187,6 +187,7 @@ COMMANDS = """
     profiles list --installed
     profiles show hybrid --installed
     profiles install FOLDER/mine.toml
+    profiles default mine
     evaluate FOLDER/judged.jsonl --agent a
     tune FOLDER/judged.jsonl --agent a
     index build --at-least 1

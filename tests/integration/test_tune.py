@@ -491,7 +491,7 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"queries": [*TEN, replace(GOOD, query="tea")]}, EmbedderRequired, r"embedder"),
     ({"queries": [*TEN, replace(GOOD, query=[1.0])]}, InvalidVector, r"query 10: "),
     ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
-    ({"start": None}, InputError, r"profile.*NoneType"),
+    ({"start": 7}, InputError, r"profile.*int"),
     ({"start": ONE_SIGNAL}, InputError, r"'alone' has only one signal"),
     ({"k": 0}, InputError, r"k must lie within 1"),
     (

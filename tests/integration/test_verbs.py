@@ -252,7 +252,7 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("complete_stale_tasks prune", "older_than", InputError, [timedelta(-1), timedelta(365_251)]),
     ("complete_stale_tasks prune", "older_than", InputError, [None]),
     ("prune", "below_score", InputError, SHARES[:3]),
-    ("prune", "profile", UnknownName, ["five_factor(); --", "", None]),
+    ("prune", "profile", UnknownName, ["five_factor(); --", ""]),
     ("near_duplicates", "threshold", InputError, SHARES),
     ("near_duplicates", "k", InputError, [0, 100_001, None]),
     ("near_duplicates clusters", "newest", InputError, [1, 100_001, None]),

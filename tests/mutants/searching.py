@@ -17,7 +17,27 @@ ZONES = "integration/test_time_zones.py"
 
 REPLICA = "integration/test_replica.py"
 
+PROFILE = "integration/test_default_profile.py"
+
 MUTANTS = (
+    Mutant(
+        "app/pgrecall/execution/ranked_by.py",
+        "given.get(argument) is not None",
+        "False",
+        f"{PROFILE}::test_a_call_precedes_its_repository_that_the_database_that_hybrid",
+    ),
+    Mutant(
+        "sql/recall/explain.sql",
+        "coalesce(profile, default_profile())",
+        "coalesce(profile, 'hybrid')",
+        f"{PROFILE}::test_psql_obeys",
+    ),
+    Mutant(
+        "sql/migrate/replace_objects.sql",
+        "IF 'profile_' || default_profile() = ANY (gone) THEN",
+        "IF false THEN",
+        f"{PROFILE}::test_an_installed_profile_can_be_the_default_and_then_stays",
+    ),
     Mutant(
         "app/pgrecall/search/searching.py",
         "at_once = touch and alone and not elsewhere",

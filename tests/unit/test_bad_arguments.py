@@ -305,19 +305,23 @@ PERIODS: tuple[tuple[Any, str], ...] = (
     ((NAIVE, NOW), r"has no time zone"),
     ((NOW, NOW), r"must end after it begins.*2026-06-01"),
 )
+WEIGHTS: tuple[tuple[Any, type[InputError], str], ...] = (
+    ({**REST, "similarity": NAN}, InvalidProfile, r"similarity.*nan"),
+    ({"similarity": 1.5}, InvalidProfile, r"similarity.*1\.5"),
+    ({"similarity": None}, InvalidProfile, r"similarity.*number.*None"),
+    ({"similarity": 0.5}, InvalidProfile, r"sum to 1.*0\.5"),
+    ({}, InvalidProfile, r"sum to 1.*0"),
+    *(({bad: 1.0}, UnknownName, f"{bad}.*similarity, keyword") for bad in ("self", 7)),
+)
+"""Refused without a connection where the call names its profile."""
 SEARCHES: Searches = [
     *OF_COUNT,
     *(({"k": k}, InputError, rf"k must lie within 1 and 1000000, got {k}") for k in (0, 1_000_001)),
     *(({"k": k}, InputError, f"k must be a whole number, got {k}") for k in (True, 2.0, None)),
-    ({"weights": {**REST, "similarity": NAN}}, InvalidProfile, r"similarity.*nan"),
-    ({"weights": {"similarity": 1.5}}, InvalidProfile, r"similarity.*1\.5"),
-    ({"weights": {"similarity": None}}, InvalidProfile, r"similarity.*number.*None"),
-    ({"weights": {"similarity": 0.5}}, InvalidProfile, r"sum to 1.*0\.5"),
-    ({"weights": {}}, InvalidProfile, r"sum to 1.*0"),
-    *(({"weights": {bad: 1.0}}, UnknownName, f"{bad}.*similarity, keyword") for bad in ("self", 7)),
+    *(({"profile": "hybrid", "weights": bad}, error, message) for bad, error, message in WEIGHTS),
     ({"weights": [1.0]}, InputError, r"weights.*list"),
     ({"profile": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
-    *(({"profile": bad}, InputError, f"profile.*{type(bad).__name__}") for bad in (5, None)),
+    ({"profile": 5}, InputError, r"profile.*int"),
     ({"limit": 5}, UnknownName, r"limit.*memory_types"),
     *(({"query_time": bad}, InputError, f"query_time {message}") for bad, message in PERIODS),
     ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),

@@ -73,7 +73,10 @@ def test_the_defaults_shown_are_those_that_hold() -> None:
     def asked(**arguments: Any) -> Question:
         return Question.of(tables(), "a", "b", k=1, arguments=arguments)  # type: ignore[arg-type]
 
-    assert asked(**_shown("search", SearchArguments)) == asked()
+    shown = _shown("search", SearchArguments)
+    assert shown["profile"] is None  # the repository's, or else the database's
+    named = {"profile": "hybrid"}
+    assert asked(**shown | named).search == asked(**named).search
     assert Filters.of(_shown("count", FilterArguments)) == Filters()  # type: ignore[arg-type]
     with pytest.raises(InvalidMemory, match="at least one field"):
         NOWHERE.update("a", UUID(int=0), **_shown("update", MemoryChanges))

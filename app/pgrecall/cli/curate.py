@@ -147,8 +147,13 @@ def prune(
         float | None, option("Only memories with a lower score without a query, 0 to 1.")
     ] = None,
     profile: Annotated[
-        Profile | str, option("Profile, or file, that scores.", "--profile", "-p")
-    ] = "five_factor",
+        Profile | str | None,
+        option(
+            "Profile, or file, that scores. Default: that of `pgrecall profiles default`, at first "
+            "five_factor.",
+            *("--profile", "-p"),
+        ),
+    ] = None,
     reason: Reason = None,
     actor: Actor = None,
 ) -> Output:

@@ -47,7 +47,9 @@ def demo(
         )
         for query in demo_.QUERIES:
             start = time.monotonic()
-            hits = repo.search(demo_.AGENT, query, k=k, min_relevance=demo_.MIN_RELEVANCE)
+            hits = repo.search(
+                demo_.AGENT, query, k=k, profile=DEFAULT, min_relevance=demo_.MIN_RELEVANCE
+            )
             milliseconds = (time.monotonic() - start) * 1000
             ids = repo.ids.shorten(demo_.AGENT, [hit.memory.id for hit in hits])
             title = f"“{query}”  ({milliseconds:.0f} ms)"

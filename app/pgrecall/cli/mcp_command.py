@@ -15,7 +15,6 @@ from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.profiles import DEFAULT
 
 app = App(panel="Administer")
 
@@ -33,9 +32,9 @@ def mcp(
         bool, option("Let the model name the agent at each call.", "--any-agent")
     ] = False,
     profile: Annotated[
-        Profile | str,
+        Profile | str | None,
         option("How to rank.", "--profile", "-p", envvar=VARIABLES["profile"]),
-    ] = DEFAULT.name,
+    ] = None,
     timezone: Zone = None,
 ) -> None:
     """Serve an agent's memories to a model, by the Model Context Protocol.

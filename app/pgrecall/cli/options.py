@@ -5,7 +5,7 @@ Only its help is written here; `tests/unit/test_search_options.py` finds what ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import tzinfo
 from functools import reduce
 from inspect import Parameter
@@ -59,7 +59,7 @@ HELP = {
     "statuses": f"Only memories with this status: {', '.join(STATUSES)}. Default: active.",
     "include_invalid": "Include memories that are not yet valid, no longer valid, or expired.",
     "profile": f"How to rank: {', '.join(BUILT_IN)}, or a .toml or .json file. "
-    f"Default: {DEFAULT.name}.",
+    f"Default: that of `pgrecall profiles default`, at first {DEFAULT.name}.",
     "weights": "Weigh a signal by this share, such as: similarity=0.7. Repeat it for each signal; "
     "the others weigh 0, and the sum is 1.",
     "normalise_weights": "Divide the weights by their sum.",
@@ -174,8 +174,3 @@ def between(found: Period | None) -> str:
         return ""
     ends = (f"{one:%Y-%m-%d %H:%M}".removesuffix(" 00:00") for one in found)
     return f", between {' and '.join(ends)}"
-
-
-def profile_of(arguments: Mapping[str, Any]) -> str:
-    """The name of the profile that a search ranks by."""
-    return str(arguments.get("profile", DEFAULT).name)

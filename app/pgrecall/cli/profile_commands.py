@@ -1,4 +1,4 @@
-"""pgrecall profiles list, show, install"""
+"""pgrecall profiles list, show, install, default"""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Annotated
 from rich.table import Column
 from sqlalchemy import text
 
+from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.output import Output, Verbatim, table
 from pgrecall.cli.written import argument, named_or_loaded, option
 from pgrecall.core.quoting import listed, shortened
-from pgrecall.errors import UnknownName
+from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import own_connection
 from pgrecall.migrate.installing import install_profile
@@ -21,12 +22,12 @@ from pgrecall.migrate.settings import Settings
 from pgrecall.migrate.state import pin_transaction
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
-from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 
 app = App(
     name="profiles",
     panel="Choose a profile",
-    help="List, show and install profiles.",
+    help="List, show and install profiles, and choose the default one.",
     no_args_is_help=True,
 )
 
@@ -100,6 +101,34 @@ def install(
     return Output(
         [{"function": f"{database.schema}.{name}"}], f"installed {database.schema}.{name}"
     )
+
+
+@app.declare(
+    "pgrecall profiles default",
+    "pgrecall profiles default trust",
+    "pgrecall profiles default --unset",
+    name="default",
+)
+def default(
+    database: Database,
+    name: Annotated[
+        str | None, argument("A built-in profile, or one that is installed. Default: show it.")
+    ] = None,
+    unset: Annotated[bool, option("Go back to hybrid.", "--unset")] = False,
+) -> Output:
+    """Choose the profile of each call that names none, in psql and in programs; or show it.
+
+    Only the schema's owner may. psql obeys at once, running programs some seconds later. A profile
+    that a call, a repository, PGRECALL_PROFILE or pgrecall.toml names precedes it.
+    """
+    if unset and name is not None:
+        raise InputError("give a profile or --unset, and not both")
+    with database.engine() as engine:
+        if unset or name is not None:
+            migrate.set_default_profile(engine, name, schema=database.schema)
+        found = migrate.default_profile(engine, schema=database.schema)
+    shown = found or DEFAULT.name
+    return Output([{"profile": shown, "is_set": found is not None}], shown)
 
 
 def _installed(database: Database) -> list[tuple[str, str, str]]:

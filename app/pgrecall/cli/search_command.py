@@ -9,7 +9,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.embedding import EmbedsOne
 from pgrecall.cli.memory_ids import short_ids
-from pgrecall.cli.options import K, Query, UseIndex, between, profile_of
+from pgrecall.cli.options import K, Query, UseIndex, between
 from pgrecall.cli.output import Output, Verbatim, shown_hits
 from pgrecall.cli.written import option
 from pgrecall.core.dates import period_record
@@ -41,7 +41,7 @@ def search(
     )
     ids = short_ids(repo, agent, (hit.memory.id for hit in hits), arguments.get("teams", ()))
     how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
-    title = f"“{query}” for {agent}, by {profile_of(arguments)}{how}{between(hits.query_time)}"
+    title = f"“{query}” for {agent}, by {hits.profile}{how}{between(hits.query_time)}"
     at = arguments.get("as_of") or datetime.now(UTC)
     notes = [] if hits or repo.count(agent) else [f"{agent} has no memories"]
     records = (hit.record() | period_record(hits.query_time) for hit in hits)

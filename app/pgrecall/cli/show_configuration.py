@@ -26,7 +26,6 @@ from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.migrate.connecting import shown_url
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.scoring.profiles import DEFAULT
 
 
 class _Config(Group):
@@ -48,7 +47,7 @@ DEFAULTS = {
     "database_url": "the embedded database",
     "schema": DEFAULT_SCHEMA,
     "embedder": "pgrecall:LocalEmbedder",
-    "profile": DEFAULT.name,
+    "profile": "that of the database",
     "timezone": "UTC",
 }
 OfProject = Annotated[

@@ -53,8 +53,12 @@ def tune(
     file: QueriesFile = None,
     recorded: Recorded = False,
     start: Annotated[
-        Profile | str, option("Profile to start from: a name, or a .toml or .json file.")
-    ] = DEFAULT.name,
+        Profile | str | None,
+        option(
+            "Profile to start from: a name, or a .toml or .json file. Default: that of `pgrecall "
+            "profiles default`, at first hybrid."
+        ),
+    ] = None,
     output: Annotated[
         Path, option("File for the profile: .toml or .json.", "--output", "-o")
     ] = Path("tuned.toml"),
@@ -79,15 +83,14 @@ def tune(
     if output.exists() and not force:
         raise InputError(f"{output} already exists; name another file, or pass --force")
     require_writable(output)
-    chosen = profiles.named(start) if isinstance(start, str) else start
-    chosen.renamed(output.stem)  # a name that no profile can have is reported before the work
+    DEFAULT.renamed(output.stem)  # a name that no profile can have is reported before the work
     agents = options.get("agents", ())
     with Progress(console=complaints) as progress:
         task = progress.add_task("searching", total=None)
         found = repo.evaluation.tune(
             None,
             queries_of(repo, agents, file),
-            start=chosen,
+            start=start,
             held_out=held_out,
             precision=precision,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),

@@ -112,8 +112,11 @@ def context(
         arguments=arguments,
         floor=lambda profile: profile.min_relevance,
     )
-    floor = asked.search.min_relevance
+    diversity = _diversity(diversity)
     added = chosen.added((yield CountTokens(chosen.samples)))
+    yield Reads()
+    wanted = yield from asked.resolved(tables)
+    floor = wanted.min_relevance
     packing = Packing(
         budget=max(max_tokens - added.frame, 0),
         most=most,
@@ -123,11 +126,9 @@ def context(
         style=chosen,
         added=added,
         reserve=shares,
-        diversity=_diversity(diversity),
+        diversity=diversity,
         max_similarity=max_similarity,
     )
-    yield Reads()
-    wanted = yield from asked.resolved(tables)
     # Memories below the floor are ranked and then left out, so that a rank index finds the same.
     wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)
     apart = yield from owner_by_owner(tables, wanted, strategy)

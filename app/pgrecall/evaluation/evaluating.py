@@ -42,12 +42,14 @@ from pgrecall.evaluation.results import (
 )
 from pgrecall.evaluation.upload import drop_uploaded, embedded, upload
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.gathered import gathered
-from pgrecall.ranking.question import MAX_K, checked_profile, narrowing
+from pgrecall.ranking.question import MAX_K, narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import checked_profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Signal, Similarity
 
 
@@ -58,7 +60,7 @@ def evaluate(
     queries: Iterable[JudgedQuery],
     *,
     agents: Sequence[str] | None = None,
-    profiles: Sequence[Profile | str] = (built_in.DEFAULT,),
+    profiles: Sequence[Profile | str] | None = None,
     k: int = 10,
     min_score: float | None = None,
     min_similarity: float | None = None,
@@ -70,6 +72,8 @@ def evaluate(
     **filters: Unpack[FilterArguments],
 ) -> Operation[Evaluation]:
     """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
+
+    `profiles` are by default the one of a search that names none.
 
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
     `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
@@ -96,7 +100,7 @@ def evaluate(
     dated = with_periods(checked_queries(queries), dates, as_of, zone)
     checked = with_owner_ids(tables, dated, agent_id, agents)
     searched_owners(tables, checked[0], teams)
-    ranked = tuple(checked_profile(profile) for profile in _several(profiles))
+    named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = require_count("k", k, at_least=1, at_most=MAX_K)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     floors: SearchArguments = {
@@ -108,6 +112,7 @@ def evaluate(
     chosen = Filters.of(filters)
     answered(checked)
     checked = yield from embedded(checked)
+    ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
     given = {name: cast("float", floor) for name, floor in floors.items() if floor is not None}
     found = yield from measured(

@@ -57,12 +57,13 @@ from pgrecall.evaluation.upload import (
 )
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.gathered import gathered
-from pgrecall.ranking.question import MAX_K, checked_profile, narrowing
+from pgrecall.ranking.question import MAX_K, narrowing
 from pgrecall.schema import Tables
-from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import checked_profile
 from pgrecall.scoring.signals import Curve, Keyword, Recency, rate_of
 
 FEWEST_QUERIES = 10
@@ -79,7 +80,7 @@ def tune(
     queries: Iterable[JudgedQuery],
     *,
     agents: Sequence[str] | None = None,
-    start: Profile | str = built_in.DEFAULT,
+    start: Profile | str | None = None,
     k: int = 10,
     held_out: float = 0.5,
     teams: Sequence[str] = (),
@@ -110,8 +111,9 @@ def tune(
     proposed `min_relevance`: the one that makes most of them return nothing, while at least this
     share of all queries that return nothing have no answer.
 
-    `agents`, `dates` and `timezone` are those of `evaluate`. The same `seed` gives the same result.
-    `on_progress(done, of)` is called between rounds and must be a plain function.
+    `start` is by default the profile of a search that names none. `agents`, `dates` and `timezone`
+    are those of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is
+    called between rounds and must be a plain function.
 
     Raises InputError and its children.
     """
@@ -124,12 +126,9 @@ def tune(
     if precision is not None:
         precision = require_precision(precision)
     _require_enough(len(checked), len(checked))
-    profile = checked_profile(start)
-    searched = _with_keyword(profile, checked)
-    if len(searched.signals) < 2 and _recency(profile) is None:
-        raise InputError(
-            f"profile {shortened(profile.name)} has only one signal, so there is nothing to tune"
-        )
+    given = None if start is None else checked_profile(start)
+    if given is not None:
+        _searched(given, checked)
     k = require_count("k", k, at_least=1, at_most=MAX_K)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     _require_progress(on_progress)
@@ -139,6 +138,8 @@ def tune(
     chosen = Filters.of(filters)
     named = yield from embedded(named)
     checked = answered(named)
+    profile = given or (yield from default_profile(tables))
+    searched = _searched(profile, checked)
     questions = list(map(question_key, checked))
     _require_enough(len(set(questions)), len(questions))
     units = [query.agent_id for query in checked] if of_owners else questions
@@ -171,12 +172,16 @@ def tune(
     return Tuning(profile, found, training, held_back, len(different), precision)
 
 
-def _with_keyword(profile: Profile, checked: Sequence[CheckedQuery]) -> Profile:
-    """The profile, with the keyword signal added if queries have a text."""
+def _searched(profile: Profile, checked: Sequence[CheckedQuery]) -> Profile:
+    """The profile, with the keyword signal added if queries have a text; raises InputError."""
     has_it = any(isinstance(signal, Keyword) for signal in profile.signals)
-    if has_it or all(query.query_text is None for query in checked):
-        return profile
-    return replace(profile, signals={**profile.signals, Keyword(): 0.0})
+    if not has_it and any(query.query_text is not None for query in checked):
+        return replace(profile, signals={**profile.signals, Keyword(): 0.0})
+    if len(profile.signals) < 2 and _recency(profile) is None:
+        raise InputError(
+            f"profile {shortened(profile.name)} has only one signal, so there is nothing to tune"
+        )
+    return profile
 
 
 def _require_progress(on_progress: object) -> None:

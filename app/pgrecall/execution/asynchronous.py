@@ -37,6 +37,7 @@ from pgrecall.core.validation import require_bool, require_schema_name, require_
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
+from pgrecall.execution.ranked_by import profile_argument, ranked_by
 from pgrecall.execution.raw_statement import RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
@@ -53,14 +54,18 @@ from pgrecall.execution.transactions import (
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import checked_profile
 
 T = TypeVar("T")
 
 
 def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
     """A method that executes the operation on the tables of its repository."""
+    takes = profile_argument(operation)
 
     async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
+        kwargs = ranked_by(self._profile, takes, kwargs)
         return await self._run(repeatable(operation, self._tables, *args, **kwargs))
 
     return method
@@ -68,8 +73,10 @@ def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., Coroutine
 
 def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
     """A method that executes the job."""
+    takes = profile_argument(job)
 
     async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
+        kwargs = ranked_by(self._profile, takes, kwargs)
         with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
             return await self._work(call)
 
@@ -90,6 +97,7 @@ class Repository:
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        profile: Profile | str | None = None,
         timezone: str | tzinfo | None = None,
     ) -> None:
         if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
@@ -113,6 +121,7 @@ class Repository:
         self._entities = require_finder(entities)
         self._slow_after = require_seconds("slow_after", slow_after)
         self._durable = require_bool("durable_touch", durable_touch)
+        self._profile = None if profile is None else checked_profile(profile)
 
     @property
     def memories(self) -> Table:
@@ -277,7 +286,7 @@ class Namespace:
     """A namespace of the repository."""
 
     def __init__(self, repository: Repository) -> None:
-        self._tables = repository._tables
+        self._tables, self._profile = repository._tables, repository._profile
         self._run, self._work = repository._run, repository._work
 
 

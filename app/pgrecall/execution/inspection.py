@@ -34,6 +34,7 @@ _CATALOGUE = text(
            EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'),
            pg_jit_available()
                AND current_setting('jit_above_cost')::float8 BETWEEN 0 AND 99999,
+           to_regprocedure(format('%I.default_profile(text)', n.nspname)) IS NOT NULL,
            convert_to(current_setting('client_encoding'), 'UTF8'),
            convert_to(current_setting('gin_fuzzy_search_limit'), 'UTF8')
       FROM pg_namespace n
@@ -74,9 +75,8 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     if not rows or not rows[0][4]:
         [server] = yield Execute(_SERVER)
         raise schema_missing(schema, too_old(*server))
-    type_name, oid, dimensions, pgvector, _, extension_schema, has_citus, compiles, *settings = (
-        rows[0]
-    )
+    type_name, oid, dimensions, pgvector, _, extension_schema, has_citus, *others = rows[0]
+    compiles, has_default_profile, *settings = others
     require_settings(*(setting.decode() for setting in settings))
     require_pgvector(pgvector)
     versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
@@ -94,7 +94,17 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     type_, distributed = EmbeddingType(type_name), False
     if has_citus:
         [(distributed,)] = yield Execute(_DISTRIBUTED.bindparams(schema=schema))
-    return Layout(revision, type_, oid, dimensions, extension_schema, model, distributed, compiles)
+    return Layout(
+        revision,
+        type_,
+        oid,
+        dimensions,
+        extension_schema,
+        model,
+        distributed,
+        has_default_profile,
+        compiles,
+    )
 
 
 def _oldest_client(schema: str) -> Generator[Execute, Any, str]:

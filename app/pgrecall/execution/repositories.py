@@ -67,9 +67,10 @@ class MemoryRepository(synchronous.Repository):
     capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
     DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
     counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
-    last counts. `timezone` is the users', such as "Europe/Berlin", for calls that give none; the
-    argument of `search` says what it changes. All methods raise PgRecallError and its children
-    (`pgrecall.errors`).
+    last counts. `profile`, a Profile or the name of a built-in one, ranks in each call that names
+    none; without it the database's default does (`pgrecall profiles default`). `timezone` is the
+    users', such as "Europe/Berlin", for calls that give none; the argument of `search` says what it
+    changes. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
 
 

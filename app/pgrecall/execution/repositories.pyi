@@ -63,9 +63,10 @@ class MemoryRepository(synchronous.Repository):
     capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
     DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
     counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
-    last counts. `timezone` is the users', such as "Europe/Berlin", for calls that give none; the
-    argument of `search` says what it changes. All methods raise PgRecallError and its children
-    (`pgrecall.errors`).
+    last counts. `profile`, a Profile or the name of a built-in one, ranks in each call that names
+    none; without it the database's default does (`pgrecall profiles default`). `timezone` is the
+    users', such as "Europe/Berlin", for calls that give none; the argument of `search` says what it
+    changes. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -78,6 +79,7 @@ class MemoryRepository(synchronous.Repository):
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        profile: Profile | str | None = None,
         timezone: str | tzinfo | None = None,
     ) -> None: ...
     @property
@@ -404,7 +406,7 @@ class MemoryRepository(synchronous.Repository):
         expand: int = 0,
         strategy: Strategy = "auto",
         touch: bool = True,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -488,7 +490,7 @@ class MemoryRepository(synchronous.Repository):
         style: str = "plain",
         strategy: Strategy = "auto",
         touch: bool = True,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -571,7 +573,7 @@ class MemoryRepository(synchronous.Repository):
         embedding: VectorLike | str | None = None,
         *,
         k: int = 10,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -632,7 +634,7 @@ class MemoryRepository(synchronous.Repository):
         k: int = 10,
         strategy: Strategy = "auto",
         run: bool = False,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -683,7 +685,7 @@ class MemoryRepository(synchronous.Repository):
         self,
         *,
         connections: int = 1,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -923,6 +925,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         entities: Entities = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
+        profile: Profile | str | None = None,
         timezone: str | tzinfo | None = None,
     ) -> None: ...
     @property
@@ -1249,7 +1252,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         expand: int = 0,
         strategy: Strategy = "auto",
         touch: bool = True,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1333,7 +1336,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         style: str = "plain",
         strategy: Strategy = "auto",
         touch: bool = True,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1416,7 +1419,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         embedding: VectorLike | str | None = None,
         *,
         k: int = 10,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1477,7 +1480,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         k: int = 10,
         strategy: Strategy = "auto",
         run: bool = False,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1528,7 +1531,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         self,
         *,
         connections: int = 1,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         normalise_weights: bool = False,
         min_score: float | None = None,
@@ -1876,7 +1879,7 @@ class RankIndexes(synchronous.Namespace):
         sample: int = 50,
         queries: Sequence[VectorLike | str] | None = None,
         k: int = 10,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
     ) -> RankIndexCheck:
@@ -2039,15 +2042,16 @@ class Upkeep(synchronous.Namespace):
         *,
         older_than: timedelta | None = None,
         below_score: float | None = None,
-        profile: Profile | str = "five_factor",
+        profile: Profile | str | None = None,
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
         """Archives active memories that are old, or score low, or both if both are given.
 
         The score is the profile's without a query, so similarity is 0; with five_factor the score is at
-        most 0.6. Archived memories stay stored and can be revived. Returns how many were archived.
-        Raises InputError if neither limit is given.
+        most 0.6. The profile is that of this call, or else the repository's, or else the database's
+        (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be
+        revived. Returns how many were archived. Raises InputError if neither limit is given.
         """
     def complete_stale_tasks(
         self, agent_id: str, *, older_than: timedelta = ..., actor: str | None = None
@@ -2163,7 +2167,7 @@ class Evaluations(synchronous.Namespace):
         queries: Iterable[JudgedQuery],
         *,
         agents: Sequence[str] | None = None,
-        profiles: Sequence[Profile | str] = ("hybrid",),
+        profiles: Sequence[Profile | str] | None = None,
         k: int = 10,
         min_score: float | None = None,
         min_similarity: float | None = None,
@@ -2200,6 +2204,8 @@ class Evaluations(synchronous.Namespace):
     ) -> Evaluation:
         """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
 
+        `profiles` are by default the one of a search that names none.
+
         Every profile ranks all memories of the agent and of `teams` for every query, exactly as
         `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
         given here, or else now. Its period is its own, or the one that its text names if `dates` is
@@ -2226,7 +2232,7 @@ class Evaluations(synchronous.Namespace):
         queries: Iterable[JudgedQuery],
         *,
         agents: Sequence[str] | None = None,
-        start: Profile | str = "hybrid",
+        start: Profile | str | None = None,
         k: int = 10,
         held_out: float = 0.5,
         teams: Sequence[str] = (),
@@ -2281,8 +2287,9 @@ class Evaluations(synchronous.Namespace):
         proposed `min_relevance`: the one that makes most of them return nothing, while at least this
         share of all queries that return nothing have no answer.
 
-        `agents`, `dates` and `timezone` are those of `evaluate`. The same `seed` gives the same result.
-        `on_progress(done, of)` is called between rounds and must be a plain function.
+        `start` is by default the profile of a search that names none. `agents`, `dates` and `timezone`
+        are those of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is
+        called between rounds and must be a plain function.
 
         Raises InputError and its children.
         """
@@ -2497,7 +2504,7 @@ class AsyncRankIndexes(asynchronous.Namespace):
         sample: int = 50,
         queries: Sequence[VectorLike | str] | None = None,
         k: int = 10,
-        profile: Profile | str = "hybrid",
+        profile: Profile | str | None = None,
         weights: Mapping[str, float] | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
     ) -> RankIndexCheck:
@@ -2660,15 +2667,16 @@ class AsyncUpkeep(asynchronous.Namespace):
         *,
         older_than: timedelta | None = None,
         below_score: float | None = None,
-        profile: Profile | str = "five_factor",
+        profile: Profile | str | None = None,
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
         """Archives active memories that are old, or score low, or both if both are given.
 
         The score is the profile's without a query, so similarity is 0; with five_factor the score is at
-        most 0.6. Archived memories stay stored and can be revived. Returns how many were archived.
-        Raises InputError if neither limit is given.
+        most 0.6. The profile is that of this call, or else the repository's, or else the database's
+        (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be
+        revived. Returns how many were archived. Raises InputError if neither limit is given.
         """
     async def complete_stale_tasks(
         self, agent_id: str, *, older_than: timedelta = ..., actor: str | None = None
@@ -2784,7 +2792,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         queries: Iterable[JudgedQuery],
         *,
         agents: Sequence[str] | None = None,
-        profiles: Sequence[Profile | str] = ("hybrid",),
+        profiles: Sequence[Profile | str] | None = None,
         k: int = 10,
         min_score: float | None = None,
         min_similarity: float | None = None,
@@ -2821,6 +2829,8 @@ class AsyncEvaluations(asynchronous.Namespace):
     ) -> Evaluation:
         """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
 
+        `profiles` are by default the one of a search that names none.
+
         Every profile ranks all memories of the agent and of `teams` for every query, exactly as
         `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
         given here, or else now. Its period is its own, or the one that its text names if `dates` is
@@ -2847,7 +2857,7 @@ class AsyncEvaluations(asynchronous.Namespace):
         queries: Iterable[JudgedQuery],
         *,
         agents: Sequence[str] | None = None,
-        start: Profile | str = "hybrid",
+        start: Profile | str | None = None,
         k: int = 10,
         held_out: float = 0.5,
         teams: Sequence[str] = (),
@@ -2902,8 +2912,9 @@ class AsyncEvaluations(asynchronous.Namespace):
         proposed `min_relevance`: the one that makes most of them return nothing, while at least this
         share of all queries that return nothing have no answer.
 
-        `agents`, `dates` and `timezone` are those of `evaluate`. The same `seed` gives the same result.
-        `on_progress(done, of)` is called between rounds and must be a plain function.
+        `start` is by default the profile of a search that names none. `agents`, `dates` and `timezone`
+        are those of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is
+        called between rounds and must be a plain function.
 
         Raises InputError and its children.
         """

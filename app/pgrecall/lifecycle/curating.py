@@ -21,6 +21,7 @@ from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.lifecycle.pruning import below
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.preparing import NEAR_DUPLICATE, Policy, prepared
+from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.memory_columns import memory
 from pgrecall.ranking.search_parameters import Search
@@ -171,22 +172,21 @@ def prune(
     *,
     older_than: timedelta | None = None,
     below_score: float | None = None,
-    profile: Profile | str = profiles.five_factor,
+    profile: Profile | str | None = None,
     reason: str | None = None,
     actor: str | None = None,
 ) -> Operation[int]:
     """Archives active memories that are old, or score low, or both if both are given.
 
     The score is the profile's without a query, so similarity is 0; with five_factor the score is at
-    most 0.6. Archived memories stay stored and can be revived. Returns how many were archived.
-    Raises InputError if neither limit is given.
+    most 0.6. The profile is that of this call, or else the repository's, or else the database's
+    (`pgrecall profiles default`), or else five_factor. Archived memories stay stored and can be
+    revived. Returns how many were archived. Raises InputError if neither limit is given.
     """
     agent_id = require_owner(tables, agent_id)
     if older_than is None and below_score is None:
         raise InputError("prune needs older_than or below_score; without them it would archive all")
-    chosen = profiles.named(profile) if isinstance(profile, str) else profile
-    if not isinstance(chosen, Profile):
-        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
+    chosen = None if profile is None else profiles.checked_profile(profile)
     reason = "pruned" if reason is None else reason
     noted(reason=reason, actor=actor)
     given: dict[str, Any] = {"older_than": older_than}
@@ -195,6 +195,8 @@ def prune(
     yield Unlimited()
     if below_score is not None:
         limit = require_given_share("below_score", below_score)
+        if chosen is None:
+            chosen = yield from default_profile(tables, profiles.five_factor)
         if chosen == profiles.BUILT_IN.get(chosen.name):
             given |= {"below_score": limit, "profile": chosen.name}
         else:  # the database does not have this profile

@@ -12,7 +12,6 @@ from typing import Any
 from pgrecall.errors import ExtraMissing, MemoryNotFound, PgRecallError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.profiles import DEFAULT
 
 try:
     from mcp.server.mcpserver import MCPServer
@@ -41,10 +40,11 @@ def memory_server(
     repo: AsyncMemoryRepository,
     agent: str | None,
     *,
-    profile: Profile | str = DEFAULT.name,
+    profile: Profile | str | None = None,
 ) -> MCPServer[Any]:
     """An MCP server for the memories of an agent, or, if `agent` is None, of any agent that a
-    model names. Tools rank by `profile`."""
+    model names. Tools rank by `profile`, or as the
+    repository does."""
     tools = MemoryTools(repo, profile)
     return server_of(lambda _: nullcontext((tools, agent)), any_agent=agent is None)
 

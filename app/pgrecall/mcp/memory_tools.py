@@ -27,7 +27,6 @@ from pgrecall.mcp.tool_answers import (
     StoredMemory,
 )
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.profiles import DEFAULT
 
 MOST = 50
 """Memories that a tool returns at most: a prompt has no room for more."""
@@ -61,8 +60,8 @@ class MemoryTools:
     """What a model can do with the memories of an agent."""
 
     repo: AsyncMemoryRepository
-    profile: Profile | str = DEFAULT.name
-    """How to rank."""
+    profile: Profile | str | None = None
+    """How to rank. None: as the repository does."""
     touch: bool = True
     """Whether what is recalled counts as retrieved."""
 

@@ -30,6 +30,7 @@ __all__ = [
     "accept_pgvector",
     "change_embedding_model",
     "change_language",
+    "default_profile",
     "distribute",
     "downgrade",
     "embedding_index",
@@ -37,6 +38,7 @@ __all__ = [
     "include_name",
     "protect",
     "revoke",
+    "set_default_profile",
     "sql",
     "status",
     "upgrade",
@@ -51,6 +53,7 @@ _LAZY = {
     "include_name": "environment",
     "change_embedding_model": "model_change",
     "change_language": "language",
+    **dict.fromkeys(("default_profile", "set_default_profile"), "chosen_profile"),
     **dict.fromkeys(("Status", "status"), "state"),
 }
 

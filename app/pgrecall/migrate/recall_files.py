@@ -24,13 +24,12 @@ from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.statement import passing
 from pgrecall.schema import tables
 from pgrecall.scoring.compiler import Scope
-from pgrecall.scoring.profiles import DEFAULT
 from pgrecall.scoring.signals import Similarity
 
 _QUESTION = {
     "query": "agent_memories.embedding%TYPE DEFAULT NULL",
     "query_text": "text DEFAULT NULL",
-    "profile": f"text DEFAULT '{DEFAULT.name}'",
+    "profile": "text DEFAULT NULL",
     "k": "integer DEFAULT 10",
     "weights": "jsonb DEFAULT NULL",
     "min_score": "float8 DEFAULT NULL",

@@ -10,15 +10,15 @@ from pgrecall.core.quoting import listed
 from pgrecall.errors import UnknownName
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.profiles import DEFAULT
 
 
 class SearchArguments(FilterArguments, total=False):
     """Keyword arguments that control how memories are ranked. FilterArguments control which
     memories are ranked."""
 
-    profile: Profile | str
-    """A Profile, or the name of a built-in one. Default: hybrid."""
+    profile: Profile | str | None
+    """A Profile, or the name of a built-in one. Default: the repository's, or else the database's
+    (`pgrecall profiles default`), or else hybrid."""
     weights: Mapping[str, float] | None
     """Replaces the profile's weights for this query. Signals that are not named get 0; the weights
     must sum to 1."""
@@ -71,7 +71,6 @@ class SearchArguments(FilterArguments, total=False):
 
 
 DEFAULTS: SearchArguments = {
-    "profile": DEFAULT.name,
     "normalise_weights": False,
     "teams": (),
     "apply_decay": True,

@@ -16,7 +16,7 @@ that is faster and finds as much."""
 class Hits(list[ScoredMemory]):
     """The hits of one search, best first."""
 
-    __slots__ = ("candidates", "query_time", "strategy")
+    __slots__ = ("candidates", "profile", "query_time", "strategy")
 
     strategy: Literal["exact", "index"]
     """The strategy that produced the result."""
@@ -24,6 +24,8 @@ class Hits(list[ScoredMemory]):
     """The number of memories scored, if the index was used."""
     query_time: Period | None
     """The query's period, given or found in its text."""
+    profile: str
+    """The name of the profile that ranked them."""
 
     def __init__(
         self,
@@ -32,8 +34,10 @@ class Hits(list[ScoredMemory]):
         strategy: Literal["exact", "index"] = "exact",
         candidates: int | None = None,
         query_time: Period | None = None,
+        profile: str = "",
     ) -> None:
         super().__init__(hits)
         self.strategy = strategy
         self.candidates = candidates
         self.query_time = query_time
+        self.profile = profile

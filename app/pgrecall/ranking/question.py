@@ -25,6 +25,7 @@ from pgrecall.core.validation import (
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, filters_of, require_known
+from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.known_owners import known_owners
@@ -44,8 +45,11 @@ class Question:
     """The checked arguments of a search; text is not embedded yet."""
 
     search: Search
-    """Complete except for the vector and the entities found in the text."""
+    """Complete except for the vector, the entities found in the text, and what follows from the
+    profile if that is the default one."""
     embedding: VectorLike | str | None
+    arguments: SearchArguments
+    floor: Callable[[Profile], float | None]
     entities_in: str | None
     """The text whose entities are to be found; None: given, or not needed."""
 
@@ -92,20 +96,17 @@ class Question:
         min_similarity = require_cosine("min_similarity", arguments.get("min_similarity"))
         if embedding is None and min_similarity is not None:
             raise InputError("min_similarity needs a query vector or text")
-        chosen = _profile(arguments)
+        profile = arguments.get("profile")
         min_relevance = require_share("min_relevance", arguments.get("min_relevance"))
-        if embedding is None and query_text is None:
-            if min_relevance is not None:
-                raise InputError("min_relevance needs a query vector or text")
-        elif min_relevance is None and floor is not None:
-            min_relevance = floor(chosen)
+        has_question = embedding is not None or query_text is not None
+        if min_relevance is not None and not has_question:
+            raise InputError("min_relevance needs a query vector or text")
         expand_session, lend = _turns(arguments)
-        reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
         wanted = Search(
             agent_id=agent_id,
             query=None,
             k=k,
-            profile=chosen,
+            profile=profiles.DEFAULT,
             filters=Filters.of(filters_of(arguments), apply_decay=apply_decay),
             teams=others,
             query_entities=entities,
@@ -113,21 +114,43 @@ class Question:
             min_similarity=min_similarity,
             min_relevance=min_relevance,
             as_of=as_of,
-            query_text=query_text if reads_words or min_relevance is not None else None,
+            query_text=query_text,
             query_time=query_time,
             expand_session=expand_session,
             lend=lend,
         )
-        reads_entities = any(isinstance(signal, EntityOverlap) for signal in chosen.signals)
-        return cls(
+        question = cls(
             wanted,
             embedding,
-            entities_in=asked if reads_entities and query_entities is None else None,
+            arguments,
+            floor if floor is not None and has_question else lambda _: None,
+            entities_in=asked if query_entities is None else None,
+        )
+        _require_weights(arguments)
+        return question if profile is None else question.by(profiles.checked_profile(profile))
+
+    def by(self, profile: Profile) -> Self:
+        """The question as it is asked by this profile, with the caller's weights."""
+        chosen = _weighed(profile, self.arguments)
+        min_relevance = self.search.min_relevance
+        if min_relevance is None:
+            min_relevance = self.floor(chosen)
+        reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
+        reads_entities = any(isinstance(signal, EntityOverlap) for signal in chosen.signals)
+        text = self.search.query_text
+        search = replace(
+            self.search,
+            profile=chosen,
+            min_relevance=min_relevance,
+            query_text=text if reads_words or min_relevance is not None else None,
+        )
+        return replace(
+            self, search=search, entities_in=self.entities_in if reads_entities else None
         )
 
     def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
-        """Completes the search: embeds its text, unless `query` is its vector, and finds entities
-        in it if the profile needs them.
+        """Completes the search: embeds its text, unless `query` is its vector, finds the default
+        profile if the caller named none, and the entities in the text if the profile needs them.
         """
         vector = None if query is not None else self.embedding
         if isinstance(vector, str):
@@ -136,14 +159,17 @@ class Question:
         layout: Layout = yield Inspect()
         if vector is not None:
             query = layout.vector(vector)
-        search = self.search
+        asked = self
+        if self.arguments.get("profile") is None:
+            asked = self.by((yield from default_profile(tables)))
+        search = asked.search
         entities = search.query_entities
-        if self.entities_in is not None:
+        if asked.entities_in is not None:
             found = yield Execute(
                 known_entities(tables),
                 {
                     "owners": [search.agent_id, *search.teams],
-                    "text": self.entities_in,
+                    "text": asked.entities_in,
                     "limit": MAX_QUERY_ENTITIES,
                 },
             )
@@ -204,27 +230,21 @@ def _redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) 
     return wanted.profile.without(*(name for name, is_given in given.items() if not is_given))
 
 
-def _profile(arguments: SearchArguments) -> Profile:
-    """The profile with the caller's weights; raises InputError."""
-    profile = checked_profile(arguments["profile"])
-    normalise = arguments["normalise_weights"]
-    require_bool("normalise_weights", normalise)
+def _require_weights(arguments: SearchArguments) -> None:
+    """Checks what does not depend on the profile; raises InputError."""
+    require_bool("normalise_weights", arguments["normalise_weights"])
     weights = arguments.get("weights")
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InputError(f"weights must map signals to numbers, got {type(weights).__name__}")
+
+
+def _weighed(profile: Profile, arguments: SearchArguments) -> Profile:
+    """The profile with the caller's weights; raises InputError."""
+    normalise, weights = arguments["normalise_weights"], arguments.get("weights")
     if weights is not None:
-        if not isinstance(weights, Mapping):
-            raise InputError(f"weights must map signals to numbers, got {type(weights).__name__}")
         weights = {str(name): weight for name, weight in weights.items()}
         profile = profile.with_weights(**_normalised(weights) if normalise else weights)
     return profile if arguments["apply_decay"] else profile.without_trust_decay()
-
-
-def checked_profile(profile: object) -> Profile:
-    """A Profile, or the built-in one of this name; raises InputError."""
-    if isinstance(profile, str):
-        return profiles.named(profile)
-    if not isinstance(profile, Profile):
-        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
-    return profile
 
 
 def _normalised(weights: Mapping[str, float]) -> dict[str, float]:

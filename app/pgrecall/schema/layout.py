@@ -21,6 +21,8 @@ class Layout:
     """The model that makes the embeddings of this schema; None until an embedder has made one."""
     distributed: bool = False
     """Whether Citus distributes the tables over several nodes."""
+    has_default_profile: bool = False
+    """Whether the schema's functions know a default profile."""
     compiles: bool = False
     """Whether the server compiles statements that cost less than its default says (JIT)."""
 

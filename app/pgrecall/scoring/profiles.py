@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgrecall.core.quoting import shortened
-from pgrecall.errors import UnknownName
+from pgrecall.errors import InputError, UnknownName
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import load, save
 from pgrecall.scoring.signals import (
@@ -146,3 +146,12 @@ def named(name: object) -> Profile:
             f"unknown profile {shortened(name)}; the built-in profiles are {', '.join(BUILT_IN)}"
         )
     return BUILT_IN[name]
+
+
+def checked_profile(profile: object) -> Profile:
+    """A Profile, or the built-in one of this name; raises InputError."""
+    if isinstance(profile, str):
+        return named(profile)
+    if not isinstance(profile, Profile):
+        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
+    return profile

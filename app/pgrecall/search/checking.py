@@ -16,7 +16,6 @@ from pgrecall.errors import InputError
 from pgrecall.rank_index import building
 from pgrecall.rank_index.index import RankIndexCheck
 from pgrecall.ranking.hits import Hits, Strategy
-from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.search.searching import search
 
@@ -29,7 +28,7 @@ def check_rank_index(
     sample: int = SAMPLE,
     queries: Sequence[VectorLike | str] | None = None,
     k: int = 10,
-    profile: Profile | str = profiles.DEFAULT,
+    profile: Profile | str | None = None,
     weights: Mapping[str, float] | None = None,
     on_progress: Callable[[int, int], Any] | None = None,
 ) -> Job[RankIndexCheck]:
@@ -79,7 +78,7 @@ def check_rank_index(
             yield Call(on_progress, (number, len(asked)))
     return RankIndexCheck(
         agent_id=owner_id,
-        profile=profile if isinstance(profile, str) else profile.name,
+        profile=hits["exact"].profile,
         k=k,
         queries=len(asked),
         recall=fmean(recalls),

@@ -94,10 +94,17 @@ def search(
             strategy=apart.strategy,
             candidates=apart.candidates,
             query_time=wanted.query_time,
+            profile=wanted.profile.name,
         )
     else:
         scored = (hit(wanted.profile, row) for row in found.rows)
-        hits = Hits(scored, strategy="index", candidates=found.total, query_time=wanted.query_time)
+        hits = Hits(
+            scored,
+            strategy="index",
+            candidates=found.total,
+            query_time=wanted.query_time,
+            profile=wanted.profile.name,
+        )
     if expand and hits:
         found_too = yield from _neighbours(tables, wanted, hits, expand)
         hits[:] = (

@@ -47,6 +47,8 @@ class SearchAnswer:
     strategy: str
     candidates: int | None
     query_time: tuple[Any, Any] | None
+    profile: str
+    """The one that ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,9 @@ def shown(result: Any) -> Any:
             refused = {place: str(error) for place, error in result.refused.items()}
             return BatchAnswer([shown(one) for one in result], refused)
         case Hits():
-            return SearchAnswer([*result], result.strategy, result.candidates, result.query_time)
+            return SearchAnswer(
+                [*result], result.strategy, result.candidates, result.query_time, result.profile
+            )
         case Page():
             return MemoriesAnswer([*result], result.next, result.total)
         case list():

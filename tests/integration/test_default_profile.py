@@ -1,0 +1,426 @@
+"""The profile of calls that name none: the repository's, else the database's, else hybrid."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from pgrecall import (
+    AsyncMemoryRepository,
+    JudgedQuery,
+    MemoryRepository,
+    NewMemory,
+    Profile,
+    migrate,
+    profiles,
+)
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.errors import InputError, SchemaMissing, SchemaOutdated, UnknownName
+from pgrecall.scoring.signals import Importance, Similarity
+from pgrecall.testing import new_database
+from tests.integration.commands import Run, fast_runner
+from tests.integration.rank_indexes import acting_as, new_role
+from tests.integration.serving import service_on
+from tests.integration.stores import Bags
+from tests.integration.support import NORTH, at, awaited, sql
+from tests.integration.test_adhoc import Database
+from tests.migrations.asking import run, value, values
+from tests.migrations.test_words import restored
+
+A = "agent"
+MINE = Profile("mine", {Similarity(): 0.25, Importance(): 0.75}, min_relevance=0.3)
+IMPORTANCE = Profile("importance", {Importance(): 1.0})
+SEARCH = f"SELECT signals FROM pgrecall.recall('{A}', query => %s::vector)"
+SIGNALS = {
+    name: {signal.name for signal in profile.signals}
+    for name, profile in (profiles.BUILT_IN | {"mine": MINE}).items()
+}
+
+
+@pytest.fixture(autouse=True)
+def notices_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Running programs look the profile up in each call, and not after some seconds."""
+    monkeypatch.setattr("pgrecall.execution.lookups.SECONDS", 0.0)
+
+
+@pytest.fixture
+def engine(own_engine: Engine) -> Engine:
+    repo = MemoryRepository(own_engine)
+    for number in range(4):
+        importance = number / 4
+        repo.add(A, NewMemory(f"walk {number}", embedding=at(20 * number), importance=importance))
+    return own_engine
+
+
+@pytest.fixture(params=["sync", "async"])
+def ranked_by(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Callable[..., Any]]:
+    """A repository of either kind, with this profile."""
+    if request.param == "sync":
+        yield lambda profile=None: MemoryRepository(engine, profile=profile)
+        return
+    with asyncio.Runner() as loop:
+        other = create_async_engine(engine.url)
+        yield lambda profile=None: awaited(AsyncMemoryRepository(other, profile=profile), loop.run)
+        loop.run(other.dispose())
+
+
+def install(url: str, profile: Profile, run: Run, folder: Path) -> None:
+    profiles.save(profile, folder / f"{profile.name}.toml")
+    done = run("profiles", "install", folder / f"{profile.name}.toml", "--database-url", url)
+    assert done.code == 0, done.err
+
+
+@pytest.fixture
+def command(
+    own_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    local_embedder: LocalEmbedder,
+) -> Run:
+    return fast_runner(monkeypatch, capsys, own_url, local_embedder)
+
+
+def used(hits: Any) -> str:
+    """The profile that ranked, by the signals of the hits as well as by its name."""
+    name: str = hits.profile
+    assert {frozenset(hit.signals) for hit in hits} == {frozenset(SIGNALS[name])}
+    return name
+
+
+def test_a_call_precedes_its_repository_that_the_database_that_hybrid(
+    ranked_by: Callable[..., Any], own_url: str
+) -> None:
+    assert used(ranked_by().search(A, NORTH)) == "hybrid"
+    migrate.set_default_profile(own_url, "trust")
+    assert used(ranked_by().search(A, NORTH)) == "trust"
+    assert used(ranked_by("tiered").search(A, NORTH)) == "tiered"
+    assert used(ranked_by(MINE).search(A, NORTH, profile=None)) == "mine"
+    assert used(ranked_by("tiered").search(A, NORTH, profile="last_access")) == "last_access"
+    weighed = ranked_by(MINE).search(A, NORTH, weights={"importance": 1.0})
+    assert [hit.memory.content for hit in weighed] == [f"walk {n}" for n in (3, 2, 1, 0)]
+    migrate.set_default_profile(own_url, None)
+    assert used(ranked_by().search(A, NORTH)) == "hybrid"
+
+
+@pytest.mark.parametrize("profile", [7, "of nobody", ["trust"]])
+def test_a_repository_refuses_what_is_no_profile(own_engine: Engine, profile: Any) -> None:
+    with pytest.raises(InputError, match="profile"):
+        MemoryRepository(own_engine, profile=profile)
+    with pytest.raises(InputError, match="profile"):
+        AsyncMemoryRepository(create_async_engine(own_engine.url), profile=profile)
+
+
+LATER: dict[str, Any] = {"as_of": datetime(2030, 1, 1, tzinfo=UTC)}
+UNTOUCHED: dict[str, Any] = {"touch": False, **LATER}
+CALLS: dict[str, Callable[..., Any]] = {
+    "search": lambda repo, **named: repo.search(A, NORTH, **UNTOUCHED, **named),
+    "teams": lambda repo, **named: repo.teams.search(A, NORTH, **named).profile,
+    "primary": lambda repo, **named: repo.primary.search(A, NORTH, **UNTOUCHED, **named),
+    "context": lambda repo, **named: repo.context(A, NORTH, **UNTOUCHED, **named).packed,
+    "explain": lambda repo, **named: repo.explain(A, repo.list(A)[0].id, NORTH, **LATER, **named),
+    "plan": lambda repo, **named: repo.plan(A, NORTH, **named).statement,
+    "check": lambda repo, **named: repo.rank_indexes.check(A, sample=1, **named).profile,
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_call_that_ranks_obeys(ranked_by: Callable[..., Any], own_url: str, name: str) -> None:
+    call = CALLS[name]
+    asked = call(ranked_by(), profile="trust")
+    assert asked != call(ranked_by())
+    assert call(ranked_by("trust")) == asked
+    migrate.set_default_profile(own_url, "trust")
+    assert call(ranked_by()) == asked
+
+
+def test_evaluations_begin_with_it(ranked_by: Callable[..., Any], own_url: str) -> None:
+    [memory, *_] = ranked_by().list(A)
+    queries = [JudgedQuery(at(n), relevant=[memory.id]) for n in range(10)]
+
+    def evaluated(repo: Any, **named: Any) -> list[str]:
+        return [one.profile.name for one in repo.evaluation.evaluate(A, queries, **named).profiles]
+
+    assert evaluated(ranked_by()) == ["hybrid"]
+    assert ranked_by().evaluation.tune(A, queries).start == profiles.hybrid
+    assert evaluated(ranked_by(MINE)) == ["mine"]
+    assert ranked_by(MINE).evaluation.tune(A, queries).start == MINE
+    migrate.set_default_profile(own_url, "trust")
+    assert evaluated(ranked_by()) == ["trust"]
+    assert ranked_by().evaluation.tune(A, queries).start == profiles.trust
+    assert evaluated(ranked_by(MINE), profiles=["tiered", "hybrid"]) == ["tiered", "hybrid"]
+
+
+def test_prune_scores_by_it_and_by_five_factor_where_none_is_set(
+    engine: Engine, own_url: str
+) -> None:
+    def archived(repo: MemoryRepository, **named: Any) -> int:
+        done = repo.upkeep.prune(A, below_score=0.5, **named)
+        sql(engine, "UPDATE pgrecall.agent_memories SET status = 'active'")
+        return done
+
+    def in_psql(profile: str) -> int:
+        done: int = value(own_url, f"SELECT pgrecall.prune('{A}', below_score => 0.5{profile})")
+        sql(engine, "UPDATE pgrecall.agent_memories SET status = 'active'")
+        return done
+
+    repo = MemoryRepository(engine)
+    by_five_factor = archived(repo, profile="five_factor")
+    by_importance = archived(repo, profile=IMPORTANCE)
+    assert by_five_factor != by_importance == 2
+    assert archived(repo) == in_psql("") == by_five_factor
+    assert archived(MemoryRepository(engine, profile=IMPORTANCE)) == by_importance
+    migrate.set_default_profile(own_url, "hybrid")
+    assert archived(repo) == in_psql("") == archived(repo, profile="hybrid")
+    assert in_psql(", profile => 'five_factor'") == by_five_factor
+
+
+def test_a_search_moves_the_clock_only_where_the_default_says_so(
+    engine: Engine, own_url: str
+) -> None:
+    accessed = "SELECT count(last_accessed_at), sum(retrieval_count) FROM pgrecall.memory_usage"
+    migrate.set_default_profile(own_url, "trust")
+    MemoryRepository(engine).search(A, NORTH)
+    run(own_url, f"SELECT * FROM pgrecall.recall('{A}', query => '{NORTH}', touch => true)")
+    assert sql(engine, accessed) == [(0, 8)]
+    migrate.set_default_profile(own_url, None)
+    MemoryRepository(engine).search(A, NORTH)
+    assert sql(engine, accessed) == [(4, 12)]
+
+
+@pytest.mark.parametrize("profile", ["", ", profile => NULL"])
+def test_psql_obeys(engine: Engine, own_url: str, profile: str) -> None:
+    repo = MemoryRepository(engine)
+    memory = repo.list(A)[-1].id
+    given = f"query => '{NORTH}', as_of => '2030-01-01Z'"
+
+    def asked(profile: str) -> list[Any]:
+        return [
+            values(own_url, f"SELECT {what} FROM pgrecall.{call}, {given}{profile})")
+            for what, call in (
+                ("(id, score, signals)::text", f"recall('{A}'"),
+                ("(id, verdict, score)::text", f"context('{A}'"),
+                ("(rank, score, signals)::text", f"explain('{A}', '{memory}'"),
+                ("*", f"recall_plan('{A}'"),
+            )
+        ]
+
+    assert asked(profile) == asked(", profile => 'hybrid'")
+    run(own_url, "SELECT pgrecall.set_default_profile('trust')")
+    by_trust = asked(profile)
+    assert by_trust == asked(", profile => 'trust'")
+    for one, other in zip(by_trust, asked(", profile => 'hybrid'"), strict=True):
+        assert one != other
+    [hit, *_] = repo.search(A, NORTH, touch=False, **LATER)
+    assert by_trust[0][0].startswith(f"({hit.memory.id},{hit.score!r},")
+    run(own_url, "SELECT pgrecall.set_default_profile(NULL)")
+    assert asked(profile) == asked(", profile => 'hybrid'")
+    assert value(own_url, f"SELECT count(*) FROM pgrecall.list_memories('{A}')") == 4
+
+
+def test_scripts_explain_the_ranking_of_the_application(engine: Engine, own_url: str) -> None:
+    database, repo = Database(own_url), MemoryRepository(engine)
+    memory = repo.list(A)[-1].id
+
+    def names(**variables: Any) -> list[str]:
+        shown: dict[str, Any] = {"agent": A, "query": NORTH, "as_of": "2030-01-01", **variables}
+        explained = database.ask("explain_memory.sql", memory=memory, **shown)
+        [rank] = explained.tables["Rank"]
+        top = database.ask("top_memories.sql", **shown).rows
+        hits = repo.search(A, NORTH, touch=False, profile=rank["profile"], **LATER)
+        assert [row["score"] for row in top] == [f"{hit.score:.6f}" for hit in hits]
+        assert rank["score"] in [row["score"] for row in top]
+        return [rank["profile"], *(row["signal"] for row in explained.tables["Signals"])]
+
+    assert names()[0] == "hybrid"
+    migrate.set_default_profile(own_url, "last_access")
+    name, *signals = names()
+    assert (name, set(signals)) == ("last_access", SIGNALS["last_access"])
+    assert names(profile="trust")[0] == "trust"
+    asked: dict[str, Any] = {"agent": A, "threshold": 0.4, "days": 60}
+    migrate.set_default_profile(own_url, "half_life")
+    by_default = database.ask("decaying.sql", **asked).printed
+    assert by_default == database.ask("decaying.sql", profile="half_life", **asked).printed
+    assert by_default != database.ask("decaying.sql", profile="tiered", **asked).printed
+
+
+def test_the_command_shows_sets_and_unsets_it(command: Run, engine: Engine) -> None:
+    def shown(*arguments: str) -> Any:
+        done = command("profiles", "default", *arguments, "--json")
+        assert done.code == 0, done.err
+        return done.records
+
+    assert shown() == [{"profile": "hybrid", "is_set": False}]
+    assert shown("trust") == shown() == [{"profile": "trust", "is_set": True}]
+    assert command("profiles", "default").out == "trust\n"
+    unknown = command("profiles", "default", "of nobody")
+    assert (unknown.code, "unknown profile 'of nobody'; there are " in unknown.err) == (2, True)
+    both = command("profiles", "default", "trust", "--unset")
+    assert (both.code, "not both" in both.err) == (2, True)
+    assert shown() == [{"profile": "trust", "is_set": True}]
+    assert shown("--unset") == shown() == [{"profile": "hybrid", "is_set": False}]
+
+
+def test_the_command_line_obeys(
+    server_url: str,
+    local_template: str,
+    local_embedder: LocalEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with new_database(server_url, local_template) as url:
+        command = fast_runner(monkeypatch, capsys, url, local_embedder)
+        command("add", "Zoe plays the cello", "--agent", A)
+        migrate.set_default_profile(url, "trust")
+
+        def said(*options: str) -> str:
+            done = command("search", "cello", "--agent", A, *options)
+            assert done.code == 0, done.err
+            return done.out
+
+        assert "by trust" in said()
+        assert "by tiered" in said("--profile", "tiered")
+        monkeypatch.setenv("PGRECALL_PROFILE", "last_access")
+        assert "by last_access" in said()
+        assert command("prune", "--agent", A, "--below-score", "0.01").code == 0
+
+
+def test_the_service_and_its_tools_obey(
+    server_url: str, local_template: str, local_embedder: LocalEmbedder
+) -> None:
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, local_embedder) as service,
+    ):
+        client = service.client(A)
+        client.post("/memories", json={"content": "Zoe plays the cello"})
+
+        def found(**fields: Any) -> tuple[str, set[str]]:
+            answer = client.post("/search", json={"query": "cello", **fields}).json()
+            return answer["profile"], set(answer["results"][0]["signals"])
+
+        assert found() == ("hybrid", SIGNALS["hybrid"])
+        migrate.set_default_profile(url, "trust")
+        assert found() == ("trust", SIGNALS["trust"])
+        assert found(profile="tiered") == ("tiered", SIGNALS["tiered"])
+
+
+def test_a_server_for_models_obeys(engine: Engine, own_url: str) -> None:
+    tools = pytest.importorskip("pgrecall.mcp.memory_tools")
+    accessed = "SELECT count(last_accessed_at) FROM pgrecall.memory_usage"
+    migrate.set_default_profile(own_url, "trust")
+
+    async def recalled(**given: Any) -> None:
+        other = create_async_engine(engine.url)
+        made = tools.MemoryTools(AsyncMemoryRepository(other, embedder=Bags()), **given)
+        await made.recall(A, "tea")
+        await other.dispose()
+
+    asyncio.run(recalled())
+    assert sql(engine, accessed) == [(0,)], "trust does not move the clock"
+    asyncio.run(recalled(profile="hybrid"))
+    assert sql(engine, accessed) == [(4,)]
+
+
+def test_stores_of_frameworks_obey(engine: Engine, own_url: str) -> None:
+    langchain = pytest.importorskip("pgrecall.langchain")
+    langgraph = pytest.importorskip("pgrecall.langgraph")
+    repo = MemoryRepository(engine, embedder=Bags())
+    migrate.set_default_profile(own_url, "trust")
+
+    def signals(**given: Any) -> set[str]:
+        retriever = langchain.RecallRetriever(repository=repo, agent_id=A, **given)
+        return set(retriever.invoke("tea")[0].metadata["pgrecall"]["signals"])
+
+    assert signals() == SIGNALS["trust"]
+    assert signals(profile="tiered") == SIGNALS["tiered"]
+    store = langgraph.RecallStore(repo, fields=["text"])
+    store.put(("zoe",), "1", {"text": "tea"})
+    [item] = store.search(("zoe",), query="tea")
+    by_trust, by_hybrid = (
+        repo.search("zoe", "tea", profile=name)[0].score for name in ("trust", "hybrid")
+    )
+    assert item.score == pytest.approx(by_trust, abs=1e-6) != pytest.approx(by_hybrid, abs=1e-6)
+
+
+def test_an_installed_profile_can_be_the_default_and_then_stays(
+    command: Run, engine: Engine, own_url: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UnknownName, match="unknown profile 'mine'; there are five_factor"):
+        migrate.set_default_profile(own_url, "mine")
+    install(own_url, MINE, command, tmp_path)
+    migrate.set_default_profile(own_url, "mine")
+    repo = MemoryRepository(engine)
+    assert used(repo.search(A, NORTH)) == "mine"
+    assert repo.context(A, NORTH).min_relevance == MINE.min_relevance
+    assert set(value(own_url, SEARCH + " LIMIT 1", str(NORTH))) == SIGNALS["mine"]
+    migrate.upgrade(own_url)
+    assert migrate.default_profile(own_url) == "mine"
+
+    run(own_url, "DELETE FROM pgrecall.profiles")
+    with pytest.raises(UnknownName, match="default profile 'mine' is no longer among"):
+        migrate.upgrade(own_url)
+    with pytest.raises(UnknownName, match="default profile of this database, 'mine', is not inst"):
+        repo.search(A, NORTH)
+    assert used(repo.search(A, NORTH, profile="hybrid")) == "hybrid"
+    migrate.set_default_profile(own_url, None)
+    migrate.upgrade(own_url)
+    assert used(repo.search(A, NORTH)) == "hybrid"
+    assert migrate.downgrade(own_url).revision is None
+
+
+def test_a_restored_dump_has_it(
+    command: Run, engine: Engine, own_url: str, empty_url: str, tmp_path: Path
+) -> None:
+    install(own_url, MINE, command, tmp_path)
+    migrate.set_default_profile(own_url, "mine")
+    restored(own_url, empty_url)
+    other = create_engine(engine.url.set(database=make_url(empty_url).database))
+    assert used(MemoryRepository(other).search(A, NORTH)) == "mine"
+    other.dispose()
+    assert set(value(empty_url, SEARCH + " LIMIT 1", str(NORTH))) == SIGNALS["mine"]
+
+
+def test_only_the_owner_sets_it_and_readers_obey(engine: Engine, own_url: str) -> None:
+    migrate.set_default_profile(own_url, "trust")
+    with new_role(own_url, "reader") as role:
+        migrate.grant(own_url, role, "reader")
+        with acting_as(engine, role) as connection:
+            assert used(MemoryRepository(connection).search(A, NORTH, touch=False)) == "trust"
+            assert connection.scalar(text("SELECT pgrecall.default_profile()")) == "trust"
+            for call in ("set_default_profile('hybrid')", "chosen_profile()"):
+                connection.commit()
+                with pytest.raises(ProgrammingError, match="permission denied for function"):
+                    connection.execute(text(f"SELECT pgrecall.{call}"))
+                connection.rollback()
+
+
+def test_a_schema_whose_functions_are_older_has_none(engine: Engine, own_url: str) -> None:
+    migrate.set_default_profile(own_url, "trust")
+    run(own_url, "DROP FUNCTION pgrecall.default_profile, pgrecall.set_default_profile")
+    other = create_engine(engine.url)
+    assert used(MemoryRepository(other).search(A, NORTH)) == "hybrid"
+    other.dispose()
+    with pytest.raises(SchemaOutdated, match="migrate up"):
+        migrate.default_profile(own_url)
+    with pytest.raises(SchemaMissing):
+        migrate.set_default_profile(own_url, "trust", schema="nobodys")
+
+
+def test_a_program_notices_a_change_after_some_seconds(
+    monkeypatch: pytest.MonkeyPatch, engine: Engine, own_url: str
+) -> None:
+    monkeypatch.setattr("pgrecall.execution.lookups.SECONDS", 3600.0)
+    repo = MemoryRepository(engine)
+    assert used(repo.search(A, NORTH)) == "hybrid"
+    migrate.set_default_profile(own_url, "trust")
+    assert used(repo.search(A, NORTH)) == "hybrid"
+    monkeypatch.setattr("pgrecall.execution.lookups.SECONDS", 0.0)
+    assert used(repo.search(A, NORTH)) == "trust"
