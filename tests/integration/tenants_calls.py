@@ -57,6 +57,7 @@ CALLS: dict[str, list[str]] = {
     "create_positions": ["length(create_positions('one'))"],
     "drop_former_positions": ["drop_former_positions('one')"],
     "drop_positions": ["drop_positions()"],
+    "delete_positions": ["delete_positions({relation}, ARRAY[{memory}])"],
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
     "next_exported": ["next_exported('one', '00000000-0000-0000-0000-000000000000', 9, 999)"],

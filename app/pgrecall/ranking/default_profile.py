@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import Text, TextClause, bindparam, text
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Inspect, Lookup, Operation
@@ -24,23 +24,27 @@ def default_profile(tables: Tables, otherwise: Profile = profiles.DEFAULT) -> Op
     layout: Layout = yield Inspect()
     if not layout.has_default_profile:
         return otherwise
-    [row] = yield Lookup(_statement(tables), {})
-    if row.name is None:
+    [(name,)] = yield Lookup(_name(tables), {})
+    if name is None:
         return otherwise
-    if row.name in profiles.BUILT_IN:
-        return profiles.BUILT_IN[row.name]
-    if row.definition is None:
+    if name in profiles.BUILT_IN:
+        return profiles.BUILT_IN[name]
+    found = yield Lookup(_definition(tables), {"name": name})
+    if not found:
         raise UnknownName(
-            f"the default profile of this database, {shortened(row.name)}, is not installed: "
+            f"the default profile of this database, {shortened(name)}, is not installed: "
             "install it, choose another one with `pgrecall profiles default`, or name a profile"
         )
-    return from_values(row.definition)
+    return from_values(found[0].definition)
 
 
 @lru_cache
-def _statement(tables: Tables) -> TextClause:
-    schema = tables.schema
-    return text(
-        f'SELECT d.name, (SELECT p.definition FROM "{schema}".profiles p WHERE p.name = d.name) '  # noqa: S608  ours
-        f'AS definition FROM (SELECT "{schema}".default_profile(NULL) AS name) d'
-    )
+def _name(tables: Tables) -> TextClause:
+    return text(f'SELECT "{tables.schema}".default_profile(NULL) AS name')
+
+
+@lru_cache
+def _definition(tables: Tables) -> TextClause:
+    """Of an installed profile. A role may have been let in by hand, and not to read these."""
+    query = f'SELECT p.definition FROM "{tables.schema}".profiles p WHERE p.name = :name'  # noqa: S608  ours
+    return text(query).bindparams(bindparam("name", type_=Text()))
