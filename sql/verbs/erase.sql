@@ -33,7 +33,8 @@ COMMENT ON FUNCTION erase_rows IS
 
 -- In the order of the index of superseded memories, so that it is read, and not all memories.
 CREATE OR REPLACE FUNCTION replaced_by(agent text, memory_ids uuid[]) RETURNS uuid[]
-    LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_sort = off
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
+    SET enable_seqscan = off SET enable_sort = off
 AS $change$
 BEGIN
     RETURN ARRAY(SELECT m.id FROM agent_memories m
@@ -92,8 +93,9 @@ BEGIN
     BEGIN
         SELECT r.* INTO memories, counters, labels, links, events, positions
           FROM erase_rows(agent, memory_ids) r;
+        superseded := replaced_by(agent, memory_ids);
         UPDATE agent_memories m SET superseded_by = NULL
-         WHERE m.agent_id = agent AND m.id = ANY (replaced_by(agent, memory_ids));
+         WHERE m.agent_id = agent AND m.id = ANY (superseded);
         GET DIAGNOSTICS mentions = ROW_COUNT;
         mentions := mentions + erase_mentions(agent, memory_ids);
         IF dry_run THEN

@@ -1,4 +1,5 @@
--- For readers. Volatile, so that a statement that stores a memory sees its trust.
+-- For readers.
+-- Volatile, so that a statement that stores a memory sees its trust.
 CREATE OR REPLACE FUNCTION trust_of(agent text, memory_id uuid) RETURNS float8
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN

@@ -255,3 +255,13 @@ def test_nothing_that_was_erased_is_on_disk_after_the_tables_were_rewritten(
     disk.execute("VACUUM FULL pg_statistic")
 
     assert on_disk(disk, needles) == {name: set() for name in needles}
+
+
+def test_superseded_memories_are_looked_for_twice(mine: Owner, database_url: str) -> None:
+    """Not once for each memory of the owner."""
+    ids = mine.add_many([plain(f"{n}") for n in range(20)])
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SET LOCAL track_functions = 'all'")
+        connection.execute("SELECT pgrecall.erase(%s, %s, true)", [mine.stored_id, [ids[0]]])
+        calls = "SELECT pg_stat_get_xact_function_calls('pgrecall.replaced_by'::regproc)"
+        assert connection.execute(calls).fetchone() == (2,)

@@ -167,3 +167,15 @@ def test_one_id_in_several_stores_is_the_agents_own(repo: MemoryRepository) -> N
     found = repo.get("same", same)
     assert found is not None
     assert found.retrieval_count == 0, "explaining counts nothing"
+
+
+def test_of_three_comparisons_each_that_is_not_met_is_named(
+    repo: MemoryRepository,
+) -> None:
+    """A statement has the last of them twice."""
+    memory_id = repo.add("a", NewMemory("m", embedding=at(0), metadata={"a": 5, "b": "x"}))
+    metadata = {"a": {"$gte": 9, "$lt": 10}, "b": {"$ne": "x"}}
+
+    reasons = repo.explain("a", memory_id, at(0), metadata=metadata).reasons
+
+    assert len([one for one in reasons if one.startswith("filtered by metadata")]) == 2

@@ -350,6 +350,33 @@ def test_a_filter_at_its_limits_passes(
         assert len(recall(connection, "five_factor", agent, **asked)) == 1
 
 
+@pytest.mark.parametrize("more", [0, MAX_COMPARISONS - 1])
+def test_lists_are_values_like_others(shared_repo: MemoryRepository, agent: str, more: int) -> None:
+    for n, value in enumerate(([1], 1, ["a"], "a", [], [[1]], {"x": [1]})):
+        metadata = {"k": value}
+        shared_repo.add(agent, NewMemory(f"{n}", embedding=None, metadata=metadata))
+    beside = {f"n{n}": {"$exists": False} for n in range(more)}
+    for asked, found in (
+        ([[1], [2]], "0"),
+        ([["a"], "zz"], "2"),
+        ([[]], "4"),
+        ([[[1]], {"x": [1]}, "a"], "356"),
+    ):
+        kept = shared_repo.list(agent, metadata={"k": {"$in": asked}, **beside})
+        left = shared_repo.list(agent, metadata={"k": {"$nin": asked}, **beside})
+        assert sorted(one.content for one in kept) == list(found)
+        assert len(kept) + len(left) == 7
+
+
+def test_metadata_that_contain_themselves_are_refused(shared_repo: MemoryRepository) -> None:
+    endless: dict[str, Any] = {}
+    endless["a"] = endless
+    with pytest.raises(InputError):
+        shared_repo.search("agent", metadata=endless)
+    with pytest.raises(InputError):
+        shared_repo.add("agent", NewMemory("m", embedding=None, metadata=endless))
+
+
 def test_comparisons_of_any_kind_are_one_statement() -> None:
     """Statements are cached by the shape of the filters."""
     shapes = {

@@ -100,3 +100,12 @@ def test_a_reader_that_has_seen_enough_is_no_failure(run: Run, local_url: str) -
             process.stdout.close()
             said = process.stderr.read().decode()
         assert (process.returncode, "rror" in said) == (0, False), (command, said)
+
+
+def test_streams_that_are_closed(run: Run, local_url: str) -> None:
+    """As for a job whose output nobody wants."""
+    assert run("add", "tea", "--agent", "a").code == 0
+    for command, code in (("list >&-", 0), ("export - >&-", 2), ("add - <&-", 2)):
+        line = f'"{PROGRAM}" {command} --agent a --database-url "{local_url}"'
+        done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=False)
+        assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr

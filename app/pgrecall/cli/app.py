@@ -36,6 +36,8 @@ class _Command(_Flags, TyperCommand):
         shared = {one.name for one in self.params if getattr(one, "envvar", None)}
         defaults = {name: one.value for name, one in found.used.items() if name in shared}
         context: Any = super().make_context(*arguments, default_map=defaults, **more)
+        if context.resilient_parsing:  # only to complete what is typed
+            return context
         given_by = {name: context.get_parameter_source(name).name for name in shared}
         if context.params.get("vector") is not None:  # then nothing is embedded
             given_by.pop("embedder", None)

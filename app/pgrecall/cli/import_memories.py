@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.embedding import StoresTexts
 from pgrecall.cli.output import Output, complaints, counted, plain
-from pgrecall.cli.written import argument, option
+from pgrecall.cli.written import argument, option, standard_input
 from pgrecall.core.quoting import cut, shortened
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.memories.importing import Imported, import_file
@@ -90,7 +89,7 @@ def import_(
     as pgrecall export writes it. Texts that come without an embedding are embedded.
     An interrupted import can be repeated: nothing is stored twice.
     """
-    source: Any = sys.stdin.buffer if str(file) == "-" else file
+    source: Any = standard_input() if str(file) == "-" else file
     if source is file and (not file.exists() or file.is_dir()):
         raise InputError(f"{file} is not a file")
     renaming = _renaming(fields or [])

@@ -91,13 +91,16 @@ def until_read_enough() -> Iterator[None]:
     """Ends quietly if whoever reads the output closes it, as `head` does."""
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is where it was closed at the start
+            sys.stdout.flush()
     except BrokenPipeError:  # what is left goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_lines(lines: Sequence[str]) -> None:
     """Prints them as they are, in UTF-8 whatever the terminal's encoding, as in files."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed")
     sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
     sys.stdout.buffer.flush()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import typer
 
@@ -128,12 +128,19 @@ def pairs(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def standard_input() -> BinaryIO:
+    """Standard input as bytes; raises InputError where it is closed."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed")
+    return sys.stdin.buffer
+
+
 def content_of(text: str) -> str:
     """The text of a memory; for -, all of standard input but the line ends behind it."""
     if text != "-":
         return text
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\r\n")
+        return standard_input().read().decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as problem:
         raise InputError(f"standard input is not UTF-8: {problem}") from None
 

@@ -259,14 +259,14 @@ def _items(value: object) -> Iterable[Any]:
 
 def _is_deep(value: object) -> bool:
     """Whether lists and objects are nested more than MAX_DEPTH levels deep."""
-    level: list[object] = [value]
+    level: dict[int, object] = {id(value): value}
     for _ in range(MAX_DEPTH):
-        level = [
-            item
-            for one in level
+        level = {  # each once, whatever it is a part of
+            id(item): item
+            for one in level.values()
             for item in _items(one)
             if isinstance(item, Mapping | list | tuple)
-        ]
+        }
         if not level:
             return False
     return True
@@ -274,12 +274,15 @@ def _is_deep(value: object) -> bool:
 
 def require_few_values(name: str, value: object) -> None:
     """JSON of at most MAX_VALUES values, however nested; stops at the first one more."""
-    found, waiting = 0, [value]
+    found, met, waiting = 0, 0, [value]
     while waiting:
         one = waiting.pop()
+        met += 1  # lists and objects too: one may contain itself
         if isinstance(one, Mapping | list | tuple):
             waiting += _items(one)
-        elif (found := found + 1) > MAX_VALUES:
+        else:
+            found += 1
+        if found > MAX_VALUES or met > MAX_DEPTH * MAX_VALUES:
             raise InputError(f"{name} may have at most {MAX_VALUES:,} values")
 
 

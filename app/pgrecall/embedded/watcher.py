@@ -7,8 +7,9 @@ import subprocess
 import sys
 from contextlib import suppress
 
-_WAITS = 'read -r left || exec "$@"'
-"""Reading fails once nobody has the other end of the pipe: this process, or a child it forked."""
+_WAITS = 'read -r left || { while kill -0 "$0" 2>/dev/null; do sleep 1; done; exec "$@"; }'
+"""Reading fails once nobody has the other end of the pipe: this process, or a child it forked. A
+process that became a daemon may have closed it, and lives on."""
 
 
 class Watcher:
@@ -26,7 +27,7 @@ class Watcher:
         found = os.pathsep.join(folder for folder in sys.path if folder)
         with suppress(OSError):
             self._shell = subprocess.Popen(  # noqa: S603  no word of it is a caller's
-                ("/bin/sh", "-c", _WAITS, "sh", *program),
+                ("/bin/sh", "-c", _WAITS, str(self._watched), *program),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,  # or who reads our output would wait for its end, too
                 stderr=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 from uuid import UUID, uuid5
@@ -45,6 +46,8 @@ from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
 
 BATCH_SIZE = 500
+MOST_LOOKED_AT = 10_000
+"""Lines that are read for further unknown fields, once one is found."""
 MOST_BATCH_BYTES = 2 * MOST_LINE_BYTES
 """The most bytes of one batch, so that long lines do not need more RAM than short ones."""
 _NAMESPACE = UUID("9b0c1c0e-6d0b-4b53-9a0d-6f2d3f1f7c11")
@@ -263,9 +266,13 @@ class _File:
                 yield line
 
     def _unknown(self, left: Iterator[tuple[int, bytes, int]]) -> Iterator[str]:
-        """The unknown fields of the lines that are left, to name all of a file at once."""
+        """The unknown fields of further lines, to name all of a file at once.
+
+        None of a pipe, whose end may never come.
+        """
+        most = MOST_LOOKED_AT if isinstance(self.source, Path) else 0
         with suppress(InputError):  # the file is damaged
-            for _, content, _ in left:
+            for _, content, _ in islice(left, most):
                 with suppress(InputError, ValueError, TypeError, RecursionError):
                     yield from unknown_fields(renamed(json.loads(content), self.fields))
 

@@ -19,7 +19,8 @@ MOST_LINE_BYTES = 32 * 2**20
 """The most bytes of one line: the longest content with six bytes for each byte, and as much for
 other fields."""
 _PIECE = 2**20
-_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP = b"\x1f"
+"""The first byte of a gzip file, and of no line of JSON."""
 _SUFFIXES = ("", ".jsonl", ".ndjson")
 
 Source = Path | io.BufferedReader
@@ -122,7 +123,7 @@ def _opened(
 ) -> Iterator[tuple[gzip.GzipFile | io.BufferedReader, io.BufferedReader]]:
     """The file, decompressed if necessary, and the raw file, whose position is the progress."""
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as raw:
-        if raw.peek(2)[:2] == _GZIP_MAGIC:
+        if raw.peek(1)[:1] == _GZIP:  # of a pipe, more may not have come yet
             with gzip.GzipFile(fileobj=raw) as unpacked:
                 yield unpacked, raw
         else:

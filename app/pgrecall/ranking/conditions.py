@@ -236,10 +236,14 @@ def unmet_comparison(scope: Scope) -> ColumnElement[int]:
     return found
 
 
+JSONS = ARRAY(JSONB, dimensions=1)
+"""An array of JSON values, which may be lists themselves."""
+
+
 def _compared(scope: Scope, name: str) -> Condition:
     """Whether the metadata meet one comparison, whose parameters begin with this name."""
     operand = scope.memories.c.metadata.op("#>", return_type=JSONB())(texts(f"{name}_path"))
-    among = cast(bindparam(f"{name}_among", type_=ARRAY(JSONB)), ARRAY(JSONB))
+    among = cast(bindparam(f"{name}_among", type_=JSONS), JSONS)
     condition: Condition = compiler.schema_function(
         scope.schema,
         "meets_comparison",

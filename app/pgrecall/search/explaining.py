@@ -18,7 +18,7 @@ from pgrecall.core.validation import require_ids
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.metadata_filter import MetadataFilter
+from pgrecall.ranking.metadata_filter import MOST_APART, MetadataFilter
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.words import terms_of
@@ -73,7 +73,7 @@ def explain(
     wanted = replace(wanted, profile=in_effect(wanted.profile, row._mapping))
     found = hit(wanted.profile, row)
     [counts] = yield Execute(standing(tables, wanted), standing_parameters(wanted, found))
-    unmet = _unmet(row._mapping)
+    unmet = _unmet(row._mapping, wanted)
     found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
@@ -193,12 +193,17 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
     return max(last_score, wanted.min_score)
 
 
-def _unmet(row: Mapping[Any, Any]) -> list[str]:
-    prefix = CONDITION_PREFIX
+def _unmet(row: Mapping[Any, Any], wanted: Search) -> list[str]:
+    prefix, asked = CONDITION_PREFIX, MetadataFilter.of(wanted.filters.metadata or {})
+    repeated = {f"compared {n + 1}" for n in range(len(asked.comparisons), MOST_APART)}
     unmet = [
         name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
     ]
-    return [f"compared {row[UNMET_COMPARISON]}" if one == "compared" else one for one in unmet]
+    return [
+        f"compared {row[UNMET_COMPARISON]}" if one == "compared" else one
+        for one in unmet
+        if one not in repeated
+    ]
 
 
 _ATTRIBUTES = {

@@ -27,8 +27,8 @@ PUBLIC = ("/", "/docs", "/health", "/ready", "/openapi.json")
 """Answered without a key and without waiting for a turn."""
 METRICS = "/metrics"
 """Needs a key, but no turn."""
-MAX_READ_BODY = 1024 * 1024
-"""Bytes of a body with a key that may only read: no query is longer."""
+MAX_READ_BODY = 4 * 1024 * 1024
+"""Bytes of a body with a key that may only read: the longest query, escaped, with filters."""
 MOST_METRICS = 8
 """The most requests for metrics at a time."""
 _LOOPBACK = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
