@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from pgrecall.core.quoting import shortened
-from pgrecall.errors import ExtraMissing, UnknownName
+from pgrecall.errors import ExtraMissing, InputError, UnknownName
 
 Period = tuple[datetime, datetime]
 """Start and end; the end is excluded."""
@@ -106,6 +106,19 @@ def period_of(
     start = instant(min(one.start for one in narrow))
     end = instant(max(one.end for one in narrow))
     return (start, end) if start < end else None  # a day that the zone left out, to change its date
+
+
+def moment_of(name: str, value: Any, zone: tzinfo | None = None) -> datetime | None:
+    """Parses an ISO 8601 time, in `zone` if it has no time zone; raises InputError."""
+    if value is None:
+        return None
+    if not isinstance(value, str | datetime):
+        raise InputError(f"{name} must be an ISO 8601 time as text, got {shortened(value)}")
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    except ValueError:
+        raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
+    return moment if zone is None or moment.tzinfo is not None else moment.replace(tzinfo=zone)
 
 
 def instant(local: datetime) -> datetime:

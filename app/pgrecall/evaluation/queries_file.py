@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.dates import moment_of
 from pgrecall.core.memory import TEAM
 from pgrecall.core.quoting import LONGEST, listed, path_of, shortened
 from pgrecall.core.validation import require_name
@@ -16,7 +17,7 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import checked_query
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.memories.lines import lines_of, naming_line
-from pgrecall.memories.record import id_of_source, moment_of
+from pgrecall.memories.record import id_of_source
 
 KEYS = (
     *("query", "embedding", "relevant", "group", "time", "query_text", "query_entities"),

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.dates import moment_of
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.label import require_weight
 from pgrecall.core.limits import INVALIDATION_REASONS, LABEL_KINDS, STATUSES
@@ -123,19 +124,6 @@ def is_uuid(given: object) -> bool:
     except ValueError:
         return False
     return True
-
-
-def moment_of(name: str, value: Any, zone: tzinfo | None = None) -> datetime | None:
-    """Parses an ISO 8601 time, in `zone` if it has no time zone; raises InputError."""
-    if value is None:
-        return None
-    if not isinstance(value, str | datetime):
-        raise InputError(f"{name} must be an ISO 8601 time as text, got {shortened(value)}")
-    try:
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    except ValueError:
-        raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
-    return moment if zone is None or moment.tzinfo is not None else moment.replace(tzinfo=zone)
 
 
 def _moment(name: str, value: Any, _: str, zone: tzinfo | None) -> datetime | None:

@@ -12,7 +12,7 @@ from functools import singledispatch
 from numbers import Real
 from typing import Any
 
-from pgrecall.core.dates import instant
+from pgrecall.core.dates import instant, moment_of
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError, UnknownName
@@ -143,19 +143,9 @@ def _ours(values: Mapping[str, Any]) -> dict[str, Any]:
         ours = OTHER_NAMES.get(name, name)
         if ours in named:
             raise InputError(f"{ours} is given twice, once by another name")
-        named[ours] = _moment(name, value) if ours in _MOMENTS else value
+        is_written = ours in _MOMENTS and isinstance(value, str)
+        named[ours] = moment_of(name, value, UTC) if is_written else value
     return named
-
-
-def _moment(name: str, value: Any) -> Any:
-    """ISO 8601 text as a datetime, anything else as it is; raises InputError."""
-    if not isinstance(value, str):
-        return value
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 @singledispatch
