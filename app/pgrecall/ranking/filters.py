@@ -130,7 +130,7 @@ class Filters:
     where: Sequence[Expression] = field(default=())
     apply_decay: bool = True
     """Whether min_trust applies to trust after decay. An argument of search, not a filter."""
-    _metadata: MetadataFilter = field(init=False)
+    taken_apart: MetadataFilter = field(init=False)
     """`metadata`, parsed."""
 
     @property
@@ -157,7 +157,7 @@ class Filters:
         }
         if given["statuses"] == ["active"]:
             del given["statuses"]  # a literal, which is compared faster
-        return given | self._metadata.parameters
+        return given | self.taken_apart.parameters
 
     @classmethod
     def of(cls, arguments: FilterArguments, *, apply_decay: bool = True) -> Self:
@@ -183,7 +183,7 @@ class Filters:
         if self.label_kinds is not None and self.labels is None:
             raise InputError("label_kinds narrows labels down: give labels too")
         taken_apart = MetadataFilter.of({} if self.metadata is None else self.metadata)
-        object.__setattr__(self, "_metadata", taken_apart)
+        object.__setattr__(self, "taken_apart", taken_apart)
         if self.text is not None:
             require_text("text", self.text)
             if len(self.text) > MAX_FILTER_TEXT:

@@ -18,7 +18,7 @@ from pgrecall.core.validation import require_ids
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.metadata_filter import MOST_APART, MetadataFilter
+from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.words import terms_of
@@ -194,7 +194,7 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
 
 
 def _unmet(row: Mapping[Any, Any], wanted: Search) -> list[str]:
-    prefix, asked = CONDITION_PREFIX, MetadataFilter.of(wanted.filters.metadata or {})
+    prefix, asked = CONDITION_PREFIX, wanted.filters.taken_apart
     repeated = {f"compared {n + 1}" for n in range(len(asked.comparisons), MOST_APART)}
     unmet = [
         name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
@@ -248,11 +248,10 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             shown = shortened(asked_for, LONGEST)
             return f"filtered by labels: it has none of {shown}"
         case "metadata":
-            asked = MetadataFilter.of(filters.metadata or {})
-            return _filtered("metadata", "metadata", memory.metadata, asked.contained)
+            asked = filters.taken_apart.contained
+            return _filtered("metadata", "metadata", memory.metadata, asked)
         case _ if name.startswith("compared "):
-            asked = MetadataFilter.of(filters.metadata or {})
-            compared = asked.comparisons[int(name.removeprefix("compared ")) - 1]
+            compared = filters.taken_apart.comparisons[int(name.removeprefix("compared ")) - 1]
             what = f"metadata[{shortened(compared.key)}]"
             value = compared.found_in(memory.metadata)
             return _filtered("metadata", what, value, {compared.operator: compared.value})
