@@ -161,11 +161,14 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
         match step:
             case Inspect():
                 reply = layout
-            case Lookup():
-                reply = cached(engine, step) if step.rows is None else None
+            case Lookup(rows=None):
+                reply = cached(engine, step)
                 if reply is None:
-                    reply = step.rows or (yield Execute(step.statement, step.parameters))
+                    reply = yield Execute(step.statement, step.parameters)
                     cache(engine, step, reply)
+            case Lookup():
+                reply = step.rows
+                cache(engine, step, reply)
             case Verb() | Execute() | Write():
                 parameters = step.parameters
                 if "durable" in parameters:
