@@ -74,6 +74,9 @@ $function$;
 
 REVOKE ALL ON FUNCTION forget_positions_here FROM PUBLIC;
 
+COMMENT ON FUNCTION forget_positions_here IS
+    'The part of forget_positions that runs on the node of the owner.';
+
 -- By their key, whatever PostgreSQL expects; the setting reaches nothing else. For whoever may delete
 -- from this table: that is forget_positions_here.
 CREATE OR REPLACE FUNCTION delete_positions(relation text, ids uuid[]) RETURNS bigint
@@ -93,9 +96,6 @@ $function$;
 
 COMMENT ON FUNCTION delete_positions IS
     'Deletes the positions of these memories from a table of positions; returns how many.';
-
-COMMENT ON FUNCTION forget_positions_here IS
-    'The part of forget_positions that runs on the node of the owner.';
 
 -- A query of its own, since Citus cannot join memories with the positions of one node.
 -- The setting reaches nothing else, and keeps a plan from reading the table for each of a few ids

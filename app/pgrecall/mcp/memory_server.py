@@ -43,8 +43,7 @@ def memory_server(
     profile: Profile | str | None = None,
 ) -> MCPServer[Any]:
     """An MCP server for the memories of an agent, or, if `agent` is None, of any agent that a
-    model names. Tools rank by `profile`, or as the
-    repository does."""
+    model names. Tools rank by `profile`, or as the repository does."""
     tools = MemoryTools(repo, profile)
     return server_of(lambda _: nullcontext((tools, agent)), any_agent=agent is None)
 

@@ -59,7 +59,7 @@ BOUNDS: dict[str, Bounds] = {
     "tier": {"enum": [*limits.TIERS]},
     "trust_curve": {"enum": [*limits.TRUST_CURVES, None]},
     "style": {"enum": [*STYLES]},
-    "profile": {"enum": [*BUILT_IN]},
+    "profile": {"enum": [*BUILT_IN, None]},
     "trust_half_life_hours": {"minimum": 0.001, "maximum": 1e9},
     "lend": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
     "diversity": {"minimum": 0, "exclusiveMaximum": 1},
