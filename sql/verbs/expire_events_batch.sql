@@ -23,8 +23,7 @@ CREATE OR REPLACE FUNCTION expire_events_batch(
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     before timestamptz := events_expire_before(agent, max_event_age_hours);
-    ids uuid[];
-    memories uuid[];
+    old tid[];
     gone uuid[];
     expired bigint;
     firsts bigint;
@@ -32,15 +31,13 @@ BEGIN
     PERFORM require_owner(agent);
     PERFORM require_garbage_policy(NULL, NULL, NULL, NULL, max_event_age_hours, NULL, 'default');
     PERFORM require_count('batch_size', batch_size, 1, 100000);
-    SELECT array_agg(o.id), array_agg(o.memory_id),
-           array_agg(o.memory_id) FILTER (WHERE o.event_type = 'deleted')
-      INTO ids, memories, gone
-      FROM (SELECT e.id, e.memory_id, e.event_type FROM memory_events e
+    -- By their places in the table, which are theirs while they are locked: events do not change.
+    SELECT array_agg(o.ctid), array_agg(o.memory_id) FILTER (WHERE o.event_type = 'deleted')
+      INTO old, gone
+      FROM (SELECT e.ctid, e.memory_id, e.event_type FROM memory_events e
              WHERE e.agent_id = agent AND e.event_type <> 'initial' AND e.occurred_at < before
              ORDER BY e.occurred_at LIMIT batch_size FOR UPDATE SKIP LOCKED) o;
-    DELETE FROM memory_events e
-     USING unnest(memories, ids) old(memory_id, id)
-     WHERE e.agent_id = agent AND e.memory_id = old.memory_id AND e.id = old.id;
+    DELETE FROM memory_events e WHERE e.agent_id = agent AND e.ctid = ANY (old);
     GET DIAGNOSTICS expired = ROW_COUNT;
     DELETE FROM memory_events e
      WHERE e.agent_id = agent AND e.memory_id = ANY (gone) AND e.event_type = 'initial'

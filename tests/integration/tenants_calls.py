@@ -61,6 +61,7 @@ CALLS: dict[str, list[str]] = {
     "drop_rank_index": ["drop_rank_index('one')"],
     "end_garbage_run": ["end_garbage_run('one', {run})"],
     "next_exported": ["next_exported('one', '00000000-0000-0000-0000-000000000000', 9, 999)"],
+    "next_judged": ["next_judged('one', NULL, 9, now(), 0.2, now(), 0.1)"],
     "exported": ["exported('one', {memory}, true)"],
     "erase": ["erase('one', ARRAY[{memory}])"],
     "replaced_by": [

@@ -85,6 +85,7 @@ ON_FEW = {
     "next_exported": (
         "next_exported(%(agent)s, '00000000-0000-0000-0000-000000000000', 90, 100000)"
     ),
+    "next_judged": "next_judged(%(agent)s, NULL, 90, now(), 0.2, now(), 0.1)",
     "record_feedback": "record_feedback(%(agent)s, %(a)s, 'useful', query => 'q')",
     "record_outcome": "record_outcome(%(agent)s, %(a)s, 'success')",
     "remember": "remember(%(agent)s, 'quite new')",
