@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-statistics bench-upgrading bench-versions bench-words schema stubs recall clean help
+.PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -98,17 +98,14 @@ bench-statistics: .venv/test  ## Measure every call without statistics, by old o
 bench-upgrading: .venv/test  ## Count what fails for eight clients during `migrate up` (FROM=commit: of that release)
 	$(BIN)/python -m benchmarks.upgrading $(if $(FROM),--from $(FROM))
 
-bench-versions: .venv/test  ## Measure this checkout beside another (AGAINST=folder, after its make .venv/test)
-	$(BIN)/python -m benchmarks.versions $(AGAINST)
+bench-shapes: .venv/test  ## Measure each call beside another checkout (AGAINST=folder, after its make .venv/test)
+	$(BIN)/python -m benchmarks.shapes $(AGAINST)
 
 bench-words: .venv/test  ## Measure what the keyword signal finds and costs (PASSAGES as above)
 	$(BIN)/python -m benchmarks.words $(if $(PASSAGES),--passages $(PASSAGES))
 
 schema: .venv/test  ## Write migrations/schema.sql anew
 	$(BIN)/python -m tests.migrations.schema_dump
-
-stubs: .venv/test  ## Write what editors read of the repositories anew
-	$(BIN)/python -m tests.packaging.stubs
 
 .venv/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3"; exit 1; }

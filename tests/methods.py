@@ -9,13 +9,12 @@ from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository
-from pgrecall.execution import asynchronous, synchronous
+from pgrecall.execution.namespace import Namespace
 
 _NOWHERE = "postgresql+psycopg://nobody@127.0.0.1:1/none"
 NOWHERE = MemoryRepository(create_engine(_NOWHERE))
 """On a server that is not there: what is checked before it is asked is checked at no cost."""
 NOWHERE_LATER = AsyncMemoryRepository(create_async_engine(_NOWHERE))
-NAMESPACES = (synchronous.Namespace, asynchronous.Namespace)
 
 
 def method(repository: Any, name: str) -> Any:
@@ -30,7 +29,7 @@ def public(repository: Any) -> list[str]:
         if name.startswith("_") or name in ("memories", "teams", "primary"):
             continue
         part = getattr(repository, name)
-        if isinstance(part, NAMESPACES):
+        if isinstance(part, Namespace):
             found += [f"{name}.{one}" for one in public(part)]
         else:
             found.append(name)

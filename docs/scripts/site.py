@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
+from shutil import copytree, ignore_patterns, rmtree
 
 from docs.scripts import functions, schema
+from hatch_build import write_stubs
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -20,6 +22,16 @@ WRITTEN = {
     "<!-- docstring: ": lambda names: f"```text\n{import_module(names[0]).__doc__}```",
 }
 """How a line begins that is replaced, and what writes what takes its place."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Copies the package, with the repositories as their stubs have them: methods written out."""
+    folder = ROOT / "build" / "reference"
+    rmtree(folder, ignore_errors=True)
+    copytree(ROOT / "app", folder, ignore=ignore_patterns("__pycache__"))
+    for stub in write_stubs(folder, folder):
+        stub.with_suffix(".py").unlink()
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

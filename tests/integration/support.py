@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import Engine, text
 
 from pgrecall import AsyncMemoryRepository, Memory, MemoryRepository, ScoredMemory
-from pgrecall.execution.asynchronous import Namespace
+from pgrecall.execution.namespace import Namespace
 from tests.conftest import DIMENSIONS
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -81,7 +81,7 @@ def stored(engine: Engine, agent_id: str) -> int:
 class _Awaited:
     def __init__(
         self,
-        repository: AsyncMemoryRepository | Namespace,
+        repository: AsyncMemoryRepository | Namespace[Any],
         wait: Callable[[Coroutine[Any, Any, Any]], Any],
     ) -> None:
         self._repository, self._wait = repository, wait
@@ -96,7 +96,8 @@ class _Awaited:
 
 
 def awaited(
-    repository: AsyncMemoryRepository | Namespace, wait: Callable[[Coroutine[Any, Any, Any]], Any]
+    repository: AsyncMemoryRepository | Namespace[Any],
+    wait: Callable[[Coroutine[Any, Any, Any]], Any],
 ) -> MemoryRepository:
     """An asynchronous repository behind the methods of the synchronous one."""
     return cast(MemoryRepository, _Awaited(repository, wait))

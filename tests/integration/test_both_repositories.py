@@ -214,7 +214,7 @@ CASES = (
     Case("labels.find", lambda r: [found[0].id for found in r.labels.find(A, "x")], [ONE]),
     Case(
         "links.add",
-        lambda r: (r.links.add(A, ONE, GONE), len(r.links.of(A, ONE))),  # type: ignore[func-returns-value]
+        lambda r: (r.links.add(A, ONE, GONE), len(r.links.of(A, ONE))),
         (None, 2),
     ),
     Case(

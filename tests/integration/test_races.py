@@ -601,7 +601,7 @@ OPERATIONS_OF_ALL: dict[str, Change] = {
     ),
     "unlabelled": lambda repo, ids, _: repo.labels.remove(A, ids[0], Label("1", "tag")) > 0,
     "linked": lambda repo, ids, mine: (
-        repo.links.add(A, ids[0], ids[1], weight=mine.random()) is None  # type: ignore[func-returns-value]
+        repo.links.add(A, ids[0], ids[1], weight=mine.random()) is None
     ),
     "unlinked": lambda repo, ids, _: repo.links.remove(A, ids[0], ids[1]),
     "importance": lambda repo, ids, mine: (

@@ -41,23 +41,7 @@ def states(server_url: str, request: pytest.FixtureRequest) -> Iterator[States]:
         yield {name: opened.enter_context(state(urls[name], request.param)) for name in STATES}
 
 
-STILL = {
-    *("function: collect_garbage_batch", "function: expire_events_batch"),
-    "more: add supersede_subject",
-}
-"""Calls that read 2.2 to 2.7 times as many in one shape of full size: a list that has to become
-empty."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name, marks=[pytest.mark.xfail(reason="not cured yet", strict=False)] * (name in STILL)
-        )
-        for name in NAMES
-    ],
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_call_reads_the_pages_that_it_reads_with_fresh_statistics(
     states: States, name: str
 ) -> None:

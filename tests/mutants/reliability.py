@@ -200,7 +200,7 @@ MUTANTS = (
         f"{BOTH}::test_both_do_the_same",
     ),
     Mutant(
-        "app/pgrecall/execution/presenting.py",
+        "app/pgrecall/execution/method.py",
         "DEFAULTS.get(key)",
         "None",
         "unit/test_repository_surface.py::test_the_defaults_shown_are_those_that_hold",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import replace
@@ -27,7 +27,6 @@ from pgrecall.core.steps import (
     Embedded,
     Execute,
     FindEntities,
-    Job,
     OnConnections,
     Operation,
     Transact,
@@ -37,7 +36,8 @@ from pgrecall.core.validation import require_bool, require_schema_name, require_
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
-from pgrecall.execution.ranked_by import profile_argument, ranked_by
+from pgrecall.execution.method import Method
+from pgrecall.execution.ranked_by import ranked_by
 from pgrecall.execution.raw_statement import RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
@@ -60,31 +60,10 @@ from pgrecall.scoring.profiles import checked_profile
 T = TypeVar("T")
 
 
-def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """A method that executes the operation on the tables of its repository."""
-    takes = profile_argument(operation)
-
-    async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
-        kwargs = ranked_by(self._profile, takes, kwargs)
-        return await self._run(repeatable(operation, self._tables, *args, **kwargs))
-
-    return method
-
-
-def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """A method that executes the job."""
-    takes = profile_argument(job)
-
-    async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
-        kwargs = ranked_by(self._profile, takes, kwargs)
-        with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
-            return await self._work(call)
-
-    return method
-
-
 class Repository:
     """A repository without its methods and namespaces."""
+
+    _is_async = True
 
     def __init__(
         self,
@@ -141,6 +120,13 @@ class Repository:
         of_primary = copy(self)
         of_primary._reads_from = None
         return of_primary
+
+    async def _call(self, method: Method[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        kwargs = ranked_by(self._profile, method.profile_argument, kwargs)
+        if not method.is_job:
+            return await self._run(repeatable(method.operation, self._tables, *args, **kwargs))
+        with watched(Invocation(partial(method.operation, *args, **kwargs), self._tables)) as call:
+            return await self._work(call)
 
     async def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -280,14 +266,6 @@ class Repository:
         if not iscoroutinefunction(finder):
             return await asyncio.to_thread(found, finder, step.texts)
         return Found([checked_names(await finder(text)) for text in step.texts], looks_up=False)
-
-
-class Namespace:
-    """A namespace of the repository."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._tables, self._profile = repository._tables, repository._profile
-        self._run, self._work = repository._run, repository._work
 
 
 @asynccontextmanager

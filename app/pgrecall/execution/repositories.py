@@ -1,55 +1,215 @@
-"""The repositories: their methods and namespaces, made from operations.
-
-Editors and type checkers read `repositories.pyi` instead of this module. `make stubs` generates it
-from the classes at run time.
-"""
+"""The methods of the repositories, each with the operation behind it, and the synchronous one."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from pgrecall.execution import synchronous
-from pgrecall.execution.late_method import LateMethod, Operation, Operations
+from pgrecall.execution.method import LazyModule, method, method_of_job
+from pgrecall.execution.namespace import Namespace
 
-assembling = Operations("context.assembling")
-evaluating = Operations("evaluation.evaluating")
-recording = Operations("evaluation.recording")
-tuning = Operations("evaluation.tuning")
-collecting = Operations("lifecycle.collecting")
-consolidating = Operations("lifecycle.consolidating")
-correcting = Operations("lifecycle.correcting")
-curating = Operations("lifecycle.curating")
-erasing = Operations("lifecycle.erasing")
-labelling = Operations("lifecycle.labelling")
-linking = Operations("lifecycle.linking")
-using = Operations("lifecycle.using")
-adding = Operations("memories.adding")
-changing = Operations("memories.changing")
-deleting = Operations("memories.deleting")
-exporting = Operations("memories.exporting")
-listing = Operations("memories.listing")
-metadata_values = Operations("memories.metadata_values")
-reading = Operations("memories.reading")
-restoring = Operations("memories.restoring")
-telling_terms = Operations("memories.telling_terms")
-upserting = Operations("memories.upserting")
-building = Operations("rank_index.building")
-maintaining = Operations("rank_index.maintaining")
-checking = Operations("search.checking")
-explaining = Operations("search.explaining")
-planning = Operations("search.planning")
-searching = Operations("search.searching")
-warming = Operations("search.warming")
+if TYPE_CHECKING:
+    from pgrecall.context import assembling
+    from pgrecall.evaluation import evaluating, recording, tuning
+    from pgrecall.lifecycle import (
+        collecting,
+        consolidating,
+        correcting,
+        curating,
+        erasing,
+        labelling,
+        linking,
+        using,
+    )
+    from pgrecall.memories import (
+        adding,
+        changing,
+        deleting,
+        exporting,
+        listing,
+        metadata_values,
+        reading,
+        restoring,
+        telling_terms,
+        upserting,
+    )
+    from pgrecall.rank_index import building, maintaining
+    from pgrecall.search import checking, explaining, planning, searching, warming
+else:
+    assembling = LazyModule("context.assembling")
+    evaluating = LazyModule("evaluation.evaluating")
+    recording = LazyModule("evaluation.recording")
+    tuning = LazyModule("evaluation.tuning")
+    collecting = LazyModule("lifecycle.collecting")
+    consolidating = LazyModule("lifecycle.consolidating")
+    correcting = LazyModule("lifecycle.correcting")
+    curating = LazyModule("lifecycle.curating")
+    erasing = LazyModule("lifecycle.erasing")
+    labelling = LazyModule("lifecycle.labelling")
+    linking = LazyModule("lifecycle.linking")
+    using = LazyModule("lifecycle.using")
+    adding = LazyModule("memories.adding")
+    changing = LazyModule("memories.changing")
+    deleting = LazyModule("memories.deleting")
+    exporting = LazyModule("memories.exporting")
+    listing = LazyModule("memories.listing")
+    metadata_values = LazyModule("memories.metadata_values")
+    reading = LazyModule("memories.reading")
+    restoring = LazyModule("memories.restoring")
+    telling_terms = LazyModule("memories.telling_terms")
+    upserting = LazyModule("memories.upserting")
+    building = LazyModule("rank_index.building")
+    maintaining = LazyModule("rank_index.maintaining")
+    checking = LazyModule("search.checking")
+    explaining = LazyModule("search.explaining")
+    planning = LazyModule("search.planning")
+    searching = LazyModule("search.searching")
+    warming = LazyModule("search.warming")
 
-Methods = Mapping[str, Operation]
-"""Operations and jobs by the names of their methods."""
+R_co = TypeVar("R_co", covariant=True)
+M = TypeVar("M", bound="Methods")
 
 
-class MemoryRepository(synchronous.Repository):
+class Labels(Namespace[R_co]):
+    """`repository.labels`. Labels of memories, and finding memories by them."""
+
+    add = method(lambda: labelling.label)
+    remove = method(lambda: labelling.unlabel)
+    of = method(lambda: labelling.labels)
+    find = method(lambda: labelling.labelled)
+
+
+class Links(Namespace[R_co]):
+    """`repository.links`. Links between memories of one owner."""
+
+    add = method(lambda: linking.link)
+    remove = method(lambda: linking.unlink)
+    of = method(lambda: linking.links)
+
+
+class RankIndexes(Namespace[R_co]):
+    """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
+
+    build = method_of_job(lambda: maintaining.build_rank_indexes)
+    maintain = method_of_job(lambda: maintaining.maintain_rank_indexes)
+    check = method_of_job(lambda: checking.check_rank_index)
+    status = method(lambda: building.rank_indexes)
+    progress = method(lambda: building.rank_index_progress)
+    drop = method(lambda: building.drop_rank_index)
+
+
+class Upkeep(Namespace[R_co]):
+    """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
+
+    adjust_trust = method(lambda: using.adjust_trust)
+    set_importance = method(lambda: correcting.set_importance)
+    approve = method(lambda: correcting.approve)
+    reject = method(lambda: correcting.reject)
+    promote = method(lambda: correcting.promote)
+    demote = method(lambda: correcting.demote)
+    clusters = method(lambda: curating.clusters)
+    consolidate = method_of_job(lambda: consolidating.consolidate)
+    near_duplicates = method(lambda: curating.near_duplicates)
+    prune = method(lambda: curating.prune)
+    complete_stale_tasks = method(lambda: curating.complete_stale_tasks)
+    collect_garbage = method_of_job(lambda: collecting.collect_garbage)
+    erase_owner = method_of_job(lambda: erasing.erase_owner)
+    vacuum = method(lambda: erasing.vacuum)
+    extend_expiry = method(lambda: changing.extend_expiry)
+    telling_terms = method(lambda: telling_terms.telling_terms)
+    metadata_values = method(lambda: metadata_values.metadata_values)
+
+
+class Evaluations(Namespace[R_co]):
+    """`repository.evaluation`. Evaluation and tuning of profiles by judged queries."""
+
+    evaluate = method(lambda: evaluating.evaluate)
+    tune = method(lambda: tuning.tune)
+    recorded_queries = method(lambda: recording.recorded_queries)
+
+
+class Transfer(Namespace[R_co]):
+    """`repository.transfer`. Moving memories out, and in with their state."""
+
+    export = method(lambda: exporting.export)
+    restore = method(lambda: restoring.restore)
+
+
+class Ids(Namespace[R_co]):
+    """`repository.ids`. Short ids, and finding ids by their first digits or a key."""
+
+    find = method(lambda: reading.find_ids)
+    of_key = method(lambda: reading.key_id)
+    shorten = method(lambda: reading.short_ids)
+
+
+class Methods:
+    """The methods and namespaces of both repositories."""
+
+    add = method(lambda: adding.add)
+    add_many = method(lambda: adding.add_many)
+    upsert = method(lambda: upserting.upsert)
+    upsert_many = method(lambda: upserting.upsert_many)
+    get = method(lambda: reading.get)
+    get_many = method(lambda: reading.get_many)
+    list = method(lambda: listing.list_memories)
+    update = method(lambda: changing.update)
+    delete = method(lambda: deleting.delete)
+    search = method(lambda: searching.search)
+    context = method(lambda: assembling.context)
+    explain = method(lambda: explaining.explain)
+    plan = method(lambda: planning.plan)
+    prepare = method_of_job(lambda: warming.prepare)
+    touch = method(lambda: changing.touch)
+    count = method(lambda: reading.count)
+    exists = method(lambda: reading.exists)
+    existing = method(lambda: reading.existing)
+    owners = method(lambda: listing.owners)
+    record_outcome = method(lambda: using.record_outcome)
+    feedback = method(lambda: using.feedback)
+    history = method(lambda: using.history)
+    supersede = method(lambda: correcting.supersede)
+    invalidate = method(lambda: correcting.invalidate)
+    revive = method(lambda: correcting.revive)
+    erase = method(lambda: erasing.erase)
+
+    @property
+    def labels(self: M) -> Labels[M]:
+        """Labels of memories, and finding memories by them."""
+        return Labels(self)
+
+    @property
+    def links(self: M) -> Links[M]:
+        """Links between memories of one owner."""
+        return Links(self)
+
+    @property
+    def rank_indexes(self: M) -> RankIndexes[M]:
+        """Rank indexes, which make searches among many memories fast."""
+        return RankIndexes(self)
+
+    @property
+    def upkeep(self: M) -> Upkeep[M]:
+        """Curation of an agent's memories, and garbage collection."""
+        return Upkeep(self)
+
+    @property
+    def evaluation(self: M) -> Evaluations[M]:
+        """Evaluation and tuning of profiles by judged queries."""
+        return Evaluations(self)
+
+    @property
+    def transfer(self: M) -> Transfer[M]:
+        """Moving memories out, and in with their state."""
+        return Transfer(self)
+
+    @property
+    def ids(self: M) -> Ids[M]:
+        """Short ids, and finding ids by their first digits or a key."""
+        return Ids(self)
+
+
+class MemoryRepository(Methods, synchronous.Repository):
     """Stores and ranks the memories of agents.
 
     On an Engine, each call is a transaction of its own, and is retried after a deadlock or
@@ -72,144 +232,3 @@ class MemoryRepository(synchronous.Repository):
     users', such as "Europe/Berlin", for calls that give none; the argument of `search` says what it
     changes. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
-
-
-_METHODS: Methods = {
-    "add": adding.add,
-    "add_many": adding.add_many,
-    "upsert": upserting.upsert,
-    "upsert_many": upserting.upsert_many,
-    "get": reading.get,
-    "get_many": reading.get_many,
-    "list": listing.list_memories,
-    "update": changing.update,
-    "delete": deleting.delete,
-    "search": searching.search,
-    "context": assembling.context,
-    "explain": explaining.explain,
-    "plan": planning.plan,
-    "prepare": warming.prepare,
-    "touch": changing.touch,
-    "count": reading.count,
-    "exists": reading.exists,
-    "existing": reading.existing,
-    "owners": listing.owners,
-    "record_outcome": using.record_outcome,
-    "feedback": using.feedback,
-    "history": using.history,
-    "supersede": correcting.supersede,
-    "invalidate": correcting.invalidate,
-    "revive": correcting.revive,
-    "erase": erasing.erase,
-}
-
-_LABELS: Methods = {
-    "add": labelling.label,
-    "remove": labelling.unlabel,
-    "of": labelling.labels,
-    "find": labelling.labelled,
-}
-
-_LINKS: Methods = {
-    "add": linking.link,
-    "remove": linking.unlink,
-    "of": linking.links,
-}
-
-_RANK_INDEXES: Methods = {
-    "build": maintaining.build_rank_indexes,
-    "maintain": maintaining.maintain_rank_indexes,
-    "check": checking.check_rank_index,
-    "status": building.rank_indexes,
-    "progress": building.rank_index_progress,
-    "drop": building.drop_rank_index,
-}
-
-_UPKEEP: Methods = {
-    "adjust_trust": using.adjust_trust,
-    "set_importance": correcting.set_importance,
-    "approve": correcting.approve,
-    "reject": correcting.reject,
-    "promote": correcting.promote,
-    "demote": correcting.demote,
-    "clusters": curating.clusters,
-    "consolidate": consolidating.consolidate,
-    "near_duplicates": curating.near_duplicates,
-    "prune": curating.prune,
-    "complete_stale_tasks": curating.complete_stale_tasks,
-    "collect_garbage": collecting.collect_garbage,
-    "erase_owner": erasing.erase_owner,
-    "vacuum": erasing.vacuum,
-    "extend_expiry": changing.extend_expiry,
-    "telling_terms": telling_terms.telling_terms,
-    "metadata_values": metadata_values.metadata_values,
-}
-
-_EVALUATION: Methods = {
-    "evaluate": evaluating.evaluate,
-    "tune": tuning.tune,
-    "recorded_queries": recording.recorded_queries,
-}
-
-_TRANSFER: Methods = {
-    "export": exporting.export,
-    "restore": restoring.restore,
-}
-
-_IDS: Methods = {
-    "find": reading.find_ids,
-    "of_key": reading.key_id,
-    "shorten": reading.short_ids,
-}
-
-_NAMESPACES = (
-    ("labels", "Labels", _LABELS, "Labels of memories, and finding memories by them."),
-    ("links", "Links", _LINKS, "Links between memories of one owner."),
-    (
-        *("rank_indexes", "RankIndexes", _RANK_INDEXES),
-        "Rank indexes, which make searches among many memories fast.",
-    ),
-    ("upkeep", "Upkeep", _UPKEEP, "Curation of an agent's memories, and garbage collection."),
-    (
-        *("evaluation", "Evaluations", _EVALUATION),
-        "Evaluation and tuning of profiles by judged queries.",
-    ),
-    ("transfer", "Transfer", _TRANSFER, "Moving memories out, and in with their state."),
-    ("ids", "Ids", _IDS, "Short ids, and finding ids by their first digits or a key."),
-)
-
-
-def complete(repository: type, running: ModuleType, prefix: str = "") -> None:
-    """Adds methods and namespaces to a repository. The classes of namespaces join its module."""
-    module = repository.__module__
-    for name, class_name, methods, docstring in _NAMESPACES:
-        described = {"__doc__": f"`repository.{name}`. {docstring}", "__module__": module}
-        namespace = type(f"{prefix}{class_name}", (running.Namespace,), described)
-        _give(namespace, methods, running)
-        setattr(sys.modules[module], namespace.__name__, namespace)
-        setattr(repository, name, _reached(namespace, docstring))
-    _give(repository, _METHODS, running)
-
-
-def _give(owner: type, methods: Methods, running: ModuleType) -> None:
-    for name, operation in methods.items():
-        setattr(owner, name, LateMethod(owner, name, operation, running))
-
-
-def _reached(namespace: type, docstring: str) -> property:
-    def get(self: Any) -> Any:
-        return namespace(self)
-
-    get.__doc__, get.__annotations__ = docstring, {"return": namespace.__name__}
-    return property(get)
-
-
-def __getattr__(name: str) -> Any:
-    """AsyncMemoryRepository and its namespaces, imported when first used: SQLAlchemy's asyncio and
-    ORM take 50 ms."""
-    if not name.startswith("Async"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("pgrecall.execution.async_repository"), name)
-
-
-complete(MemoryRepository, synchronous)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
@@ -26,7 +26,6 @@ from pgrecall.core.steps import (
     Embedded,
     Execute,
     FindEntities,
-    Job,
     OnConnections,
     Operation,
     Transact,
@@ -36,7 +35,8 @@ from pgrecall.core.validation import require_bool, require_schema_name, require_
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
-from pgrecall.execution.ranked_by import profile_argument, ranked_by
+from pgrecall.execution.method import Method
+from pgrecall.execution.ranked_by import ranked_by
 from pgrecall.execution.raw_statement import RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
@@ -62,31 +62,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., T]:
-    """A method that executes the operation on the tables of its repository."""
-    takes = profile_argument(operation)
-
-    def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
-        kwargs = ranked_by(self._profile, takes, kwargs)
-        return self._run(repeatable(operation, self._tables, *args, **kwargs))
-
-    return method
-
-
-def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., T]:
-    """A method that executes the job."""
-    takes = profile_argument(job)
-
-    def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
-        kwargs = ranked_by(self._profile, takes, kwargs)
-        with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
-            return self._work(call)
-
-    return method
-
-
 class Repository:
     """A repository without its methods and namespaces."""
+
+    _is_async = False
 
     def __init__(
         self,
@@ -143,6 +122,13 @@ class Repository:
         of_primary = copy(self)
         of_primary._reads_from = None
         return of_primary
+
+    def _call(self, method: Method[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        kwargs = ranked_by(self._profile, method.profile_argument, kwargs)
+        if not method.is_job:
+            return self._run(repeatable(method.operation, self._tables, *args, **kwargs))
+        with watched(Invocation(partial(method.operation, *args, **kwargs), self._tables)) as call:
+            return self._work(call)
 
     def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -264,14 +250,6 @@ def _session_classes() -> tuple[type, ...]:
     """Session if the ORM is loaded; if not, nothing can be one. Loading it takes 35 ms."""
     orm = sys.modules.get("sqlalchemy.orm")
     return () if orm is None else (orm.Session,)
-
-
-class Namespace:
-    """A namespace of the repository."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._tables, self._profile = repository._tables, repository._profile
-        self._run, self._work = repository._run, repository._work
 
 
 @contextmanager

@@ -1,0 +1,139 @@
+"""Methods that are made from operations, and imported when they are first used.
+
+Importing all operations takes longer than a search, and most programs call few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from functools import cached_property, update_wrapper
+from importlib import import_module
+from inspect import Parameter, signature
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from pgrecall.core.memory import UNSET
+from pgrecall.core.steps import Job, Operation
+from pgrecall.execution.ranked_by import profile_argument
+from pgrecall.memories.changing import MemoryChanges
+from pgrecall.ranking.arguments import DEFAULTS
+from pgrecall.ranking.filters import FilterArguments
+from pgrecall.schema import Tables
+
+if TYPE_CHECKING:
+    from pgrecall.execution import asynchronous, synchronous
+    from pgrecall.execution.namespace import Namespace
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class LazyModule:
+    """A module of pgrecall, imported when something of it is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = f"pgrecall.{name}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+def method(operation: Callable[[], Callable[Concatenate[Tables, P], Operation[T]]]) -> Method[P, T]:
+    """A method of both repositories that executes the operation on their tables."""
+    return Method(operation, is_job=False)
+
+
+def method_of_job(job: Callable[[], Callable[P, Job[T]]]) -> Method[P, T]:
+    """A method of both repositories that executes the job."""
+    return Method(job, is_job=True)
+
+
+class Method(Generic[P, T]):
+    """A function on the synchronous repository, and a coroutine function on the asynchronous one.
+
+    It has the docstring of the operation, and its signature without the tables.
+    """
+
+    def __init__(self, place: Callable[[], Callable[..., Any]], *, is_job: bool) -> None:
+        self._place, self.is_job = place, is_job
+        self._functions: dict[tuple[type, bool], Any] = {}
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Callable[..., Any]: ...
+
+    @overload
+    def __get__(
+        self,
+        instance: synchronous.Repository | Namespace[synchronous.Repository],
+        owner: type,
+    ) -> Callable[P, T]: ...
+
+    @overload
+    def __get__(
+        self,
+        instance: asynchronous.Repository | Namespace[asynchronous.Repository],
+        owner: type,
+    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        one: Any = owner if instance is None else instance
+        key = owner, one._is_async
+        if key not in self._functions:
+            self._functions[key] = self._function(*key)
+        function = self._functions[key]
+        return function if instance is None else MethodType(function, instance)
+
+    @cached_property
+    def operation(self) -> Callable[..., Any]:
+        """What the method executes."""
+        return self._place()
+
+    @cached_property
+    def profile_argument(self) -> str | None:
+        """The argument that names a profile; None if it does not rank."""
+        return profile_argument(self.operation)
+
+    def _function(self, owner: type, is_async: bool) -> Any:
+        def function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return one._call(self, args, kwargs)
+
+        async def coroutine_function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return await one._call(self, args, kwargs)
+
+        made: Any = update_wrapper(coroutine_function if is_async else function, self.operation)
+        made.__module__, made.__name__ = owner.__module__, self._name
+        made.__qualname__ = f"{owner.__qualname__}.{self._name}"
+        # Tracebacks and profilers show this name.
+        made.__code__ = made.__code__.replace(co_name=self._name, co_qualname=made.__qualname__)
+        made.__signature__ = self._signature()
+        return made
+
+    def _signature(self) -> Any:
+        written = signature(self.operation)
+        parameters = list(written.parameters.values())[not self.is_job :]
+        self_ = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+        shown = [self_, *_written_out(parameters, self.operation)]
+        returned = written.return_annotation.partition("[")[2].removesuffix("]")  # of Operation[T]
+        return written.replace(parameters=shown, return_annotation=returned)
+
+
+def _written_out(parameters: list[Parameter], operation: Callable[..., Any]) -> Iterator[Parameter]:
+    """The keys of a TypedDict in place of `**arguments: Unpack[…]`."""
+    for parameter in parameters:
+        if parameter.kind is not Parameter.VAR_KEYWORD:
+            yield parameter
+            continue
+        name = parameter.annotation.removeprefix("Unpack[").removesuffix("]")
+        taken = operation.__globals__[name]
+        hints: dict[str, Any] = taken.__annotations__
+        if taken is MemoryChanges:
+            defaults: dict[str, Any] = dict.fromkeys(hints, UNSET)
+        else:
+            own_first = sorted(hints, key=FilterArguments.__annotations__.__contains__)
+            defaults = {key: DEFAULTS.get(key) for key in own_first}
+        for key, default in defaults.items():
+            hint = hints[key].__forward_arg__
+            yield Parameter(key, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
