@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 pytest.importorskip("schemathesis")
 
+import jsonschema_rs
 import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -73,3 +75,93 @@ def test_no_request_of_the_document_fails_or_shows_another_owner(service: Servic
     session.close()
     assert sum(seen.values()) >= REQUESTS // 2
     assert {200, 403, 404, 422} <= seen.keys(), seen
+
+
+ID = "01993f7e-7b0a-7000-8000-000000000001"
+SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "POST /memories": (
+        [
+            {"content": "a", "id": None, "key": "k", "turn": None},
+            {"content": "b", "turn": 1, "session": "s", "labels": ["x", {"value": "y"}]},
+            {"content": "c", "tags": ["\x1c"], "labels": [{"value": "x", "weight": 2}]},
+        ],
+        [
+            {"content": "\u200b"},
+            {"content": "a\0"},
+            *({"content": "a", "tags": [text]} for text in ("", " ", "\u00ad", "a\0")),
+            *({"content": "a", "labels": [text]} for text in ("", "\n", "x" * 201)),
+            {"content": "a", "labels": [{"value": " "}]},
+            {"content": "a", "labels": [{"value": "x", "weight": -1}]},
+            {"content": "a", "id": ID, "key": "k"},
+            {"content": "a", "run": " "},
+            {"content": "a", "turn": 1},
+            {"content": "a", "turn": 1, "session": None},
+        ],
+    ),
+    "POST /memories/batch": (
+        [{"memories": [{"content": "d", "id": None, "key": "l"}]}],
+        [{"memories": [{"content": "d", "id": ID, "key": "l"}]}],
+    ),
+    "PUT /memories": (
+        [{"content": "a", "key": "k"}],
+        [{"content": "a"}, {"content": "a", "key": None}],
+    ),
+    "PATCH /memories/{memory_id}": (
+        [{"tags": []}, {"subject": None, "reason": "asked"}],
+        [{}, {"reason": "asked", "actor": "me", "check_compliance": False}, {"tags": [" "]}],
+    ),
+    "POST /search": (
+        [
+            {"tags": [" "], "labels": [""], "query_text": "", "min_relevance": 0, "touch": None},
+            {"query": "tea", "min_similarity": 0, "lend": 0.5, "expand_session": 1},
+            {"labels": ["x"], "label_kinds": ["tag"]},
+        ],
+        [
+            {"text": "\0"},
+            {"label_kinds": ["tag"]},
+            {"lend": 0.5},
+            {"lend": 0.5, "expand_session": 0},
+            {"min_similarity": 0, "query_text": "tea"},
+            {"min_relevance": 0},
+        ],
+    ),
+    "POST /outcomes": (
+        [{"memory_id": ID, "outcome": "success"}],
+        [{"memory_id": ID, "outcome": "success", "touch": None}],
+    ),
+    "POST /v1/memories": ([{"content": "d", "tags": ["x"]}], [{"content": " "}]),
+    "PATCH /v1/memories/{memory_id}": ([{}], [{"entities": [""]}]),
+    "POST /v1/search": ([{"tags": [""]}], [{"tags": ["\0"]}]),
+    "GET /memories": (
+        [{"order": ["-trust", "id"], "tags": [" "]}],
+        [{"order": ["content"]}, {"order": ["--id"]}, {"after": " "}],
+    ),
+    "GET /memories/by-key": ([{"key": "k"}], [{}, {"key": " "}]),
+    "GET /owners": ([{"after": "a", "prefix": ""}], [{"after": " "}, {"prefix": "\0"}]),
+}
+"""Request → bodies, or parameters of a GET, that are accepted, and others that are refused."""
+
+
+def test_the_document_and_the_service_accept_the_same(service: Service, agent: str) -> None:
+    client = service.client(agent)
+    memory = str(service.repo.add(agent, NewMemory("Eve drinks tea.", id=UUID(ID))))
+    service.repo.add(agent, NewMemory("Eve drinks coffee.", key="k"))
+    document = client.get("/openapi.json").json()
+    for request, (accepted, refused) in SENT.items():
+        method, path = request.split()
+        operation = document["paths"][path][method.lower()]
+        if method == "GET":
+            schema = {
+                "required": [one["name"] for one in operation["parameters"] if one["required"]],
+                "properties": {one["name"]: one["schema"] for one in operation["parameters"]},
+            }
+        else:
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        whole = schema | {"components": document["components"]}
+        validator = jsonschema_rs.Draft202012Validator(whole)
+        for sent in accepted + refused:
+            fits = sent in accepted
+            assert validator.is_valid(sent) == fits, (request, sent)
+            how: dict[str, Any] = {"params" if method == "GET" else "json": sent}
+            answer = client.request(method, path.format(memory_id=memory), **how)
+            assert answer.status_code in ((200, 201) if fits else (400, 422)), (sent, answer.text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from functools import reduce
 from operator import or_
@@ -18,15 +18,18 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
+from pgrecall.core.label import Label
 from pgrecall.core.limits import MAX_CONSIDERED, MAX_EXPAND_SESSION
 from pgrecall.core.memory import NewMemory, Unset
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.memories import changing
 from pgrecall.ranking import arguments, filters
 from pgrecall.scoring.profile import Profile
-from pgrecall.service.bounds import BOUNDS
+from pgrecall.service.bounds import BOUNDS, rules
 
 Vector = Annotated[list[float], Field(min_length=1)]
+Word = Annotated[str, Field(json_schema_extra=BOUNDS["content_type"])]
+Name = Annotated[str, Field(json_schema_extra=BOUNDS["key"])]
 Limit = Annotated[int, Field(ge=1, le=100)]
 MaxTokens = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -68,9 +71,17 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
             )
     if in_url and "metadata" in found:
         found["metadata"] = (Json[dict[str, Any]] | None, Field(None, examples=['{"a": 1}']))
+    if method in ("get", "upsert") and "key" in found:
+        found["key"] = _field("key", str, inspect.Parameter.empty)
+    if "teams" in found and "touch" in found:
+        found["touch"] = (bool | None, found["touch"][1])  # if NULL, the key decides
+    together = rules(found)
+    if method == "update":  # a memory may have its session already; notes alone change nothing
+        notes = [name for name in found if name not in MEMORY_FIELDS]
+        together = {"not": {"propertyNames": {"enum": notes}}}
     name = "".join(part.capitalize() for part in method.split("_"))
     made = create_model(f"{name}Body", __base__=Body, **found)
-    made.model_config |= example(**fields)
+    made.model_config |= ConfigDict(json_schema_extra={"examples": [fields], **together})
     return made
 
 
@@ -86,6 +97,7 @@ def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
 
 def _in_json(kind: Any) -> Any:
     """The type without what JSON does not have: UNSET, a field left out, Profile and tzinfo."""
+    kind = _LISTS.get(kind, kind)
     if get_origin(kind) not in (Union, UnionType):
         return kind
     kept = (
@@ -109,6 +121,13 @@ def _descriptions(kind: type) -> Mapping[str, str]:
     return found
 
 
+_LABEL = {"value": BOUNDS["key"], "weight": {"minimum": 0, "maximum": 1e9}}
+_NewLabel = Annotated[Label, Field(json_schema_extra={"properties": _LABEL})]
+_LISTS: dict[Any, Any] = {
+    Sequence[str]: Sequence[Word],
+    Sequence[Label | str]: Sequence[_NewLabel | Name],
+}
+"""Lists of a memory, whose texts are not blank. A filter's may be: its type has NULL, too."""
 _DESCRIPTIONS = {
     **_descriptions(filters.FilterArguments),
     **_descriptions(arguments.SearchArguments),
@@ -116,6 +135,7 @@ _DESCRIPTIONS = {
 }
 _INSTEAD: dict[str, Any] = {
     "embedding": Vector | None,
+    "teams": Sequence[Annotated[str, Field(json_schema_extra=BOUNDS["owner"])]],
     "k": Limit,
     "limit": Annotated[int, Field(ge=1, le=1000)],
     "order": list[str],
@@ -123,7 +143,6 @@ _INSTEAD: dict[str, Any] = {
     "expand_session": Annotated[int, Field(ge=0, le=MAX_EXPAND_SESSION)],
     "consider": Annotated[int, Field(ge=1, le=MAX_CONSIDERED)] | None,
     "max_tokens": MaxTokens,
-    "touch": bool | None,
 }
 """Argument → its type here, where JSON has less, or the service allows less."""
 _MEMORY: type[Body] = create_model(
@@ -135,6 +154,7 @@ _MEMORY: type[Body] = create_model(
         if name != "_"
     },  # type: ignore[call-overload]
 )
+_MEMORY.model_config |= ConfigDict(json_schema_extra=rules(_MEMORY.model_fields))
 MEMORY_FIELDS = frozenset(_MEMORY.model_fields)
 _NEW = Annotated[_MEMORY, AfterValidator(lambda body: NewMemory(**body.given()))]  # type: ignore[valid-type]
 _INSTEAD |= {

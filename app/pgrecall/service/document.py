@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from pgrecall.service.bounds import COMPONENTS
 from pgrecall.service.gate import PUBLIC
 
 _MEANINGS = {
@@ -41,11 +42,27 @@ class DocumentedApp(FastAPI):
             return self.openapi_schema
         found = super().openapi()
         found["components"]["securitySchemes"] = {"key": _BEARER}
+        schemas = found["components"]["schemas"]
+        for name, schema in schemas.items():
+            if not name.endswith("Answer"):  # errors quote what was sent
+                _refuse_nul(schema)
+        schemas |= COMPONENTS
         for path, methods in found["paths"].items():
             for operation in methods.values():
+                _refuse_nul(operation.get("parameters"))
                 operation["security"] = [] if path in PUBLIC else [{"key": []}]
                 for status, response in operation["responses"].items():
                     if int(status) >= 400 and not path.startswith("/v1/"):
                         as_json = response["content"].pop("application/json")
                         response["content"]["application/problem+json"] = as_json
         return found
+
+
+def _refuse_nul(schema: Any) -> None:
+    """Adds to every schema of a text in this one that it has no NUL, which cannot be stored."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "string" and not schema.keys() & {"enum", "format", "pattern"}:
+            schema["not"] = {"pattern": r"\x00"}
+        schema = [*schema.values()]
+    for part in schema if isinstance(schema, list) else ():
+        _refuse_nul(part)

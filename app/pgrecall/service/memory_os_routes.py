@@ -26,7 +26,7 @@ from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.scorer import score
 from pgrecall.scoring.signals import Recency
 from pgrecall.service.answers import answer
-from pgrecall.service.bodies import Body, Limit, MaxTokens, Vector, example
+from pgrecall.service.bodies import Body, Limit, MaxTokens, Name, Vector, Word, example
 from pgrecall.service.bounds import BOUNDS
 from pgrecall.service.caller import Caller, Reader, Writer
 
@@ -35,10 +35,11 @@ IN_METADATA = ("external_id", "source_id", "parent_memory_id")
 _COLUMNS = {"importance_score": "importance", "confidence_score": "confidence"}
 _FILTERS = {"tier": "tiers", "memory_nature": "memory_natures", "content_type": "content_types"}
 
-Text = Annotated[str, Field(min_length=1)]
+Content = Annotated[str, Field(json_schema_extra=BOUNDS["content"])]
 Share = Annotated[float, Field(json_schema_extra=BOUNDS["importance"])]
 Query = Annotated[str, Field(json_schema_extra=BOUNDS["query"])]
-Word = Annotated[str, Field(json_schema_extra=BOUNDS["content_type"])]
+Cursor = Annotated[str, Field(json_schema_extra=BOUNDS["after"])]
+NewWords = Annotated[list[Word], Field(json_schema_extra=BOUNDS["tags"])]
 Words = Annotated[list[str], Field(json_schema_extra=BOUNDS["tags"])]
 Tier = Literal["short", "medium", "long"]
 
@@ -46,7 +47,7 @@ Tier = Literal["short", "medium", "long"]
 class UpdateV1(Body):
     """Fields of a memory to change."""
 
-    content: Text | None = None
+    content: Content | None = None
     content_type: Word | None = None
     tier: Tier | None = None
     memory_nature: Word | None = None
@@ -56,8 +57,8 @@ class UpdateV1(Body):
     external_id: str | None = None
     source_id: str | None = None
     metadata: dict[str, Any] | None = None
-    tags: Words | None = None
-    entities: Words | None = None
+    tags: NewWords | None = None
+    entities: NewWords | None = None
     model_config = example(importance_score=0.95, metadata={"verified": True})
 
     def columns(self, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +73,7 @@ class UpdateV1(Body):
 class CreateV1(UpdateV1):
     """A new memory."""
 
-    content: Text
+    content: Content
     model_config = example(content="User prefers dark mode", tier="long", importance_score=0.8)
 
 
@@ -95,7 +96,7 @@ class SearchV1(Body):
 class FeedbackV1(Body):
     """What was thought of a memory."""
 
-    memory_id: Text
+    memory_id: Name
     type: Feedback
     context: str | None = None
     model_config = example(memory_id="mem_123", type="useful", context="It answered the question")
@@ -130,7 +131,7 @@ async def create(caller: Writer, body: CreateV1) -> Response:
 async def list_memories(
     caller: Reader,
     limit: Limit = 20,
-    after: str | None = None,
+    after: Cursor | None = None,
     tier: Tier | None = None,
     memory_nature: str | None = None,
     content_type: str | None = None,
@@ -142,13 +143,13 @@ async def list_memories(
 
 
 @_routes.get("/memories/{memory_id}", response_model=Record)
-async def get(caller: Reader, memory_id: str) -> Response:
+async def get(caller: Reader, memory_id: Name) -> Response:
     """Get a memory."""
     return _enveloped(_shown(await _read(caller, memory_id)))
 
 
 @_routes.patch("/memories/{memory_id}", response_model=Record)
-async def update(caller: Writer, memory_id: str, body: UpdateV1) -> Response:
+async def update(caller: Writer, memory_id: Name, body: UpdateV1) -> Response:
     """Update a memory."""
     found = await _read(caller, memory_id)
     changes = body.columns(found.metadata)
@@ -156,7 +157,7 @@ async def update(caller: Writer, memory_id: str, body: UpdateV1) -> Response:
 
 
 @_routes.delete("/memories/{memory_id}", response_model=Record)
-async def delete(caller: Writer, memory_id: str) -> Response:
+async def delete(caller: Writer, memory_id: Name) -> Response:
     """Delete a memory."""
     await caller.repo.delete(caller.owner, (await _read(caller, memory_id)).id)
     return _enveloped({"id": memory_id, "deleted": True})

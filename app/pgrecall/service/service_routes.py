@@ -16,6 +16,7 @@ from pgrecall.migrate.state import read_status
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.service.answers import answer
+from pgrecall.service.bodies import Name
 from pgrecall.service.caller import AnyKey, require_scope
 from pgrecall.service.problems import Problem, problem_of
 from pgrecall.service.request_metrics import exposed
@@ -34,7 +35,7 @@ async def owners(
     teams: Annotated[bool, Query(description="List teams in place of agents.")] = False,
     prefix: str = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    after: str | None = None,
+    after: Name | None = None,
 ) -> Response:
     """List the key's owners that have memories, with the number of these."""
     repo = request.app.state.repo.teams if teams else request.app.state.repo
