@@ -153,7 +153,7 @@ class _Stub:
 
     def _names(self) -> dict[str, str]:
         """What the parsed modules import or define, and where it is imported from."""
-        found = {}
+        found: dict[str, str] = {}
         for module in self._modules:
             found |= self._imported(module)
             for node in self._parsed(module).body:
@@ -167,9 +167,8 @@ class _Stub:
         return {
             alias.name: node.module
             for node in ast.walk(self._parsed(module))
-            if isinstance(node, ast.ImportFrom) and node.module not in (None, "__future__")
+            if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__"
             for alias in node.names
-            if node.module is not None
         }
 
     def _class(self, module: str, name: str) -> ast.ClassDef:

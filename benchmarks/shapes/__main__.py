@@ -29,7 +29,7 @@ from pgrecall.testing import new_database
 WORKER = Path(__file__).with_name("worker.py")
 WARM = 8
 """Calls that are not counted: psycopg prepares after five, PostgreSQL plans for all after that."""
-LEAST = 200.0
+LEAST = 40.0
 """Milliseconds that the calls of a round take at least, but for the slowest."""
 
 
@@ -59,7 +59,7 @@ class Worker:
 def main(
     other: Annotated[Path, typer.Argument(help="A checkout after `make .venv/test`.")],
     only: Annotated[str, typer.Option(help="A part of the names of the calls.")] = "",
-    rounds: Annotated[int, typer.Option(min=2, help="How often both take their turn.")] = 6,
+    rounds: Annotated[int, typer.Option(min=2, help="How often both take their turn.")] = 30,
 ) -> None:
     """Prints the lower quartile of each call in both, and their ratio."""
     console = Console()
@@ -84,7 +84,7 @@ def main(
 def _compared(name: str, workers: list[Worker], rounds: int) -> list[str]:
     warm = [worker.run(name, WARM) for worker in workers]
     slowest = max(sorted(one["ms"])[WARM // 2] for one in warm)
-    times = max(2, min(50, round(LEAST / slowest)))
+    times = max(1, min(50, round(LEAST / slowest)))
     same = warm[0]["ids"] == warm[1]["ids"]
     took: list[list[float]] = [[], []]
     for turn in range(rounds):
