@@ -70,10 +70,10 @@ def explain(
         raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
-    wanted = replace(wanted, profile=in_effect(wanted.profile, row._mapping))
+    wanted = replace(wanted, profile=in_effect(wanted.profile, row._asdict()))
     found = hit(wanted.profile, row)
     [counts] = yield Execute(standing(tables, wanted), standing_parameters(wanted, found))
-    unmet = _unmet(row._mapping, wanted)
+    unmet = _unmet(row._asdict(), wanted)
     found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
@@ -195,12 +195,12 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
 
 def _unmet(row: Mapping[Any, Any], wanted: Search) -> list[str]:
     prefix, asked = CONDITION_PREFIX, wanted.filters.taken_apart
-    repeated = {f"compared {n + 1}" for n in range(len(asked.comparisons), MOST_APART)}
+    repeated = {f"comparison_{n + 1}" for n in range(len(asked.comparisons), MOST_APART)}
     unmet = [
         name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
     ]
     return [
-        f"compared {row[UNMET_COMPARISON]}" if one == "compared" else one
+        f"comparison_{row[UNMET_COMPARISON]}" if one == "compared" else one
         for one in unmet
         if one not in repeated
     ]
@@ -250,14 +250,15 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
         case "metadata":
             asked = filters.taken_apart.contained
             return _filtered("metadata", "metadata", memory.metadata, asked)
-        case _ if name.startswith("compared "):
-            compared = filters.taken_apart.comparisons[int(name.removeprefix("compared ")) - 1]
+        case _ if name.startswith("comparison_"):
+            compared = filters.taken_apart.comparisons[int(name.removeprefix("comparison_")) - 1]
             what = f"metadata[{shortened(compared.key)}]"
             value = compared.found_in(memory.metadata)
             return _filtered("metadata", what, value, {compared.operator: compared.value})
-        case _ if name.startswith("where "):
-            condition = filters.where[int(name.removeprefix("where ")) - 1]
-            return f"it does not meet the condition {name}: {cut(str(condition))}"
+        case _ if name.startswith("where_"):
+            number = int(name.removeprefix("where_"))
+            condition = cut(str(filters.where[number - 1]))
+            return f"it does not meet the condition where {number}: {condition}"
         case _:
             attribute = _ATTRIBUTES.get(name, name.removeprefix("all_").removeprefix("min_"))
             return _filtered(name, attribute, getattr(memory, attribute), getattr(filters, name))
