@@ -16,7 +16,7 @@ _ROOT = str(Path(pgrecall.__file__).parent)
 
 @dataclass(frozen=True)
 class Passage:
-    """The functions that a call entered, each as (file, name), in the order of their first entry."""
+    """The functions that a call entered, as (file, name), in the order of their first entry."""
 
     functions: tuple[tuple[str, str], ...]
     calls: int

@@ -43,7 +43,7 @@ from pgrecall.execution.running import NO_REPLICA, Connect, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
 from pgrecall.execution.transactions import Mode, is_spoiled, needs_none
 from pgrecall.execution.translation import DATABASE_ERRORS, cause_of, translated, translation
-from pgrecall.execution.watching import NOT_TRACED, Invocation, traced
+from pgrecall.execution.watching import Invocation, traced
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -157,7 +157,7 @@ class Repository:
             durable=self._durable,
             ours=ours,
         )
-        with traced(call) if "opentelemetry.trace" in sys.modules else NOT_TRACED:
+        with traced(call):
             try:
                 while True:
                     try:

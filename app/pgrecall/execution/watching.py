@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger("pgrecall")
 _LONGEST_OWNER = 40
-NOT_TRACED: Any = nullcontext()
+_NOT_TRACED: Any = nullcontext()
 
 
 class Invocation(Generic[T]):
@@ -73,9 +73,8 @@ class Invocation(Generic[T]):
         owner = given[0] if given else named.get("agent_id", named.get("owner_id"))
         if not isinstance(owner, str):
             return None
-        return shortened(
-            self.tables.prefix + owner.removeprefix(self.tables.prefix), _LONGEST_OWNER
-        )
+        prefix = self.tables.prefix
+        return shortened(prefix + owner.removeprefix(prefix), _LONGEST_OWNER)
 
     @property
     def rows(self) -> int | None:
@@ -132,11 +131,8 @@ class Invocation(Generic[T]):
 
 @contextmanager
 def watched(call: Invocation[T], slow_after: float | None = None) -> Iterator[Invocation[T]]:
-    """Runs the call and logs it, within a span if OpenTelemetry has been imported.
-
-    Without that there is no provider to report to.
-    """
-    with traced(call) if is_traced() else NOT_TRACED:
+    """Runs the call and logs it, within its span."""
+    with traced(call):
         try:
             yield call
         except BaseException as error:
@@ -151,13 +147,10 @@ def known(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def is_traced() -> bool:
-    """Whether a call needs a span, or its duration is measured."""
-    return "opentelemetry.trace" in sys.modules
-
-
 def traced(call: Invocation[Any]) -> Any:
-    """The span of a call."""
+    """A span if OpenTelemetry has been imported. Without that there is no provider to report to."""
+    if "opentelemetry.trace" not in sys.modules:
+        return _NOT_TRACED
     from pgrecall.execution import telemetry
 
     return telemetry.traced(call)
