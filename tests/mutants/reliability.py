@@ -177,7 +177,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        'if needs.refuses and not getattr(driver, "autocommit", False):',
+        "if needs.refuses and not call.is_alone:",
         "if False:",
         f"{BOTH}::test_a_refusal_leaves_the_callers_transaction_usable",
     ),
