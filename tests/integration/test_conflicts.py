@@ -119,7 +119,7 @@ def test_a_conflict_in_the_callers_transaction_is_the_callers_to_repeat(
     with pytest.raises(DatabaseConflict, match="may succeed when repeated") as caught:
         meet(update)
 
-    assert isinstance(getattr(caught.value.__cause__, "orig", None), psycopg.Error)
+    assert isinstance(caught.value.__cause__, psycopg.Error)
 
 
 def test_near_duplicates_are_not_looked_for_where_rivals_cannot_be_seen(

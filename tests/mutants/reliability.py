@@ -237,8 +237,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/translation.py",
-        '"25P03", ',
-        "",
+        '"25P03": "idle',
+        '"25P99": "idle',
         "integration/test_unusable_database.py::test_timeouts_that_end_the_session",
     ),
     Mutant(

@@ -253,6 +253,7 @@ class Repository:
         bind = self._reads_from if needs.replica else self._bind
         if not isinstance(bind, AsyncEngine):
             theirs = await self._theirs()
+            require_psycopg(_inner(theirs).engine)
             driver: Any = _inner(theirs).connection.driver_connection
             call.is_alone = getattr(driver, "autocommit", False)
             if needs.refuses and not call.is_alone:

@@ -245,6 +245,7 @@ class Repository:
         bind = self._reads_from if needs.replica else self._bind
         if not isinstance(bind, Engine):
             theirs = self._theirs()
+            require_psycopg(theirs.engine)
             driver: Any = theirs.connection.driver_connection
             call.is_alone = getattr(driver, "autocommit", False)
             if needs.refuses and not call.is_alone:
