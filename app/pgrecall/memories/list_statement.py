@@ -28,7 +28,7 @@ from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.ranking.memory_columns import memory_columns
 from pgrecall.ranking.statement import of_memories, passing_filters
 from pgrecall.schema import Tables
-from pgrecall.schema.tables import COUNTERS
+from pgrecall.schema.fields import COUNTERS
 
 ID = ("id", "-id")
 LAST = "last_"

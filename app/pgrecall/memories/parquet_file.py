@@ -16,7 +16,7 @@ from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.quoting import LONGEST, cut, shortened
 from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.schema import tables
-from pgrecall.schema.tables import COUNTERS, INTERNAL
+from pgrecall.schema.fields import COUNTERS, INTERNAL
 
 SUFFIX = ".parquet"
 _AS_JSON = ("metadata", "labels", "links", "events")

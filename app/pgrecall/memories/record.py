@@ -26,7 +26,7 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
 from pgrecall.memories.incoming import FIELDS, checked
 from pgrecall.memories.staging import NOTHING
-from pgrecall.schema.tables import COUNTERS
+from pgrecall.schema.fields import COUNTERS
 
 MOST_COUNTED = 2_147_483_647
 _MOST_NAMES = 50

@@ -12,7 +12,7 @@ from sqlalchemy.sql.selectable import Join
 from pgrecall.core.memory import Memory, loaded_memory
 from pgrecall.ranking.conditions import OWNER, of_one, of_owners
 from pgrecall.schema import TEAM
-from pgrecall.schema.tables import COUNTERS, INTERNAL
+from pgrecall.schema.fields import COUNTERS, INTERNAL
 
 _FIELDS = tuple(f.name for f in fields(Memory) if f.name not in ("agent_id", "team_id"))
 

@@ -18,11 +18,12 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pgrecall.core.embedding_type import Embedding
 from pgrecall.schema.columns import (
+    check,
     moment_column,
     name_column,
     total_column,
 )
-from pgrecall.schema.memories_table import _moment_check
+from pgrecall.schema.kinds import MOMENT
 
 
 def rank_indexes_table(metadata: MetaData) -> Table:
@@ -72,9 +73,9 @@ def rank_indexes_table(metadata: MetaData) -> Table:
             nullable=False,
         ),
         PrimaryKeyConstraint("agent_id"),
-        _moment_check("as_of"),
-        _moment_check("built_at"),
-        _moment_check("written_until"),
+        check("as_of", MOMENT),
+        check("built_at", MOMENT),
+        check("written_until", MOMENT),
         comment="Rank indexes, one for each large owner; derived, and can be rebuilt.",
     )
 

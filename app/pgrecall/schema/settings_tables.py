@@ -19,17 +19,15 @@ from pgrecall.core.limits import (
     TIERS,
     TRUST_CURVES,
 )
-from pgrecall.schema.check import share_check
 from pgrecall.schema.columns import (
     check,
     flag_column,
     moment_column,
     name_column,
-    one_of,
     text_column,
     texts_column,
 )
-from pgrecall.schema.memories_table import _moment_check
+from pgrecall.schema.kinds import MOMENT, SHARE, one_of
 
 
 def component_reputations_table(metadata: MetaData) -> Table:
@@ -39,7 +37,7 @@ def component_reputations_table(metadata: MetaData) -> Table:
         name_column("component", "The component that produces memories; *: any other."),
         Column("reputation", Double, nullable=False, comment="How far it is trusted, 0 to 1."),
         PrimaryKeyConstraint("component"),
-        share_check("reputation"),
+        check("reputation", SHARE),
         comment="Reputations that trust on write starts from; you may edit them.",
     )
 
@@ -57,7 +55,7 @@ def output_type_defaults_table(metadata: MetaData) -> Table:
             comment="Half-life of its trust in hours.",
         ),
         PrimaryKeyConstraint("output_type"),
-        check("trust_curve", one_of("trust_curve", TRUST_CURVES)),
+        check("trust_curve", one_of(TRUST_CURVES)),
         check(
             "trust_half_life_hours",
             "trust_half_life_hours BETWEEN '1e-3'::float8 AND '1e9'::float8",
@@ -78,7 +76,7 @@ def tier_defaults_table(metadata: MetaData) -> Table:
         ),
         flag_column("is_default", "The tier of a memory that names none."),
         PrimaryKeyConstraint("tier"),
-        check("tier", one_of("tier", TIERS)),
+        check("tier", one_of(TIERS)),
         check(
             "expires_after_hours", "expires_after_hours BETWEEN '1e-3'::float8 AND '1e7'::float8"
         ),
@@ -144,7 +142,7 @@ def granted_roles_table(metadata: MetaData) -> Table:
         name_column("role", "The role."),
         name_column("level", "reader, writer or maintainer; each includes those before it."),
         PrimaryKeyConstraint("role"),
-        check("level", one_of("level", ("reader", "writer", "maintainer"))),
+        check("level", one_of(("reader", "writer", "maintainer"))),
         comment="Roles with a level from grant_access; objects of later versions are granted to "
         "them too.",
     )
@@ -165,8 +163,8 @@ def service_keys_table(metadata: MetaData) -> Table:
         check("name", f"name <> '' AND length(name) <= {MAX_NAME_LENGTH}"),
         check("hash", "octet_length(hash) = 32"),
         check("owners", "cardinality(owners) > 0 AND array_position(owners, NULL) IS NULL"),
-        check("scope", one_of("scope", ("read", "write", "maintain"))),
-        _moment_check("created_at"),
-        _moment_check("revoked_at"),
+        check("scope", one_of(("read", "write", "maintain"))),
+        check("created_at", MOMENT),
+        check("revoked_at", MOMENT),
         comment="Keys of the HTTP service, from pgrecall keys; their secrets are not stored.",
     )

@@ -30,18 +30,16 @@ from pgrecall.core.limits import (
 )
 from pgrecall.core.memory import TEAM
 from pgrecall.core.zones import require_zone
-from pgrecall.schema.check import share_check
 from pgrecall.schema.columns import (
     check,
-    count_column,
     moment_column,
     name_column,
-    one_of,
     share_column,
     text_column,
     total_column,
 )
-from pgrecall.schema.memories_table import _moment_check, memories_table
+from pgrecall.schema.kinds import MOMENT, SHARE, one_of
+from pgrecall.schema.memories_table import memories_table, usage_table
 from pgrecall.schema.rank_tables import rank_indexes_table, rank_positions_table
 from pgrecall.schema.settings_tables import (
     component_reputations_table,
@@ -55,13 +53,6 @@ from pgrecall.schema.settings_tables import (
 )
 
 DEFAULT_SCHEMA = "pgrecall"
-INTERNAL = ("content_hash", "inserted_at", "terms", "edition")
-"""Columns that only the database reads and writes."""
-COUNTERS = (
-    *("retrieval_count", "success_count", "failure_count"),
-    *("feedback_up", "feedback_down"),
-)
-"""The columns of memory_usage that never decrease."""
 NAMING_CONVENTION = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -119,7 +110,7 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
     return Tables(
         metadata=metadata,
         memories=memories_table(metadata),
-        memory_usage=_usage(metadata),
+        memory_usage=usage_table(metadata),
         memory_events=_events(metadata),
         memory_labels=_labels(metadata),
         memory_links=_links(metadata),
@@ -134,31 +125,6 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         granted_roles=granted_roles_table(metadata),
         embedding_model=embedding_model_table(metadata),
         service_keys=service_keys_table(metadata),
-    )
-
-
-def _usage(metadata: MetaData) -> Table:
-    return Table(
-        "memory_usage",
-        metadata,
-        name_column("agent_id", "Whose memory it counts."),
-        Column("memory_id", Uuid, nullable=False, comment="The memory it counts."),
-        count_column("retrieval_count", "How often it was retrieved."),
-        moment_column(
-            "last_accessed_at",
-            "Last access: a retrieval, an outcome, or the same text added again.",
-        ),
-        count_column("success_count", "Uses that went well."),
-        count_column("failure_count", "Uses that went wrong."),
-        count_column("feedback_up", "Feedback for it, weighed: useful 1."),
-        count_column(
-            "feedback_down", "Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3."
-        ),
-        PrimaryKeyConstraint("agent_id", "memory_id"),
-        *(check(column, f"{column} >= 0") for column in COUNTERS),
-        _moment_check("last_accessed_at"),
-        comment="Counters of use, apart from agent_memories so that counting never touches a "
-        "vector or its index; no row until the first use.",
     )
 
 
@@ -184,7 +150,7 @@ def _events(metadata: MetaData) -> Table:
         moment_column("occurred_at", "When it happened.", default=text("now()"), nullable=False),
         PrimaryKeyConstraint("agent_id", "memory_id", "id"),
         Index(None, "agent_id", "occurred_at", postgresql_where=text("event_type <> 'initial'")),
-        _moment_check("occurred_at"),
+        check("occurred_at", MOMENT),
         comment="What happened to memories, append-only; a retrieval leaves no row.",
     )
 
@@ -212,9 +178,9 @@ def _labels(metadata: MetaData) -> Table:
             "kind",
             postgresql_where=text("value IS NOT NULL"),
         ),
-        check("kind", one_of("kind", LABEL_KINDS)),
+        check("kind", one_of(LABEL_KINDS)),
         check("value", f"value <> '' AND length(value) <= {MAX_NAME_LENGTH}"),
-        share_check("weight"),
+        check("weight", SHARE),
         comment="Labels of memories with a kind and a weight, to find memories by.",
     )
 
@@ -238,7 +204,7 @@ def _links(metadata: MetaData) -> Table:
         Index(None, "agent_id", "target_id", postgresql_where=text("target_id IS NOT NULL")),
         check("kind", f"kind <> '' AND length(kind) <= {MAX_NAME_LENGTH}"),
         check("two_memories", "source_id <> target_id"),
-        share_check("weight"),
+        check("weight", SHARE),
         comment="Links between two memories of the same owner; followed in both directions.",
     )
 
@@ -266,6 +232,6 @@ def _gc_runs(metadata: MetaData) -> Table:
         total_column("events", "Events deleted for their age.", default="0"),
         total_column("runs", "Earlier runs deleted for their age.", default="0"),
         PrimaryKeyConstraint("agent_id", "id"),
-        _moment_check("started_at"),
+        check("started_at", MOMENT),
         comment="Runs of the garbage collection; a dry run leaves none.",
     )

@@ -23,7 +23,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
 from pgrecall.schema import Tables
-from pgrecall.schema.tables import COUNTERS, INTERNAL
+from pgrecall.schema.fields import COUNTERS, INTERNAL
 
 _COUNTED = "memories, counters, labels, links, events"
 _COLLECTED = "scanned, archived, deleted, swept, events, runs"
