@@ -30,9 +30,10 @@ from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
-from pgrecall.memories.record import IN_MEMORIES, OWNER_FIELDS, STATE, Record, record_of
-from pgrecall.memories.staging import NOTHING, ORDINAL, UNSET_FIELDS, memory_fields
+from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
+from pgrecall.memories.staging import ORDINAL, UNSET_FIELDS
 from pgrecall.schema import Layout, Tables
+from pgrecall.schema.fields import NEW, NOTHING, STATE_COLUMNS
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.temporary_tables import CreateTemporaryTable
 from pgrecall.schema.verbs import columns_of
@@ -40,7 +41,9 @@ from pgrecall.schema.verbs import columns_of
 _PART = 1_000
 """Rows per call of `restore_rows`."""
 _STATE = "state"
-_ELSEWHERE = tuple(name for name in STATE if name not in IN_MEMORIES)
+_IN_MEMORIES = tuple(field.name for field in (*NEW, *STATE_COLUMNS))
+"""The fields that are columns of agent_memories."""
+_ELSEWHERE = tuple(name for name in STATE if name not in _IN_MEMORIES)
 """The fields of the state that other tables hold."""
 
 
@@ -123,8 +126,8 @@ class _Row:
         values = STORED_DEFAULTS | self.incoming.values
         if "usefulness" not in self.state:
             values["usefulness"] = None  # that of the votes
-        yield from map(values.get, memory_fields())
-        yield from (self.state.get(name) for name in IN_MEMORIES)
+        values |= {field.name: self.state.get(field.name) for field in STATE_COLUMNS}
+        yield from map(values.get, _IN_MEMORIES)
         elsewhere = {name: self.state[name] for name in _ELSEWHERE if name in self.state}
         yield _as_json(elsewhere)
 
@@ -153,7 +156,7 @@ def _staging(tables: Tables) -> CreateTemporaryTable:
     nothing = select(
         literal_column("0", Integer()).label(ORDINAL),
         literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS),
-        *(tables.memories.c[name] for name in (*memory_fields(), *IN_MEMORIES)),
+        *(tables.memories.c[name] for name in _IN_MEMORIES),
         literal_column("'{}'::jsonb", JSONB()).label(_STATE),
     ).where(false())
     return CreateTemporaryTable(nothing, "pgrecall_restoring")
@@ -170,7 +173,7 @@ def _restore_staged(tables: Tables) -> Executable:
                 f"CASE WHEN '{name}' = ANY (s.{UNSET_FIELDS}) THEN NULL "
                 f"ELSE coalesce(s.{name}, '{NOTHING[name]}') END"
             )
-        return f's."{name}"' if name in (*memory_fields(), *IN_MEMORIES) else "NULL"
+        return f's."{name}"' if name in _IN_MEMORIES else "NULL"
 
     row = ", ".join(given(column.name) for column in tables.memories.c)
     staged = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -24,8 +23,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from pgrecall.core.memory import LABELS, NewMemory
+from pgrecall.core.memory import LABELS
 from pgrecall.schema import Tables
+from pgrecall.schema.fields import NEW, NOTHING
 from pgrecall.schema.temporary_tables import CreateTemporaryTable
 from pgrecall.schema.verbs import NOTE, columns_of, verb
 from pgrecall.scoring.compiler import schema_function
@@ -33,14 +33,7 @@ from pgrecall.scoring.compiler import schema_function
 ORDINAL = "ordinal"
 UNSET_FIELDS = "unset_fields"
 """The argument that lists unset fields, which the database computes. There, None is a value."""
-NOTHING: Mapping[str, str] = {
-    "created_at": "-infinity",
-    "expires_at": "infinity",
-    "trust": "NaN",
-    "trust_curve": "none",
-    "trust_half_life_hours": "NaN",
-}
-"""Stand-ins for None in fields where NULL means unset; see sql/verbs/new_memory.sql."""
+_FIELDS = tuple(field.name for field in NEW)
 _ALWAYS = ("id", "content", "embedding")
 _POLICY: Mapping[str, Any] = {
     "duplicates": Text(),
@@ -55,17 +48,11 @@ Staged = tuple[str, ...]
 """The fields that a batch sends, in table order; all other fields have their defaults."""
 
 
-@lru_cache
-def memory_fields() -> tuple[str, ...]:
-    """The fields that a caller may set and that are columns."""
-    return tuple(field.name for field in fields(NewMemory) if field.name != LABELS)
-
-
 def given_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `remember`, in the order of the fields."""
     return {
         name: NOTHING.get(name) if values[name] is None else values[name]
-        for name in (*memory_fields(), LABELS)
+        for name in (*_FIELDS, LABELS)
         if name in values
     }
 
@@ -142,7 +129,7 @@ def _with_memory(
 def staged_fields(differing: Collection[str]) -> Staged:
     """The fields that a batch must send if these fields are not at their defaults in every row."""
     chosen = {*_ALWAYS, *differing}
-    return tuple(name for name in (UNSET_FIELDS, *memory_fields(), LABELS) if name in chosen)
+    return tuple(name for name in (UNSET_FIELDS, *_FIELDS, LABELS) if name in chosen)
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ from pgrecall.core.limits import (
     TIERS,
     TRUST_CURVES,
 )
-from pgrecall.core.memory import LABELS, TEAM, Memory, NewMemory
+from pgrecall.core.memory import TEAM, Memory, NewMemory
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.schema.kinds import (
     ANSWER,
@@ -255,6 +255,7 @@ FIELDS: Final = (
     # the view, where those of the release before are called by position.
 )
 FIELD: Final = {field.name: field for field in FIELDS}
+CHECKS: Final = {field.name: field.check for field in FIELDS}
 LATER: Final = FIELDS[FIELDS.index(FIELD["feedback_down"]) + 1 :]
 
 
@@ -277,11 +278,11 @@ RECORD: Final = tuple(
     )
 )
 """The columns of the view memory_records, in their order."""
-NEW: Final = _named(field.name for field in fields(NewMemory) if field.name != LABELS)
-"""The fields of NewMemory, in its order."""
+NEW: Final = _named(field.name for field in fields(NewMemory))
+"""The fields of NewMemory that are columns, in its order."""
 SHOWN: Final = _named(field.name for field in fields(Memory) if field.name != "agent_id")
 """The fields of Memory but its owner, in its order."""
-STATE: Final = tuple(field for field in FIELDS if field.part == "state")
+STATE_COLUMNS: Final = tuple(field for field in FIELDS if field.part == "state")
 INTERNAL: Final = tuple(field.name for field in TABLE if not field.shown)
 """Columns that only the database reads and writes."""
 COUNTERS: Final = tuple(field.name for field in USAGE if field.default == "0")
