@@ -12,7 +12,7 @@ from pgrecall.core.label import require_labels
 from pgrecall.core.memory import LABELS, UNSET, NewMemory
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InvalidMemory, UnknownName
-from pgrecall.schema.fields import CHECKS
+from pgrecall.schema.fields import CHECKS, NOTHING
 
 
 def checked(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,9 +38,6 @@ _FIELDS = fields(NewMemory)
 _NAMES = tuple(field.name for field in _FIELDS)
 _values = attrgetter(*_NAMES)
 _DEFAULTS = tuple(field.default for field in _FIELDS)
-_COMPUTED = tuple(
-    field.name for field in _FIELDS if field.default is UNSET and field.name != "embedding"
-)
 STORED_DEFAULTS = {
     field.name: CHECKS[field.name](field.name, field.default)
     for field in _FIELDS
@@ -49,9 +46,8 @@ STORED_DEFAULTS = {
 """What is stored in fields that are not given, except those that are computed."""
 
 
-def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Checks a memory. Returns the fields not at their defaults, and the names of those that
-    the database computes.
+def checked_memory(memory: NewMemory) -> dict[str, Any]:
+    """Checks a memory. Returns the fields not at their defaults, as `new_memory` takes them.
 
     Defaults are not checked, which saves time, since most fields have them.
     """
@@ -67,7 +63,7 @@ def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], tuple[str, ...]]:
         ]
     if changed.get("turn") is not None and changed.get("session") is None:
         raise InvalidMemory("a turn is a place in a session: give the session too")
-    return changed, tuple(name for name in _COMPUTED if name not in given)
+    return changed | {name: NOTHING[name] for name in NOTHING if changed.get(name, ...) is None}
 
 
 FIELDS = frozenset(_NAMES) - {LABELS}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
+from math import nan
 from typing import Final, Literal, NamedTuple
 
 from pgrecall.core.limits import (
@@ -53,7 +54,7 @@ class Field(NamedTuple):
     (state), only the database (row), or feedback and retrievals (usage)."""
     null: bool | None = None
     """Whether the column may be NULL; None: where it has no default."""
-    none: str | None = None
+    none: str | float | None = None
     """What stands for NULL in `new_memory`, where NULL is a field that is not given."""
     computed: str | None = None
     """The expression of a generated column, behind our schema."""
@@ -104,12 +105,10 @@ FIELDS: Final = (
         "trust",
         SHARE,
         "Trust as stored, before decay; NULL: never assessed.",
-        none="NaN",
+        none=nan,
         assessed=True,
     ),
-    Field(
-        "trust_half_life_hours", HOURS, "Half-life of trust in hours.", none="NaN", assessed=True
-    ),
+    Field("trust_half_life_hours", HOURS, "Half-life of trust in hours.", none=nan, assessed=True),
     Field(
         "created_at",
         MOMENT,
