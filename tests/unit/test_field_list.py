@@ -54,7 +54,15 @@ def test_no_other_file_lists_the_fields() -> None:
     assert found == ALLOWED.keys()
 
 
-def test_lists_of_fields_are_written_out() -> None:
+def test_the_page_on_moving_names_every_field() -> None:
+    page = (ROOT / "docs" / "moving.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", page.partition("## The format")[2]))
+
+    assert {field.name for field in FIELDS if field.part != "row"} - named == set()
+
+
+def test_lists_of_fields_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(field_lists._GROUPS, "new later", ())
     assert with_fields("SELECT @usage but last_accessed_at: u.{}@ FROM") == (
         "SELECT u.retrieval_count, u.success_count, u.failure_count, u.feedback_up, "
         "u.feedback_down FROM"
