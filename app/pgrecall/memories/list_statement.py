@@ -76,7 +76,7 @@ def _list(
     where: Sequence[Expression],
 ) -> Select[Any]:
     sorted_by = [_column(tables, name) for name in ordering.columns]
-    reads_usage = any(name in _OF_USAGE for name in ordering.columns)
+    reads_usage = any(name in tables.memory_usage.c for name in ordering.columns)
     found = passing_filters(tables, filters, where, as_of=as_of, usage=reads_usage)
     if after is not None:
         found = found.where(of_memories(tables, _following(sorted_by, ordering, after)))
@@ -97,14 +97,11 @@ def _list(
     )
 
 
-_OF_USAGE = (*COUNTERS, "last_accessed_at")
-
-
 def _column(tables: Tables, name: str) -> ColumnElement[Any]:
     if name in COUNTERS:
         counted = tables.memory_usage.c[name]
         return func.coalesce(counted, literal_column("0"), type_=Integer())
-    return tables.memory_usage.c[name] if name in _OF_USAGE else tables.memories.c[name]
+    return (tables.memory_usage if name in tables.memory_usage.c else tables.memories).c[name]
 
 
 def _in_order(columns: list[Any], ordering: Ordering) -> list[ColumnElement[Any]]:
