@@ -26,7 +26,6 @@ from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
 from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
-from pgrecall.memories.staging import STATE as STATE_COLUMN
 from pgrecall.memories.staging import all_staged, create_staging
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.fields import NEW, STATE_COLUMNS, TABLE
@@ -39,7 +38,7 @@ _IN_MEMORIES = tuple(field.name for field in (*NEW, *STATE_COLUMNS))
 """The fields that are columns of agent_memories."""
 _ELSEWHERE = tuple(name for name in STATE if name not in _IN_MEMORIES)
 """The fields of the state that other tables hold."""
-_STAGED = (*_IN_MEMORIES, STATE_COLUMN)
+_STAGED = (*_IN_MEMORIES, "state")
 
 
 def restore(
@@ -145,7 +144,7 @@ def _restore_staged(tables: Tables) -> Executable:
     memories = all_staged(f"ROW({row})::{schema}.agent_memories")
     return text(
         f"SELECT {read} FROM {schema}.restore_rows(:agent, "  # noqa: S608  names of our own
-        f"{memories}, {all_staged(f's.{STATE_COLUMN}')}, :check_compliance, :actor)"
+        f"{memories}, {all_staged('s.state')}, :check_compliance, :actor)"
     ).bindparams(
         *(bindparam(name, type_=Text()) for name in ("agent", "actor")),
         *(bindparam(name, type_=Integer()) for name in ("first", "last")),

@@ -31,8 +31,6 @@ from pgrecall.schema.verbs import NOTE, columns_of, verb
 from pgrecall.scoring.compiler import schema_function
 
 ORDINAL = "ordinal"
-STATE = "state"
-"""The column with the part of a memory's state that other tables hold."""
 _FIELDS = tuple(field.name for field in NEW)
 _ALWAYS = ("id", "content", "embedding")
 _POLICY: Mapping[str, Any] = {

@@ -14,6 +14,7 @@ from textwrap import fill
 
 from pgrecall.schema.fields import (
     COUNTERS,
+    FIELD,
     LATER,
     NEW,
     RECORD,
@@ -41,9 +42,8 @@ _GROUPS: Mapping[str, tuple[Field, ...]] = {
 }
 """columns: what can be changed of a memory. memory and new: the fields of Memory and NewMemory, in
 their order. record: the columns of memory_records. state: what only verbs and `restore` set. table:
-the columns of agent_memories, in their order. texts: those that
-callers write, of any length. usage: the columns of memory_usage, and counters: those of them that
-never decrease."""
+the columns of agent_memories, in their order. texts: those that callers write, of any length.
+usage: the columns of memory_usage. counters: those of them that never decrease."""
 _LIST = re.compile(
     rf"(?P<comma>,\s+)?(?P<list>@(?P<group>{'|'.join(sorted(_GROUPS, reverse=True))})"
     r"(?: but (?P<but>[\w, ]+))?(?:: (?P<each>[^@]+))?@)"
@@ -58,8 +58,9 @@ def with_fields(text: str) -> str:
 
 
 def _written(found: re.Match[str]) -> str:
-    without = (found["but"] or "").split(", ")
-    fields = [field for field in _GROUPS[found["group"]] if field.name not in without]
+    fields = [*_GROUPS[found["group"]]]
+    for name in re.findall(r"\w+", found["but"] or ""):
+        fields.remove(FIELD[name])
     if not fields:
         return ""
     items = (_one(found["each"] or "{}", field).replace(" ", "\0") for field in fields)
