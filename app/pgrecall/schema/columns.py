@@ -26,6 +26,7 @@ from pgrecall.schema.fields import Field
 from pgrecall.schema.kinds import EMBEDDING, Kind
 
 _TYPES: Mapping[str, Any] = {
+    "bigint": BigInteger,
     "boolean": Boolean,
     "bytea": LargeBinary,
     EMBEDDING.type: Embedding,
@@ -40,66 +41,34 @@ _TYPES: Mapping[str, Any] = {
 }
 
 
-def name_column(name: str, comment: str, *, default: str | None = None) -> Column[Any]:
-    server_default = None if default is None else text(f"'{default}'")
-    return Column(name, Text, nullable=False, server_default=server_default, comment=comment)
-
-
-def text_column(name: str, comment: str, *, nullable: bool = True) -> Column[Any]:
-    return Column(name, Text, nullable=nullable, comment=comment)
-
-
-def texts_column(name: str, comment: str) -> Column[Any]:
-    return Column(
-        name, ARRAY(Text), nullable=False, server_default=text("'{}'::text[]"), comment=comment
-    )
-
-
-def share_column(name: str, comment: str, *, default: str | None = None) -> Column[Any]:
-    return Column(
-        name,
-        Double,
-        nullable=default is None,
-        server_default=None if default is None else text(default),
-        comment=comment,
-    )
-
-
-def flag_column(name: str, comment: str) -> Column[Any]:
-    return Column(name, Boolean, nullable=False, server_default=text("false"), comment=comment)
-
-
-def total_column(name: str, comment: str, *, default: str | None = None) -> Column[Any]:
-    server_default = None if default is None else text(default)
-    return Column(name, BigInteger, nullable=False, server_default=server_default, comment=comment)
-
-
-def moment_column(
-    name: str, comment: str, *, default: Any = None, nullable: bool = True
-) -> Column[Any]:
-    return Column(
-        name, DateTime(timezone=True), nullable=nullable, server_default=default, comment=comment
-    )
-
-
-def check(name: str, condition: str | Kind) -> CheckConstraint:
-    """A CHECK constraint: a condition, or that of a kind of field for the column of this name."""
-    if isinstance(condition, Kind):
-        condition = (condition.condition or "").replace("{}", name)
-    return CheckConstraint(condition, name=name)
-
-
 def field_column(field: Field, schema: str | None = None) -> Column[Any]:
-    """The column of a memory's field."""
-    default: Any = field.standard and text(field.standard)
-    if field.computed:
-        default = Computed(f'"{schema}".{field.computed}', persisted=True)
+    """The column of a field, with its check."""
+    kind, default = field.kind, field.standard
+    parts: list[Any] = []
+    if kind.condition is not None:
+        parts.append(check(field.name, kind.condition.replace("{}", field.name)))
+    if field.computed is not None:
+        parts.append(Computed(f'"{schema}".{field.computed}', persisted=True))
     made: Column[Any] = Column(
         field.name,
-        _TYPES[field.kind.type],
-        *([default] if field.computed else ()),
+        _TYPES[kind.type],
+        *parts,
         nullable=field.is_null,
-        server_default=None if field.computed else default,
+        server_default=None if default is None else text(default),
         comment=field.comment,
     )
     return made
+
+
+def column(name: str, kind: Kind, comment: str, default: str | None = None) -> Column[Any]:
+    """A column of another table than those of memories; it may be NULL if it has no default."""
+    return field_column(Field(name, kind, comment, default))
+
+
+def required(name: str, kind: Kind, comment: str) -> Column[Any]:
+    """A column that is never NULL."""
+    return field_column(Field(name, kind, comment, null=False))
+
+
+def check(name: str, condition: str) -> CheckConstraint:
+    return CheckConstraint(condition, name=name)

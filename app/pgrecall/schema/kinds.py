@@ -143,3 +143,7 @@ ANSWER = Kind("boolean", partial(require_bool, error=InvalidMemory))
 FLAG = ANSWER._replace(default="false")
 METADATA = Kind("jsonb", _metadata, "jsonb_typeof({}) = 'object'", "'{}'::jsonb")
 EMBEDDING = Kind("agent_memories.embedding%TYPE", unchecked)
+BIGINT, BYTES, DOUBLE, INTEGER, JSON = (
+    Kind(type_, unchecked) for type_ in ("bigint", "bytea", "float8", "integer", "jsonb")
+)
+"""Kinds of columns whose values callers do not give."""

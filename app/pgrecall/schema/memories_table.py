@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, MetaData, PrimaryKeyConstraint, Table, Uuid, text
+from sqlalchemy import Index, MetaData, PrimaryKeyConstraint, Table, text
 
-from pgrecall.schema.columns import check, field_column, name_column
+from pgrecall.schema.columns import check, field_column, required
 from pgrecall.schema.fields import TABLE, USAGE
+from pgrecall.schema.kinds import ID, TEXT
 
 
 def memories_table(metadata: MetaData) -> Table:
@@ -14,7 +15,6 @@ def memories_table(metadata: MetaData) -> Table:
         metadata,
         *(field_column(field, metadata.schema) for field in TABLE),
         PrimaryKeyConstraint("agent_id", "id"),
-        *(check(field.name, field.kind) for field in TABLE if field.kind.condition),
         check("validity", "valid_from < valid_until"),
         # IS NOT NULL holds for every row. It stops the planner from using these indexes for a
         # lookup by key, which looks as cheap as long as the statistics are those of a new table.
@@ -67,11 +67,10 @@ def usage_table(metadata: MetaData) -> Table:
     return Table(
         "memory_usage",
         metadata,
-        name_column("agent_id", "Whose memory it counts."),
-        Column("memory_id", Uuid, nullable=False, comment="The memory it counts."),
+        required("agent_id", TEXT, "Whose memory it counts."),
+        required("memory_id", ID, "The memory it counts."),
         *map(field_column, USAGE),
         PrimaryKeyConstraint("agent_id", "memory_id"),
-        *(check(field.name, field.kind) for field in USAGE),
         comment="Counters of use, apart from agent_memories so that counting never touches a "
         "vector or its index; no row until the first use.",
     )
