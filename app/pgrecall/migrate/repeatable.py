@@ -14,6 +14,7 @@ from textwrap import fill, indent
 from sqlalchemy import Connection, text
 
 from pgrecall.core.resources import sql_folder, with_schemas
+from pgrecall.migrate.field_lists import with_fields
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.migrate.settings import Settings
 from pgrecall.scoring.profiles import BUILT_IN
@@ -84,23 +85,14 @@ def files() -> tuple[File, ...]:
     return tuple(TopologicalSorter(made_of).static_order())
 
 
-@cache
-def _record() -> str:
-    view = (sql_folder() / "views" / "memory_records.sql").read_text(encoding="utf-8")
-    [listed] = re.findall(r"^SELECT (.*?)\n  FROM ", view, re.DOTALL | re.MULTILINE)
-    names = re.findall(r"(\w+)(?:,|$)", re.sub(r"\([^)]*\)", "", listed))
-    return indent(fill(", ".join(f"r.{name}" for name in names), 92), "        ").strip()
-
-
 def _read(path: Path) -> str:
-    """The text of a file, with the arguments of recall inserted from the file `arguments`, and the
-    columns of memory_records for @record@.
+    """The text of a file, with the lists of fields, and the arguments of recall from the file
+    `arguments`.
 
-    A verb that returned `*` would fail where the view gains a column while it runs. No function has
-    its statements compiled (JIT): each execution would compile them again, which takes tens of
-    milliseconds, and they take less.
+    No function has its statements compiled (JIT): each execution would compile them again, which
+    takes tens of milliseconds, and they take less.
     """
-    text = path.read_text(encoding="utf-8").replace("@record@", _record())
+    text = with_fields(path.read_text(encoding="utf-8"))
     text = text.replace(
         "SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off"
     )

@@ -14,6 +14,8 @@ from pgrecall.core.memory import TEAM
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.memories.ordering import sortable
 from pgrecall.schema import tables
+from pgrecall.schema.fields import NEW
+from pgrecall.schema.kinds import CONTENT, HOURS, NAME, SHARE, TEXT, TEXTS, Kind
 from pgrecall.scoring.profiles import BUILT_IN
 
 Bounds = dict[str, Any]
@@ -34,32 +36,32 @@ def _words(known: tuple[str, ...]) -> Bounds:
     return {"items": {"type": "string", "enum": [*known]}, "maxItems": limits.MAX_VALUES}
 
 
-_SHARES = (
-    *("importance", "usefulness", "confidence", "quality_score", "near_duplicates"),
-    *("trust", "trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
-    *("min_score", "min_relevance", "min_trust", "max_similarity"),
-)
-_NAMES = ("key", "memory_type", "session", "actor", "run")
-_TEXTS = (
-    *("embedding_model", "memory_nature", "content_type", "subject"),
-    *("component", "output_type", "domain", "category", "loop"),
-)
+_SHARES = ("near_duplicates", "min_score", "min_relevance", "min_trust", "max_similarity")
+_NAMES = ("actor", "run")
 _LISTS = (
-    *("additional_types", "tags", "entities", "labels", "all_tags", "all_entities", "teams"),
+    *("labels", "all_tags", "all_entities", "teams"),
     *("memory_types", "memory_natures", "content_types"),
     *("components", "output_types", "domains", "categories", "loops"),
 )
 _COLUMNS = "|".join(sortable(tables()))
 _SHARE: Bounds = {"minimum": 0, "maximum": 1}
 _LIST: Bounds = {"maxItems": limits.MAX_VALUES}
+_NAME = _length(limits.MAX_NAME_LENGTH)
+_OF_KIND: dict[Kind, Bounds] = {
+    CONTENT: _length(limits.MAX_CONTENT_BYTES),
+    HOURS: {"minimum": 0.001, "maximum": 1e9},
+    NAME: _NAME,
+    SHARE: _SHARE,
+    TEXT: _length(limits.MAX_TEXT_LENGTH),
+    TEXTS: _LIST,
+}
 BOUNDS: dict[str, Bounds] = {
+    **{field.name: _OF_KIND[field.kind] for field in NEW if field.kind in _OF_KIND},
     **dict.fromkeys(_SHARES, _SHARE),
-    **dict.fromkeys(_NAMES, _length(limits.MAX_NAME_LENGTH)),
-    **dict.fromkeys(_TEXTS, _length(limits.MAX_TEXT_LENGTH)),
+    **dict.fromkeys(_NAMES, _NAME),
     **dict.fromkeys(_LISTS, _LIST),
     "min_similarity": {"minimum": -1, "maximum": 1},
     "owner": _length(limits.MAX_NAME_LENGTH + len(TEAM)),
-    "content": _length(limits.MAX_CONTENT_BYTES),
     "query": _length(limits.MAX_QUERY_LENGTH),
     "query_text": {"maxLength": limits.MAX_QUERY_LENGTH},
     "text": {"maxLength": limits.MAX_FILTER_TEXT},
@@ -73,7 +75,6 @@ BOUNDS: dict[str, Bounds] = {
     "trust_curve": {"enum": [*limits.TRUST_CURVES, None]},
     "style": {"enum": [*STYLES]},
     "profile": {"enum": [*BUILT_IN, None]},
-    "trust_half_life_hours": {"minimum": 0.001, "maximum": 1e9},
     "lend": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
     "diversity": {"minimum": 0, "exclusiveMaximum": 1},
     "max_skips": {"minimum": 1, "maximum": limits.MAX_CONSIDERED},
