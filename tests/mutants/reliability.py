@@ -219,8 +219,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
-        "await connection.commit()\n                await _switch(driver, before)",
-        "await connection.commit()",
+        "                await _switch(driver, before)\n            except BaseException",
+        "            except BaseException",
         "integration/test_pooled_connections.py::test_an_asynchronous_session_too",
     ),
     Mutant(
