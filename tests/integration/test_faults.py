@@ -236,8 +236,10 @@ JOBS: dict[str, tuple[Call, str, str, str]] = {
         *("agent_memories", "DELETE", "2 of 4 memories are erased"),
     ),
     "consolidate": (
-        lambda repo, _: repo.upkeep.consolidate("agent", min_similarity=0.9, min_size=2),
-        *("memory_events", "INSERT", "[01] of 2 clusters are consolidated"),
+        lambda repo, _: repo.upkeep.consolidate(
+            "agent", min_similarity=0.9, min_size=2, more_than=0
+        ),
+        *("agent_memories", "UPDATE", "[01] of 2 clusters are consolidated"),
     ),
 }
 
@@ -250,7 +252,7 @@ def test_an_interrupted_job_says_how_far_it_came(
     alike = {"more tea": 1, "milk": 90, "more milk": 91}
     memories = [NewMemory(text, embedding=at(angle)) for text, angle in alike.items()]
     _, third, last = [MemoryRepository(engine).add("agent", memory) for memory in memories]
-    column = "OLD.id" if when == "DELETE" else "NEW.memory_id"
+    column = "NEW.memory_id" if table == "memory_events" else "OLD.id"
     ending = sessions_that_end(engine, table, when=when, of=f"{column} IN ('{third}', '{last}')")
     with ending, pytest.raises(DatabaseUnavailable, match=f"{said}; the same call goes on"):
         job(either, memory_id)

@@ -41,8 +41,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "partial(step.operation, self._tables), call.name",
-        "partial(step.operation, self._tables)",
+        "self._run(part, call.name)",
+        "self._run(part)",
         f"{LOGGING}::test_a_job_is_a_line_after_those_of_its_transactions",
     ),
     Mutant(
