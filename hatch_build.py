@@ -132,9 +132,13 @@ class _Stub:
         found = self._class(source, name)
         for node in found.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                is_optional = "None" in ast.unparse(node.annotation).split(" | ")
+                hint = node.annotation
+                match hint:  # without the check beside it
+                    case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, *_])):
+                        hint = kind
+                is_optional = "None" in ast.unparse(hint).split(" | ")
                 default = ast.Constant(None if is_optional and name != "MemoryChanges" else ...)
-                yield node.target.id, node.annotation, default
+                yield node.target.id, hint, default
         for base in found.bases:
             if ast.unparse(base) != "TypedDict":
                 yield from self._keys(source, ast.unparse(base))

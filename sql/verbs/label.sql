@@ -88,7 +88,7 @@ BEGIN
         RAISE EXCEPTION 'a label must have 1 to 200 characters, got %', quote_nullable(left(wrong, 100))
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM require_one_of('kind', kind, '{keyword,tag,concept,component}') FROM unnest(kinds) kind;
+    PERFORM require_one_of('kind', kind, @LABEL_KINDS@) FROM unnest(kinds) kind;
     PERFORM require_share('weight', weight) FROM unnest(weights) weight;
     SELECT array_agg(each.kind), array_agg(each.value), array_agg(storable_share(each.weight))
       INTO label_kinds, label_values, label_weights

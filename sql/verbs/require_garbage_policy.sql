@@ -22,8 +22,8 @@ BEGIN
     ELSIF max_live < 0 THEN
         RAISE EXCEPTION 'max_live must not be negative, got %', max_live
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF policy IS NULL OR policy = '' OR length(policy) > 200 THEN
-        RAISE EXCEPTION 'policy is a name of 1 to 200 characters, got %', left(policy, 80)
+    ELSIF policy IS NULL OR policy = '' OR length(policy) > @MAX_NAME_LENGTH@ THEN
+        RAISE EXCEPTION 'policy is a name of 1 to @MAX_NAME_LENGTH@ characters, got %', left(policy, 80)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
 END

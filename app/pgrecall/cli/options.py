@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import tzinfo
-from functools import reduce
 from inspect import Parameter
-from operator import or_
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
+
+from typer.models import OptionInfo
 
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.written import ISO_8601, WRITTEN, argument, option
+from pgrecall.core.checks import without_none
 from pgrecall.core.dates import Period
 from pgrecall.core.limits import LABEL_KINDS, STATUSES, TIERS
 from pgrecall.ranking.filters import FilterArguments
@@ -94,14 +94,6 @@ METAVARS = {
 }
 
 
-def without_none(annotation: Any) -> Any:
-    """The type of an optional value."""
-    kinds = get_args(annotation)
-    if NoneType not in kinds:
-        return annotation
-    return reduce(or_, (kind for kind in kinds if kind is not NoneType))
-
-
 def names_of(argument: str, kind: Any) -> tuple[str, ...]:
     """The names of an argument's option."""
     if argument in NAMES:
@@ -130,8 +122,9 @@ def parameters_of(arguments: type) -> Iterator[Parameter]:
     as an argument of a search."""
     for name, annotation in get_type_hints(arguments, include_extras=True).items():
         option: Any = annotation
-        if get_origin(annotation) is not Annotated:
-            kind = without_none(annotation)
+        told = getattr(annotation, "__metadata__", ())
+        if not any(isinstance(one, OptionInfo) for one in told):
+            kind = without_none(get_args(annotation)[0] if told else annotation)
             option = Annotated[kind | None, _declared(name, kind)]
         if name not in LEFT_OUT:
             yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=option)

@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.checks import Texts
 from pgrecall.core.dates import Period
+from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import (
     in_list,
@@ -17,7 +19,6 @@ from pgrecall.core.validation import (
     require_name,
     require_period,
     require_query,
-    require_query_entities,
     require_text,
 )
 from pgrecall.core.vectors import StoredVector
@@ -60,7 +61,9 @@ def checked_query(query: object) -> CheckedQuery:
     if query.agent_id is not None:
         require_name("agent_id", query.agent_id)
     require_bool("recorded", query.recorded)
-    entities = require_query_entities(query.query_entities)
+    entities = query.query_entities
+    if entities is not None:
+        entities = Texts(MAX_QUERY_ENTITIES)("query_entities", entities)
     if entities is None and not isinstance(query.query, str) and text is None:
         entities = []  # only a text can contain known entities
     return CheckedQuery(

@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any, Unpack, cast
 
+from pgrecall.core.checks import COSINE
+from pgrecall.core.limits import MAX_K
 from pgrecall.core.steps import Execute, Operation
 from pgrecall.core.validation import (
     in_list,
     require_aware,
-    require_cosine,
     require_count,
     require_share,
 )
@@ -45,7 +46,7 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.gathered import gathered
-from pgrecall.ranking.question import MAX_K, narrowing
+from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
@@ -105,10 +106,11 @@ def evaluate(
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     floors: SearchArguments = {
         "min_score": require_share("min_score", min_score),
-        "min_similarity": require_cosine("min_similarity", min_similarity),
     }
-    if min_similarity is not None and any(query.query is None for query in checked):
-        raise InputError("min_similarity needs a vector or a text in every query")
+    if min_similarity is not None:
+        floors["min_similarity"] = COSINE("min_similarity", min_similarity)
+        if any(query.query is None for query in checked):
+            raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
     answered(checked)
     checked = yield from embedded(checked)

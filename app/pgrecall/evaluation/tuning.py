@@ -10,6 +10,7 @@ from typing import Any, Unpack, cast
 
 from sqlalchemy.schema import CreateTable, DropTable
 
+from pgrecall.core.limits import MAX_K
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Execute, Operation
 from pgrecall.core.validation import (
@@ -60,7 +61,7 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.gathered import gathered
-from pgrecall.ranking.question import MAX_K, narrowing
+from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile

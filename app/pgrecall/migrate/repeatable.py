@@ -9,11 +9,11 @@ from functools import cache
 from graphlib import TopologicalSorter
 from hashlib import sha256
 from pathlib import Path
-from textwrap import fill, indent
 
 from sqlalchemy import Connection, text
 
 from pgrecall.core.resources import sql_folder, with_schemas
+from pgrecall.migrate.inserted import with_inserted
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.migrate.settings import Settings
 from pgrecall.scoring.profiles import BUILT_IN
@@ -30,8 +30,6 @@ _LEVELS = {
     "maintainers": "maintainer",
     "the owner": "owner",
 }
-_ARGUMENTS = re.compile(r"@arguments(?P<others>(?:, \w+ DEFAULT [\w.]+)*)@")
-_INSERTED = re.compile(r"@(arguments|passed|filters|filtering|filtered)\b")
 _CREATED = re.compile(r"^CREATE OR REPLACE (FUNCTION|PROCEDURE|VIEW) (\w+)", re.MULTILINE)
 _FOR = re.compile(r"-- For ([a-z ]+)\.\n")
 
@@ -84,47 +82,15 @@ def files() -> tuple[File, ...]:
     return tuple(TopologicalSorter(made_of).static_order())
 
 
-@cache
-def _record() -> str:
-    view = (sql_folder() / "views" / "memory_records.sql").read_text(encoding="utf-8")
-    [listed] = re.findall(r"^SELECT (.*?)\n  FROM ", view, re.DOTALL | re.MULTILINE)
-    names = re.findall(r"(\w+)(?:,|$)", re.sub(r"\([^)]*\)", "", listed))
-    return indent(fill(", ".join(f"r.{name}" for name in names), 92), "        ").strip()
-
-
 def _read(path: Path) -> str:
-    """The text of a file, with the arguments of recall inserted from the file `arguments`, and the
-    columns of memory_records for @record@.
+    """The text of a file with what it names between two @.
 
-    A verb that returned `*` would fail where the view gains a column while it runs. No function has
-    its statements compiled (JIT): each execution would compile them again, which takes tens of
-    milliseconds, and they take less.
+    No function has its statements compiled (JIT): each execution would compile them again, which
+    takes tens of milliseconds, and they take less.
     """
-    text = path.read_text(encoding="utf-8").replace("@record@", _record())
-    text = text.replace(
+    text = with_inserted(path.read_text(encoding="utf-8"))
+    return text.replace(
         "SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off"
-    )
-    if not _INSERTED.search(text):
-        return text
-    declared = (sql_folder() / "recall" / "arguments").read_text(encoding="utf-8")
-    of_search, filters = re.sub("--.*\n", "", declared).strip().split("\n\n")
-
-    def arguments(found: re.Match[str]) -> str:
-        lines = f"{of_search}\n{filters}"
-        for name, default in re.findall(r"(\w+) DEFAULT ([\w.]+)", found["others"]):
-            lines = re.sub(rf"\b({name} \w+ DEFAULT) [\w.]+", rf"\1 {default}", lines)
-        return indent(lines, "    ").strip()
-
-    def names(lines: str) -> str:
-        listed = ", ".join(re.findall(r"^\w+(?: => \w+)?", lines, re.MULTILINE))
-        return indent(fill(listed, 92), "        ").strip()
-
-    return (
-        _ARGUMENTS.sub(arguments, text)
-        .replace("@passed@", names(f"agent\n{of_search}\n{filters}"))
-        .replace("@filters@", names(filters))
-        .replace("@filtering@", indent(filters, "    ").strip())
-        .replace("@filtered@", names(re.sub(r"^(\w+).*", r"\1 => \1", filters, flags=re.MULTILINE)))
     )
 
 
