@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, reduce
 from operator import or_
-from textwrap import dedent
 from types import NoneType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
@@ -33,7 +33,7 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError, UnknownName
 
 Check = Callable[[str, Any], Any]
-Schema = Mapping[str, Any]
+Schema = dict[str, Any]
 """Part of a JSON schema."""
 
 
@@ -231,8 +231,12 @@ def as_written(hint: str) -> str:
 def descriptions(declared: type) -> Mapping[str, str]:
     """The texts below the fields of a class, without those of its bases."""
     found = {}
-    [parsed] = ast.parse(dedent(inspect.getsource(declared))).body
-    assert isinstance(parsed, ast.ClassDef)
+    module = ast.parse(inspect.getsource(sys.modules[declared.__module__]))
+    [parsed] = (
+        one
+        for one in module.body
+        if isinstance(one, ast.ClassDef) and one.name == declared.__name__
+    )
     for field, said in zip(parsed.body, parsed.body[1:], strict=False):
         match field, said:
             case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):

@@ -32,8 +32,8 @@ class SearchArguments(FilterArguments, total=False):
     memories are ranked."""
 
     profile: Profile | str | None
-    """A Profile, or the name of a built-in one. Default: the repository's, or else the database's
-    (`pgrecall profiles default`), or else hybrid."""
+    """How to rank: by a Profile, or the built-in one of this name. Default: that of the repository,
+    or else of the database (`pgrecall profiles default`), or else hybrid."""
     weights: Annotated[Mapping[str, float] | None, _weights]
     """Replaces the profile's weights for this query. Signals that are not named get 0; the weights
     must sum to 1."""
@@ -44,8 +44,8 @@ class SearchArguments(FilterArguments, total=False):
     min_similarity: Annotated[
         float | None, COSINE, Needs(("embedding",), "needs a query vector or text")
     ]
-    """Leaves out memories whose embedding has a lower cosine with the query's, in [-1, 1], before
-    scoring. Needs a query vector or text. The signal similarity is never below 0, so 0 leaves out
+    """Leaves out memories whose embedding has a lower cosine with the query's before scoring. From
+    -1 to 1. Needs a query vector or text. The signal similarity is never below 0, so 0 leaves out
     what has a negative cosine."""
     min_relevance: Annotated[
         float | None, SHARE, Needs(("embedding", "query_text"), "needs a query vector or text")
@@ -70,10 +70,10 @@ class SearchArguments(FilterArguments, total=False):
     Default: dates in the text are ignored."""
     timezone: str | tzinfo | None
     """The user's time zone, such as "Europe/Berlin". Days that `dates` finds begin and end at its
-    midnights, and `context` writes the dates of memories in it. Default: the repository's, or else
-    that of `as_of` for `dates`, and UTC."""
+    midnights, and `context` writes the dates of memories in it. Default: that of the repository, or
+    else that of `as_of` for `dates`, and UTC."""
     apply_decay: bool
-    """False uses the stored trust, without decay."""
+    """Uses trust after decay. False uses it as it is stored."""
     expand_session: Annotated[int, Count(0, MAX_EXPAND_SESSION)]
     """Adds up to this many turns before and after each hit, from its session. They must pass the
     filters, but `min_score`, `min_relevance` and `k` do not apply to them."""

@@ -5,14 +5,16 @@ A bound beside `anyOf` holds for the type that it is about, so NULL still passes
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pgrecall.context.styles import STYLES
 from pgrecall.core import limits
+from pgrecall.core.checks import SHARE, Count, Texts, arguments_of
 from pgrecall.core.memory import TEAM
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.memories.ordering import sortable
+from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.schema import tables
 from pgrecall.scoring.profiles import BUILT_IN
 
@@ -30,65 +32,49 @@ def _length(most: int) -> Bounds:
     return {**_SHOWN, "maxLength": most}
 
 
-def _words(known: tuple[str, ...]) -> Bounds:
-    return {"items": {"type": "string", "enum": [*known]}, "maxItems": limits.MAX_VALUES}
-
-
 _SHARES = (
     *("importance", "usefulness", "confidence", "quality_score", "near_duplicates"),
     *("trust", "trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
-    *("min_score", "min_relevance", "min_trust", "max_similarity"),
+    "max_similarity",
 )
 _NAMES = ("key", "memory_type", "session", "actor", "run")
 _TEXTS = (
     *("embedding_model", "memory_nature", "content_type", "subject"),
     *("component", "output_type", "domain", "category", "loop"),
 )
-_LISTS = (
-    *("additional_types", "tags", "entities", "labels", "all_tags", "all_entities", "teams"),
-    *("memory_types", "memory_natures", "content_types"),
-    *("components", "output_types", "domains", "categories", "loops"),
-)
+_ARGUMENTS = arguments_of(SearchArguments)
 _COLUMNS = "|".join(sortable(tables()))
-_SHARE: Bounds = {"minimum": 0, "maximum": 1}
-_LIST: Bounds = {"maxItems": limits.MAX_VALUES}
 BOUNDS: dict[str, Bounds] = {
-    **dict.fromkeys(_SHARES, _SHARE),
+    **{name: one.schema for name, one in _ARGUMENTS.items() if one.schema},
+    **dict.fromkeys(_SHARES, SHARE.schema),
     **dict.fromkeys(_NAMES, _length(limits.MAX_NAME_LENGTH)),
     **dict.fromkeys(_TEXTS, _length(limits.MAX_TEXT_LENGTH)),
-    **dict.fromkeys(_LISTS, _LIST),
-    "min_similarity": {"minimum": -1, "maximum": 1},
+    "additional_types": Texts().schema,
     "owner": _length(limits.MAX_NAME_LENGTH + len(TEAM)),
     "content": _length(limits.MAX_CONTENT_BYTES),
     "query": _length(limits.MAX_QUERY_LENGTH),
-    "query_text": {"maxLength": limits.MAX_QUERY_LENGTH},
-    "text": {"maxLength": limits.MAX_FILTER_TEXT},
-    "query_entities": {"maxItems": limits.MAX_QUERY_ENTITIES},
     "after": _SHOWN,
     "order": {"items": {"type": "string", "pattern": f"^-?({_COLUMNS})$"}},
-    "tiers": _words(limits.TIERS),
-    "statuses": _words(limits.STATUSES),
-    "label_kinds": _words(limits.LABEL_KINDS),
     "tier": {"enum": [*limits.TIERS]},
     "trust_curve": {"enum": [*limits.TRUST_CURVES, None]},
     "style": {"enum": [*STYLES]},
     "profile": {"enum": [*BUILT_IN, None]},
     "trust_half_life_hours": {"minimum": 0.001, "maximum": 1e9},
-    "lend": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
     "diversity": {"minimum": 0, "exclusiveMaximum": 1},
-    "max_skips": {"minimum": 1, "maximum": limits.MAX_CONSIDERED},
+    **dict.fromkeys(("max_skips", "consider"), Count(1, limits.MAX_CONSIDERED).schema),
     "tokens": {"minimum": 0, "maximum": MAX_TOKENS},
     "turn": {"minimum": 0, "maximum": limits.MAX_TURN},
 }
 """Argument or field → what is true of every value that is accepted."""
 
-_QUERY = ("query", "embedding")
-_NEEDS = {
+_CALLED = {"embedding": ("query", "embedding")}
+_NEEDS: dict[str, Sequence[str]] = {
     "turn": ("session",),
-    "lend": ("expand_session",),
-    "label_kinds": ("labels",),
-    "min_similarity": _QUERY,
-    "min_relevance": (*_QUERY, "query_text"),
+    **{
+        name: [field for other in one.needs.names for field in _CALLED.get(other, (other,))]
+        for name, one in _ARGUMENTS.items()
+        if one.needs is not None
+    },
 }
 """Field → fields of which it needs one; the repository checks it where it uses them."""
 
