@@ -394,8 +394,8 @@ MUTANTS = (
         f"{HERE}batches.py::test_a_batch_of_more_than_one_part_is_stored_whole",
     ),
     Mutant(
-        "app/pgrecall/execution/running.py",
-        "passed.arguments[name] = list(value)",
+        "app/pgrecall/execution/method.py",
+        "given.arguments[name] = list(given.arguments[name])",
         "pass",
         f"{HERE}conflicts.py::test_a_repeated_call_has_all_that_an_iterator_gave",
     ),
@@ -496,9 +496,9 @@ MUTANTS = (
         f"{HERE}moving.py::test_what_psql_exports_does_not_depend_on_its_settings",
     ),
     Mutant(
-        "app/pgrecall/execution/transactions.py",
-        "IsolationLevel.REPEATABLE_READ if snapshot",
-        "IsolationLevel.READ_COMMITTED if snapshot",
+        "app/pgrecall/execution/synchronous.py",
+        "IsolationLevel.REPEATABLE_READ if needs.snapshot",
+        "IsolationLevel.READ_COMMITTED if needs.snapshot",
         f"{HERE}moving.py::test_an_export_shows_one_moment",
     ),
     Mutant(

@@ -17,20 +17,20 @@ MUTANTS = (
     ),
     Mutant(
         WATCHING,
-        "self._prefix + owner.removeprefix(self._prefix)",
+        "prefix + owner.removeprefix(prefix)",
         "owner",
         f"{LOGGING}::test_each_call_is_one_line",
     ),
     Mutant(
         WATCHING,
-        "call.error = type(error).__name__",
-        "call.error = str(error)",
+        "self.error = type(error).__name__",
+        "self.error = str(error)",
         f"{LOGGING}::test_no_line_has_a_text_or_a_vector",
     ),
     Mutant(
         WATCHING,
-        "call.seconds > slow_after",
-        "call.seconds < slow_after",
+        "self.seconds > slow_after",
+        "self.seconds < slow_after",
         f"{LOGGING}::test_what_is_slow_is_a_warning",
     ),
     Mutant(

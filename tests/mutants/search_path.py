@@ -8,21 +8,21 @@ PATH = "integration/test_search_path.py"
 
 MUTANTS = (
     Mutant(
-        "app/pgrecall/execution/raw_statement.py",
-        "return any(listening) or",
-        "return",
+        "app/pgrecall/execution/prepared_statement.py",
+        'or getattr(engine, "_has_events", True)',
+        "",
         f"{PATH}::test_hits_are_the_same_whoever",
     ),
     Mutant(
-        "app/pgrecall/execution/raw_statement.py",
-        "if not (driver.autocommit or connection.in_transaction()):",
+        "app/pgrecall/execution/synchronous.py",
+        'if not (theirs.in_transaction() or getattr(driver, "autocommit", False)):',
         "if False:",
         f"{PATH}::test_a_callers_transaction_has_the_touch",
     ),
     Mutant(
-        "app/pgrecall/execution/raw_statement.py",
-        "if driver.cursor_factory not in _PLAIN or",
-        "if",
+        "app/pgrecall/execution/prepared_statement.py",
+        "driver.cursor_factory not in _PLAIN",
+        "False",
         f"{PATH}::test_an_engine_with_echo_or_a_cursor_class",
     ),
     Mutant(
@@ -45,8 +45,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "prepare=step.may_prepare",
-        "prepare=True",
+        "statement.is_prepared(step.may_prepare)",
+        "statement.is_prepared(True)",
         f"{PATH}::test_searches_of_a_large_agent",
     ),
     Mutant(
@@ -105,14 +105,15 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "if driver.closed:",
-        "if False:",
+        "if driver.closed:  # SQLAlchemy",
+        "if False:  # SQLAlchemy",
         "integration/test_lost_connection.py::test_a_connection_that_died_in_the_pool",
     ),
     Mutant(
-        "app/pgrecall/execution/transactions.py",
-        '"isolation_level": level}',
-        '"isolation_level": level, "read_only": False if snapshot else None}',
+        "app/pgrecall/execution/synchronous.py",
+        "                if not alone:\n                    connection.begin()",
+        "                driver.set_read_only(False if needs.snapshot else None)\n"
+        "                if not alone:\n                    connection.begin()",
         "integration/test_replica.py::test_",
     ),
 )

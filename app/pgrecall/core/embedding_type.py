@@ -29,11 +29,13 @@ class Embedding(UserDefinedType[Any]):
     def result_processor(
         self, dialect: Dialect, coltype: object
     ) -> Callable[[Any], list[float] | None]:
-        return lambda value: None if value is None else _read(value)
+        return read_embedding
 
 
-def _read(value: Any) -> list[float]:
+def read_embedding(value: Any) -> list[float] | None:
     """Reads text, binary, or what pgvector's loaders return if the caller registered them."""
+    if value is None:
+        return None
     if isinstance(value, str):
         return Vector.from_text(value).to_list()
     if isinstance(value, bytes):

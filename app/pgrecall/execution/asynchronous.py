@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
-from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Self, TypeVar
 
 import psycopg
+from psycopg import IsolationLevel
+from psycopg.rows import namedtuple_row
 from sqlalchemy import Connection, Engine, Table
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
@@ -36,23 +37,14 @@ from pgrecall.core.validation import require_bool, require_schema_name, require_
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
-from pgrecall.execution.method import Method
-from pgrecall.execution.ranked_by import ranked_by
-from pgrecall.execution.raw_statement import RawStatement, has_rows, raw_statement
+from pgrecall.execution.inspection import require_psycopg
+from pgrecall.execution.prepared_statement import STATEMENTS, compiled, is_observed, row_maker
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
+from pgrecall.execution.running import NO_REPLICA, Connect, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import (
-    Mode,
-    differences,
-    has_none,
-    is_spoiled,
-    mode_for,
-    mode_of,
-    needs_none,
-)
-from pgrecall.execution.translation import translated
-from pgrecall.execution.watching import Invocation, watched
+from pgrecall.execution.transactions import Mode, is_spoiled, needs_none
+from pgrecall.execution.translation import DATABASE_ERRORS, cause_of, translated, translation
+from pgrecall.execution.watching import Invocation, traced
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -121,13 +113,6 @@ class Repository:
         of_primary._reads_from = None
         return of_primary
 
-    async def _call(self, method: Method[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        kwargs = ranked_by(self._profile, method.profile_argument, kwargs)
-        if not method.is_job:
-            return await self._run(repeatable(method.operation, self._tables, *args, **kwargs))
-        with watched(Invocation(partial(method.operation, *args, **kwargs), self._tables)) as call:
-            return await self._work(call)
-
     async def _work(self, call: Invocation[T]) -> T:
         job = call.start()
         reply: Any = None
@@ -164,7 +149,6 @@ class Repository:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
         engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
         ours = isinstance(self._bind, AsyncEngine)
-        attempts = MAX_ATTEMPTS if ours else 2
         call = Invocation(
             start,
             self._tables,
@@ -174,28 +158,32 @@ class Repository:
             durable=self._durable,
             ours=ours,
         )
-        with watched(call, self._slow_after):
-            for attempt in range(1, attempts):
-                try:
-                    return await self._attempt(call)
-                except DatabaseConflict as conflict:
-                    if not call.may_retry or not (
-                        ours
-                        or (
+        with traced(call):
+            try:
+                while True:
+                    try:
+                        return await self._attempt(call)
+                    except DatabaseConflict as conflict:
+                        if not call.may_retry or call.attempts >= (MAX_ATTEMPTS if ours else 2):
+                            raise
+                        if not ours and not (
                             is_stale(conflict.__cause__)
                             and may_repeat(_inner(await self._theirs()))
-                        )
-                    ):
-                        raise
-                    await asyncio.sleep(pause_before(attempt + 1))
-            return await self._attempt(call)
+                        ):
+                            raise
+                        await asyncio.sleep(pause_before(call.attempts + 1))
+            except BaseException as error:
+                call.failed(error)
+                raise
+            finally:
+                call.ended(self._slow_after)
 
     async def _attempt(self, call: Invocation[T]) -> T:
         requests = running(call)
         reply: Any = None
-        with translated():
+        connection: AsyncConnection | None = None
+        try:
             async with AsyncExitStack() as stack:
-                connection: AsyncConnection | None = None
                 while True:
                     try:
                         request = requests.send(reply)
@@ -203,6 +191,13 @@ class Repository:
                         result: T = done.value
                         return result
                     match request:
+                        case Execute():
+                            assert connection is not None
+                            reply = await _execute(connection, request)
+                        case Connect():
+                            await stack.aclose()
+                            connection = await stack.enter_async_context(self._borrowed(request))
+                            reply = connection.engine.sync_engine
                         case Embed():
                             reply = await self._embed(request)
                         case CountTokens():
@@ -211,33 +206,64 @@ class Repository:
                             )
                         case FindEntities():
                             reply = await self._found(request)
-                        case Connect():
-                            await stack.aclose()
-                            connection = await stack.enter_async_context(self._borrowed(request))
-                            reply = connection.engine.sync_engine
-                        case Execute():
-                            assert connection is not None
-                            reply = await _execute(connection, request)
                         case Copy():
                             assert connection is not None
                             await _copy(connection, request)
                             reply = None
                         case Call():
                             reply = await _called(request)
+        except DATABASE_ERRORS as error:
+            raise translation(error) from cause_of(error)
 
     @asynccontextmanager
     async def _borrowed(self, needs: Connect) -> AsyncIterator[AsyncConnection]:
+        """A connection for the call, on an AsyncEngine in a transaction, or none where statements
+        may run alone.
+
+        Wherever this is cancelled, the connection is then as it was, or closed. An error of that
+        does not hide the one under way.
+        """
         bind = self._reads_from if needs.replica else self._bind
-        if isinstance(bind, AsyncEngine):
-            async with bind.connect() as connection, _transaction(connection, needs):
-                yield connection
-            return
-        theirs = await self._theirs()
-        if needs.refuses and not has_none(_inner(theirs)):
-            async with theirs.begin_nested():
+        if not isinstance(bind, AsyncEngine):
+            theirs = await self._theirs()
+            driver: Any = _inner(theirs).connection.driver_connection
+            if needs.refuses and not getattr(driver, "autocommit", False):
+                async with theirs.begin_nested():
+                    yield theirs
+            else:
+                if not (theirs.in_transaction() or getattr(driver, "autocommit", False)):
+                    await theirs.begin()
                 yield theirs
-        else:
-            yield theirs
+            return
+        async with bind.connect() as connection:
+            inner = _inner(connection)
+            require_psycopg(inner.engine)
+            driver = inner.connection.driver_connection
+            before = Mode.of(driver)
+            alone = needs.autocommit and not needs.compiles and needs_none(inner, driver)
+            level = IsolationLevel.REPEATABLE_READ if needs.snapshot else before.isolation_level
+            try:
+                if Mode(alone, level) != before:
+                    await _switch(driver, Mode(alone, level))
+                if not alone:
+                    await connection.begin()
+                if needs.compiles:
+                    await connection.exec_driver_sql("SET LOCAL jit = off")
+                yield connection
+                if not alone:
+                    await connection.commit()
+                await _switch(driver, before)
+            except BaseException as error:
+                try:
+                    await connection.rollback()
+                    if not (connection.invalidated or driver.closed):
+                        await _switch(driver, before)
+                except (SQLAlchemyError, psycopg.Error):
+                    pass
+                finally:
+                    if is_spoiled(inner, before):
+                        await connection.invalidate(error)
+                raise
 
     async def _theirs(self) -> AsyncConnection:
         """The caller's connection."""
@@ -268,42 +294,11 @@ class Repository:
         return Found([checked_names(await finder(text)) for text in step.texts], looks_up=False)
 
 
-@asynccontextmanager
-async def _transaction(connection: AsyncConnection, needs: Connect) -> AsyncIterator[None]:
-    """A transaction, or none where statements may run alone.
-
-    Wherever this is cancelled, the connection is then as it was, or closed. An error of that does
-    not hide the one under way.
-    """
-    inner = _inner(connection)
-    before = mode_of(inner)
-    alone = needs.autocommit and not needs.compiles and needs_none(inner)
-    try:
-        await _switch(connection, mode_for(before, alone=alone, snapshot=needs.snapshot))
-        if not alone:
-            await connection.begin()
-        if needs.compiles:
-            await connection.exec_driver_sql("SET LOCAL jit = off")
-        yield
-        if not alone:
-            await connection.commit()
-        await _switch(connection, before)
-    except BaseException as error:
-        try:
-            await connection.rollback()
-            await _switch(connection, before)
-        except (SQLAlchemyError, psycopg.Error):
-            pass
-        finally:
-            if is_spoiled(inner, before):
-                await connection.invalidate(error)
-        raise
-
-
-async def _switch(connection: AsyncConnection, mode: Mode) -> None:
-    for name, value in differences(_inner(connection), mode).items():
-        driver: Any = _inner(connection).connection.driver_connection
-        await getattr(driver, f"set_{name}")(value)
+async def _switch(driver: psycopg.AsyncConnection[Any], to: Mode) -> None:
+    if driver.autocommit != to.autocommit:
+        await driver.set_autocommit(to.autocommit)
+    if driver.isolation_level != to.isolation_level:
+        await driver.set_isolation_level(to.isolation_level)
 
 
 async def _called(step: Call) -> Any:
@@ -318,51 +313,42 @@ def _inner(connection: AsyncConnection) -> Connection:
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+    """All rows, or None for a statement that returns no rows."""
+    inner = _inner(connection)
+    driver: Any = inner.connection.driver_connection
+    statement = STATEMENTS.get(step.statement) or compiled(step.statement)
+    if statement.depends_on_values or is_observed(inner, driver):
+        with binary_results(driver):
+            result = await connection.execute(step.statement, dict(step.parameters))
+        return [*map(row_maker(*result.keys()), result)] if result.returns_rows else None
+    values, prepare = statement.values(step.parameters), statement.is_prepared(step.may_prepare)
+    cursor = psycopg.AsyncRawCursor(driver, row_factory=namedtuple_row)
     try:
-        return await _sent(connection, step)
-    except (psycopg.Error, DBAPIError) as error:
-        if not may_execute_again(_inner(connection), error):
-            raise
-    return await _sent(connection, replace(step, may_prepare=False))
+        try:
+            await cursor.execute(statement.text, values, prepare=prepare, binary=True)
+        except psycopg.Error as error:
+            if not may_execute_again(inner, driver, error):
+                raise
+            await cursor.execute(statement.text, values, prepare=False, binary=True)
+        rows = await cursor.fetchall() if cursor.description is not None else None
+    except psycopg.Error as error:
+        if driver.closed:  # SQLAlchemy did not look
+            await connection.invalidate(error)
+        raise
+    return statement.rows(rows) if statement.embeddings and rows else rows
 
 
-async def _sent(connection: AsyncConnection, step: Execute) -> Any:
-    raw = raw_statement(_inner(connection), step.statement)
-    if raw is not None:
-        return await _fetch(connection, raw, step)
-    with binary_results((await connection.get_raw_connection()).driver_connection):
-        result = await connection.execute(step.statement, dict(step.parameters))
-    return result.all() if result.returns_rows else None
-
-
-async def _fetch(connection: AsyncConnection, raw: RawStatement, step: Execute) -> Any:
-    driver: Any = _inner(connection).connection.driver_connection
-    cursor = psycopg.AsyncRawCursor(driver, row_factory=raw.row_factory)
-    async with _reporting_loss(connection, driver):
-        values = raw.values(step.parameters)
-        await cursor.execute(raw.text, values, prepare=step.may_prepare, binary=True)
-        return await cursor.fetchall() if has_rows(cursor) else None
-
-
-@asynccontextmanager
-async def _reporting_loss(
-    connection: AsyncConnection, driver: psycopg.AsyncConnection[Any]
-) -> AsyncIterator[None]:
-    """Lets SQLAlchemy know that a connection broke while it did not look."""
+async def _copy(connection: AsyncConnection, step: Copy) -> None:
+    driver = _inner(connection).connection.driver_connection
+    assert isinstance(driver, psycopg.AsyncConnection)
     try:
-        yield
+        async with driver.cursor() as cursor:
+            know_types(cursor, step.embedding_oid)
+            async with cursor.copy(copy_statement(step)) as stream:
+                stream.set_types(copy_types(step))
+                for row in step.rows:
+                    await stream.write_row(row)
     except psycopg.Error as error:
         if driver.closed:
             await connection.invalidate(error)
         raise
-
-
-async def _copy(connection: AsyncConnection, step: Copy) -> None:
-    driver = (await connection.get_raw_connection()).driver_connection
-    assert isinstance(driver, psycopg.AsyncConnection)
-    async with _reporting_loss(connection, driver), driver.cursor() as cursor:
-        know_types(cursor, step.embedding_oid)
-        async with cursor.copy(copy_statement(step)) as stream:
-            stream.set_types(copy_types(step))
-            for row in step.rows:
-                await stream.write_row(row)

@@ -29,14 +29,16 @@ _CATALOGUE = text(
     """
     SELECT t.typname, a.atttypid::bigint, a.atttypmod,
            (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-           EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = :versions),
+           EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = :versions)
+               AS has_versions,
            (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace),
-           EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'),
+           EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS has_citus,
            pg_jit_available()
-               AND current_setting('jit_above_cost')::float8 BETWEEN 0 AND 99999,
-           to_regprocedure(format('%I.default_profile(text)', n.nspname)) IS NOT NULL,
-           convert_to(current_setting('client_encoding'), 'UTF8'),
-           convert_to(current_setting('gin_fuzzy_search_limit'), 'UTF8')
+               AND current_setting('jit_above_cost')::float8 BETWEEN 0 AND 99999 AS compiles,
+           to_regprocedure(format('%I.default_profile(text)', n.nspname)) IS NOT NULL
+               AS has_default_profile,
+           convert_to(current_setting('client_encoding'), 'UTF8') AS encoding,
+           convert_to(current_setting('gin_fuzzy_search_limit'), 'UTF8') AS fuzzy
       FROM pg_namespace n
       JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'agent_memories'
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'embedding'

@@ -5,8 +5,8 @@ Importing all operations takes longer than a search, and most programs call few 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
-from functools import cached_property, update_wrapper
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import cached_property, partial, update_wrapper
 from importlib import import_module
 from inspect import Parameter, signature
 from types import MethodType
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from pgrecall.core.checks import as_written
 from pgrecall.core.memory import UNSET
 from pgrecall.core.steps import Job, Operation
-from pgrecall.execution.ranked_by import profile_argument
+from pgrecall.execution.ranked_by import profile_argument, ranked_by
+from pgrecall.execution.watching import Invocation, watched
 from pgrecall.memories.changing import MemoryChanges
 from pgrecall.ranking.arguments import DEFAULTS
 from pgrecall.ranking.filters import FilterArguments
@@ -92,25 +93,58 @@ class Method(Generic[P, T]):
         """What the method executes."""
         return self._place()
 
-    @cached_property
-    def profile_argument(self) -> str | None:
+    @property
+    def _profile(self) -> str | None:
         """The argument that names a profile; None if it does not rank."""
         return profile_argument(self.operation)
 
+    @property
+    def _iterables(self) -> Sequence[str]:
+        """The arguments that may be iterators, which can be read once."""
+        hints = signature(self.operation).parameters.values()
+        return [one.name for one in hints if "Iterable" in str(one.annotation)]
+
     def _function(self, owner: type, is_async: bool) -> Any:
-        def function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
-            return one._call(self, args, kwargs)
-
-        async def coroutine_function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
-            return await one._call(self, args, kwargs)
-
-        made: Any = update_wrapper(coroutine_function if is_async else function, self.operation)
+        function = (self._job if self.is_job else self._operation)(is_async)
+        made: Any = update_wrapper(function, self.operation)
         made.__module__, made.__name__ = owner.__module__, self._name
         made.__qualname__ = f"{owner.__qualname__}.{self._name}"
         # Tracebacks and profilers show this name.
         made.__code__ = made.__code__.replace(co_name=self._name, co_qualname=made.__qualname__)
         made.__signature__ = self._signature()
         return made
+
+    def _operation(self, is_async: bool) -> Any:
+        operation, profile, iterables = self.operation, self._profile, self._iterables
+
+        def function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if one._profile is not None and profile is not None:
+                kwargs = ranked_by(one._profile, profile, kwargs)
+            start = partial(operation, one._tables, *args, **kwargs)
+            return one._run(replayable(start, iterables) if iterables else start)
+
+        async def coroutine_function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if one._profile is not None and profile is not None:
+                kwargs = ranked_by(one._profile, profile, kwargs)
+            start = partial(operation, one._tables, *args, **kwargs)
+            return await one._run(replayable(start, iterables) if iterables else start)
+
+        return coroutine_function if is_async else function
+
+    def _job(self, is_async: bool) -> Any:
+        job, profile = self.operation, self._profile
+
+        def function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
+            kwargs = ranked_by(one._profile, profile, kwargs)
+            with watched(Invocation(partial(job, *args, **kwargs), one._tables)) as call:
+                return one._work(call)
+
+        async def coroutine_function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
+            kwargs = ranked_by(one._profile, profile, kwargs)
+            with watched(Invocation(partial(job, *args, **kwargs), one._tables)) as call:
+                return await one._work(call)
+
+        return coroutine_function if is_async else function
 
     def _signature(self) -> Any:
         written = signature(self.operation)
@@ -119,6 +153,17 @@ class Method(Generic[P, T]):
         shown = [self_, *_written_out(parameters, self.operation)]
         returned = written.return_annotation.partition("[")[2].removesuffix("]")  # of Operation[T]
         return written.replace(parameters=shown, return_annotation=returned)
+
+
+def replayable(start: partial[Any], iterables: Sequence[str]) -> partial[Any]:
+    """The start of an operation that can be retried: iterators among its arguments become lists."""
+    if not any(isinstance(value, Iterator) for value in (*start.args, *start.keywords.values())):
+        return start
+    given = signature(start.func).bind(*start.args, **start.keywords)
+    for name in iterables:
+        if isinstance(given.arguments.get(name), Iterator):
+            given.arguments[name] = list(given.arguments[name])
+    return partial(start.func, *given.args, **given.kwargs)
 
 
 def _written_out(parameters: list[Parameter], operation: Callable[..., Any]) -> Iterator[Parameter]:

@@ -13,5 +13,7 @@ class Namespace(Generic[R_co]):
     _is_async = False
 
     def __init__(self, repository: R_co) -> None:
-        self._call: Any = repository._call  # type: ignore[attr-defined]
-        self._is_async = repository._is_async  # type: ignore[attr-defined]
+        one: Any = repository
+        self._tables, self._profile = one._tables, one._profile
+        self._run, self._work = one._run, one._work
+        self._is_async = one._is_async

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
-from functools import partial
-from inspect import signature
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -21,18 +19,16 @@ from pgrecall.core.steps import (
     FindEntities,
     Inspect,
     Lookup,
-    Operation,
     Reads,
-    Step,
     Unlimited,
     Verb,
     Write,
 )
 from pgrecall.execution.embedding_model import record_model, unrecorded_model
-from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
+from pgrecall.execution.inspection import inspect, known_layout, remember_layout
 from pgrecall.execution.lookups import cache, cached
 from pgrecall.execution.watching import Invocation
-from pgrecall.schema import Layout, Tables, tables
+from pgrecall.schema import Layout, tables
 from pgrecall.schema.verbs import lift_limits
 
 T = TypeVar("T")
@@ -65,20 +61,6 @@ class Connect:
 
 
 Request = Connect | Embed | CountTokens | FindEntities | Execute | Copy | Call
-
-
-def repeatable(
-    operation: Callable[..., Operation[T]], tables: Tables, *args: Any, **kwargs: Any
-) -> partial[Operation[T]]:
-    """Starts an operation that can be retried: iterators among its arguments become lists."""
-    if not any(isinstance(value, Iterator) for value in (*args, *kwargs.values())):
-        return partial(operation, tables, *args, **kwargs)
-    takes = signature(operation)
-    passed = takes.bind(tables, *args, **kwargs)
-    for name, value in passed.arguments.items():
-        if isinstance(value, Iterator) and "Iterable" in str(takes.parameters[name].annotation):
-            passed.arguments[name] = list(value)
-    return partial(operation, *passed.args, **passed.kwargs)
 
 
 def running(call: Invocation[T]) -> Generator[Request, Any, T]:
@@ -142,18 +124,26 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             if reply is not None:
                 continue
         if connected is None:
-            wanted = needs if unlimited else _needed(step, needs)
-            connected = yield from _connected(call, wanted)
+            if isinstance(step, Verb) and not unlimited:
+                needs = replace(needs, autocommit=True, refuses=step.refuses)
+            layout = known_layout(engine, call.schema)
+            if layout is not None and layout.compiles:
+                needs = replace(needs, compiles=True)
+            engine = yield needs
+            if layout is None:
+                layout = yield from inspect(call.schema)
+                remember_layout(engine, call.schema, layout)
+            connected = engine, layout
             if unlimited:
                 yield Execute(lift_limits(tables(call.schema)))
             inspected_only = isinstance(step, Inspect)
-            new_model = unrecorded_model(call, connected[1])
+            new_model = unrecorded_model(call, layout) if call.embeddings else None
         elif inspected_only and isinstance(step, Verb) and not call.ours:
-            yield _needed(step, needs)
+            yield replace(needs, autocommit=True, refuses=step.refuses)
             inspected_only = False
         elif needs.replica and isinstance(step, Write):
             needs = Connect(autocommit=True)
-            require_psycopg((yield needs))
+            yield needs
         _, layout = connected
         if new_model is not None and not isinstance(step, Inspect):
             recorded = yield from record_model(call, layout, new_model)
@@ -186,23 +176,3 @@ def _to_read(call: Invocation[Any], step: Reads, primary: Engine) -> tuple[Engin
         return primary, needs
     call.engine = call.replica
     return call.replica, replace(needs, replica=True)
-
-
-def _needed(step: Step, needs: Connect) -> Connect:
-    if isinstance(step, Verb):
-        return replace(needs, autocommit=True, refuses=step.refuses)
-    return needs
-
-
-def _connected(
-    call: Invocation[Any], needs: Connect
-) -> Generator[Request, Any, tuple[Engine, Layout]]:
-    assert call.engine is not None
-    known = known_layout(call.engine, call.schema)
-    engine: Engine = yield replace(needs, compiles=known is not None and known.compiles)
-    require_psycopg(engine)
-    layout = known_layout(engine, call.schema)
-    if layout is None:
-        layout = yield from inspect(call.schema)
-        remember_layout(engine, call.schema, layout)
-    return engine, layout

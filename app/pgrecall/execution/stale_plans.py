@@ -22,7 +22,7 @@ def is_stale(error: BaseException | None) -> bool:
     return cause.sqlstate == "XX000" and "cache lookup failed for function" in str(cause)
 
 
-def may_execute_again(connection: Connection, error: BaseException) -> bool:
+def may_execute_again(connection: Connection, driver: Any, error: BaseException) -> bool:
     """Whether the statement that failed is stale and was a transaction of its own.
 
     psycopg then discards all that it has prepared on the connection, after the next statement,
@@ -30,7 +30,6 @@ def may_execute_again(connection: Connection, error: BaseException) -> bool:
     """
     if not is_stale(error) or connection.invalidated:
         return False
-    driver: Any = connection.connection.driver_connection
     driver._prepared.clear()
     return bool(driver.info.transaction_status == TransactionStatus.IDLE)
 

@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
+from psycopg import IsolationLevel
+from psycopg.rows import namedtuple_row
 from sqlalchemy import Connection, Engine, Table
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from pgrecall.core.embedders import Embedder, model_name
 from pgrecall.core.entity_finding import Entities, found, require_finder
@@ -35,23 +36,14 @@ from pgrecall.core.validation import require_bool, require_schema_name, require_
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
-from pgrecall.execution.method import Method
-from pgrecall.execution.ranked_by import ranked_by
-from pgrecall.execution.raw_statement import RawStatement, has_rows, raw_statement
+from pgrecall.execution.inspection import require_psycopg
+from pgrecall.execution.prepared_statement import STATEMENTS, compiled, is_observed, row_maker
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.execution.running import NO_REPLICA, Connect, repeatable, running
+from pgrecall.execution.running import NO_REPLICA, Connect, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import (
-    Mode,
-    differences,
-    has_none,
-    is_spoiled,
-    mode_for,
-    mode_of,
-    needs_none,
-)
-from pgrecall.execution.translation import translated
-from pgrecall.execution.watching import Invocation, watched
+from pgrecall.execution.transactions import Mode, is_spoiled, needs_none
+from pgrecall.execution.translation import DATABASE_ERRORS, cause_of, translated, translation
+from pgrecall.execution.watching import Invocation, traced
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -123,13 +115,6 @@ class Repository:
         of_primary._reads_from = None
         return of_primary
 
-    def _call(self, method: Method[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        kwargs = ranked_by(self._profile, method.profile_argument, kwargs)
-        if not method.is_job:
-            return self._run(repeatable(method.operation, self._tables, *args, **kwargs))
-        with watched(Invocation(partial(method.operation, *args, **kwargs), self._tables)) as call:
-            return self._work(call)
-
     def _work(self, call: Invocation[T]) -> T:
         job = call.start()
         reply: Any = None
@@ -163,7 +148,6 @@ class Repository:
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind if isinstance(self._bind, Engine | Connection) else self._bind.get_bind()
         ours = isinstance(self._bind, Engine)
-        attempts = MAX_ATTEMPTS if ours else 2
         call = Invocation(
             start,
             self._tables,
@@ -173,63 +157,108 @@ class Repository:
             durable=self._durable,
             ours=ours,
         )
-        with watched(call, self._slow_after):
-            for attempt in range(1, attempts):
-                try:
-                    return self._attempt(call)
-                except DatabaseConflict as conflict:
-                    if not call.may_retry or not (
-                        ours or (is_stale(conflict.__cause__) and may_repeat(self._theirs()))
-                    ):
-                        raise
-                    time.sleep(pause_before(attempt + 1))
-            return self._attempt(call)
+        with traced(call):
+            try:
+                while True:
+                    try:
+                        return self._attempt(call)
+                    except DatabaseConflict as conflict:
+                        if not call.may_retry or call.attempts >= (MAX_ATTEMPTS if ours else 2):
+                            raise
+                        if not ours and not (
+                            is_stale(conflict.__cause__) and may_repeat(self._theirs())
+                        ):
+                            raise
+                        time.sleep(pause_before(call.attempts + 1))
+            except BaseException as error:
+                call.failed(error)
+                raise
+            finally:
+                call.ended(self._slow_after)
 
     def _attempt(self, call: Invocation[T]) -> T:
         requests = running(call)
         reply: Any = None
-        with translated(), ExitStack() as stack:
-            connection: Connection | None = None
-            while True:
-                try:
-                    request = requests.send(reply)
-                except StopIteration as done:
-                    result: T = done.value
-                    return result
-                match request:
-                    case Embed():
-                        reply = self._embed(request)
-                    case CountTokens():
-                        reply = counted(self._token_counter, request.texts)
-                    case FindEntities():
-                        reply = found(self._entities, request.texts)
-                    case Connect():
-                        stack.close()
-                        connection = stack.enter_context(self._borrowed(request))
-                        reply = connection.engine
-                    case Execute():
-                        assert connection is not None
-                        reply = _execute(connection, request)
-                    case Copy():
-                        assert connection is not None
-                        _copy(connection, request)
-                        reply = None
-                    case Call():
-                        reply = request.function(*request.arguments)
+        connection: Connection | None = None
+        try:
+            with ExitStack() as stack:
+                while True:
+                    try:
+                        request = requests.send(reply)
+                    except StopIteration as done:
+                        result: T = done.value
+                        return result
+                    match request:
+                        case Execute():
+                            assert connection is not None
+                            reply = _execute(connection, request)
+                        case Connect():
+                            stack.close()
+                            connection = stack.enter_context(self._borrowed(request))
+                            reply = connection.engine
+                        case Embed():
+                            reply = self._embed(request)
+                        case CountTokens():
+                            reply = counted(self._token_counter, request.texts)
+                        case FindEntities():
+                            reply = found(self._entities, request.texts)
+                        case Copy():
+                            assert connection is not None
+                            _copy(connection, request)
+                            reply = None
+                        case Call():
+                            reply = request.function(*request.arguments)
+        except DATABASE_ERRORS as error:
+            raise translation(error) from cause_of(error)
 
     @contextmanager
     def _borrowed(self, needs: Connect) -> Iterator[Connection]:
+        """A connection for the call, on an Engine in a transaction, or none where statements may
+        run alone.
+
+        Wherever this is interrupted, the connection is then as it was, or closed. An error of that
+        does not hide the one under way.
+        """
         bind = self._reads_from if needs.replica else self._bind
-        if isinstance(bind, Engine):
-            with bind.connect() as connection, _transaction(connection, needs):
-                yield connection
-            return
-        theirs = self._theirs()
-        if needs.refuses and not has_none(theirs):
-            with theirs.begin_nested():
+        if not isinstance(bind, Engine):
+            theirs = self._theirs()
+            driver: Any = theirs.connection.driver_connection
+            if needs.refuses and not getattr(driver, "autocommit", False):
+                with theirs.begin_nested():
+                    yield theirs
+            else:
+                if not (theirs.in_transaction() or getattr(driver, "autocommit", False)):
+                    theirs.begin()
                 yield theirs
-        else:
-            yield theirs
+            return
+        with bind.connect() as connection:
+            require_psycopg(connection.engine)
+            driver = connection.connection.driver_connection
+            before = Mode.of(driver)
+            alone = needs.autocommit and not needs.compiles and needs_none(connection, driver)
+            level = IsolationLevel.REPEATABLE_READ if needs.snapshot else before.isolation_level
+            try:
+                if Mode(alone, level) != before:
+                    _switch(driver, Mode(alone, level))
+                if not alone:
+                    connection.begin()
+                if needs.compiles:
+                    connection.exec_driver_sql("SET LOCAL jit = off")
+                yield connection
+                if not alone:
+                    connection.commit()
+                _switch(driver, before)
+            except BaseException as error:
+                try:
+                    connection.rollback()
+                    if not (connection.invalidated or driver.closed):
+                        _switch(driver, before)
+                except (SQLAlchemyError, psycopg.Error):
+                    pass
+                finally:
+                    if is_spoiled(connection, before):
+                        connection.invalidate(error)
+                raise
 
     def _theirs(self) -> Connection:
         """The caller's connection."""
@@ -252,86 +281,49 @@ def _session_classes() -> tuple[type, ...]:
     return () if orm is None else (orm.Session,)
 
 
-@contextmanager
-def _transaction(connection: Connection, needs: Connect) -> Iterator[None]:
-    """A transaction, or none where statements may run alone.
-
-    Wherever this is interrupted, the connection is then as it was, or closed. An error of that does
-    not hide the one under way.
-    """
-    before = mode_of(connection)
-    alone = needs.autocommit and not needs.compiles and needs_none(connection)
-    try:
-        _switch(connection, mode_for(before, alone=alone, snapshot=needs.snapshot))
-        if not alone:
-            connection.begin()
-        if needs.compiles:
-            connection.exec_driver_sql("SET LOCAL jit = off")
-        yield
-        if not alone:
-            connection.commit()
-        _switch(connection, before)
-    except BaseException as error:
-        try:
-            connection.rollback()
-            _switch(connection, before)
-        except (SQLAlchemyError, psycopg.Error):
-            pass
-        finally:
-            if is_spoiled(connection, before):
-                connection.invalidate(error)
-        raise
-
-
-def _switch(connection: Connection, mode: Mode) -> None:
-    for name, value in differences(connection, mode).items():
-        driver: Any = connection.connection.driver_connection
-        getattr(driver, f"set_{name}")(value)
+def _switch(driver: psycopg.Connection[Any], to: Mode) -> None:
+    if driver.autocommit != to.autocommit:
+        driver.set_autocommit(to.autocommit)
+    if driver.isolation_level != to.isolation_level:
+        driver.set_isolation_level(to.isolation_level)
 
 
 def _execute(connection: Connection, step: Execute) -> Any:
-    try:
-        return _sent(connection, step)
-    except (psycopg.Error, DBAPIError) as error:
-        if not may_execute_again(connection, error):
-            raise
-    return _sent(connection, replace(step, may_prepare=False))
-
-
-def _sent(connection: Connection, step: Execute) -> Any:
-    raw = raw_statement(connection, step.statement)
-    if raw is not None:
-        return _fetch(connection, raw, step)
-    with binary_results(connection.connection.driver_connection):
-        result = connection.execute(step.statement, dict(step.parameters))
-    return result.all() if result.returns_rows else None
-
-
-def _fetch(connection: Connection, raw: RawStatement, step: Execute) -> Any:
+    """All rows, or None for a statement that returns no rows."""
     driver: Any = connection.connection.driver_connection
-    cursor = psycopg.RawCursor(driver, row_factory=raw.row_factory)
-    with _reporting_loss(connection, driver):
-        cursor.execute(raw.text, raw.values(step.parameters), prepare=step.may_prepare, binary=True)
-        return cursor.fetchall() if has_rows(cursor) else None
-
-
-@contextmanager
-def _reporting_loss(connection: Connection, driver: psycopg.Connection[Any]) -> Iterator[None]:
-    """Lets SQLAlchemy know that a connection broke while it did not look."""
+    statement = STATEMENTS.get(step.statement) or compiled(step.statement)
+    if statement.depends_on_values or is_observed(connection, driver):
+        with binary_results(driver):
+            result = connection.execute(step.statement, dict(step.parameters))
+        return [*map(row_maker(*result.keys()), result)] if result.returns_rows else None
+    values, prepare = statement.values(step.parameters), statement.is_prepared(step.may_prepare)
+    cursor = psycopg.RawCursor(driver, row_factory=namedtuple_row)
     try:
-        yield
+        try:
+            cursor.execute(statement.text, values, prepare=prepare, binary=True)
+        except psycopg.Error as error:
+            if not may_execute_again(connection, driver, error):
+                raise
+            cursor.execute(statement.text, values, prepare=False, binary=True)
+        rows = cursor.fetchall() if cursor.description is not None else None
     except psycopg.Error as error:
-        if driver.closed:
+        if driver.closed:  # SQLAlchemy did not look
             connection.invalidate(error)
         raise
+    return statement.rows(rows) if statement.embeddings and rows else rows
 
 
 def _copy(connection: Connection, step: Copy) -> None:
     driver = connection.connection.driver_connection
     assert isinstance(driver, psycopg.Connection)
-    with _reporting_loss(connection, driver), driver.cursor() as cursor:
-        know_types(cursor, step.embedding_oid)
-        with cursor.copy(copy_statement(step)) as stream:
-            stream.set_types(copy_types(step))
-            for row in step.rows:
-                stream.write_row(row)
+    try:
+        with driver.cursor() as cursor:
+            know_types(cursor, step.embedding_oid)
+            with cursor.copy(copy_statement(step)) as stream:
+                stream.set_types(copy_types(step))
+                for row in step.rows:
+                    stream.write_row(row)
+    except psycopg.Error as error:
+        if driver.closed:
+            connection.invalidate(error)
+        raise

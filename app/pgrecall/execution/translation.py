@@ -28,6 +28,8 @@ from pgrecall.errors import (
 )
 from pgrecall.execution.stale_plans import is_stale
 
+DATABASE_ERRORS = (PoolTimeout, PendingRollbackError, DBAPIError, psycopg.Error, StatementError)
+"""What psycopg and SQLAlchemy raise."""
 _CONFLICTS = ("40001", "40P01")
 _INTERNAL = "XX000"
 """What some errors of a worker of Citus become."""
@@ -76,22 +78,32 @@ def translated() -> Iterator[None]:
     """Converts errors of psycopg and SQLAlchemy to PgRecallError."""
     try:
         yield
-    except PoolTimeout as error:
-        raise DatabaseUnavailable(
+    except DATABASE_ERRORS as error:
+        raise translation(error) from cause_of(error)
+
+
+def cause_of(error: Exception) -> Exception | None:
+    """The cause to name: none for an exception of a signal's handler, which passes as it is."""
+    return None if _is_foreign(error) else error
+
+
+def _is_foreign(error: Exception) -> bool:
+    return isinstance(error, StatementError) and not isinstance(error, DBAPIError)
+
+
+def translation(error: Exception) -> BaseException:
+    """The PgRecallError for one of DATABASE_ERRORS."""
+    if isinstance(error, PoolTimeout):
+        return DatabaseUnavailable(
             f"no connection became free in the engine's pool: {_first_line(error)}"
-        ) from error
-    except PendingRollbackError as error:
+        )
+    if isinstance(error, PendingRollbackError):
         # Raised while cleaning up after the connection was lost; report that error instead.
         lost = error.__context__
-        raise translation(lost if isinstance(lost, DBAPIError) else error) from error
-    except (DBAPIError, psycopg.Error) as error:
-        raise translation(error) from error
-    except StatementError as error:  # around an exception of a signal's handler
-        raise (error.orig or error) from None
-
-
-def translation(error: Exception) -> PgRecallError:
-    """The PgRecallError for an error of the driver."""
+        error = lost if isinstance(lost, DBAPIError) else error
+    elif _is_foreign(error):
+        assert isinstance(error, StatementError)
+        return error.orig or error
     original = error.orig if isinstance(error, DBAPIError) else error
     message = _first_line(original or error)
     if not isinstance(original, psycopg.Error):

@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger("pgrecall")
 _LONGEST_OWNER = 40
+_NOT_TRACED: Any = nullcontext()
 
 
 class Invocation(Generic[T]):
@@ -38,7 +39,7 @@ class Invocation(Generic[T]):
         durable: bool = True,
         ours: bool = True,
     ) -> None:
-        self.start, self.schema = start, tables.schema
+        self.start, self.tables = start, tables
         self.engine = engine
         """That of the replica once the operation reads there."""
         self.replica, self.of_job = replica, job is not None
@@ -47,7 +48,6 @@ class Invocation(Generic[T]):
         """Whether the commit of a touch waits for the disk."""
         self.ours = ours
         """Whether the transaction is its own, and not the caller's, who may roll it back."""
-        self._prefix = tables.prefix
         self.embeddings: dict[Embed, Embedded] = {}
         self.entities: dict[FindEntities, Found | None] = {}
         """Results of former attempts, so that a retry does not compute them again."""
@@ -55,10 +55,15 @@ class Invocation(Generic[T]):
         self.may_retry = True
         """Whether no function of the caller has been called yet."""
         self.embedding_seconds = 0.0
-        self.seconds = 0.0
+        self.began, self.seconds = perf_counter(), 0.0
         self.result: T | None = None
         self.error: str | None = None
         self.sqlstate: str | None = None
+
+    @property
+    def schema(self) -> str:
+        """The schema that it works on."""
+        return self.tables.schema
 
     @property
     def owner(self) -> str | None:
@@ -68,7 +73,8 @@ class Invocation(Generic[T]):
         owner = given[0] if given else named.get("agent_id", named.get("owner_id"))
         if not isinstance(owner, str):
             return None
-        return shortened(self._prefix + owner.removeprefix(self._prefix), _LONGEST_OWNER)
+        prefix = self.tables.prefix
+        return shortened(prefix + owner.removeprefix(prefix), _LONGEST_OWNER)
 
     @property
     def rows(self) -> int | None:
@@ -106,27 +112,34 @@ class Invocation(Generic[T]):
             }
         )
 
+    def failed(self, error: BaseException) -> None:
+        """Notes the error that ends the call."""
+        cause = error.__cause__
+        self.error = type(error).__name__
+        self.sqlstate = getattr(getattr(cause, "orig", cause), "sqlstate", None)
+
+    def ended(self, slow_after: float | None = None) -> None:
+        """Logs the call: at WARNING if it took more than `slow_after` s, else at DEBUG."""
+        self.seconds = perf_counter() - self.began
+        is_slow = slow_after is not None and self.seconds > slow_after
+        level = logging.WARNING if is_slow else logging.DEBUG
+        if _log.isEnabledFor(level):
+            facts = self.facts()
+            line = " ".join(f"{name}={value}" for name, value in facts.items())
+            _log.log(level, "%s", line, extra={"pgrecall": facts})
+
 
 @contextmanager
 def watched(call: Invocation[T], slow_after: float | None = None) -> Iterator[Invocation[T]]:
-    """Runs the call and logs it: at WARNING if it took more than `slow_after` s, else at DEBUG."""
-    with _traced(call):
-        began = perf_counter()
+    """Runs the call and logs it, within its span."""
+    with traced(call):
         try:
             yield call
         except BaseException as error:
-            cause = error.__cause__
-            call.error = type(error).__name__
-            call.sqlstate = getattr(getattr(cause, "orig", cause), "sqlstate", None)
+            call.failed(error)
             raise
         finally:
-            call.seconds = perf_counter() - began
-            is_slow = slow_after is not None and call.seconds > slow_after
-            level = logging.WARNING if is_slow else logging.DEBUG
-            if _log.isEnabledFor(level):
-                facts = call.facts()
-                line = " ".join(f"{name}={value}" for name, value in facts.items())
-                _log.log(level, "%s", line, extra={"pgrecall": facts})
+            call.ended(slow_after)
 
 
 def known(values: dict[str, Any]) -> dict[str, Any]:
@@ -134,10 +147,10 @@ def known(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _traced(call: Invocation[Any]) -> Any:
+def traced(call: Invocation[Any]) -> Any:
     """A span if OpenTelemetry has been imported. Without that there is no provider to report to."""
     if "opentelemetry.trace" not in sys.modules:
-        return nullcontext()
-    from pgrecall.execution.telemetry import traced
+        return _NOT_TRACED
+    from pgrecall.execution import telemetry
 
-    return traced(call)
+    return telemetry.traced(call)

@@ -79,7 +79,7 @@ def near_duplicates(
     )
     yield Reads()
     rows = yield replace(asked, refuses=False)
-    return [NearDuplicate(**row._mapping) for row in rows]
+    return [NearDuplicate(**row._asdict()) for row in rows]
 
 
 def clusters(
@@ -109,7 +109,7 @@ def clusters(
     rows = yield Verb(clusters_statement(tables), asked, refuses=False)
     found = []
     for _, members in groupby(rows, key=lambda row: row.cluster):
-        whole = [dict(row._mapping) for row in members]
+        whole = [dict(row._asdict()) for row in members]
         similarities = [one.pop("to_centre") for one in whole]
         found.append(Cluster([memory(one) for one in whole], similarities))
     return found

@@ -106,7 +106,7 @@ def labelled(
         parameters["label_kinds"] = of_kinds
     yield Reads()
     rows = yield Execute(labelled_statement(tables, of_kind=of_kinds is not None), parameters)
-    return [(memory(row._mapping), float(row.weight)) for row in rows]
+    return [(memory(row._asdict()), float(row.weight)) for row in rows]
 
 
 def _given(

@@ -71,7 +71,7 @@ def links(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[L
     asked = verb(tables, "links", _MEMORY)
     yield Reads()
     rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
-    return [Link(**row._mapping) for row in rows]
+    return [Link(**row._asdict()) for row in rows]
 
 
 def _pair(

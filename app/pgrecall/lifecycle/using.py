@@ -158,7 +158,7 @@ def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list
     given = _named(tables, agent_id, memory_id)
     yield Reads()
     rows = yield Verb(called, given, refuses=False)
-    return [Event(memory_id=memory_id, **row._mapping) for row in rows]
+    return [Event(memory_id=memory_id, **row._asdict()) for row in rows]
 
 
 def _named(tables: Tables, agent_id: str, memory_id: UUID) -> dict[str, Any]:
@@ -171,4 +171,4 @@ def _changed(tables: Tables, name: str, given: Mapping[str, Any]) -> Operation[M
     arguments = {argument: _ARGUMENTS[argument] for argument in given}
     called = verb(tables, name, arguments, memory_record(tables))
     [row] = yield Verb(called, given)
-    return memory(row._mapping)
+    return memory(row._asdict())

@@ -82,7 +82,7 @@ def list_memories(
     )
     ends = {f"{LAST}{n}": value for n, value in enumerate(last or ()) if value is not None}
     rows = yield Execute(statement, parameters | ends | {"limit": limit + 1})
-    found = [memory(row._mapping) for row in rows[:limit]]
+    found = [memory(row._asdict()) for row in rows[:limit]]
     counted = None
     if total:
         [[counted]] = yield Execute(

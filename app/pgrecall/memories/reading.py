@@ -75,7 +75,7 @@ def get_many(
     rows = yield Execute(
         get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "ids": ids}
     )
-    found = {row.id: memory(row._mapping) for row in rows}
+    found = {row.id: memory(row._asdict()) for row in rows}
     return {memory_id: found[memory_id] for memory_id in given if memory_id in found}
 
 

@@ -174,7 +174,7 @@ def conditions(
         found["compared"] = unmet_comparison(scope) == literal_column("0")
     for place in range(MOST_APART):
         if f"compared_{place}_path" in given:
-            found[f"compared {place + 1}"] = _compared(scope, f"compared_{place}")
+            found[f"comparison_{place + 1}"] = _compared(scope, f"compared_{place}")
     if "text" in given:
         found["text"] = _matches_text(scope)
     if "created_after" in given:
@@ -192,7 +192,7 @@ def conditions(
 def custom_conditions(where: Sequence[Expression]) -> dict[str, Condition]:
     """The caller's expressions in brackets, so that an OR in raw SQL cannot bypass other ones."""
     return {
-        f"where {number}": Grouping(condition) for number, condition in enumerate(where, start=1)
+        f"where_{number}": Grouping(condition) for number, condition in enumerate(where, start=1)
     }
 
 

@@ -69,4 +69,4 @@ def _of_owner(owner_id: str, values: Iterable[Any]) -> Memory:
 
 def changed_memory(row: Row[Any]) -> Memory:
     """Converts the row that a verb returned; without the embedding, as in `get`."""
-    return memory({**row._mapping, "embedding": None})
+    return memory({**row._asdict(), "embedding": None})

@@ -53,6 +53,9 @@ COLUMNS: Final[Mapping[str, str]] = {
 }
 """What is read of functions that return several columns. It is never `*`: a column that a later
 release adds would change the type of results that sessions have prepared (ADR-0030)."""
+MOST_VERBS = 256
+_verbs: dict[Any, Executable] = {}
+"""By the function and the names of its arguments, whose types are always the same."""
 NOTE: Mapping[str, Any] = {"reason": Text(), "actor": Text()}
 TOUCH: Mapping[str, Any] = {"accessed": Boolean(), "durable": Boolean()}
 
@@ -67,19 +70,23 @@ def verb(
 
     `returns` are the columns to select, by default those of COLUMNS, or the function's only one.
     """
-    return _verb(tables, name, tuple(arguments.items()), returns)
+    key = tables, name, tuple(arguments), returns
+    if key not in _verbs:
+        if len(_verbs) >= MOST_VERBS:
+            _verbs.clear()
+        _verbs[key] = _verb(tables, name, arguments, returns)
+    return _verbs[key]
 
 
-@lru_cache(maxsize=256)
 def _verb(
     tables: Tables,
     name: str,
-    arguments: tuple[tuple[str, Any], ...],
+    arguments: Mapping[str, TypeEngine[Any] | type[TypeEngine[Any]]],
     returns: tuple[ColumnElement[Any], ...],
 ) -> Executable:
-    given = ", ".join(f"{argument} => :{argument}" for argument, _ in arguments)
+    given = ", ".join(f"{argument} => :{argument}" for argument in arguments)
     call = f'"{tables.schema}".{name}({given})'
-    binds = [bindparam(argument, type_=type_) for argument, type_ in arguments]
+    binds = [bindparam(argument, type_=type_) for argument, type_ in arguments.items()]
     if not returns:
         return text(f"SELECT {columns_of(name)} FROM {call}").bindparams(*binds)  # noqa: S608  ours
     return select(*returns).select_from(text(call).bindparams(*binds))

@@ -71,10 +71,10 @@ def explain(
         raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
-    wanted = replace(wanted, profile=in_effect(wanted.profile, row._mapping))
+    wanted = replace(wanted, profile=in_effect(wanted.profile, row._asdict()))
     found = hit(wanted.profile, row)
     [counts] = yield Execute(standing(tables, wanted), standing_parameters(wanted, found))
-    unmet = _unmet(row._mapping, wanted)
+    unmet = _unmet(row._asdict(), wanted)
     found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
@@ -197,12 +197,12 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
 def _unmet(row: Mapping[Any, Any], wanted: Search) -> list[str]:
     prefix, asked = CONDITION_PREFIX, wanted.filters.metadata
     number = 0 if asked is None else len(asked.comparisons)
-    repeated = {f"compared {n + 1}" for n in range(number, MOST_APART)}
+    repeated = {f"comparison_{n + 1}" for n in range(number, MOST_APART)}
     unmet = [
         name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
     ]
     return [
-        f"compared {row[UNMET_COMPARISON]}" if one == "compared" else one
+        f"comparison_{row[UNMET_COMPARISON]}" if one == "compared" else one
         for one in unmet
         if one not in repeated
     ]
@@ -251,14 +251,15 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             return f"filtered by labels: it has none of {shown}"
         case "metadata" if filters.metadata is not None:
             return _filtered("metadata", "metadata", memory.metadata, filters.metadata.contained)
-        case _ if name.startswith("compared ") and filters.metadata is not None:
-            compared = filters.metadata.comparisons[int(name.removeprefix("compared ")) - 1]
+        case _ if name.startswith("comparison_") and filters.metadata is not None:
+            compared = filters.metadata.comparisons[int(name.removeprefix("comparison_")) - 1]
             what = f"metadata[{shortened(compared.key)}]"
             value = compared.found_in(memory.metadata)
             return _filtered("metadata", what, value, {compared.operator: compared.value})
-        case _ if name.startswith("where "):
-            condition = filters.where[int(name.removeprefix("where ")) - 1]
-            return f"it does not meet the condition {name}: {cut(str(condition))}"
+        case _ if name.startswith("where_"):
+            number = int(name.removeprefix("where_"))
+            condition = cut(str(filters.where[number - 1]))
+            return f"it does not meet the condition where {number}: {condition}"
         case _:
             attribute = _ATTRIBUTES.get(name, name.removeprefix("all_").removeprefix("min_"))
             asked = values.get(name, DEFAULTS["statuses"])

@@ -1,0 +1,159 @@
+"""Statements as psycopg executes them: a text with numbered parameters, and their values.
+
+psycopg executes our statements itself: SQLAlchemy's execution and results would take longer than a
+small search.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import lru_cache
+from typing import Any, Final
+from weakref import WeakKeyDictionary, WeakSet
+
+import psycopg
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+from sqlalchemy import Connection, Executable
+from sqlalchemy.dialects.postgresql.psycopg import dialect
+from sqlalchemy.sql.compiler import SQLCompiler
+
+from pgrecall.core.embedding_type import Embedding, read_embedding
+from pgrecall.core.vectors import StoredVector
+
+MOST_STRUCTURES = 500
+_PLAIN: Final = (psycopg.Cursor, psycopg.AsyncCursor)
+_NUMBERED: Final = dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+STATEMENTS: WeakKeyDictionary[Executable, PreparedStatement] = WeakKeyDictionary()
+_drivers: WeakSet[Any] = WeakSet()
+"""Connections on which the dumper of vectors is registered."""
+_structures: dict[Any, PreparedStatement] = {}
+"""Statements by their structure: one with a condition of the caller is built for each search, and
+compiling it takes longer than executing it."""
+
+
+class PreparedStatement:
+    """The text of a statement, its parameters, and its columns that need conversion."""
+
+    def __init__(self, statement: Any, binds: Sequence[Any]) -> None:
+        compiled = statement.compile(dialect=_NUMBERED)
+        self.text = compiled.string.encode()
+        has_binds = isinstance(compiled, SQLCompiler)  # not a CREATE TABLE
+        self.depends_on_values = has_binds and bool(
+            compiled.post_compile_params or compiled.literal_execute_params
+        )
+        """Whether the text does, because a condition compares with a list."""
+        self._parameters = [
+            (name, bind.required, bind.effective_value, _to_send(bind.type))
+            for name in (compiled.positiontup or () if has_binds else ())
+            for bind in [compiled.binds[name]]
+        ]
+        self._names = [compiled.bind_names.get(bind) for bind in binds] if has_binds else []
+        self.embeddings = [
+            place
+            for place, column in enumerate(getattr(statement, "selected_columns", ()))
+            if isinstance(column.type, Embedding)
+        ]
+        """The places of the columns that are embeddings."""
+        self._is_new = True
+
+    def values(self, given: Mapping[str, Any]) -> list[Any]:
+        """The value of each parameter, in the order of their numbers."""
+        values = []
+        for name, is_required, default, convert in self._parameters:
+            value = given[name] if is_required else given.get(name, default)
+            values.append(value if convert is None else convert(value))
+        return values
+
+    def is_prepared(self, may_be: bool) -> bool | None:
+        """What to say to psycopg. None: it counts, since what is executed once is not worth it."""
+        is_new, self._is_new = self._is_new, False
+        return None if may_be and is_new else may_be
+
+    def rows(self, rows: list[Any]) -> list[Any]:
+        """The rows that psycopg returned, with embeddings as lists."""
+        for place in self.embeddings:
+            rows = [
+                row._replace(**{row._fields[place]: read_embedding(row[place])}) for row in rows
+            ]
+        return rows
+
+    def with_values(self, binds: Sequence[Any]) -> PreparedStatement:
+        """The same statement with the values that another of the same structure contains."""
+        own = {name: bind.effective_value for name, bind in zip(self._names, binds, strict=True)}
+        twin = copy(self)
+        twin._parameters = [
+            (name, is_required, own.get(name, default), convert)
+            for name, is_required, default, convert in self._parameters
+        ]
+        return twin
+
+
+def compiled(statement: Any) -> PreparedStatement:
+    """The statement as psycopg executes it."""
+    found = STATEMENTS.get(statement)
+    if found is None:
+        key = getattr(statement, "_generate_cache_key", lambda: None)()
+        structure, binds = (None, ()) if key is None else (key.key, key.bindparams)
+        same = _structures.get(structure)
+        found = PreparedStatement(statement, binds) if same is None else same.with_values(binds)
+        if structure is not None and same is None and not found.depends_on_values:
+            if len(_structures) >= MOST_STRUCTURES:
+                _structures.clear()
+            _structures[structure] = found
+        STATEMENTS[statement] = found
+    return found
+
+
+def is_observed(connection: Connection, driver: Any) -> bool:
+    """Whether SQLAlchemy has to execute statements: for listeners, echo, or the cursor class of the
+    caller. True if SQLAlchemy lacks the attributes. Registers how vectors are sent.
+    """
+    if driver not in _drivers:
+        driver.adapters.register_dumper(PackedVector, PackedVectorDumper)
+        _drivers.add(driver)
+    engine = connection.engine
+    return (
+        driver.cursor_factory not in _PLAIN
+        or getattr(connection, "_has_events", True)
+        or getattr(engine, "_has_events", True)
+        or getattr(engine.dialect, "_has_events", True)
+        or engine.logger.isEnabledFor(logging.INFO)
+    )
+
+
+@lru_cache
+def row_maker(*names: str) -> Callable[[Any], Any]:
+    """Makes rows with these names, as psycopg's namedtuple_row does, of SQLAlchemy's."""
+    row: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]
+    make: Callable[[Any], Any] = row._make
+    return make
+
+
+class PackedVector:
+    """A vector in pgvector's binary form. It has a class of its own so that the caller's connection
+    sends Vector as before."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, vector: StoredVector) -> None:
+        self.data = vector.to_binary()
+
+
+class PackedVectorDumper(Dumper):
+    """Sends it without a type, so that PostgreSQL takes the type of the parameter."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: PackedVector) -> bytes:
+        return obj.data
+
+
+def _to_send(type_: Any) -> Callable[[Any], Any] | None:
+    if isinstance(type_, Embedding):
+        return lambda vector: None if vector is None else PackedVector(vector)
+    found: Callable[[Any], Any] | None = type_.dialect_impl(_NUMBERED).bind_processor(_NUMBERED)
+    return found
