@@ -11,7 +11,7 @@ DECLARE
     fault text;
 BEGIN
     PERFORM require_note(agent, actor, '{}');
-    PERFORM require_one_of('duplicates', duplicates, '{bump,keep,replace,allow}');
+    PERFORM require_one_of('duplicates', duplicates, @DUPLICATES@);
     IF near_duplicates IS NOT NULL THEN
         PERFORM require_share('near_duplicates', near_duplicates);
         IF duplicates = 'allow' THEN

@@ -26,6 +26,8 @@ MAX_K = 1_000_000
 """Of a search."""
 MAX_CONSIDERED = 500
 """The greatest `consider` of a context, since every pair may have to be compared."""
+MAX_BATCH = 100_000
+"""In memories, of a job that works in batches."""
 MAX_TURN = 2_147_483_647
 
 STATUSES = ("active", "pending", "consolidated", "completed", "archived")

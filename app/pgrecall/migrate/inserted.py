@@ -1,6 +1,6 @@
 """What the files of `sql/` name between two @, made from the lists of the repository.
 
-@MAX_VALUES@, @MAX_VALUES,@   a limit of `core/limits.py`, and the same as it is read: 1,000
+@MAX_VALUES@, @MAX_VALUES,@   a limit or known words, and the same as it is read: 1,000
 @arguments@                   what recall and others take after the agent; `, k DEFAULT 20`
                               before the second @ gives one of them another default
 @passed@                      the agent and the names of these arguments
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from textwrap import fill, indent
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import ColumnElement, literal_column, select
 
@@ -31,6 +31,11 @@ from pgrecall.core.checks import Between, Count, Length, Number, Texts, Words, a
 from pgrecall.core.resources import sql_folder
 from pgrecall.core.tokens import PIECES, estimated_tokens
 from pgrecall.core.validation import require_moment, require_period
+from pgrecall.lifecycle import curating
+from pgrecall.lifecycle.garbage import LEAST_AGE
+from pgrecall.lifecycle.using import Feedback, Outcome
+from pgrecall.memories import listing
+from pgrecall.memories.preparing import DuplicatePolicy
 from pgrecall.migrate.score_function import literal, quoted, sql
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
 from pgrecall.ranking.filters import FilterArguments, FilterShape
@@ -64,6 +69,17 @@ _TYPES: dict[Any, str] = {
 }
 _K = Count(1, limits.MAX_K)
 _MEMORIES = tables().memories.alias("m")
+_LIMITS: Mapping[str, Any] = {
+    **vars(limits),
+    "OPERATORS": OPERATORS,
+    "DUPLICATES": get_args(DuplicatePolicy),
+    "OUTCOMES": get_args(Outcome),
+    "FEEDBACK": get_args(Feedback),
+    "MAX_LISTED": listing.MOST,
+    "MAX_CURATED": curating.MOST,
+    "LEAST_AGE": LEAST_AGE,
+    "LONGEST_HOURS": limits.LONGEST_DURATION // timedelta(hours=1),
+}
 _LIMIT = re.compile(r"@([A-Z_]+)(,?)@")
 _ARGUMENTS = re.compile(r"@arguments(?P<others>(?:, \w+ DEFAULT [\w.]+)*)@")
 
@@ -78,7 +94,7 @@ def with_inserted(text: str) -> str:
 
 
 def _limit(found: re.Match[str]) -> str:
-    value = {**vars(limits), "OPERATORS": OPERATORS}[found[1]]
+    value = _LIMITS[found[1]]
     match value:
         case int():
             return f"{value:,}" if found[2] else str(value)

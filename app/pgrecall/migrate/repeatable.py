@@ -55,13 +55,16 @@ class File:
             return _LEVELS[found[1]]
         return "writer" if re.match("verbs/(?!require_)", self.path) else "reader"
 
-    def is_made_of(self, other: File) -> bool:
-        """Whether it uses a function or view of the other file."""
-        code = re.sub(r"--.*", "", self.text)
-        return any(
-            re.search(rf"\b{name}\(" if kind != "VIEW" else rf"\b{name}\b", code)
-            for kind, name in _CREATED.findall(other.text)
-        )
+    @property
+    def made(self) -> set[str]:
+        """Its functions and views, as others write them: functions with a bracket."""
+        created = _CREATED.findall(self.text)
+        return {f"{name}(" for _, name in created} | {n for kind, n in created if kind == "VIEW"}
+
+    @property
+    def used(self) -> set[str]:
+        """All words outside of comments, with a bracket if one follows."""
+        return {*re.findall(r"\w+\(?", re.sub(r"--.*", "", self.text))}
 
 
 @cache
@@ -75,9 +78,11 @@ def files() -> tuple[File, ...]:
         File(f"recall/score_{name}.sql", score_functions(profile))
         for name, profile in BUILT_IN.items()
     ]
+    made = {file: file.made for file in found}
     made_of = {
-        file: [other for other in found if other != file and file.is_made_of(other)]
+        file: [other for other in found if other is not file and not used.isdisjoint(made[other])]
         for file in found
+        for used in (file.used,)
     }
     return tuple(TopologicalSorter(made_of).static_order())
 
