@@ -22,10 +22,10 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 from pgrecall.core.limits import MAX_VALUES, SMALLEST_SHARE
 from pgrecall.core.quoting import listed
 from pgrecall.core.validation import (
+    require_aware,
     require_bool,
     require_count,
     require_length,
-    require_moment,
     require_number,
     require_text,
     require_texts,
@@ -165,7 +165,7 @@ class Argument(NamedTuple):
 _OF_TYPE: Mapping[Any, Any] = {
     Sequence[str]: Texts(),
     bool: require_bool,
-    datetime: require_moment,
+    datetime: require_aware,
 }
 
 
@@ -187,6 +187,13 @@ def arguments_of(declared: type) -> Mapping[str, Argument]:
         takes_none = kind != written or kind not in (bool, int)
         found[name] = Argument(kind, check, needs, takes_none)
     return found
+
+
+def require_known(declared: type, given: Mapping[str, Any], what: str, others: str) -> None:
+    """Raises UnknownName for an argument that is not declared; the message lists the `others`."""
+    known = declared.__annotations__
+    if unknown := given.keys() - known:
+        raise UnknownName(f"unknown {what} {listed(unknown)}; {others} {', '.join(known)}")
 
 
 def checked(

@@ -104,12 +104,10 @@ def require_texts(
     return values if isinstance(values, Sequence) else sorted(values)
 
 
-def require_aware(
-    name: str, value: datetime | None, *, error: type[InputError] = InputError
-) -> None:
+def require_aware(name: str, value: Any, *, error: type[InputError] = InputError) -> Any:
     """A datetime with a time zone; None passes."""
     if value is None:
-        return
+        return None
     if not isinstance(value, datetime):
         raise error(f"{name} must be a datetime, got {type(value).__name__}")
     if value.utcoffset() is None:
@@ -121,11 +119,6 @@ def require_aware(
         raise error(
             f"{name} must lie within {EARLIEST:%Y-%m-%d} and {LATEST:%Y-%m-%d}, got {value}"
         )
-
-
-def require_moment(name: str, value: Any) -> Any:
-    """Like `require_aware`, but returns the value."""
-    require_aware(name, value)
     return value
 
 

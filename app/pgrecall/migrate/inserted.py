@@ -30,7 +30,7 @@ from pgrecall.core import limits
 from pgrecall.core.checks import Between, Count, Length, Number, Texts, Words, arguments_of
 from pgrecall.core.resources import sql_folder
 from pgrecall.core.tokens import PIECES, estimated_tokens
-from pgrecall.core.validation import require_moment, require_period
+from pgrecall.core.validation import require_aware, require_period
 from pgrecall.lifecycle import curating
 from pgrecall.lifecycle.garbage import LEAST_AGE
 from pgrecall.lifecycle.using import Feedback, Outcome
@@ -179,8 +179,8 @@ def _refused() -> Iterator[tuple[str, str, str, str | None]]:
             case Texts(int(most)):
                 number = f"cardinality(asked_{name.removeprefix('query_')})"
                 yield name, f"{number} > {most}", f"may hold at most {most}, got %s", number
-            case _ if check in (require_moment, require_period):
-                ends = [name] if check is require_moment else [f"lower({name})", f"upper({name})"]
+            case _ if check in (require_aware, require_period):
+                ends = [name] if check is require_aware else [f"lower({name})", f"upper({name})"]
                 said = _limit_of("must lie within @EARLIEST,@ and @LATEST,@, got %s")
                 for end in ends:
                     refused = _limit_of(f"{end} NOT BETWEEN @EARLIEST@ AND @LATEST@")

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Annotated, Any
 
+from pgrecall.core import checks
 from pgrecall.core.checks import COSINE, SHARE, Between, Count, Length, Needs, Texts
 from pgrecall.core.dates import require_dates
 from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH
-from pgrecall.core.quoting import listed
 from pgrecall.core.validation import require_period
-from pgrecall.errors import InputError, UnknownName
+from pgrecall.errors import InputError
 from pgrecall.ranking import filters
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.profile import Profile
@@ -105,9 +105,5 @@ DEFAULTS: Mapping[str, Any] = {
 
 def require_known(arguments: Mapping[str, object]) -> None:
     """Raises UnknownName for an argument that a search does not take."""
-    known = SearchArguments.__annotations__
-    if unknown := arguments.keys() - known:
-        raise UnknownName(
-            f"unknown argument {listed(unknown)}; besides k, touch and the like there are "
-            f"{', '.join(known)}"
-        )
+    others = "besides k, touch and the like there are"
+    checks.require_known(SearchArguments, arguments, "argument", others)

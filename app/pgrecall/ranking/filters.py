@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any, Self, TypedDict
 
-from pgrecall.core.checks import SHARE, Length, Needs, Words, checked
+from pgrecall.core.checks import SHARE, Length, Needs, Words, checked, require_known
 from pgrecall.core.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
-from pgrecall.core.quoting import listed
-from pgrecall.errors import UnknownName
 from pgrecall.ranking.custom_condition import Expression, require_condition
 from pgrecall.ranking.metadata_filter import MetadataFilter
 
@@ -142,11 +140,7 @@ class Filters:
     @classmethod
     def of(cls, arguments: FilterArguments) -> Self:
         """Checks filters. Raises UnknownName for an unknown filter, InputError for a bad value."""
-        known = FilterArguments.__annotations__
-        if unknown := arguments.keys() - known:
-            raise UnknownName(
-                f"unknown filter {listed(unknown)}; the filters are {', '.join(known)}"
-            )
+        require_known(FilterArguments, arguments, "filter", "the filters are")
         return cls.among(checked(FilterArguments, arguments))
 
     @classmethod

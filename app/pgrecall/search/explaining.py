@@ -18,6 +18,7 @@ from pgrecall.core.validation import require_ids
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.conditions import OF_COLUMNS
 from pgrecall.ranking.filters import DEFAULTS
 from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.ranking.question import Question
@@ -209,16 +210,9 @@ def _unmet(row: Mapping[Any, Any], wanted: Search) -> list[str]:
 
 
 _ATTRIBUTES = {
+    **OF_COLUMNS,
     "statuses": "status",
-    "tiers": "tier",
     "memory_types": "memory_type",
-    "memory_natures": "memory_nature",
-    "content_types": "content_type",
-    "components": "component",
-    "output_types": "output_type",
-    "domains": "domain",
-    "categories": "category",
-    "loops": "loop",
     "created_after": "created_at",
     "created_before": "created_at",
 }
