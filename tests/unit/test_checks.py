@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall import FilterArguments, SearchArguments
 from pgrecall.core import limits
-from pgrecall.core.checks import SHARE, Needs, Number, arguments_of, checked, descriptions
+from pgrecall.core.checks import SHARE, K, Needs, Number, arguments_of, checked, descriptions
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.memories.listing import MOST
@@ -24,7 +24,7 @@ LIMITS = {
     "tags": [limits.MAX_VALUES],
     "metadata": [limits.MAX_METADATA, limits.MAX_DEPTH],
     "a filter on metadata": [limits.MAX_COMPARISONS, limits.MAX_VALUES, limits.MAX_DEPTH],
-    "`k`": [limits.MAX_K, limits.MAX_CONSIDERED],
+    "`k`": [K.most, limits.MAX_CONSIDERED],
     "entities of a query": [limits.MAX_QUERY_ENTITIES],
     "labels in one call": [limits.MAX_VALUES],
     "turns around a hit": [limits.MAX_EXPAND_SESSION],

@@ -137,6 +137,8 @@ class Words(NamedTuple):
 
 
 SHARE, COSINE = Number(0, 1), Number(-1, 1)
+K = Count(1, 1_000_000)
+"""Of a search; a context allows less."""
 
 
 class Needs(NamedTuple):

@@ -22,8 +22,6 @@ MAX_COMPARISONS = 64
 """Of metadata, in one filter."""
 MAX_EXPAND_SESSION = 10
 """Turns on each side of a hit."""
-MAX_K = 1_000_000
-"""Of a search."""
 MAX_CONSIDERED = 500
 """The greatest `consider` of a context, since every pair may have to be compared."""
 MAX_BATCH = 100_000

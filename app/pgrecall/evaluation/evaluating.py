@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any, Unpack, cast
 
-from pgrecall.core.checks import COSINE
-from pgrecall.core.limits import MAX_K
+from pgrecall.core.checks import COSINE, K
 from pgrecall.core.steps import Execute, Operation
 from pgrecall.core.validation import (
     in_list,
@@ -102,7 +101,7 @@ def evaluate(
     checked = with_owner_ids(tables, dated, agent_id, agents)
     searched_owners(tables, checked[0], teams)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
-    k = require_count("k", k, at_least=1, at_most=MAX_K)
+    k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     floors: SearchArguments = {
         "min_score": require_share("min_score", min_score),

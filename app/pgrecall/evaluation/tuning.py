@@ -10,7 +10,7 @@ from typing import Any, Unpack, cast
 
 from sqlalchemy.schema import CreateTable, DropTable
 
-from pgrecall.core.limits import MAX_K
+from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Execute, Operation
 from pgrecall.core.validation import (
@@ -130,7 +130,7 @@ def tune(
     given = None if start is None else checked_profile(start)
     if given is not None:
         _searched(given, checked)
-    k = require_count("k", k, at_least=1, at_most=MAX_K)
+    k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     _require_progress(on_progress)
     share = require_given_share("held_out", held_out)

@@ -27,7 +27,7 @@ from pgrecall.context import styles
 from pgrecall.context.packing import MOST
 from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH
 from pgrecall.core import limits
-from pgrecall.core.checks import Between, Count, Length, Number, Texts, Words, arguments_of
+from pgrecall.core.checks import Between, Count, K, Length, Number, Texts, Words, arguments_of
 from pgrecall.core.resources import sql_folder
 from pgrecall.core.tokens import PIECES, estimated_tokens
 from pgrecall.core.validation import require_aware, require_period
@@ -67,7 +67,6 @@ _TYPES: dict[Any, str] = {
     str: "text",
     Profile | str: "text",
 }
-_K = Count(1, limits.MAX_K)
 _MEMORIES = tables().memories.alias("m")
 _LIMITS: Mapping[str, Any] = {
     **vars(limits),
@@ -159,7 +158,7 @@ def _fault() -> str:
 def _refused() -> Iterator[tuple[str, str, str, str | None]]:
     """Argument, the condition that refuses it, what is said of it, and the value that is shown."""
     table = arguments_of(SearchArguments)
-    for name, check in [("k", _K), *((name, one.check) for name, one in table.items())]:
+    for name, check in [("k", K), *((name, one.check) for name, one in table.items())]:
         if name in _LEFT_OUT:
             continue
         match check:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from pgrecall.core.checks import checked
+from pgrecall.core.checks import K, checked
 from pgrecall.core.dates import period_of
-from pgrecall.core.limits import MAX_K, MAX_QUERY_ENTITIES
+from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
-from pgrecall.core.validation import require_count, require_query, require_texts
+from pgrecall.core.validation import require_query, require_texts
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.default_profile import default_profile
@@ -58,7 +58,7 @@ class Question:
         none and the query has a vector or text.
         """
         agent_id = require_owner(tables, agent_id)
-        require_count("k", k, at_least=1, at_most=MAX_K)
+        K("k", k)
         require_known(arguments)
         asked = require_query(embedding) if isinstance(embedding, str) else None
         also = () if embedding is None else ("embedding",)
