@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pgrecall.context.assembled import Context, LeftOut, Packed
     from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
     from pgrecall.core.label import Label
-    from pgrecall.core.memory import Memory, NewMemory
+    from pgrecall.core.memory import Memory, MemoryChanges, NewMemory
     from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
     from pgrecall.core.openai_embedder import OpenAIEmbedder
     from pgrecall.core.tokens import tiktoken_counter
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pgrecall.lifecycle.near_duplicate import NearDuplicate
     from pgrecall.memories.added import Added
     from pgrecall.memories.batch import Batch
-    from pgrecall.memories.changing import MemoryChanges
     from pgrecall.memories.file_export import export_file
     from pgrecall.memories.importing import import_file
     from pgrecall.memories.owner_count import OwnerCount
@@ -138,7 +137,7 @@ _MODULES = {
     "context.assembled": "Context LeftOut Packed",
     "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
     "core.label": "Label",
-    "core.memory": "Memory NewMemory",
+    "core.memory": "Memory MemoryChanges NewMemory",
     "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
     "core.openai_embedder": "OpenAIEmbedder",
     "core.tokens": "tiktoken_counter",
@@ -157,7 +156,6 @@ _MODULES = {
     "lifecycle.near_duplicate": "NearDuplicate",
     "memories.added": "Added",
     "memories.batch": "Batch",
-    "memories.changing": "MemoryChanges",
     "memories.file_export": "export_file",
     "memories.importing": "import_file",
     "memories.owner_count": "OwnerCount",

@@ -18,6 +18,7 @@ PgRecallError
 ├── ExtraMissing (also ImportError)  an optional dependency is not installed
 └── DatabaseError                    the database refused a statement or cannot be used
     ├── DatabaseUnavailable          no server, no database, or no permission to connect
+    ├── DatabaseTimeout              a time limit of the server, or somebody, ended the statement
     ├── DatabaseReadOnly             a write on a replica or in a read-only transaction
     ├── DatabaseConflict             a deadlock or serialization failure; the same call may succeed
     ├── PgvectorUnusable             pgvector is missing or too old, or its HNSW is not safe
@@ -99,9 +100,17 @@ class ExtraMissing(PgRecallError, ImportError):
 class DatabaseError(PgRecallError):
     """The database refused the statement."""
 
+    may_have_changed = False
+    """Whether a change may have been made all the same: the connection was lost before the server
+    answered. Nothing else leaves this open."""
+
 
 class DatabaseUnavailable(DatabaseError):
     """The database cannot be reached."""
+
+
+class DatabaseTimeout(DatabaseError):
+    """A time limit ended the statement; nothing was changed."""
 
 
 class DatabaseReadOnly(DatabaseError):

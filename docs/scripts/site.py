@@ -24,14 +24,16 @@ WRITTEN = {
 """How a line begins that is replaced, and what writes what takes its place."""
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Copies the package, with the repositories as their stubs have them: methods written out."""
+def on_startup(**_: object) -> None:
+    """Copies the package, with the repositories as their stubs have them: methods written out.
+
+    Before mkdocstrings looks for the folder.
+    """
     folder = ROOT / "build" / "reference"
     rmtree(folder, ignore_errors=True)
     copytree(ROOT / "app", folder, ignore=ignore_patterns("__pycache__"))
     for stub in write_stubs(folder, folder):
         stub.with_suffix(".py").unlink()
-    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

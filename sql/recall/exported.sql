@@ -7,31 +7,19 @@ CREATE OR REPLACE FUNCTION exported(
 #variable_conflict use_column
 DECLARE
     m agent_memories;
-    used memory_usage;
+    u memory_usage;
     line text;
 BEGIN
     SELECT * INTO m FROM agent_memories a WHERE a.agent_id = agent AND a.id = exported.memory_id;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    SELECT * INTO used FROM memory_usage u WHERE u.agent_id = agent AND u.memory_id = exported.memory_id;
+    SELECT * INTO u FROM memory_usage c WHERE c.agent_id = agent AND c.memory_id = exported.memory_id;
     SELECT row_to_json(r)::text INTO line FROM (SELECT
         CASE WHEN NOT starts_with(m.agent_id, 'team:') THEN m.agent_id END AS agent_id,
         CASE WHEN starts_with(m.agent_id, 'team:') THEN substr(m.agent_id, 6) END AS team_id,
-        m.id, m.key, m.content, m.memory_type, m.additional_types, m.memory_nature,
-        m.content_type, m.tier, m.status, m.subject, m.tags, m.entities, m.metadata,
-        m.importance, m.usefulness, m.confidence, m.needs_review, m.trust, m.trust_provenance,
-        m.trust_consensus, m.trust_governance, m.trust_usage, m.trust_curve,
-        m.trust_half_life_hours, m.component, m.output_type, m.domain, m.category, m."loop",
-        m.quality_score, m.compliant, m.requires_approval, m.has_errors, m.violates_policy,
-        m.under_policy_review, m.created_at, m.observed_at, m.updated_at, m.valid_from,
-        m.valid_until, m.expires_at, m.invalidated_at, m.invalidation_reason, m.superseded_by,
-        m.tokens, m.session, m.turn, m.edition,
-        coalesce(used.retrieval_count, 0) AS retrieval_count, used.last_accessed_at,
-        coalesce(used.success_count, 0) AS success_count,
-        coalesce(used.failure_count, 0) AS failure_count,
-        coalesce(used.feedback_up, 0) AS feedback_up,
-        coalesce(used.feedback_down, 0) AS feedback_down,
+        @memory but embedding, embedding_model: {read}@,
+        m.edition,
         coalesce((SELECT json_agg(json_build_object('value', l.value, 'kind', l.kind,
                                                     'weight', l.weight) ORDER BY l.kind, l.value)
                     FROM memory_labels l

@@ -29,7 +29,7 @@ BEGIN
      WHERE m.agent_id = agent AND m.id = adjust_trust.memory_id;
     PERFORM note_events(agent, 'manual', ARRAY[memory_id], ARRAY[old.parts],
         ARRAY[old.parts || jsonb_build_object('trust', new_trust)], reason, actor, metadata);
-    RETURN QUERY SELECT @record@ FROM memory_records r
+    RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = adjust_trust.memory_id;
 END
 $function$;

@@ -21,30 +21,7 @@ BEGIN
     SELECT jsonb_object_agg(t.tier, t.expires_after_hours), min(t.tier) FILTER (WHERE t.is_default)
       INTO lifetimes, usual_tier FROM tier_defaults t;
     RETURN QUERY
-    -- In the order of the table's columns; inserted_at holds the place in the batch.
-    SELECT
-        assessed.agent, m.unnest,
-        coalesce(m.usefulness, 0.5), given.confidence, coalesce(m.importance, 0.5),
-        CASE WHEN m.trust IS NULL THEN CASE WHEN total.trust < 1e-100 THEN 0 ELSE total.trust END
-             WHEN m.trust <> 'NaN' THEN m.trust END,
-        nullif(coalesce(m.trust_half_life_hours, (given.decay ->> 1)::float8), 'NaN'),
-        nullif(coalesce(m.created_at, now()), '-infinity'), now(),
-        m.valid_from, m.valid_until,
-        nullif(coalesce(m.expires_at, now() + (lifetimes ->> given.tier)::float8 * interval '1 hour'),
-               'infinity'),
-        NULL::timestamptz, m.observed_at,
-        CASE WHEN m.requires_approval THEN 'pending' ELSE 'active' END AS status, given.tier,
-        coalesce(m.memory_type, 'episodic'),
-        nullif(coalesce(m.trust_curve, given.decay ->> 0), 'none'),
-        coalesce(m.entities, '{}'), m.embedding, m.content, content_hash(m.content),
-        m.embedding_model, coalesce(m.additional_types, '{}'), m.memory_nature,
-        m.content_type, m.subject, coalesce(m.tags, '{}'), coalesce(m.metadata, '{}'), false,
-        part.provenance, part.consensus, part.governance, part.usage,
-        m.component, m.output_type, m.domain, m.category, m."loop", m.quality_score,
-        m.compliant, coalesce(m.requires_approval, false), coalesce(m.has_errors, false),
-        coalesce(m.violates_policy, false), coalesce(m.under_policy_review, false),
-        NULL::text, NULL::uuid, to_timestamp(m.ordinality), NULL::tsvector, m.tokens,
-        m.key, CASE WHEN m.key IS NULL THEN assessed.edition END, m.session, m.turn
+    SELECT @table: {assessed}@
       -- In sub-selects, so that the plan does not depend on their number and can be cached. The
       -- ids are the column `unnest`, after those of the memories.
       FROM ROWS FROM (unnest((SELECT memories)), unnest((SELECT ids))) WITH ORDINALITY m
@@ -73,7 +50,24 @@ BEGIN
                        ELSE m.trust_usage END AS usage) part
      CROSS JOIN LATERAL (
            SELECT initial_trust(part.provenance, part.consensus, part.governance, part.usage)
-               AS trust) total;
+               AS trust) total
+     CROSS JOIN LATERAL (
+           SELECT assessed.agent AS agent_id, m.unnest AS id, given.confidence, given.tier,
+                  CASE WHEN m.trust IS NULL THEN CASE WHEN total.trust < 1e-100 THEN 0 ELSE total.trust END
+                       WHEN m.trust <> 'NaN' THEN m.trust END AS trust,
+                  part.provenance AS trust_provenance, part.consensus AS trust_consensus,
+                  part.governance AS trust_governance, part.usage AS trust_usage,
+                  nullif(coalesce(m.trust_curve, given.decay ->> 0), 'none') AS trust_curve,
+                  nullif(coalesce(m.trust_half_life_hours, (given.decay ->> 1)::float8), 'NaN')
+                      AS trust_half_life_hours,
+                  nullif(coalesce(m.created_at, now()), '-infinity') AS created_at,
+                  now() AS updated_at,
+                  nullif(coalesce(m.expires_at, now() + (lifetimes ->> given.tier)::float8
+                                                * interval '1 hour'), 'infinity') AS expires_at,
+                  CASE WHEN m.requires_approval THEN 'pending' ELSE 'active' END AS status,
+                  content_hash(m.content) AS content_hash,
+                  to_timestamp(m.ordinality) AS inserted_at,  -- the place in the batch
+                  CASE WHEN m.key IS NULL THEN assessed.edition END AS edition) decided;
 END
 $function$;
 

@@ -21,25 +21,12 @@ BEGIN
     -- share texts or keys wait for each other and cannot deadlock. The unique index on text and edition decides which of two writers inserts.
     FOR one IN
         INSERT INTO agent_memories AS i (
-            agent_id, id, usefulness, confidence, importance, trust, trust_half_life_hours,
-            created_at, updated_at, valid_from, valid_until, expires_at, status, tier, memory_type,
-            trust_curve, entities, embedding, content, embedding_model, additional_types,
-            memory_nature, content_type, subject, tags, metadata, trust_provenance,
-            trust_consensus, trust_governance, trust_usage, component, output_type, domain,
-            category, "loop", quality_score, compliant, requires_approval, has_errors,
-            violates_policy, under_policy_review, observed_at, tokens, key, edition,
-            session, turn)
-        SELECT agent, m.id, m.usefulness, m.confidence, m.importance, m.trust,
-               m.trust_half_life_hours, m.created_at, m.updated_at, m.valid_from, m.valid_until,
-               m.expires_at, m.status, m.tier, m.memory_type, m.trust_curve, m.entities,
-               m.embedding, m.content, m.embedding_model, m.additional_types, m.memory_nature,
-               m.content_type, m.subject, m.tags, m.metadata, m.trust_provenance,
-               m.trust_consensus, m.trust_governance, m.trust_usage, m.component, m.output_type,
-               m.domain, m.category, m."loop", m.quality_score, m.compliant, m.requires_approval,
-               m.has_errors, m.violates_policy, m.under_policy_review, m.observed_at, m.tokens,
-               m.key,
+            agent_id, id, key, @columns@,
+            @state but edition@, edition)
+        SELECT agent, m.id, m.key, @columns: m.{}@,
+               @state but edition: m.{}@,
                CASE WHEN m.edition > 0 THEN numbers[date_part('epoch', m.inserted_at)::integer]
-                    ELSE m.edition END, m.session, m.turn
+                    ELSE m.edition END
           FROM assessed(agent, memories, ids, insert_memories.edition) m
          -- What is pending is compared with other texts when it is approved.
          WHERE m.edition IS NULL OR m.edition > 0 OR m.status = 'pending'

@@ -46,7 +46,7 @@ BEGIN
                                  'feedback_down', counted.feedback_down)],
         context, actor,
         metadata || jsonb_strip_nulls(jsonb_build_object('kind', kind, 'query', query)));
-    RETURN QUERY SELECT @record@ FROM memory_records r
+    RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = record_feedback.memory_id;
 END
 $function$;

@@ -24,8 +24,7 @@ BEGIN
            min(m.ordinality) FILTER (WHERE incoming_fault(
                agent, m.id, m.key, m.content, m.valid_from, m.valid_until, m.session, m.turn)
                IS NOT NULL
-               OR text_fault(m.subject, m.component, m.domain, m.category, m."loop", m.output_type,
-                             m.memory_nature, m.content_type, m.tags, m.entities,
+               OR text_fault(@texts: m.{}@, m.tags, m.entities,
                              m.additional_types, m.metadata) IS NOT NULL
                OR m.compliant = false AND check_compliance IS NOT FALSE)
       INTO ids, place
@@ -35,9 +34,8 @@ BEGIN
         fault := coalesce(
             incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until,
                            bad.session, bad.turn),
-            text_fault(bad.subject, bad.component, bad.domain, bad.category, bad."loop",
-                       bad.output_type, bad.memory_nature, bad.content_type, bad.tags,
-                       bad.entities, bad.additional_types, bad.metadata));
+            text_fault(@texts: bad.{}@, bad.tags, bad.entities,
+                       bad.additional_types, bad.metadata));
         RAISE EXCEPTION '%', concat(
             CASE WHEN cardinality(memories) > 1
                  THEN format('memory %s of %s: ', place - 1, cardinality(memories)) END,
@@ -76,15 +74,11 @@ CREATE OR REPLACE FUNCTION shown_fault(name text, value text) RETURNS text
 COMMENT ON FUNCTION shown_fault IS 'What is wrong with a text of a memory; NULL: nothing.';
 
 CREATE OR REPLACE FUNCTION text_fault(
-    subject text, component text, domain text, category text, loop text, output_type text,
-    memory_nature text, content_type text, tags text[], entities text[], additional_types text[],
+    @texts: {} text@, tags text[], entities text[], additional_types text[],
     metadata jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN coalesce(
-        shown_fault('subject', subject), shown_fault('component', component),
-        shown_fault('domain', domain), shown_fault('category', category),
-        shown_fault('loop', loop), shown_fault('output_type', output_type),
-        shown_fault('memory_nature', memory_nature), shown_fault('content_type', content_type),
+        @texts: shown_fault('{name}', {})@,
         CASE WHEN tags || entities || additional_types <> '{}' THEN (
             SELECT min(shown_fault('a tag, entity or type', one))
               FROM unnest(tags || entities || additional_types) one) END,

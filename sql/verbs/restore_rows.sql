@@ -25,15 +25,9 @@ BEGIN
     -- In the order of the hashes, as in insert_memories, so that two writers cannot deadlock.
     FOR one IN
         INSERT INTO agent_memories AS i (
-            agent_id, id, usefulness, confidence, importance, trust, trust_half_life_hours,
-            created_at, updated_at, valid_from, valid_until, expires_at, invalidated_at,
-            observed_at, status, tier, memory_type, trust_curve, entities, embedding, content,
-            embedding_model, additional_types, memory_nature, content_type, subject, tags,
-            metadata, needs_review, trust_provenance, trust_consensus, trust_governance,
-            trust_usage, component, output_type, domain, category, "loop", quality_score,
-            compliant, requires_approval, has_errors, violates_policy, under_policy_review,
-            invalidation_reason, superseded_by, tokens, key, edition, session, turn)
-        SELECT agent, m.id,
+            agent_id, id, key, usefulness, @columns but usefulness@,
+            @state@)
+        SELECT agent, m.id, m.key,
                -- Votes without their mean get the one that they would have given here.
                CASE WHEN was.usefulness IS NULL
                     THEN usefulness_after_feedback(
@@ -41,18 +35,8 @@ BEGIN
                              greatest((states[was.place] ->> 'feedback_up')::integer, 0),
                              greatest((states[was.place] ->> 'feedback_down')::integer, 0))
                     ELSE m.usefulness END,
-               m.confidence, m.importance, m.trust,
-               m.trust_half_life_hours, m.created_at, coalesce(was.updated_at, m.updated_at),
-               m.valid_from, m.valid_until, m.expires_at, was.invalidated_at, m.observed_at,
-               coalesce(was.status, m.status), m.tier, m.memory_type, m.trust_curve, m.entities,
-               m.embedding, m.content, m.embedding_model, m.additional_types, m.memory_nature,
-               m.content_type, m.subject, m.tags, m.metadata,
-               coalesce(was.needs_review, m.needs_review), m.trust_provenance,
-               m.trust_consensus, m.trust_governance, m.trust_usage, m.component,
-               m.output_type, m.domain, m.category, m."loop", m.quality_score, m.compliant,
-               m.requires_approval, m.has_errors, m.violates_policy, m.under_policy_review,
-               was.invalidation_reason, was.superseded_by, m.tokens, m.key, was.edition,
-               m.session, m.turn
+               @columns but usefulness: m.{}@,
+               @state: coalesce(was.{}, m.{})@
           FROM assessed(agent, memories, ids, NULL) m
          CROSS JOIN LATERAL (SELECT date_part('epoch', m.inserted_at)::integer AS place) at
          CROSS JOIN LATERAL (SELECT at.place, (memories[at.place]).*) was
@@ -67,23 +51,14 @@ BEGIN
 
     SELECT jsonb_agg(s.state || jsonb_build_object('memory_id', s.id)) INTO restored
       FROM unnest(ids, states) s(id, state) JOIN unnest(stored) new(id) ON new.id = s.id;
-    INSERT INTO memory_usage AS u (
-        agent_id, memory_id, retrieval_count, last_accessed_at, success_count, failure_count,
-        feedback_up, feedback_down)
-    SELECT agent, s.memory_id, coalesce(s.retrieval_count, 0), s.last_accessed_at,
-           coalesce(s.success_count, 0), coalesce(s.failure_count, 0), coalesce(s.feedback_up, 0),
-           coalesce(s.feedback_down, 0)
-      FROM jsonb_populate_recordset(NULL::memory_usage, restored) s
-     WHERE s.last_accessed_at IS NOT NULL
-        OR coalesce(nullif(s.retrieval_count, 0), nullif(s.success_count, 0),
-                    nullif(s.failure_count, 0), nullif(s.feedback_up, 0),
-                    nullif(s.feedback_down, 0)) IS NOT NULL
-     ORDER BY s.memory_id
+    INSERT INTO memory_usage AS c (agent_id, memory_id, @usage@)
+    SELECT agent, u.memory_id, @usage: {read}@
+      FROM jsonb_populate_recordset(NULL::memory_usage, restored) u
+     WHERE u.last_accessed_at IS NOT NULL OR coalesce(@counters: nullif(u.{}, 0)@) IS NOT NULL
+     ORDER BY u.memory_id
         -- Counters of a memory that was deleted, which the garbage collection had not yet removed.
         ON CONFLICT (agent_id, memory_id) DO UPDATE
-       SET retrieval_count = excluded.retrieval_count, last_accessed_at = excluded.last_accessed_at,
-           success_count = excluded.success_count, failure_count = excluded.failure_count,
-           feedback_up = excluded.feedback_up, feedback_down = excluded.feedback_down;
+       SET (@usage@) = ROW(@usage: excluded.{}@);
     -- Weights of other systems may be above 1: those of a memory are divided by its greatest.
     INSERT INTO memory_labels (agent_id, memory_id, kind, value, weight)
     SELECT agent, s.memory_id, coalesce(l.kind, 'keyword'), l.value,

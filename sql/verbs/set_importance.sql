@@ -17,7 +17,7 @@ BEGIN
     PERFORM note_events(agent, 'importance', ARRAY[memory_id],
         ARRAY[jsonb_build_object('importance', before)],
         ARRAY[jsonb_build_object('importance', importance)], reason, actor, metadata);
-    RETURN QUERY SELECT @record@ FROM memory_records r
+    RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = set_importance.memory_id;
 END
 $function$;

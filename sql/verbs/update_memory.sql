@@ -39,10 +39,8 @@ BEGIN
         RAISE EXCEPTION 'content must not be blank' USING ERRCODE = 'PM001';
     END IF;
     given := jsonb_populate_record(NULL::agent_memories, changes - 'embedding');
-    fault := text_fault(
-        given.subject, given.component, given.domain, given.category, given."loop",
-        given.output_type, given.memory_nature, given.content_type, given.tags, given.entities,
-        given.additional_types, given.metadata);
+    fault := text_fault(@texts: given.{}@, given.tags, given.entities,
+                        given.additional_types, given.metadata);
     PERFORM require(fault IS NULL, fault, 'PM001');
     -- Only the caller knows the tokens of a new text and the model of a new embedding.
     changes := CASE WHEN changes ? 'content' THEN '{"tokens": null}' ELSE '{}'::jsonb END
@@ -78,7 +76,7 @@ BEGIN
     PERFORM note_change('updated', old, changed,
                         ARRAY(SELECT name FROM jsonb_object_keys(changes) name WHERE name <> 'embedding'),
                         reason, actor, metadata);
-    RETURN QUERY SELECT @record@ FROM memory_records r
+    RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = update_memory.memory_id;
 END
 $function$;
@@ -92,10 +90,7 @@ BEGIN
     RETURN QUERY
     SELECT a.attname::text, a.attnotnull FROM pg_attribute a
      WHERE a.attrelid = 'agent_memories'::regclass AND a.attnum > 0 AND NOT a.attisdropped
-       AND NOT a.attname = ANY (ARRAY[
-           'agent_id', 'id', 'updated_at', 'invalidated_at', 'status', 'content_hash',
-           'needs_review', 'invalidation_reason', 'superseded_by', 'inserted_at', 'terms', 'key',
-           'edition'])
+       AND a.attname = ANY ('{@columns@}')
      ORDER BY a.attname;
 END
 $function$;

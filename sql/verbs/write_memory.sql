@@ -1,34 +1,12 @@
 CREATE OR REPLACE FUNCTION write_memory(agent text, changed agent_memories) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
-DECLARE
-    moment timestamptz := now();
 BEGIN
+    changed.updated_at := now();
     UPDATE agent_memories m
-       SET usefulness = changed.usefulness, confidence = changed.confidence,
-           importance = changed.importance, trust = changed.trust,
-           trust_half_life_hours = changed.trust_half_life_hours,
-           created_at = changed.created_at, updated_at = moment,
-           valid_from = changed.valid_from, valid_until = changed.valid_until,
-           expires_at = changed.expires_at, invalidated_at = changed.invalidated_at,
-           status = changed.status, tier = changed.tier, memory_type = changed.memory_type,
-           trust_curve = changed.trust_curve, entities = changed.entities,
-           embedding = changed.embedding, content = changed.content,
-           embedding_model = changed.embedding_model,
-           additional_types = changed.additional_types, memory_nature = changed.memory_nature,
-           content_type = changed.content_type, subject = changed.subject, tags = changed.tags,
-           metadata = changed.metadata, trust_provenance = changed.trust_provenance,
-           trust_consensus = changed.trust_consensus,
-           trust_governance = changed.trust_governance, trust_usage = changed.trust_usage,
-           component = changed.component, output_type = changed.output_type,
-           domain = changed.domain, category = changed.category, "loop" = changed."loop",
-           quality_score = changed.quality_score, compliant = changed.compliant,
-           requires_approval = changed.requires_approval, has_errors = changed.has_errors,
-           violates_policy = changed.violates_policy,
-           under_policy_review = changed.under_policy_review,
-           needs_review = changed.needs_review, observed_at = changed.observed_at,
-           invalidation_reason = changed.invalidation_reason,
-           superseded_by = changed.superseded_by, tokens = changed.tokens,
-           edition = changed.edition, session = changed.session, turn = changed.turn
+       SET (@columns@,
+            @state@)
+         = ROW(@columns: changed.{}@,
+               @state: changed.{}@)
      WHERE m.agent_id = agent AND m.id = changed.id;
 END
 $function$;

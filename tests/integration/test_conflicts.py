@@ -119,7 +119,8 @@ def test_a_conflict_in_the_callers_transaction_is_the_callers_to_repeat(
     with pytest.raises(DatabaseConflict, match="may succeed when repeated") as caught:
         meet(update)
 
-    assert isinstance(getattr(caught.value.__cause__, "orig", None), psycopg.Error)
+    cause = caught.value.__cause__
+    assert isinstance(getattr(cause, "orig", cause), psycopg.Error)
 
 
 def test_near_duplicates_are_not_looked_for_where_rivals_cannot_be_seen(

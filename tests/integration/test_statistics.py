@@ -45,9 +45,14 @@ def states(server_url: str, request: pytest.FixtureRequest) -> Iterator[States]:
 def test_a_call_reads_the_pages_that_it_reads_with_fresh_statistics(
     states: States, name: str
 ) -> None:
-    pages = {one: states[one].pages(name) for one in reversed(STATES)}
+    def most_and_limit() -> tuple[int, int]:
+        pages = {one: states[one].pages(name) for one in reversed(STATES)}
+        return max(pages.values()), 2 * pages["analysed"] + SLACK
 
-    assert max(pages.values()) <= 2 * pages["analysed"] + SLACK, pages
+    most, limit = most_and_limit()
+    if most > limit:  # autovacuum may have read catalogues meanwhile, which it does once a minute
+        most, limit = most_and_limit()
+    assert most <= limit
 
 
 def test_every_method_and_script_is_called_here() -> None:

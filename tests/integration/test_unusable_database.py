@@ -9,6 +9,7 @@ from sqlalchemy import Engine, NullPool, create_engine, func, make_url, text
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import (
     DatabaseError,
+    DatabaseTimeout,
     DatabaseUnavailable,
     InputError,
     SchemaError,
@@ -146,15 +147,19 @@ def test_a_transaction_that_lasted_too_long_for_the_server(
         repo.add("agent", NewMemory("a", embedding=NORTH))
         connection.execute(text("SET LOCAL transaction_timeout = 100"))
 
-        with pytest.raises(DatabaseUnavailable, match="transaction timeout"):
+        with pytest.raises(DatabaseTimeout, match="transaction_timeout"):
             repo.count("agent", where=func.pg_sleep(60).is_not(None))
 
 
-@pytest.mark.parametrize("state", ["25P03", "25P04"])
-def test_timeouts_that_end_the_session_leave_the_database_unavailable(state: str) -> None:
-    error = psycopg.errors.lookup(state)("terminating connection due to a timeout")
+@pytest.mark.parametrize(
+    ("state", "setting"),
+    [("25P03", "idle_in_transaction_session_timeout"), ("25P04", "transaction_timeout")],
+)
+def test_timeouts_that_end_the_session_name_the_setting(state: str, setting: str) -> None:
+    error = translation(psycopg.errors.lookup(state)("terminating connection due to a timeout"))
 
-    assert isinstance(translation(error), DatabaseUnavailable)
+    assert isinstance(error, DatabaseTimeout)
+    assert setting in str(error)
 
 
 def test_a_prepared_statement_that_is_not_there_names_the_remedy(database_url: str) -> None:

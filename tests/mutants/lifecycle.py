@@ -270,9 +270,9 @@ MUTANTS = (
         f"{HERE}trust_on_write.py::test_governance_multiplies_what_was_found",
     ),
     Mutant(
-        "app/pgrecall/memories/storing.py",
-        "if len(unset) > 1:",
-        "if False:",
+        "app/pgrecall/memories/incoming.py",
+        "for name in NOTHING if changed.get(name, ...) is None}",
+        "for name in () if changed.get(name, ...) is None}",
         f"{HERE}trust_on_write.py::test_rows_of_a_batch_are_each_assessed_on_their_own",
     ),
     Mutant(
@@ -407,8 +407,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/memories/preparing.py",
-        'for one in checked.values() if "embedding" not in one.values]',
-        'for one in checked.values() if one.values.get("embedding") is None]',
+        'for one in checked.values() if "embedding" not in one]',
+        'for one in checked.values() if one.get("embedding") is None]',
         f"{HERE}embedding_text.py::test_only_what_has_no_embedding_is_embedded",
     ),
     Mutant(

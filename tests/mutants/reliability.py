@@ -177,7 +177,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        'if needs.refuses and not getattr(driver, "autocommit", False):',
+        "if needs.refuses and not call.is_alone:",
         "if False:",
         f"{BOTH}::test_a_refusal_leaves_the_callers_transaction_usable",
     ),
@@ -219,8 +219,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
-        "await connection.commit()\n                await _switch(driver, before)",
-        "await connection.commit()",
+        "                await _switch(driver, before)\n            except BaseException",
+        "            except BaseException",
         "integration/test_pooled_connections.py::test_an_asynchronous_session_too",
     ),
     Mutant(
@@ -237,8 +237,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/translation.py",
-        '"25P03", ',
-        "",
+        '"25P03": "idle',
+        '"25P99": "idle',
         "integration/test_unusable_database.py::test_timeouts_that_end_the_session",
     ),
     Mutant(

@@ -15,7 +15,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        'if not (theirs.in_transaction() or getattr(driver, "autocommit", False)):',
+        "if not (theirs.in_transaction() or call.is_alone):",
         "if False:",
         f"{PATH}::test_a_callers_transaction_has_the_touch",
     ),

@@ -77,6 +77,8 @@ class Context:
 
     query_time: Period | None = None
     """The query's period, given or found in its text."""
+    touched: bool = False
+    """Whether retrieval was counted, as `touched` of Hits."""
 
     def record(self) -> dict[str, Any]:
         """The context as plain JSON values."""
@@ -89,6 +91,7 @@ class Context:
             "min_relevance": self.min_relevance,
             "emptied_by": self.emptied_by,
             **period_record(self.query_time),
+            "touched": self.touched,
             "packed": [
                 one.hit.record() | {"memory_type": one.hit.memory.memory_type, "tokens": one.tokens}
                 for one in self.packed

@@ -147,8 +147,7 @@ def context(
         if tokens <= max_tokens:
             break
         packing = yield from _packed_smaller(packing, packed, marker, tokens, max_tokens)
-    if touch:
-        yield from touched(tables, [one.hit for one in packed], wanted)
+    counted = touch and (yield from touched(tables, [one.hit for one in packed], wanted))
     return Context(
         text=text,
         packed=tuple(packed),
@@ -159,6 +158,7 @@ def context(
         strategy=apart.strategy if found is None else "index",
         min_relevance=floor,
         query_time=wanted.query_time,
+        touched=counted,
     )
 
 

@@ -1,4 +1,7 @@
-"""Memories as Python values: NewMemory goes in, Memory comes out."""
+"""Memories as Python values: NewMemory goes in, MemoryChanges change it, Memory comes out.
+
+They name the fields of `schema/fields.py`, so that editors and type checkers know them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 from uuid import UUID
 
 from pgrecall.core.label import Label
@@ -102,6 +105,55 @@ class NewMemory:
     labels: Sequence[Label | str] = ()
     """Stored with the memory if it is new, and added to one that it replaces. Text alone is a label
     of kind keyword, weight 1. If a weight is above 1, all are divided by the greatest."""
+
+
+class MemoryChanges(TypedDict, total=False):
+    """The fields that `update` can change: those of NewMemory except `id`, `key` and `labels`.
+
+    Fields that are UNSET do not change.
+    """
+
+    content: str
+    embedding: VectorLike | Literal[Unset.UNSET] | None
+    embedding_model: str | None
+    memory_type: str
+    additional_types: Sequence[str]
+    memory_nature: str | None
+    content_type: str | None
+    tier: str | Literal[Unset.UNSET]
+    subject: str | None
+    tags: Sequence[str]
+    entities: Sequence[str]
+    metadata: Mapping[str, Any]
+    importance: float
+    usefulness: float
+    confidence: float
+    trust: float | Literal[Unset.UNSET] | None
+    trust_provenance: float | None
+    trust_consensus: float | None
+    trust_governance: float | None
+    trust_usage: float | None
+    trust_curve: str | Literal[Unset.UNSET] | None
+    trust_half_life_hours: float | Literal[Unset.UNSET] | None
+    component: str | None
+    output_type: str | None
+    domain: str | None
+    category: str | None
+    loop: str | None
+    quality_score: float | None
+    compliant: bool | None
+    requires_approval: bool
+    has_errors: bool
+    violates_policy: bool
+    under_policy_review: bool
+    created_at: datetime | Literal[Unset.UNSET] | None
+    observed_at: datetime | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    expires_at: datetime | Literal[Unset.UNSET] | None
+    tokens: int | None
+    session: str | None
+    turn: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,6 +78,13 @@ class Execute:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     may_prepare: bool = True
     """Whether the server may cache the statement's plan."""
+    counts: bool = False
+    """Whether it counts retrievals, too. Result where it cannot: Uncounted, unless the transaction
+    is the caller's."""
+
+
+class Uncounted:
+    """The result of a statement that could not count retrievals, which are not worth an error."""
 
 
 @dataclass(frozen=True, slots=True)

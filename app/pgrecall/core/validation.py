@@ -340,9 +340,9 @@ def require_schema_name(name: object) -> str:
     return name
 
 
-def require_bool(name: str, value: object) -> bool:
+def require_bool(name: str, value: object, *, error: type[InputError] = InputError) -> bool:
     if not isinstance(value, bool):
-        raise InputError(f"{name} must be True or False, got {shortened(value)}")
+        raise error(f"{name} must be True or False, got {shortened(value)}")
     return value
 
 

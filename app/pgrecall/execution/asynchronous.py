@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
 from datetime import tzinfo
 from functools import partial
@@ -15,7 +16,7 @@ import psycopg
 from psycopg import IsolationLevel
 from psycopg.rows import namedtuple_row
 from sqlalchemy import Connection, Engine, Table
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
@@ -31,10 +32,11 @@ from pgrecall.core.steps import (
     OnConnections,
     Operation,
     Transact,
+    Uncounted,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
-from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
+from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.inspection import require_psycopg
@@ -43,7 +45,14 @@ from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
 from pgrecall.execution.transactions import Mode, is_spoiled, needs_none
-from pgrecall.execution.translation import DATABASE_ERRORS, cause_of, translated, translation
+from pgrecall.execution.translation import (
+    DATABASE_ERRORS,
+    cannot_count,
+    cause_of,
+    interruption,
+    translated,
+    translation,
+)
 from pgrecall.execution.watching import Invocation, traced
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
@@ -163,6 +172,11 @@ class Repository:
                 while True:
                     try:
                         return await self._attempt(call)
+                    except DatabaseUnavailable:
+                        if not (ours and call.only_reads and call.is_connected):
+                            raise
+                        if call.attempts > 1:
+                            raise
                     except DatabaseConflict as conflict:
                         if not call.may_retry or call.attempts >= (MAX_ATTEMPTS if ours else 2):
                             raise
@@ -179,7 +193,7 @@ class Repository:
                 call.ended(self._slow_after)
 
     async def _attempt(self, call: Invocation[T]) -> T:
-        requests = running(call)
+        requests, outer = running(call), sys.exception()
         reply: Any = None
         connection: AsyncConnection | None = None
         try:
@@ -193,10 +207,19 @@ class Repository:
                     match request:
                         case Execute():
                             assert connection is not None
-                            reply = await _execute(connection, request)
+                            call.in_doubt = call.is_alone and not call.only_reads
+                            try:
+                                reply = await _execute(connection, request)
+                            except DATABASE_ERRORS as error:
+                                if not (request.counts and cannot_count(error)):
+                                    raise
+                                reply = Uncounted
+                            call.in_doubt = False
                         case Connect():
                             await stack.aclose()
-                            connection = await stack.enter_async_context(self._borrowed(request))
+                            borrowed = self._borrowed(request, call)
+                            connection = await stack.enter_async_context(borrowed)
+                            call.is_connected = True
                             reply = connection.engine.sync_engine
                         case Embed():
                             reply = await self._embed(request)
@@ -213,10 +236,14 @@ class Repository:
                         case Call():
                             reply = await _called(request)
         except DATABASE_ERRORS as error:
-            raise translation(error) from cause_of(error)
+            if ended := interruption(error, outer):
+                raise ended from None
+            raise translation(error, in_doubt=call.in_doubt) from cause_of(error)
 
     @asynccontextmanager
-    async def _borrowed(self, needs: Connect) -> AsyncIterator[AsyncConnection]:
+    async def _borrowed(
+        self, needs: Connect, call: Invocation[Any]
+    ) -> AsyncIterator[AsyncConnection]:
         """A connection for the call, on an AsyncEngine in a transaction, or none where statements
         may run alone.
 
@@ -226,12 +253,14 @@ class Repository:
         bind = self._reads_from if needs.replica else self._bind
         if not isinstance(bind, AsyncEngine):
             theirs = await self._theirs()
+            require_psycopg(_inner(theirs).engine)
             driver: Any = _inner(theirs).connection.driver_connection
-            if needs.refuses and not getattr(driver, "autocommit", False):
+            call.is_alone = getattr(driver, "autocommit", False)
+            if needs.refuses and not call.is_alone:
                 async with theirs.begin_nested():
                     yield theirs
             else:
-                if not (theirs.in_transaction() or getattr(driver, "autocommit", False)):
+                if not (theirs.in_transaction() or call.is_alone):
                     await theirs.begin()
                 yield theirs
             return
@@ -242,6 +271,7 @@ class Repository:
             before = Mode.of(driver)
             alone = needs.autocommit and not needs.compiles and needs_none(inner, driver)
             level = IsolationLevel.REPEATABLE_READ if needs.snapshot else before.isolation_level
+            call.is_alone = alone
             try:
                 if Mode(alone, level) != before:
                     await _switch(driver, Mode(alone, level))
@@ -251,7 +281,9 @@ class Repository:
                     await connection.exec_driver_sql("SET LOCAL jit = off")
                 yield connection
                 if not alone:
+                    call.in_doubt = not call.only_reads
                     await connection.commit()
+                    call.in_doubt = False
                 await _switch(driver, before)
             except BaseException as error:
                 try:
@@ -331,9 +363,9 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
                 raise
             await cursor.execute(statement.text, values, prepare=False, binary=True)
         rows = await cursor.fetchall() if cursor.description is not None else None
-    except psycopg.Error as error:
+    except psycopg.Error:
         if driver.closed:  # SQLAlchemy did not look
-            await connection.invalidate(error)
+            await _report_loss(connection)
         raise
     return statement.rows(rows) if statement.embeddings and rows else rows
 
@@ -348,7 +380,14 @@ async def _copy(connection: AsyncConnection, step: Copy) -> None:
                 stream.set_types(copy_types(step))
                 for row in step.rows:
                     await stream.write_row(row)
-    except psycopg.Error as error:
+    except psycopg.Error:
         if driver.closed:
-            await connection.invalidate(error)
+            await _report_loss(connection)
         raise
+
+
+async def _report_loss(connection: AsyncConnection) -> None:
+    """Lets SQLAlchemy find out that the connection is lost: it then discards all others of the pool
+    that are as old, so that one call fails and not one for each of them."""
+    with suppress(DBAPIError):
+        await connection.exec_driver_sql("")

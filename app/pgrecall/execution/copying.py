@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from struct import pack
+from typing import Any, Final
 
 import psycopg
 from psycopg import sql
+from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
+from psycopg.types.datetime import DatetimeBinaryDumper
 from psycopg.types.json import JsonbBinaryDumper
 from sqlalchemy.dialects.postgresql import dialect
 
@@ -36,7 +40,7 @@ def copy_types(step: Copy) -> list[int | str]:
 
 
 def know_types(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any], oid: int) -> None:
-    """Registers binary vectors, and dicts as jsonb, on this cursor.
+    """Registers binary vectors, dicts as jsonb, and moments that may be infinite, on this cursor.
 
     Not on the connection, which may be the caller's.
     """
@@ -44,6 +48,7 @@ def know_types(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any], oid: int)
     cursor.adapters.register_dumper(Vector, dumper)
     cursor.adapters.register_dumper(HalfVector, dumper)
     cursor.adapters.register_dumper(dict, JsonbBinaryDumper)
+    cursor.adapters.register_dumper(datetime, _MomentDumper)
 
 
 class _EmbeddingDumper(Dumper):
@@ -51,3 +56,12 @@ class _EmbeddingDumper(Dumper):
 
     def dump(self, obj: Vector | HalfVector) -> bytes:
         return obj.to_binary()
+
+
+class _MomentDumper(DatetimeBinaryDumper):
+    """Of datetimes, and of the texts infinity and -infinity."""
+
+    _INFINITE: Final = {"infinity": pack(">q", 2**63 - 1), "-infinity": pack(">q", -(2**63))}
+
+    def dump(self, obj: datetime | str) -> Buffer | None:
+        return self._INFINITE[obj] if isinstance(obj, str) else super().dump(obj)

@@ -54,7 +54,8 @@ _DISTRIBUTED = text(
 ).bindparams(bindparam("schema", type_=String()))
 
 _SERVER = text(
-    "SELECT current_setting('server_version_num')::integer, current_setting('server_version')"
+    "SELECT current_setting('server_version_num')::integer AS number, "
+    "current_setting('server_version') AS version"
 )
 
 _layouts: WeakKeyDictionary[Engine, dict[str, Layout]] = WeakKeyDictionary()

@@ -13,11 +13,10 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from pgrecall.core.checks import as_written
-from pgrecall.core.memory import UNSET
+from pgrecall.core.memory import UNSET, MemoryChanges
 from pgrecall.core.steps import Job, Operation
 from pgrecall.execution.ranked_by import profile_argument, ranked_by
 from pgrecall.execution.watching import Invocation, watched
-from pgrecall.memories.changing import MemoryChanges
 from pgrecall.ranking.arguments import DEFAULTS
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.schema import Tables

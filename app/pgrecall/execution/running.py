@@ -95,6 +95,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             reply, unlimited = None, call.ours
             continue
         if isinstance(step, Reads):
+            call.only_reads = True
             unlimited |= call.ours and step.shared == "snapshot"
             reply = call.replica is not None
             if connected is None:
@@ -164,7 +165,9 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                 if "durable" in parameters:
                     parameters = {**parameters, "durable": call.durable}
                 may_prepare = not isinstance(step, Execute) or step.may_prepare
-                reply = yield Execute(step.statement, parameters, may_prepare)
+                counts = isinstance(step, Write) or (isinstance(step, Execute) and step.counts)
+                call.only_reads &= not counts
+                reply = yield Execute(step.statement, parameters, may_prepare, counts and call.ours)
             case _:
                 reply = yield step
 

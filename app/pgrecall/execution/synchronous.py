@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from datetime import tzinfo
 from functools import partial
@@ -15,7 +15,7 @@ import psycopg
 from psycopg import IsolationLevel
 from psycopg.rows import namedtuple_row
 from sqlalchemy import Connection, Engine, Table
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pgrecall.core.embedders import Embedder, model_name
 from pgrecall.core.entity_finding import Entities, found, require_finder
@@ -30,10 +30,11 @@ from pgrecall.core.steps import (
     OnConnections,
     Operation,
     Transact,
+    Uncounted,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
-from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
+from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.inspection import require_psycopg
@@ -42,7 +43,14 @@ from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import NO_REPLICA, Connect, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
 from pgrecall.execution.transactions import Mode, is_spoiled, needs_none
-from pgrecall.execution.translation import DATABASE_ERRORS, cause_of, translated, translation
+from pgrecall.execution.translation import (
+    DATABASE_ERRORS,
+    cannot_count,
+    cause_of,
+    interruption,
+    translated,
+    translation,
+)
 from pgrecall.execution.watching import Invocation, traced
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
@@ -162,6 +170,11 @@ class Repository:
                 while True:
                     try:
                         return self._attempt(call)
+                    except DatabaseUnavailable:
+                        if not (ours and call.only_reads and call.is_connected):
+                            raise
+                        if call.attempts > 1:
+                            raise
                     except DatabaseConflict as conflict:
                         if not call.may_retry or call.attempts >= (MAX_ATTEMPTS if ours else 2):
                             raise
@@ -177,7 +190,7 @@ class Repository:
                 call.ended(self._slow_after)
 
     def _attempt(self, call: Invocation[T]) -> T:
-        requests = running(call)
+        requests, outer = running(call), sys.exception()
         reply: Any = None
         connection: Connection | None = None
         try:
@@ -191,10 +204,18 @@ class Repository:
                     match request:
                         case Execute():
                             assert connection is not None
-                            reply = _execute(connection, request)
+                            call.in_doubt = call.is_alone and not call.only_reads
+                            try:
+                                reply = _execute(connection, request)
+                            except DATABASE_ERRORS as error:
+                                if not (request.counts and cannot_count(error)):
+                                    raise
+                                reply = Uncounted
+                            call.in_doubt = False
                         case Connect():
                             stack.close()
-                            connection = stack.enter_context(self._borrowed(request))
+                            connection = stack.enter_context(self._borrowed(request, call))
+                            call.is_connected = True
                             reply = connection.engine
                         case Embed():
                             reply = self._embed(request)
@@ -209,10 +230,12 @@ class Repository:
                         case Call():
                             reply = request.function(*request.arguments)
         except DATABASE_ERRORS as error:
-            raise translation(error) from cause_of(error)
+            if ended := interruption(error, outer):
+                raise ended from None
+            raise translation(error, in_doubt=call.in_doubt) from cause_of(error)
 
     @contextmanager
-    def _borrowed(self, needs: Connect) -> Iterator[Connection]:
+    def _borrowed(self, needs: Connect, call: Invocation[Any]) -> Iterator[Connection]:
         """A connection for the call, on an Engine in a transaction, or none where statements may
         run alone.
 
@@ -222,12 +245,14 @@ class Repository:
         bind = self._reads_from if needs.replica else self._bind
         if not isinstance(bind, Engine):
             theirs = self._theirs()
+            require_psycopg(theirs.engine)
             driver: Any = theirs.connection.driver_connection
-            if needs.refuses and not getattr(driver, "autocommit", False):
+            call.is_alone = getattr(driver, "autocommit", False)
+            if needs.refuses and not call.is_alone:
                 with theirs.begin_nested():
                     yield theirs
             else:
-                if not (theirs.in_transaction() or getattr(driver, "autocommit", False)):
+                if not (theirs.in_transaction() or call.is_alone):
                     theirs.begin()
                 yield theirs
             return
@@ -237,6 +262,7 @@ class Repository:
             before = Mode.of(driver)
             alone = needs.autocommit and not needs.compiles and needs_none(connection, driver)
             level = IsolationLevel.REPEATABLE_READ if needs.snapshot else before.isolation_level
+            call.is_alone = alone
             try:
                 if Mode(alone, level) != before:
                     _switch(driver, Mode(alone, level))
@@ -246,7 +272,9 @@ class Repository:
                     connection.exec_driver_sql("SET LOCAL jit = off")
                 yield connection
                 if not alone:
+                    call.in_doubt = not call.only_reads
                     connection.commit()
+                    call.in_doubt = False
                 _switch(driver, before)
             except BaseException as error:
                 try:
@@ -306,9 +334,9 @@ def _execute(connection: Connection, step: Execute) -> Any:
                 raise
             cursor.execute(statement.text, values, prepare=False, binary=True)
         rows = cursor.fetchall() if cursor.description is not None else None
-    except psycopg.Error as error:
+    except psycopg.Error:
         if driver.closed:  # SQLAlchemy did not look
-            connection.invalidate(error)
+            _report_loss(connection)
         raise
     return statement.rows(rows) if statement.embeddings and rows else rows
 
@@ -323,7 +351,14 @@ def _copy(connection: Connection, step: Copy) -> None:
                 stream.set_types(copy_types(step))
                 for row in step.rows:
                     stream.write_row(row)
-    except psycopg.Error as error:
+    except psycopg.Error:
         if driver.closed:
-            connection.invalidate(error)
+            _report_loss(connection)
         raise
+
+
+def _report_loss(connection: Connection) -> None:
+    """Lets SQLAlchemy find out that the connection is lost: it then discards all others of the pool
+    that are as old, so that one call fails and not one for each of them."""
+    with suppress(DBAPIError):
+        connection.exec_driver_sql("")

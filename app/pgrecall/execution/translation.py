@@ -14,6 +14,7 @@ from pgrecall.errors import (
     DatabaseConflict,
     DatabaseError,
     DatabaseReadOnly,
+    DatabaseTimeout,
     DatabaseUnavailable,
     DuplicateMemory,
     InputError,
@@ -34,16 +35,27 @@ _CONFLICTS = ("40001", "40P01")
 _INTERNAL = "XX000"
 """What some errors of a worker of Citus become."""
 _READ_ONLY = "25006"
-_LOCKED = "55P03"
+_TIME_LIMITS = {
+    "57014": "statement_timeout ended the statement, or somebody cancelled it: raise "
+    "statement_timeout for this role, or do less at a time (fewer memories for add_many, a smaller "
+    "batch_size)",
+    "55P03": "lock_timeout ended the wait for a lock that another session holds: try again later, "
+    "or raise lock_timeout",
+    "25P03": "idle_in_transaction_session_timeout ended the session: raise it, or do less between "
+    "the statements of a transaction",
+    "25P04": "transaction_timeout ended the transaction: raise it for this role, or do less at a "
+    "time",
+}
+"""What ended a statement, and what to do."""
 _CHECK_VIOLATION = "23514"
 _LIMIT_EXCEEDED = "53400"
 _NOT_IN_STATE = "55000"
 _UNIQUE_VIOLATION = "23505"
 _UNAVAILABLE = (
-    *("08000", "08001", "08003", "08004", "08006", "25P03", "25P04"),
+    *("08000", "08001", "08003", "08004", "08006"),
     *("28", "3D", "53", "57P"),
 )
-"""SQLSTATEs of lost connections, transactions that timed out, failed authentication, unknown
+"""SQLSTATEs of lost connections, failed authentication, unknown
 databases, missing resources and shutdowns."""
 _REFUSED: dict[str | None, type[PgRecallError]] = {
     "22023": InputError,
@@ -82,6 +94,34 @@ def translated() -> Iterator[None]:
         raise translation(error) from cause_of(error)
 
 
+def is_lost(error: BaseException | None) -> bool:
+    """Whether the connection was lost, so that the server's answer is not known."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    if not isinstance(original, psycopg.OperationalError):
+        return False
+    state = original.sqlstate
+    return state is None or state.startswith(("08", "57P"))
+
+
+def cannot_count(error: Exception) -> bool:
+    """Whether the disk is full, or a lock was not free in time: what does not keep from reading."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    return isinstance(original, psycopg.Error) and original.sqlstate in ("53100", "55P03")
+
+
+def interruption(error: BaseException, outer: BaseException | None) -> BaseException | None:
+    """The cancellation, or another end of the program, while which the error happened.
+
+    `outer` is the exception that the caller was handling when the call began.
+    """
+    found = error.__context__
+    while found is not None and found is not outer:
+        if not isinstance(found, Exception):
+            return found
+        found = found.__context__
+    return None
+
+
 def cause_of(error: Exception) -> Exception | None:
     """The cause to name: none for an exception of a signal's handler, which passes as it is."""
     return None if _is_foreign(error) else error
@@ -91,8 +131,11 @@ def _is_foreign(error: Exception) -> bool:
     return isinstance(error, StatementError) and not isinstance(error, DBAPIError)
 
 
-def translation(error: Exception) -> BaseException:
-    """The PgRecallError for one of DATABASE_ERRORS."""
+def translation(error: Exception, *, in_doubt: bool = False) -> BaseException:
+    """The PgRecallError for one of DATABASE_ERRORS.
+
+    in_doubt: whether a change was sent that the server has not answered.
+    """
     if isinstance(error, PoolTimeout):
         return DatabaseUnavailable(
             f"no connection became free in the engine's pool: {_first_line(error)}"
@@ -126,16 +169,20 @@ def translation(error: Exception) -> BaseException:
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
     if state == _READ_ONLY:
         return DatabaseReadOnly(f"{DatabaseReadOnly.__doc__} ({message})")
-    if state == _LOCKED:
-        return DatabaseError(
-            f"another session holds a lock that this needs; nothing was changed, try again later "
-            f"({message})"
-        )
+    if state in _TIME_LIMITS:
+        return DatabaseTimeout(f"{_TIME_LIMITS[state]}; nothing was changed ({message})")
     if state == _CHECK_VIOLATION:
         where = f"constraint {constraint} of table {original.diag.table_name}"
         return InvalidMemory(f"the database refused a value: {where if constraint else message}")
     if state == _UNIQUE_VIOLATION and "content_hash" in (constraint or message):
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")  # a rival was first
+    if in_doubt and is_lost(original):
+        lost = DatabaseUnavailable(
+            f"the connection was lost before the server answered: the change may have been made. "
+            f"Look before you repeat it ({message})"
+        )
+        lost.may_have_changed = True
+        return lost
     if state is None and isinstance(original, psycopg.OperationalError):
         return DatabaseUnavailable(
             f"no connection to the database: {message}. Is the server running, and is "

@@ -52,6 +52,13 @@ class Invocation(Generic[T]):
         self.entities: dict[FindEntities, Found | None] = {}
         """Results of former attempts, so that a retry does not compute them again."""
         self.attempts = 0
+        self.only_reads = False
+        """Whether it has only read so far, apart from counting retrievals."""
+        self.is_connected = False
+        self.is_alone = False
+        """Whether each of its statements is a transaction of its own."""
+        self.in_doubt = False
+        """Whether a change was sent, and not answered yet."""
         self.may_retry = True
         """Whether no function of the caller has been called yet."""
         self.embedding_seconds = 0.0

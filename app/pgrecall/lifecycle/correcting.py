@@ -54,7 +54,7 @@ def supersede(
     noted(reason=reason, actor=actor, run=run)
     policy = Policy.of("keep", None, check_compliance, actor)
     [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
-    given = given_fields(incoming.values)
+    given = given_fields(incoming)
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
     note = {} if run is None else {"run": run}
     bound = {GIVEN + name: value for name, value in given.items()}

@@ -138,7 +138,7 @@ def consolidate_cluster(
         policy = Policy.of("keep", None, False, actor)
         [new] = yield from prepared(tables, agent_id, [text], policy, named=False)
         named = ("content", "embedding", "embedding_model", "tokens")
-        given |= {name: new.values[name] for name in named}
+        given |= {name: new[name] for name in named}
     for row in (yield _called(tables, "consolidate_memories", **given)):
         return Consolidation(row.memory_id, row.source_ids, row.importance)
     return None

@@ -116,11 +116,11 @@ def add_many(
         return Batch(refused=refused)
     firsts: dict[UUID, int] = {}
     for ordinal, memory in enumerate(batch):
-        firsts.setdefault(memory.values["id"], ordinal)
+        firsts.setdefault(memory["id"], ordinal)
     chosen = {ordinal: batch[ordinal] for ordinal in firsts.values()}
     results = yield from stored_batch(tables, agent_id, chosen, policy)
     added = (
-        results[ordinal] if ordinal in results else _repeated(results[firsts[memory.values["id"]]])
+        results[ordinal] if ordinal in results else _repeated(results[firsts[memory["id"]]])
         for ordinal, memory in enumerate(batch)
     )
     return Batch(added, refused=refused)

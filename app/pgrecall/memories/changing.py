@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Unpack
 from uuid import UUID
 
 from sqlalchemy import Boolean, DateTime, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from pgrecall.core.memory import UNSET, Memory, Unset
+from pgrecall.core.memory import UNSET, Memory, MemoryChanges
 from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
 from pgrecall.core.validation import require_aware, require_bool, require_ids
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
@@ -21,56 +21,6 @@ from pgrecall.ranking.memory_columns import changed_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
-
-
-class MemoryChanges(TypedDict, total=False):
-    """The fields that `update` can change: those of NewMemory except `id`, `key` and `labels`.
-
-    Fields that are UNSET do not change.
-    """
-
-    content: str
-    embedding: VectorLike | Literal[Unset.UNSET] | None
-    embedding_model: str | None
-    memory_type: str
-    additional_types: Sequence[str]
-    memory_nature: str | None
-    content_type: str | None
-    tier: str | Literal[Unset.UNSET]
-    subject: str | None
-    tags: Sequence[str]
-    entities: Sequence[str]
-    metadata: Mapping[str, Any]
-    importance: float
-    usefulness: float
-    confidence: float
-    trust: float | Literal[Unset.UNSET] | None
-    trust_provenance: float | None
-    trust_consensus: float | None
-    trust_governance: float | None
-    trust_usage: float | None
-    trust_curve: str | Literal[Unset.UNSET] | None
-    trust_half_life_hours: float | Literal[Unset.UNSET] | None
-    component: str | None
-    output_type: str | None
-    domain: str | None
-    category: str | None
-    loop: str | None
-    quality_score: float | None
-    compliant: bool | None
-    requires_approval: bool
-    has_errors: bool
-    violates_policy: bool
-    under_policy_review: bool
-    created_at: datetime | Literal[Unset.UNSET] | None
-    observed_at: datetime | None
-    valid_from: datetime | None
-    valid_until: datetime | None
-    expires_at: datetime | Literal[Unset.UNSET] | None
-    tokens: int | None
-    session: str | None
-    turn: int | None
-
 
 _UPDATE = {
     "agent": Text(),

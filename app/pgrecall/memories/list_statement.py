@@ -13,8 +13,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     false,
-    func,
-    literal_column,
     or_,
     select,
     true,
@@ -25,10 +23,9 @@ from pgrecall.ranking.by_key import by_key, usage_by_key
 from pgrecall.ranking.conditions import OWNER, Condition
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import Filters, FilterShape
-from pgrecall.ranking.memory_columns import memory_columns
+from pgrecall.ranking.memory_columns import counted, memory_columns
 from pgrecall.ranking.statement import of_memories, passing_filters
 from pgrecall.schema import Tables
-from pgrecall.schema.tables import COUNTERS
 
 ID = ("id", "-id")
 LAST = "last_"
@@ -75,8 +72,8 @@ def _list(
     embedding: bool,
     where: Sequence[Expression],
 ) -> Select[Any]:
-    sorted_by = [_column(tables, name) for name in ordering.columns]
-    reads_usage = any(name in _OF_USAGE for name in ordering.columns)
+    sorted_by = [counted(name, tables.memories, tables.memory_usage) for name in ordering.columns]
+    reads_usage = any(name in tables.memory_usage.c for name in ordering.columns)
     found = passing_filters(tables, filters, where, as_of=as_of, usage=reads_usage)
     if after is not None:
         found = found.where(of_memories(tables, _following(sorted_by, ordering, after)))
@@ -95,16 +92,6 @@ def _list(
         .select_from(page.join(memories, true()).outerjoin(usage, true()))
         .order_by(*_in_order([page.c[name] for name in ordering.columns], ordering))
     )
-
-
-_OF_USAGE = (*COUNTERS, "last_accessed_at")
-
-
-def _column(tables: Tables, name: str) -> ColumnElement[Any]:
-    if name in COUNTERS:
-        counted = tables.memory_usage.c[name]
-        return func.coalesce(counted, literal_column("0"), type_=Integer())
-    return tables.memory_usage.c[name] if name in _OF_USAGE else tables.memories.c[name]
 
 
 def _in_order(columns: list[Any], ordering: Ordering) -> list[ColumnElement[Any]]:

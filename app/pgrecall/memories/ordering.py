@@ -19,7 +19,7 @@ from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import in_list, require_aware, require_count, require_text
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.schema import Tables
-from pgrecall.schema.tables import INTERNAL
+from pgrecall.schema.fields import INTERNAL
 
 NEWEST_FIRST = ("-created_at",)
 

@@ -9,14 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Boolean, DateTime, Double, Integer, Text, Uuid
-from sqlalchemy.dialects.postgresql import ARRAY
-
-from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.quoting import LONGEST, cut, shortened
 from pgrecall.errors import ExtraMissing, InputError
-from pgrecall.schema import tables
-from pgrecall.schema.tables import COUNTERS, INTERNAL
+from pgrecall.schema.fields import SHOWN
+from pgrecall.schema.kinds import EMBEDDING
 
 SUFFIX = ".parquet"
 _AS_JSON = ("metadata", "labels", "links", "events")
@@ -78,36 +74,19 @@ def _row(values: dict[str, Any], schema: Any) -> dict[str, Any]:
 
 
 def _schema(arrow: Any) -> Any:
-    """The columns of an exported line, in its order: those of a memory, then its counters."""
-    within = tables()
-    memories, usage = within.memories.c, within.memory_usage.c
+    """The columns of an exported line."""
     text = arrow.string()
-    of_memory = [c for c in memories if c.name not in (*INTERNAL, "agent_id")]
-    columns = {
-        "agent_id": text,
-        "team_id": text,
-        **{c.name: _type(arrow, c.type) for c in of_memory},
-        "edition": arrow.int32(),
-        **{name: _type(arrow, usage[name].type) for name in (*COUNTERS, "last_accessed_at")},
-        **dict.fromkeys(_AS_JSON, text),
+    types = {
+        EMBEDDING.type: arrow.list_(arrow.float32()),
+        "boolean": arrow.bool_(),
+        "float8": arrow.float64(),
+        "integer": arrow.int32(),
+        "text[]": arrow.list_(text),
+        "timestamptz": arrow.timestamp("us", tz="UTC"),
     }
-    return arrow.schema(columns.items())
-
-
-def _type(arrow: Any, of: Any) -> Any:
-    if isinstance(of, Embedding):
-        return arrow.list_(arrow.float32())
-    if isinstance(of, ARRAY):
-        return arrow.list_(arrow.string())
-    made = {
-        Boolean: arrow.bool_(),
-        DateTime: arrow.timestamp("us", tz="UTC"),
-        Double: arrow.float64(),
-        Integer: arrow.int32(),
-        Text: arrow.string(),
-        Uuid: arrow.string(),
-    }
-    return next((type_ for kind, type_ in made.items() if isinstance(of, kind)), arrow.string())
+    of_memory = {field.name: types.get(field.kind.type, text) for field in SHOWN}
+    columns = {"agent_id": text, "team_id": text, **of_memory, "edition": types["integer"]}
+    return arrow.schema({**columns, **dict.fromkeys(_AS_JSON, text)}.items())
 
 
 def _as_text(value: Any) -> str:

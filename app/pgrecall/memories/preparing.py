@@ -68,14 +68,9 @@ class Policy:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A new memory, checked and embedded."""
-
-    values: dict[str, Any]
-    """The fields that are not at their defaults, and always id, tokens and embedding."""
-    unset: tuple[str, ...]
-    """The fields that the database computes."""
+Incoming = dict[str, Any]
+"""A new memory, checked and embedded: the fields that are not at their defaults, and always id,
+tokens and embedding."""
 
 
 def _as_new(memory: NewMemory | str) -> NewMemory:
@@ -105,25 +100,25 @@ def prepared(
     for position, memory in enumerate(memories):
         with Position(position, len(memories), named, refused):
             checked[position] = _checked(agent_id, _as_new(memory), policy)
-    to_embed = [one.values for one in checked.values() if "embedding" not in one.values]
+    to_embed = [one for one in checked.values() if "embedding" not in one]
     if to_embed:
         embedded: Embedded = yield Embed(tuple(values["content"] for values in to_embed))
         for values, made in zip(to_embed, embedded.vectors, strict=True):
             values["embedding"] = made
             values["embedding_model"] = values.get("embedding_model") or embedded.model
-    to_count = [one.values for one in checked.values() if "tokens" not in one.values]
+    to_count = [one for one in checked.values() if "tokens" not in one]
     if to_count:
         counts = yield CountTokens(tuple(values["content"] for values in to_count))
         for values, tokens in zip(to_count, counts, strict=True):
             values["tokens"] = tokens
-    yield from _with_entities(tables, agent_id, [one.values for one in checked.values()])
+    yield from _with_entities(tables, agent_id, [*checked.values()])
     layout: Layout = yield Inspect()
     ready: list[Incoming] = []
     for position, one in checked.items():
         with Position(position, len(memories), named, refused):
-            vector = one.values["embedding"]
+            vector = one["embedding"]
             if vector is not None:
-                one.values["embedding"] = layout.vector(vector)
+                one["embedding"] = layout.vector(vector)
             ready.append(one)
     return ready
 
@@ -148,14 +143,14 @@ def _with_entities(
 
 def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> Incoming:
     """The embedding is as given, and missing if it is to be made."""
-    values, unset = checked_memory(memory)
+    values = checked_memory(memory)
     if policy.check_compliance and values.get("compliant") is False:
         raise NotCompliant()
     if "key" in values:
         values["id"] = id_of_key(agent_id, values["key"])
     elif "id" not in values:
         values["id"] = new_id()
-    return Incoming(values, unset)
+    return values
 
 
 class Position:

@@ -20,13 +20,19 @@ from pgrecall.schema import Tables
 
 
 @lru_cache
-def get_statement(tables: Tables, *, embedding: bool = False) -> Select[Any]:
-    """Those of `ids` that the owner has, in full."""
+def get_statement(tables: Tables, *, embedding: bool = False, one: bool = False) -> Select[Any]:
+    """Those of `ids` that the owner has, in full; with `one`, the one of `id`.
+
+    PostgreSQL caches no plan for an array that turns out to have one element.
+    """
     memories, usage = tables.memories, tables.memory_usage
     return (
         select(*memory_columns(memories, usage, embedding=embedding))
         .select_from(with_usage(memories, usage))
-        .where(owned(memories), memories.c.id == any_(uuids()))
+        .where(
+            owned(memories),
+            memories.c.id == (bindparam("id", type_=Uuid()) if one else any_(uuids())),
+        )
     )
 
 

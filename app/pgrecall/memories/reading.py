@@ -28,7 +28,7 @@ from pgrecall.memories.read_statements import (
     ids_within,
 )
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.memory_columns import memory
+from pgrecall.ranking.memory_columns import leading_memory
 from pgrecall.ranking.question import narrowing
 from pgrecall.ranking.statement import count_statement
 from pgrecall.schema import Tables
@@ -53,9 +53,11 @@ def get(
     Its embedding is only read with `include_embedding`.
     """
     agent_id = require_owner(tables, agent_id)
-    chosen = _id(agent_id, memory_id, key)
-    found = yield from get_many(tables, agent_id, chosen, include_embedding=include_embedding)
-    return found.get(chosen)
+    parameters = {"owner_id": agent_id, "id": _id(agent_id, memory_id, key)}
+    require_bool("include_embedding", include_embedding)
+    yield Reads()
+    rows = yield Execute(get_statement(tables, embedding=include_embedding, one=True), parameters)
+    return leading_memory(rows[0]) if rows else None
 
 
 def get_many(
@@ -75,7 +77,7 @@ def get_many(
     rows = yield Execute(
         get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "ids": ids}
     )
-    found = {row.id: memory(row._asdict()) for row in rows}
+    found = {row.id: leading_memory(row) for row in rows}
     return {memory_id: found[memory_id] for memory_id in given if memory_id in found}
 
 

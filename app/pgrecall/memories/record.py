@@ -11,12 +11,10 @@ from uuid import UUID
 from pgrecall.core.dates import moment_of
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.label import require_weight
-from pgrecall.core.limits import INVALIDATION_REASONS, LABEL_KINDS, STATUSES
+from pgrecall.core.limits import LABEL_KINDS
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.validation import (
     require_aware,
-    require_bool,
-    require_count,
     require_given_share,
     require_json_object,
     require_name,
@@ -25,16 +23,15 @@ from pgrecall.core.validation import (
 )
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
 from pgrecall.memories.incoming import FIELDS, checked
-from pgrecall.memories.staging import NOTHING
-from pgrecall.schema.tables import COUNTERS
+from pgrecall.schema.fields import CHECKS, NEW, NOTHING, STATE_COLUMNS, USAGE, Field
+from pgrecall.schema.kinds import ID, MOMENT, Kind
 
-MOST_COUNTED = 2_147_483_647
 _MOST_NAMES = 50
 TOLD_BY_NULL = frozenset(NOTHING) | {"embedding", "tokens"}
 """Fields where NULL says something; in all others it is a field that is not given."""
 OWNER_FIELDS = ("agent_id", "team_id")
 """The fields of an exported line that name its owner."""
-_MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_at")
+_MOMENTS = tuple(field.name for field in NEW if field.kind is MOMENT)
 
 Check = Callable[[Any, str, "tzinfo | None"], Any]
 """Of a value, the owner's stored id, and the time zone of times without one."""
@@ -132,10 +129,6 @@ def _moment(name: str, value: Any, _: str, zone: tzinfo | None) -> datetime | No
     return found
 
 
-def _count(name: str, value: Any, *_: Any) -> int:
-    return require_count(name, value, at_least=0, at_most=MOST_COUNTED, error=InvalidMemory)
-
-
 def _referred(name: str, value: Any, owner_id: str, _: Any = None) -> UUID:
     """The id of a memory that is named by its id, whether a UUID or not."""
     if isinstance(value, UUID):
@@ -151,10 +144,6 @@ def _referred(name: str, value: Any, owner_id: str, _: Any = None) -> UUID:
 
 def _one_of(known: tuple[str, ...], name: str, value: Any, *_: Any) -> str:
     return require_one_of(name, value, known, error=InvalidMemory)
-
-
-def _flag(name: str, value: Any, *_: Any) -> bool:
-    return require_bool(name, value)
 
 
 def _several(
@@ -223,24 +212,19 @@ def _event(name: str, value: Any, owner_id: str, zone: tzinfo | None) -> dict[st
     }
 
 
-_CHECKS: Mapping[str, Callable[..., Any]] = {
-    "status": partial(_one_of, STATUSES),
-    "needs_review": _flag,
-    "updated_at": _moment,
-    "invalidated_at": _moment,
-    "invalidation_reason": partial(_one_of, INVALIDATION_REASONS),
-    "superseded_by": _referred,
-    "edition": _count,
-    **dict.fromkeys(COUNTERS, _count),
-    "last_accessed_at": _moment,
-    "labels": partial(_several, _label),
-    "links": partial(_several, _link),
-    "events": partial(_several, _event),
+def _checked(name: str, value: Any, *_: Any) -> Any:
+    return CHECKS[name](name, value)
+
+
+def _check(field: Field) -> Check:
+    """The check of a field of the state, whose values may be text."""
+    of_kind: Mapping[Kind, Callable[..., Any]] = {MOMENT: _moment, ID: _referred}
+    return partial(of_kind.get(field.kind, _checked), field.name)
+
+
+STATE: Mapping[str, Check] = {field.name: _check(field) for field in (*STATE_COLUMNS, *USAGE)} | {
+    "labels": partial(_several, _label, "labels"),
+    "links": partial(_several, _link, "links"),
+    "events": partial(_several, _event, "events"),
 }
-STATE: Mapping[str, Check] = {name: partial(check, name) for name, check in _CHECKS.items()}
 """The fields of a memory's state, which `restore` takes and `add` does not, with their checks."""
-IN_MEMORIES = (
-    *("status", "needs_review", "updated_at", "invalidated_at", "invalidation_reason"),
-    *("superseded_by", "edition"),
-)
-"""Those of them that are columns of agent_memories."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -15,12 +14,8 @@ from sqlalchemy import (
     Integer,
     Text,
     bindparam,
-    false,
-    literal_column,
-    select,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.schema import DropTable
 
 from pgrecall.core.memory import NewMemory
@@ -30,18 +25,20 @@ from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
-from pgrecall.memories.record import IN_MEMORIES, OWNER_FIELDS, STATE, Record, record_of
-from pgrecall.memories.staging import NOTHING, ORDINAL, UNSET_FIELDS, memory_fields
+from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
+from pgrecall.memories.staging import all_staged, create_staging
 from pgrecall.schema import Layout, Tables
+from pgrecall.schema.fields import NEW, STATE_COLUMNS, TABLE
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.temporary_tables import CreateTemporaryTable
 from pgrecall.schema.verbs import columns_of
 
 _PART = 1_000
 """Rows per call of `restore_rows`."""
-_STATE = "state"
-_ELSEWHERE = tuple(name for name in STATE if name not in IN_MEMORIES)
+_IN_MEMORIES = tuple(field.name for field in (*NEW, *STATE_COLUMNS))
+"""The fields that are columns of agent_memories."""
+_ELSEWHERE = tuple(name for name in STATE if name not in _IN_MEMORIES)
 """The fields of the state that other tables hold."""
+_STAGED = (*_IN_MEMORIES, "state")
 
 
 def restore(
@@ -96,47 +93,38 @@ def restore(
     )
     for one, incoming in zip(fields, batch, strict=True):
         if "tokens" in one:  # None: they were never counted
-            incoming.values["tokens"] = one["tokens"]
-    rows: dict[UUID, _Row] = {}
+            incoming["tokens"] = one["tokens"]
+    rows: dict[UUID, tuple[Incoming, Record]] = {}
     for incoming, record in zip(batch, records, strict=True):
-        rows.setdefault(incoming.values["id"], _Row(incoming, record))
-    outcomes = (yield from _restored(tables, agent_id, [*rows.values()], policy)) if rows else {}
+        rows.setdefault(incoming["id"], (incoming, record))
+    outcomes = (yield from _restored(tables, agent_id, rows, policy)) if rows else {}
     results = []
     for incoming in batch:
-        memory_id = incoming.values["id"]
+        memory_id = incoming["id"]
         results.append(Added(memory_id, outcomes[memory_id]))
         if outcomes[memory_id] == "inserted":
             outcomes[memory_id] = "known"  # if it is in the batch once more
     return results
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A memory to be stored and its state."""
-
-    incoming: Incoming
-    state: Mapping[str, Any]
-
-    def values(self) -> Iterator[Any]:
-        """The values of the staging table's columns, except the ordinal."""
-        yield list(self.incoming.unset)
-        values = STORED_DEFAULTS | self.incoming.values
-        if "usefulness" not in self.state:
-            values["usefulness"] = None  # that of the votes
-        yield from map(values.get, memory_fields())
-        yield from (self.state.get(name) for name in IN_MEMORIES)
-        elsewhere = {name: self.state[name] for name in _ELSEWHERE if name in self.state}
-        yield _as_json(elsewhere)
+def _row(incoming: Incoming, record: Record) -> Iterator[Any]:
+    """The values of the staging table's columns, except the ordinal."""
+    values = STORED_DEFAULTS | incoming
+    if "usefulness" not in record:
+        values["usefulness"] = None  # that of the votes
+    values |= {field.name: record.get(field.name) for field in STATE_COLUMNS}
+    yield from map(values.get, _IN_MEMORIES)
+    yield _as_json({name: record[name] for name in _ELSEWHERE if name in record})
 
 
 def _restored(
-    tables: Tables, agent_id: str, rows: Sequence[_Row], policy: Policy
+    tables: Tables, agent_id: str, rows: Mapping[UUID, tuple[Incoming, Record]], policy: Policy
 ) -> Operation[dict[UUID, Any]]:
     """Stores the rows, whose ids differ. The outcome of each id."""
     layout: Layout = yield Inspect()
-    staging = _staging(tables)
+    staging = create_staging(tables, _STAGED)
     yield Execute(staging)
-    copied = ((ordinal, *row.values()) for ordinal, row in enumerate(rows))
+    copied = ((ordinal, *_row(*row)) for ordinal, row in enumerate(rows.values()))
     yield Copy(staging.table, copied, layout.embedding_oid)
     outcomes = {}
     for first in range(0, len(rows), _PART):
@@ -149,38 +137,14 @@ def _restored(
 
 
 @lru_cache
-def _staging(tables: Tables) -> CreateTemporaryTable:
-    nothing = select(
-        literal_column("0", Integer()).label(ORDINAL),
-        literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS),
-        *(tables.memories.c[name] for name in (*memory_fields(), *IN_MEMORIES)),
-        literal_column("'{}'::jsonb", JSONB()).label(_STATE),
-    ).where(false())
-    return CreateTemporaryTable(nothing, "pgrecall_restoring")
-
-
-@lru_cache
 def _restore_staged(tables: Tables) -> Executable:
     """Stores the staged rows with ordinals `first` to `last`. Rows: ordinal, memory_id, outcome."""
     schema, read = f'"{tables.schema}"', columns_of("restore_rows")
-
-    def given(name: str) -> str:
-        if name in NOTHING:
-            return (
-                f"CASE WHEN '{name}' = ANY (s.{UNSET_FIELDS}) THEN NULL "
-                f"ELSE coalesce(s.{name}, '{NOTHING[name]}') END"
-            )
-        return f's."{name}"' if name in (*memory_fields(), *IN_MEMORIES) else "NULL"
-
-    row = ", ".join(given(column.name) for column in tables.memories.c)
-    staged = (
-        f"FROM pg_temp.{_staging(tables).table.name} s WHERE s.{ORDINAL} BETWEEN :first AND :last"
-    )
+    row = ", ".join(f's."{one.name}"' if one.name in _IN_MEMORIES else "NULL" for one in TABLE)
+    memories = all_staged(f"ROW({row})::{schema}.agent_memories")
     return text(
         f"SELECT {read} FROM {schema}.restore_rows(:agent, "  # noqa: S608  names of our own
-        f"(SELECT array_agg(ROW({row})::{schema}.agent_memories ORDER BY s.{ORDINAL}) {staged}), "
-        f"(SELECT array_agg(s.{_STATE} ORDER BY s.{ORDINAL}) {staged}), "
-        ":check_compliance, :actor)"
+        f"{memories}, {all_staged('s.state')}, :check_compliance, :actor)"
     ).bindparams(
         *(bindparam(name, type_=Text()) for name in ("agent", "actor")),
         *(bindparam(name, type_=Integer()) for name in ("first", "last")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -22,25 +21,17 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import JSONB
 
-from pgrecall.core.memory import LABELS, NewMemory
+from pgrecall.core.memory import LABELS
 from pgrecall.schema import Tables
+from pgrecall.schema.fields import NEW
 from pgrecall.schema.temporary_tables import CreateTemporaryTable
 from pgrecall.schema.verbs import NOTE, columns_of, verb
 from pgrecall.scoring.compiler import schema_function
 
 ORDINAL = "ordinal"
-UNSET_FIELDS = "unset_fields"
-"""The argument that lists unset fields, which the database computes. There, None is a value."""
-NOTHING: Mapping[str, str] = {
-    "created_at": "-infinity",
-    "expires_at": "infinity",
-    "trust": "NaN",
-    "trust_curve": "none",
-    "trust_half_life_hours": "NaN",
-}
-"""Stand-ins for None in fields where NULL means unset; see sql/verbs/new_memory.sql."""
+_FIELDS = tuple(field.name for field in NEW)
 _ALWAYS = ("id", "content", "embedding")
 _POLICY: Mapping[str, Any] = {
     "duplicates": Text(),
@@ -55,19 +46,9 @@ Staged = tuple[str, ...]
 """The fields that a batch sends, in table order; all other fields have their defaults."""
 
 
-@lru_cache
-def memory_fields() -> tuple[str, ...]:
-    """The fields that a caller may set and that are columns."""
-    return tuple(field.name for field in fields(NewMemory) if field.name != LABELS)
-
-
 def given_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `remember`, in the order of the fields."""
-    return {
-        name: NOTHING.get(name) if values[name] is None else values[name]
-        for name in (*memory_fields(), LABELS)
-        if name in values
-    }
+    return {name: values[name] for name in (*_FIELDS, LABELS) if name in values}
 
 
 def _type(tables: Tables, name: str) -> Any:
@@ -142,19 +123,19 @@ def _with_memory(
 def staged_fields(differing: Collection[str]) -> Staged:
     """The fields that a batch must send if these fields are not at their defaults in every row."""
     chosen = {*_ALWAYS, *differing}
-    return tuple(name for name in (UNSET_FIELDS, *memory_fields(), LABELS) if name in chosen)
+    return tuple(name for name in (*_FIELDS, LABELS) if name in chosen)
 
 
 @lru_cache(maxsize=256)
 def create_staging(tables: Tables, staged: Staged) -> CreateTemporaryTable:
     """Creates the staging table, with the columns of agent_memories."""
-    others = {
-        UNSET_FIELDS: literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS),
-        LABELS: literal_column("'[]'::jsonb", JSONB()).label(LABELS),
-    }
+    columns = tables.memories.c
     nothing = select(
         literal_column("0", Integer()).label(ORDINAL),
-        *(others[name] if name in others else tables.memories.c[name] for name in staged),
+        *(
+            columns[name] if name in columns else literal_column("'{}'::jsonb", JSONB()).label(name)
+            for name in staged
+        ),
     ).where(false())
     return CreateTemporaryTable(nothing, "pgrecall_staging")
 
@@ -163,43 +144,31 @@ def staging(tables: Tables, staged: Staged) -> Table:
     return create_staging(tables, staged).table
 
 
+def all_staged(value: str) -> str:
+    """An array of this for the staged rows with ordinals `first` to `last`."""
+    return (
+        f"(SELECT array_agg({value} ORDER BY s.{ORDINAL}) "  # noqa: S608  names of our own
+        f"FROM pg_temp.pgrecall_staging s WHERE s.{ORDINAL} BETWEEN :first AND :last)"
+    )
+
+
 @lru_cache(maxsize=256)
 def remember_staged(tables: Tables, staged: Staged) -> Executable:
     """Stores the staged rows with ordinals `first` to `last`.
 
     Rows: ordinal (from 1 within this range), memory_id, outcome, similarity, same_subject.
-    Parameters: agent, first, last, those of the policy, and unset_fields unless the staging table
-    has this column.
+    Parameters: agent, first, last and those of the policy.
     """
     schema = f'"{tables.schema}"'
-    unset = f"s.{UNSET_FIELDS}" if UNSET_FIELDS in staged else f":{UNSET_FIELDS}"
-
-    def given(name: str) -> str:
-        if name not in NOTHING:
-            return f's."{name}"'
-        return (
-            f"CASE WHEN '{name}' = ANY ({unset}) THEN NULL "
-            f"ELSE coalesce(s.{name}, '{NOTHING[name]}') END"
-        )
-
-    def all_of(value: str) -> str:
-        return (
-            f"(SELECT array_agg({value} ORDER BY s.{ORDINAL}) "  # noqa: S608  names of our own
-            f"FROM pg_temp.pgrecall_staging s WHERE s.{ORDINAL} BETWEEN :first AND :last)"
-        )
-
-    columns = [name for name in staged if name not in (UNSET_FIELDS, LABELS)]
-    memory = ", ".join(f'"{name}" => {given(name)}' for name in columns)
-    arguments = {"memories": all_of(f"{schema}.new_memory({memory})")}
+    memory = ", ".join(f'"{name}" => s."{name}"' for name in staged if name != LABELS)
+    arguments = {"memories": all_staged(f"{schema}.new_memory({memory})")}
     if LABELS in staged:
-        arguments[LABELS] = all_of(f"s.{LABELS}")
+        arguments[LABELS] = all_staged(f"s.{LABELS}")
     arguments |= {name: f":{name}" for name in ("agent", *_POLICY)}
     named = ", ".join(f"{name} => {value}" for name, value in arguments.items())
     read = columns_of("remember_rows")
     written = f"SELECT {read} FROM {schema}.remember_rows({named})"  # noqa: S608  names of our own
     parameters = {"agent": Text(), "first": Integer(), "last": Integer(), **_POLICY}
-    if UNSET_FIELDS not in staged and any(name in NOTHING for name in staged):
-        parameters[UNSET_FIELDS] = ARRAY(Text)
     return text(written).bindparams(
         *(bindparam(name, type_=type_) for name, type_ in parameters.items())
     )

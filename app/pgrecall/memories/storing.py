@@ -14,7 +14,6 @@ from pgrecall.memories.incoming import STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy
 from pgrecall.memories.read_statements import trusts_statement
 from pgrecall.memories.staging import (
-    UNSET_FIELDS,
     Staged,
     create_staging,
     given_fields,
@@ -31,7 +30,7 @@ _PART = 10_000
 
 def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Operation[Added]:
     """Stores one memory, or handles the existing one by the policy."""
-    given = given_fields(memory.values)
+    given = given_fields(memory)
     arguments = {"agent": agent_id, **given, **policy.arguments}
     [row] = yield Verb(remember(tables, tuple(given)), arguments, refuses=False)
     return _added(row, row.trust)
@@ -42,7 +41,7 @@ def stored_batch(
 ) -> Operation[dict[int, Added]]:
     """Stores memories in one transaction. Maps ordinals to memories, whose ids must differ."""
     layout: Layout = yield Inspect()
-    staged, same = _staged(memories)
+    staged = staged_fields(set().union(*memories.values()))
     table = staging(tables, staged)
     yield Execute(create_staging(tables, staged))
     yield Copy(table, _copied(staged, memories), layout.embedding_oid)
@@ -50,7 +49,7 @@ def stored_batch(
     for first in range(0, max(memories) + 1, _PART):
         part = [ordinal for ordinal in memories if first <= ordinal < first + _PART]
         if part:
-            bound = {"agent": agent_id, "first": first, "last": first + _PART - 1, **same}
+            bound = {"agent": agent_id, "first": first, "last": first + _PART - 1}
             rows = yield Execute(remember_staged(tables, staged), bound | policy.arguments)
             ids = [row.memory_id for row in rows]
             found = yield Execute(trusts_statement(tables), {"owner_id": agent_id, "ids": ids})
@@ -66,22 +65,8 @@ def _added(row: Row[Any], trust: float | None) -> Added:
     return Added(row.memory_id, row.outcome, row.similarity, tuple(row.same_subject), trust)
 
 
-def _staged(memories: Mapping[int, Incoming]) -> tuple[Staged, dict[str, Any]]:
-    """The fields to send, and the parameter unset_fields if it is the same for all rows."""
-    differing: set[str] = set().union(*(memory.values for memory in memories.values()))
-    unset = {memory.unset for memory in memories.values()}
-    # If rows differ in their unset fields, each row lists its own.
-    if len(unset) > 1:
-        return staged_fields({*differing, UNSET_FIELDS}), {}
-    [same] = unset
-    return staged_fields(differing), {UNSET_FIELDS: list(same)}
-
-
 def _copied(staged: Staged, memories: Mapping[int, Incoming]) -> Iterator[tuple[Any, ...]]:
     """The values of each row, in the order of the staging table's columns."""
     defaults = [STORED_DEFAULTS.get(name) for name in staged]
     for ordinal, memory in memories.items():
-        values = memory.values
-        if UNSET_FIELDS in staged:
-            values = values | {UNSET_FIELDS: list(memory.unset)}
-        yield (ordinal, *map(values.get, staged, defaults))
+        yield (ordinal, *map(memory.get, staged, defaults))

@@ -86,11 +86,11 @@ def upsert_many(
         return Batch()
     firsts: dict[UUID, int] = {}
     for ordinal, incoming in enumerate(batch):
-        firsts.setdefault(incoming.values["id"], ordinal)
+        firsts.setdefault(incoming["id"], ordinal)
     new = {ordinal: batch[ordinal] for ordinal in firsts.values()}
     added = yield from stored_batch(tables, agent_id, new, policy)
     # In the order of the key, so that two batches never wait for each other in turn.
-    for ordinal in sorted(range(len(batch)), key=lambda ordinal: batch[ordinal].values["id"]):
+    for ordinal in sorted(range(len(batch)), key=lambda ordinal: batch[ordinal]["id"]):
         if ordinal not in added or not added[ordinal].inserted:
             given, parameters = _call(agent_id, batch[ordinal], policy, reason)
             [row] = yield Execute(upsert_statement(tables, given), parameters)
@@ -107,7 +107,7 @@ def _call(
     agent_id: str, incoming: Incoming, policy: Policy, reason: str | None
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The fields that a call of `upsert` gives, and its parameters."""
-    given = given_fields(incoming.values)
+    given = given_fields(incoming)
     options = {
         "check_compliance": policy.check_compliance,
         "reason": reason,

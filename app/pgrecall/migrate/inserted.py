@@ -1,4 +1,4 @@
-"""What the files of `sql/` name between two @, made from the lists of the repository.
+"""What the files of `sql/` name between two @ besides fields of a memory.
 
 @MAX_VALUES@, @MAX_VALUES,@   a limit or known words, and the same as it is read: 1,000
 @arguments@                   what recall and others take after the agent; `, k DEFAULT 20`
@@ -28,7 +28,6 @@ from pgrecall.context.packing import MOST
 from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH
 from pgrecall.core import limits
 from pgrecall.core.checks import Between, Count, K, Length, Number, Texts, Words, arguments_of
-from pgrecall.core.resources import sql_folder
 from pgrecall.core.tokens import PIECES, estimated_tokens
 from pgrecall.core.validation import require_aware, require_period
 from pgrecall.lifecycle import curating
@@ -276,13 +275,6 @@ def _conditions() -> str:
     return indent(",\n".join(rows), " " * 8).strip()
 
 
-def _record() -> str:
-    view = (sql_folder() / "views" / "memory_records.sql").read_text(encoding="utf-8")
-    [listed] = re.findall(r"^SELECT (.*?)\n  FROM ", view, re.DOTALL | re.MULTILINE)
-    names = re.findall(r"(\w+)(?:,|$)", re.sub(r"\([^)]*\)", "", listed))
-    return _names([f"r.{name}" for name in names])
-
-
 _INSERTED: Mapping[str, Callable[[], str]] = {
     "@passed@": lambda: _names(["agent", *_declared()[0], *_declared()[1]]),
     "@filters@": lambda: _names([*_declared()[1]]),
@@ -292,5 +284,4 @@ _INSERTED: Mapping[str, Callable[[], str]] = {
     "@words@": _words,
     "@conditions@": _conditions,
     "@tokens@": _tokens,
-    "@record@": cache(_record),
 }

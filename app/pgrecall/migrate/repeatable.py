@@ -13,6 +13,7 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from pgrecall.core.resources import sql_folder, with_schemas
+from pgrecall.migrate.field_lists import with_fields
 from pgrecall.migrate.inserted import with_inserted
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.migrate.settings import Settings
@@ -88,12 +89,12 @@ def files() -> tuple[File, ...]:
 
 
 def _read(path: Path) -> str:
-    """The text of a file with what it names between two @.
+    """The text of a file, with the lists and limits that it names between two @ written out.
 
     No function has its statements compiled (JIT): each execution would compile them again, which
     takes tens of milliseconds, and they take less.
     """
-    text = with_inserted(path.read_text(encoding="utf-8"))
+    text = with_inserted(with_fields(path.read_text(encoding="utf-8")))
     return text.replace(
         "SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off"
     )

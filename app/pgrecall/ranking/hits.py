@@ -16,7 +16,7 @@ that is faster and finds as much."""
 class Hits(list[ScoredMemory]):
     """The hits of one search, best first."""
 
-    __slots__ = ("candidates", "profile", "query_time", "strategy")
+    __slots__ = ("candidates", "profile", "query_time", "strategy", "touched")
 
     strategy: Literal["exact", "index"]
     """The strategy that produced the result."""
@@ -26,6 +26,9 @@ class Hits(list[ScoredMemory]):
     """The query's period, given or found in its text."""
     profile: str
     """The name of the profile that ranked them."""
+    touched: bool
+    """Whether their retrieval was counted. With `touch`, it is not if the database's disk is full
+    or a lock was not free within lock_timeout; the hits are right all the same."""
 
     def __init__(
         self,
@@ -41,3 +44,4 @@ class Hits(list[ScoredMemory]):
         self.candidates = candidates
         self.query_time = query_time
         self.profile = profile
+        self.touched = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Integer, Row, and_, func, literal_column, null
@@ -12,23 +11,29 @@ from sqlalchemy.sql.selectable import Join
 from pgrecall.core.memory import Memory, loaded_memory
 from pgrecall.ranking.conditions import OWNER, of_one, of_owners
 from pgrecall.schema import TEAM
-from pgrecall.schema.tables import COUNTERS, INTERNAL
+from pgrecall.schema.fields import COUNTERS, SHOWN
+from pgrecall.schema.verbs import column_of
 
-_FIELDS = tuple(f.name for f in fields(Memory) if f.name not in ("agent_id", "team_id"))
+_FIELDS = tuple(field.name for field in SHOWN)
 
 
 def memory_columns(
     memories: FromClause, usage: FromClause, *, embedding: bool = False
 ) -> list[ColumnElement[Any]]:
     """The fields of `Memory` by name; the embedding is NULL unless `embedding` is true."""
-    columns = {column.name: column for column in memories.c if column.name not in INTERNAL}
+    columns = {name: counted(name, memories, usage) for name in ("agent_id", *_FIELDS)}
+    columns |= {name: columns[name].label(name) for name in COUNTERS}
     if not embedding:
         columns["embedding"] = null().label("embedding")
-    columns["last_accessed_at"] = usage.c.last_accessed_at
-    for name in COUNTERS:
-        count = func.coalesce(usage.c[name], literal_column("0"), type_=Integer())
-        columns[name] = count.label(name)
-    return [columns["agent_id"], *(columns[name] for name in _FIELDS)]
+    return [*columns.values()]
+
+
+def counted(name: str, memories: FromClause, usage: FromClause) -> ColumnElement[Any]:
+    """The column of a field; 0 where a memory was never used."""
+    found = column_of(name, memories, usage)
+    if name not in COUNTERS:
+        return found
+    return func.coalesce(found, literal_column("0"), type_=Integer())
 
 
 def with_usage(

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.steps import Operation, Write
+from pgrecall.core.steps import Operation, Uncounted, Write
 from pgrecall.ranking.conditions import rows_of_arrays
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
@@ -33,23 +33,27 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 
-def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Operation[None]:
+def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Operation[bool]:
     """Counts a retrieval of each hit, in one statement; in one for each owner where these may be on
-    different nodes."""
+    different nodes. Returns whether they were counted."""
     owners: dict[str, list[UUID]] = defaultdict(list)
     for found in hits:
         owners[found.memory.owner_id].append(found.memory.id)
     how = touch_parameters(wanted.profile)
     if len(owners) == 1 or wanted.distributed:
         for owner_id, ids in sorted(owners.items()):
-            yield Write(touch_statement(tables), {"agent": owner_id, "memory_ids": ids, **how})
+            parameters = {"agent": owner_id, "memory_ids": ids, **how}
+            if (yield Write(touch_statement(tables), parameters)) is Uncounted:
+                return False
     elif owners:
         memories = [found.memory for found in hits]
         arrays = {
             "hit_owners": [memory.owner_id for memory in memories],
             "hit_ids": [memory.id for memory in memories],
         }
-        yield Write(_touch_each(tables), arrays | how)
+        if (yield Write(_touch_each(tables), arrays | how)) is Uncounted:
+            return False
+    return True
 
 
 def touch_parameters(profile: Profile) -> dict[str, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -10,64 +10,65 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     DateTime,
     Double,
     Integer,
+    LargeBinary,
     Text,
+    Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
+
+from pgrecall.core.embedding_type import Embedding
+from pgrecall.schema.fields import Field
+from pgrecall.schema.kinds import EMBEDDING, Kind
+
+_TYPES: Mapping[str, Any] = {
+    "bigint": BigInteger,
+    "boolean": Boolean,
+    "bytea": LargeBinary,
+    EMBEDDING.type: Embedding,
+    "float8": Double,
+    "integer": Integer,
+    "jsonb": JSONB,
+    "text": Text,
+    "text[]": ARRAY(Text),
+    "timestamptz": DateTime(timezone=True),
+    "tsvector": TSVECTOR,
+    "uuid": Uuid,
+}
 
 
-def name_column(name: str, comment: str, *, default: str | None = None) -> Column[Any]:
-    server_default = None if default is None else text(f"'{default}'")
-    return Column(name, Text, nullable=False, server_default=server_default, comment=comment)
-
-
-def text_column(name: str, comment: str, *, nullable: bool = True) -> Column[Any]:
-    return Column(name, Text, nullable=nullable, comment=comment)
-
-
-def texts_column(name: str, comment: str) -> Column[Any]:
-    return Column(
-        name, ARRAY(Text), nullable=False, server_default=text("'{}'::text[]"), comment=comment
-    )
-
-
-def share_column(name: str, comment: str, *, default: str | None = None) -> Column[Any]:
-    return Column(
-        name,
-        Double,
-        nullable=default is None,
+def field_column(field: Field, schema: str | None = None) -> Column[Any]:
+    """The column of a field, with its check."""
+    kind, default = field.kind, field.standard
+    parts: list[Any] = []
+    if kind.condition is not None:
+        parts.append(check(field.name, kind.condition.replace("{}", field.name)))
+    if field.computed is not None:
+        parts.append(Computed(f'"{schema}".{field.computed}', persisted=True))
+    made: Column[Any] = Column(
+        field.name,
+        _TYPES[kind.type],
+        *parts,
+        nullable=field.is_null,
         server_default=None if default is None else text(default),
-        comment=comment,
+        comment=field.comment,
     )
+    return made
 
 
-def flag_column(name: str, comment: str) -> Column[Any]:
-    return Column(name, Boolean, nullable=False, server_default=text("false"), comment=comment)
+def column(name: str, kind: Kind, comment: str, default: str | None = None) -> Column[Any]:
+    """A column of another table than those of memories; it may be NULL if it has no default."""
+    return field_column(Field(name, kind, comment, default))
 
 
-def count_column(name: str, comment: str) -> Column[Any]:
-    return Column(name, Integer, nullable=False, server_default=text("0"), comment=comment)
-
-
-def total_column(name: str, comment: str, *, default: str | None = None) -> Column[Any]:
-    server_default = None if default is None else text(default)
-    return Column(name, BigInteger, nullable=False, server_default=server_default, comment=comment)
-
-
-def moment_column(
-    name: str, comment: str, *, default: Any = None, nullable: bool = True
-) -> Column[Any]:
-    return Column(
-        name, DateTime(timezone=True), nullable=nullable, server_default=default, comment=comment
-    )
+def required(name: str, kind: Kind, comment: str) -> Column[Any]:
+    """A column that is never NULL."""
+    return field_column(Field(name, kind, comment, null=False))
 
 
 def check(name: str, condition: str) -> CheckConstraint:
     return CheckConstraint(condition, name=name)
-
-
-def one_of(column: str, values: Sequence[str]) -> str:
-    return f"{column} IN ({', '.join(repr(value) for value in values)})"

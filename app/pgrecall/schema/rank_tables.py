@@ -5,76 +5,59 @@ from __future__ import annotations
 from sqlalchemy import (
     BigInteger,
     Column,
-    Double,
     Index,
-    Integer,
     MetaData,
     PrimaryKeyConstraint,
     Table,
-    Uuid,
-    text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.embedding_type import Embedding
-from pgrecall.schema.columns import (
-    moment_column,
-    name_column,
-    total_column,
-)
-from pgrecall.schema.memories_table import _moment_check
+from pgrecall.schema.columns import column, required
+from pgrecall.schema.kinds import BIGINT, DOUBLE, ID, INTEGER, JSON, MOMENT, TEXT
 
 
 def rank_indexes_table(metadata: MetaData) -> Table:
     return Table(
         "rank_indexes",
         metadata,
-        name_column("agent_id", "Whose memories it ranks."),
-        name_column("relation", "The table of positions that is in use, in this schema."),
-        Column("space", Integer, nullable=False, comment="Version of the space they lie in."),
-        moment_column("as_of", "The moment that positions were computed for.", nullable=False),
-        moment_column("built_at", "When its build began.", nullable=False),
-        total_column("memories", "Memories in it."),
-        total_column("at_least", "Used for searches if it holds this many memories."),
-        Column("m", Integer, nullable=False, comment="Links of a node of the HNSW graph."),
-        Column(
-            "ef_construction",
-            Integer,
-            nullable=False,
-            comment="Candidates considered for each node when it was built.",
+        required("agent_id", TEXT, "Whose memories it ranks."),
+        required("relation", TEXT, "The table of positions that is in use, in this schema."),
+        required("space", INTEGER, "Version of the space they lie in."),
+        required("as_of", MOMENT, "The moment that positions were computed for."),
+        required("built_at", MOMENT, "When its build began."),
+        required("memories", BIGINT, "Memories in it."),
+        required("at_least", BIGINT, "Used for searches if it holds this many memories."),
+        required("m", INTEGER, "Links of a node of the HNSW graph."),
+        required(
+            "ef_construction", INTEGER, "Candidates considered for each node when it was built."
         ),
-        Column("seconds", Double, nullable=False, comment="How long the build took."),
-        Column(
+        required("seconds", DOUBLE, "How long the build took."),
+        column(
             "candidates",
-            Integer,
-            nullable=False,
-            server_default=text("100"),
-            comment="Candidates that a search takes from it at first, measured by its build.",
+            INTEGER,
+            "Candidates that a search takes from it at first, measured by its build.",
+            "100",
         ),
-        Column(
+        column(
             "term_memories",
-            BigInteger,
-            comment="How many memories the owner had at its build, created by as_of.",
+            BIGINT,
+            "How many memories the owner had at its build, created by as_of.",
         ),
-        Column(
-            "common_terms",
-            JSONB,
-            comment="Common terms and how many memories had each; others are counted.",
+        column(
+            "common_terms", JSON, "Common terms and how many memories had each; others are counted."
         ),
-        Column(
+        column(
             "likeness",
-            Double,
-            comment="Cosine similarity that the nearest memory met by a walk usually has.",
+            DOUBLE,
+            "Cosine similarity that the nearest memory met by a walk usually has.",
         ),
-        moment_column(
+        required(
             "written_until",
+            MOMENT,
             "Memories written or changed from then on are not in it and are scored beside it.",
-            nullable=False,
         ),
         PrimaryKeyConstraint("agent_id"),
-        _moment_check("as_of"),
-        _moment_check("built_at"),
-        _moment_check("written_until"),
         comment="Rank indexes, one for each large owner; derived, and can be rebuilt.",
     )
 
@@ -84,11 +67,11 @@ def rank_positions_table(metadata: MetaData) -> Table:
     positions = Table(
         "rank_positions",
         metadata,
-        Column("memory_id", Uuid, nullable=False, comment="The memory."),
-        Column("index_id", Uuid, nullable=False, comment="The rank index it belongs to."),
+        required("memory_id", ID, "The memory."),
+        required("index_id", ID, "The rank index it belongs to."),
         Column("position", Embedding, nullable=False, comment="Its coordinates in the rank space."),
         Column("words", ARRAY(BigInteger), nullable=False, comment="The keys of its words."),
-        Column("bytes", Integer, nullable=False, comment="Length of its content in bytes."),
+        required("bytes", INTEGER, "Length of its content in bytes."),
         PrimaryKeyConstraint("memory_id", "index_id"),
         comment="Positions of memories in the rank space, a partition for each rank index; read "
         "only by the partition's name, which is in rank_indexes.",

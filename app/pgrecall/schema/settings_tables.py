@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 from sqlalchemy import (
-    Boolean,
-    Column,
-    Double,
-    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
-    text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.limits import (
-    MAX_NAME_LENGTH,
     TIERS,
     TRUST_CURVES,
 )
-from pgrecall.schema.check import share_check
-from pgrecall.schema.columns import (
-    check,
-    flag_column,
-    moment_column,
-    name_column,
+from pgrecall.schema.columns import check, column, required
+from pgrecall.schema.kinds import (
+    ANSWER,
+    BYTES,
+    DOUBLE,
+    FLAG,
+    HOURS,
+    JSON,
+    MOMENT,
+    NAME,
+    SHARE,
+    TEXT,
+    TEXTS,
     one_of,
-    text_column,
-    texts_column,
 )
-from pgrecall.schema.memories_table import _moment_check
 
 
 def component_reputations_table(metadata: MetaData) -> Table:
     return Table(
         "component_reputations",
         metadata,
-        name_column("component", "The component that produces memories; *: any other."),
-        Column("reputation", Double, nullable=False, comment="How far it is trusted, 0 to 1."),
+        required("component", TEXT, "The component that produces memories; *: any other."),
+        required("reputation", SHARE, "How far it is trusted, 0 to 1."),
         PrimaryKeyConstraint("component"),
-        share_check("reputation"),
         comment="Reputations that trust on write starts from; you may edit them.",
     )
 
@@ -48,20 +44,10 @@ def output_type_defaults_table(metadata: MetaData) -> Table:
     return Table(
         "output_type_defaults",
         metadata,
-        name_column("output_type", "A kind of output; *: any other."),
-        text_column("trust_curve", "How its trust decays.", nullable=False),
-        Column(
-            "trust_half_life_hours",
-            Double,
-            nullable=False,
-            comment="Half-life of its trust in hours.",
-        ),
+        required("output_type", TEXT, "A kind of output; *: any other."),
+        required("trust_curve", one_of(TRUST_CURVES), "How its trust decays."),
+        required("trust_half_life_hours", HOURS, "Half-life of its trust in hours."),
         PrimaryKeyConstraint("output_type"),
-        check("trust_curve", one_of("trust_curve", TRUST_CURVES)),
-        check(
-            "trust_half_life_hours",
-            "trust_half_life_hours BETWEEN '1e-3'::float8 AND '1e9'::float8",
-        ),
         comment="Decay of trust for memories that name none; you may edit it.",
     )
 
@@ -70,15 +56,14 @@ def tier_defaults_table(metadata: MetaData) -> Table:
     return Table(
         "tier_defaults",
         metadata,
-        name_column("tier", "short, medium or long."),
-        Column(
+        required("tier", one_of(TIERS), "short, medium or long."),
+        column(
             "expires_after_hours",
-            Double,
-            comment="How long after being written a memory of this tier expires; NULL: never.",
+            DOUBLE,
+            "How long after being written a memory of this tier expires; NULL: never.",
         ),
-        flag_column("is_default", "The tier of a memory that names none."),
+        column("is_default", FLAG, "The tier of a memory that names none."),
         PrimaryKeyConstraint("tier"),
-        check("tier", one_of("tier", TIERS)),
         check(
             "expires_after_hours", "expires_after_hours BETWEEN '1e-3'::float8 AND '1e7'::float8"
         ),
@@ -90,12 +75,9 @@ def profiles_table(metadata: MetaData) -> Table:
     return Table(
         "profiles",
         metadata,
-        name_column("name", "Its name, as recall takes it."),
-        Column(
-            "definition",
-            JSONB,
-            nullable=False,
-            comment="Its signals with their weights and parameters, as in a file.",
+        required("name", TEXT, "Its name, as recall takes it."),
+        required(
+            "definition", JSON, "Its signals with their weights and parameters, as in a file."
         ),
         PrimaryKeyConstraint("name"),
         comment="Profiles that pgrecall profiles install stored; their functions are made from "
@@ -107,11 +89,11 @@ def installed_sql_table(metadata: MetaData) -> Table:
     return Table(
         "installed_sql",
         metadata,
-        name_column("file", "Its path in the folder sql."),
-        name_column("level", "Who may call its functions: reader, writer, maintainer or owner."),
-        texts_column("objects", "The functions and views that it creates."),
-        text_column("hash", "SHA-256 of its text; NULL: to be applied again."),
-        texts_column("grants", "Grants to restore after it was dropped and created again."),
+        required("file", TEXT, "Its path in the folder sql."),
+        required("level", TEXT, "Who may call its functions: reader, writer, maintainer or owner."),
+        column("objects", TEXTS, "The functions and views that it creates."),
+        column("hash", TEXT, "SHA-256 of its text; NULL: to be applied again."),
+        column("grants", TEXTS, "Grants to restore after it was dropped and created again."),
         PrimaryKeyConstraint("file"),
         comment="Files of functions and views that were applied to this schema, by pgrecall "
         "migrate up.",
@@ -122,14 +104,8 @@ def embedding_model_table(metadata: MetaData) -> Table:
     return Table(
         "embedding_model",
         metadata,
-        Column(
-            "is_set",
-            Boolean,
-            nullable=False,
-            server_default=text("true"),
-            comment="Always true: there is one row at most.",
-        ),
-        name_column("model", "What its embedder calls it."),
+        column("is_set", ANSWER, "Always true: there is one row at most.", "true"),
+        required("model", TEXT, "What its embedder calls it."),
         PrimaryKeyConstraint("is_set"),
         check("is_set", "is_set"),
         check("model", "model <> ''"),
@@ -141,10 +117,13 @@ def granted_roles_table(metadata: MetaData) -> Table:
     return Table(
         "granted_roles",
         metadata,
-        name_column("role", "The role."),
-        name_column("level", "reader, writer or maintainer; each includes those before it."),
+        required("role", TEXT, "The role."),
+        required(
+            "level",
+            one_of(("reader", "writer", "maintainer")),
+            "reader, writer or maintainer; each includes those before it.",
+        ),
         PrimaryKeyConstraint("role"),
-        check("level", one_of("level", ("reader", "writer", "maintainer"))),
         comment="Roles with a level from grant_access; objects of later versions are granted to "
         "them too.",
     )
@@ -154,19 +133,19 @@ def service_keys_table(metadata: MetaData) -> Table:
     return Table(
         "service_keys",
         metadata,
-        name_column("id", "What the key is called; a part of its token."),
-        name_column("name", "What it is for, in the words of whoever created it."),
-        Column("hash", LargeBinary, nullable=False, comment="SHA-256 of its secret."),
-        texts_column("owners", "Whose memories it is for; a team is team:<id>."),
-        name_column("scope", "read, write or maintain; each includes those before it."),
-        moment_column("created_at", "When it was created.", default=text("now()"), nullable=False),
-        moment_column("revoked_at", "When it was revoked; NULL: in use."),
+        required("id", TEXT, "What the key is called; a part of its token."),
+        required("name", NAME, "What it is for, in the words of whoever created it."),
+        required("hash", BYTES, "SHA-256 of its secret."),
+        column("owners", TEXTS, "Whose memories it is for; a team is team:<id>."),
+        required(
+            "scope",
+            one_of(("read", "write", "maintain")),
+            "read, write or maintain; each includes those before it.",
+        ),
+        column("created_at", MOMENT, "When it was created.", "now()"),
+        column("revoked_at", MOMENT, "When it was revoked; NULL: in use."),
         PrimaryKeyConstraint("id"),
-        check("name", f"name <> '' AND length(name) <= {MAX_NAME_LENGTH}"),
         check("hash", "octet_length(hash) = 32"),
         check("owners", "cardinality(owners) > 0 AND array_position(owners, NULL) IS NULL"),
-        check("scope", one_of("scope", ("read", "write", "maintain"))),
-        _moment_check("created_at"),
-        _moment_check("revoked_at"),
         comment="Keys of the HTTP service, from pgrecall keys; their secrets are not stored.",
     )

@@ -11,37 +11,32 @@ from datetime import tzinfo
 from functools import lru_cache
 
 from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Double,
     Index,
     MetaData,
     PrimaryKeyConstraint,
     Table,
-    Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.limits import (
     LABEL_KINDS,
-    MAX_NAME_LENGTH,
 )
 from pgrecall.core.memory import TEAM
 from pgrecall.core.zones import require_zone
-from pgrecall.schema.check import share_check
-from pgrecall.schema.columns import (
-    check,
-    count_column,
-    moment_column,
-    name_column,
+from pgrecall.schema.columns import check, column, required
+from pgrecall.schema.kinds import (
+    ANSWER,
+    BIGINT,
+    DOUBLE,
+    ID,
+    JSON,
+    MOMENT,
+    NAME,
+    SHARE,
+    TEXT,
     one_of,
-    share_column,
-    text_column,
-    total_column,
 )
-from pgrecall.schema.memories_table import _moment_check, memories_table
+from pgrecall.schema.memories_table import memories_table, usage_table
 from pgrecall.schema.rank_tables import rank_indexes_table, rank_positions_table
 from pgrecall.schema.settings_tables import (
     component_reputations_table,
@@ -55,13 +50,6 @@ from pgrecall.schema.settings_tables import (
 )
 
 DEFAULT_SCHEMA = "pgrecall"
-INTERNAL = ("content_hash", "inserted_at", "terms", "edition")
-"""Columns that only the database reads and writes."""
-COUNTERS = (
-    *("retrieval_count", "success_count", "failure_count"),
-    *("feedback_up", "feedback_down"),
-)
-"""The columns of memory_usage that never decrease."""
 NAMING_CONVENTION = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -119,7 +107,7 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
     return Tables(
         metadata=metadata,
         memories=memories_table(metadata),
-        memory_usage=_usage(metadata),
+        memory_usage=usage_table(metadata),
         memory_events=_events(metadata),
         memory_labels=_labels(metadata),
         memory_links=_links(metadata),
@@ -137,54 +125,22 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
     )
 
 
-def _usage(metadata: MetaData) -> Table:
-    return Table(
-        "memory_usage",
-        metadata,
-        name_column("agent_id", "Whose memory it counts."),
-        Column("memory_id", Uuid, nullable=False, comment="The memory it counts."),
-        count_column("retrieval_count", "How often it was retrieved."),
-        moment_column(
-            "last_accessed_at",
-            "Last access: a retrieval, an outcome, or the same text added again.",
-        ),
-        count_column("success_count", "Uses that went well."),
-        count_column("failure_count", "Uses that went wrong."),
-        count_column("feedback_up", "Feedback for it, weighed: useful 1."),
-        count_column(
-            "feedback_down", "Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3."
-        ),
-        PrimaryKeyConstraint("agent_id", "memory_id"),
-        *(check(column, f"{column} >= 0") for column in COUNTERS),
-        _moment_check("last_accessed_at"),
-        comment="Counters of use, apart from agent_memories so that counting never touches a "
-        "vector or its index; no row until the first use.",
-    )
-
-
 def _events(metadata: MetaData) -> Table:
     return Table(
         "memory_events",
         metadata,
-        name_column("agent_id", "Whose memory it concerns."),
-        Column("memory_id", Uuid, nullable=False, comment="The memory it concerns."),
-        Column("id", Uuid, nullable=False, comment="UUID made by the client, version 7."),
-        name_column("event_type", "What happened."),
-        text_column("reason", "Why, in the caller's words."),
-        text_column("actor", "Who did it."),
-        Column("old_values", JSONB, comment="Changed fields before."),
-        Column("new_values", JSONB, comment="Changed fields after."),
-        Column(
-            "metadata",
-            JSONB,
-            nullable=False,
-            server_default=text("'{}'::jsonb"),
-            comment="The caller's own fields, a JSON object.",
-        ),
-        moment_column("occurred_at", "When it happened.", default=text("now()"), nullable=False),
+        required("agent_id", TEXT, "Whose memory it concerns."),
+        required("memory_id", ID, "The memory it concerns."),
+        required("id", ID, "UUID made by the client, version 7."),
+        required("event_type", TEXT, "What happened."),
+        column("reason", TEXT, "Why, in the caller's words."),
+        column("actor", TEXT, "Who did it."),
+        column("old_values", JSON, "Changed fields before."),
+        column("new_values", JSON, "Changed fields after."),
+        column("metadata", JSON, "The caller's own fields, a JSON object.", "'{}'::jsonb"),
+        column("occurred_at", MOMENT, "When it happened.", "now()"),
         PrimaryKeyConstraint("agent_id", "memory_id", "id"),
         Index(None, "agent_id", "occurred_at", postgresql_where=text("event_type <> 'initial'")),
-        _moment_check("occurred_at"),
         comment="What happened to memories, append-only; a retrieval leaves no row.",
     )
 
@@ -193,17 +149,11 @@ def _labels(metadata: MetaData) -> Table:
     return Table(
         "memory_labels",
         metadata,
-        name_column("agent_id", "Whose memory it labels."),
-        Column("memory_id", Uuid, nullable=False, comment="The memory it labels."),
-        name_column("kind", "keyword, tag, concept or component."),
-        name_column("value", "The label itself."),
-        Column(
-            "weight",
-            Double,
-            nullable=False,
-            server_default=text("1"),
-            comment="How well it describes the memory, 0 to 1.",
-        ),
+        required("agent_id", TEXT, "Whose memory it labels."),
+        required("memory_id", ID, "The memory it labels."),
+        required("kind", one_of(LABEL_KINDS), "keyword, tag, concept or component."),
+        required("value", NAME, "The label itself."),
+        column("weight", SHARE, "How well it describes the memory, 0 to 1.", "1"),
         PrimaryKeyConstraint("agent_id", "memory_id", "kind", "value"),
         Index(  # the condition: see that of memories
             "ix_memory_labels_value_kind",
@@ -212,9 +162,6 @@ def _labels(metadata: MetaData) -> Table:
             "kind",
             postgresql_where=text("value IS NOT NULL"),
         ),
-        check("kind", one_of("kind", LABEL_KINDS)),
-        check("value", f"value <> '' AND length(value) <= {MAX_NAME_LENGTH}"),
-        share_check("weight"),
         comment="Labels of memories with a kind and a weight, to find memories by.",
     )
 
@@ -223,22 +170,14 @@ def _links(metadata: MetaData) -> Table:
     return Table(
         "memory_links",
         metadata,
-        name_column("agent_id", "Whose memories it links."),
-        Column("source_id", Uuid, nullable=False, comment="The memory it starts from."),
-        Column("target_id", Uuid, nullable=False, comment="The memory it leads to."),
-        name_column("kind", "What the link means: consolidates, or a caller's own word."),
-        Column(
-            "weight",
-            Double,
-            nullable=False,
-            server_default=text("1"),
-            comment="How strong it is, 0 to 1.",
-        ),
+        required("agent_id", TEXT, "Whose memories it links."),
+        required("source_id", ID, "The memory it starts from."),
+        required("target_id", ID, "The memory it leads to."),
+        required("kind", NAME, "What the link means: consolidates, or a caller's own word."),
+        column("weight", SHARE, "How strong it is, 0 to 1.", "1"),
         PrimaryKeyConstraint("agent_id", "source_id", "target_id", "kind"),
         Index(None, "agent_id", "target_id", postgresql_where=text("target_id IS NOT NULL")),
-        check("kind", f"kind <> '' AND length(kind) <= {MAX_NAME_LENGTH}"),
         check("two_memories", "source_id <> target_id"),
-        share_check("weight"),
         comment="Links between two memories of the same owner; followed in both directions.",
     )
 
@@ -247,25 +186,24 @@ def _gc_runs(metadata: MetaData) -> Table:
     return Table(
         "gc_runs",
         metadata,
-        name_column("agent_id", "Whose memories were examined; empty: those of every owner."),
-        Column("id", Uuid, nullable=False, comment="The run, a UUID of version 7."),
-        name_column("policy", "The policy's name."),
-        share_column("min_trust_threshold", "Trust below which it archived."),
-        share_column("delete_threshold", "Trust below which it deleted."),
-        Column("max_age_hours", Double, comment="Age above which it archived."),
-        Column("max_live", BigInteger, comment="Live memories an owner could keep."),
-        total_column("scanned", "Live memories examined."),
-        total_column("archived", "Memories archived."),
-        total_column("deleted", "Memories deleted."),
-        total_column("swept", "Counters, labels and links of deleted memories, removed."),
-        moment_column("started_at", "When it began.", nullable=False),
-        Column("seconds", Double, nullable=False, comment="How long it took."),
-        Column("finished", Boolean, nullable=False, comment="Whether it has finished."),
-        Column("max_event_age_hours", Double, comment="Age above which it deleted events."),
-        Column("max_run_age_hours", Double, comment="Age above which it deleted earlier runs."),
-        total_column("events", "Events deleted for their age.", default="0"),
-        total_column("runs", "Earlier runs deleted for their age.", default="0"),
+        required("agent_id", TEXT, "Whose memories were examined; empty: those of every owner."),
+        required("id", ID, "The run, a UUID of version 7."),
+        required("policy", TEXT, "The policy's name."),
+        column("min_trust_threshold", DOUBLE, "Trust below which it archived."),
+        column("delete_threshold", DOUBLE, "Trust below which it deleted."),
+        column("max_age_hours", DOUBLE, "Age above which it archived."),
+        column("max_live", BIGINT, "Live memories an owner could keep."),
+        required("scanned", BIGINT, "Live memories examined."),
+        required("archived", BIGINT, "Memories archived."),
+        required("deleted", BIGINT, "Memories deleted."),
+        required("swept", BIGINT, "Counters, labels and links of deleted memories, removed."),
+        required("started_at", MOMENT, "When it began."),
+        required("seconds", DOUBLE, "How long it took."),
+        required("finished", ANSWER, "Whether it has finished."),
+        column("max_event_age_hours", DOUBLE, "Age above which it deleted events."),
+        column("max_run_age_hours", DOUBLE, "Age above which it deleted earlier runs."),
+        column("events", BIGINT, "Events deleted for their age.", "0"),
+        column("runs", BIGINT, "Earlier runs deleted for their age.", "0"),
         PrimaryKeyConstraint("agent_id", "id"),
-        _moment_check("started_at"),
         comment="Runs of the garbage collection; a dry run leaves none.",
     )

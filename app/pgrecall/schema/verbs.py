@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     Executable,
+    FromClause,
     Text,
     Uuid,
     bindparam,
@@ -23,7 +24,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
 from pgrecall.schema import Tables
-from pgrecall.schema.tables import COUNTERS, INTERNAL
+from pgrecall.schema.fields import FIELD, RECORD
 
 _COUNTED = "memories, counters, labels, links, events"
 _COLLECTED = "scanned, archived, deleted, swept, events, runs"
@@ -128,12 +129,15 @@ def restore_limits(tables: Tables) -> Executable:
 @lru_cache
 def memory_record(tables: Tables) -> tuple[ColumnElement[Any], ...]:
     """The columns of the view memory_records: the fields of `Memory`, with a NULL embedding."""
-    memories, usage = tables.memories.c, tables.memory_usage.c
-    return (
-        *(_read(c.name, c.type) for c in memories if c.name not in INTERNAL),
-        *(_read(name, usage[name].type) for name in ("last_accessed_at", *COUNTERS)),
+    return tuple(
+        literal_column(
+            "NULL" if field.name == "embedding" else field.name,
+            column_of(field.name, tables.memories, tables.memory_usage).type,
+        ).label(field.name)
+        for field in RECORD
     )
 
 
-def _read(name: str, type_: TypeEngine[Any]) -> ColumnElement[Any]:
-    return literal_column("NULL" if name == "embedding" else name, type_).label(name)
+def column_of(name: str, memories: FromClause, usage: FromClause) -> ColumnElement[Any]:
+    """The column of a field in these rows."""
+    return (usage if FIELD[name].part == "usage" else memories).c[name]

@@ -7,7 +7,7 @@ from typing import Any, Unpack, get_args
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Execute, Operation, Reads
+from pgrecall.core.steps import Execute, Operation, Reads, Uncounted
 from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -79,6 +79,7 @@ def search(
     wanted = yield from asked.resolved(tables)
     apart = yield from owner_by_owner(tables, wanted, strategy)
     found = yield from through_indexes(tables, wanted, strategy)
+    counted = True
     adds_hits = expand or wanted.expand_session
     alone = found is None and not adds_hits and not wanted.shape.is_large
     at_once = touch and alone and not elsewhere
@@ -87,7 +88,11 @@ def search(
         parameters = wanted.parameters | apart.parameters
         if at_once:
             parameters |= touch_parameters(wanted.profile)
-        rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare)
+        rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare, counts=at_once)
+        if rows is Uncounted:
+            counted = False
+            statement = search_statement(tables, wanted, exact=apart.exact)
+            rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare)
         scored = (hit(wanted.profile, row) for row in rows)
         hits = Hits(
             scored,
@@ -113,7 +118,8 @@ def search(
             else sorted([*hits, *found_too], key=place)
         )
     if touch and not at_once:
-        yield from touched(tables, hits, wanted)
+        counted = yield from touched(tables, hits, wanted)
+    hits.touched = touch and counted
     return hits
 
 

@@ -49,6 +49,8 @@ class SearchAnswer:
     query_time: tuple[Any, Any] | None
     profile: str
     """The one that ranked."""
+    touched: bool
+    """Whether their retrieval was counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,8 @@ def shown(result: Any) -> Any:
             refused = {place: str(error) for place, error in result.refused.items()}
             return BatchAnswer([shown(one) for one in result], refused)
         case Hits():
-            return SearchAnswer(
-                [*result], result.strategy, result.candidates, result.query_time, result.profile
-            )
+            about = (result.strategy, result.candidates, result.query_time, result.profile)
+            return SearchAnswer([*result], *about, result.touched)
         case Page():
             return MemoriesAnswer([*result], result.next, result.total)
         case list():

@@ -16,11 +16,11 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
+from pgrecall.core import memory
 from pgrecall.core.checks import descriptions
 from pgrecall.core.label import Label
 from pgrecall.core.memory import NewMemory, Unset
 from pgrecall.execution import AsyncMemoryRepository
-from pgrecall.memories import changing
 from pgrecall.ranking import arguments, filters
 from pgrecall.scoring.profile import Profile
 from pgrecall.service.bounds import BOUNDS, rules
@@ -54,7 +54,7 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
     A memory's fields stand beside the other arguments. In a URL, metadata is JSON.
     """
     function = getattr(AsyncMemoryRepository, method)
-    names = vars(filters) | vars(arguments) | vars(changing) | inspect.unwrap(function).__globals__
+    names = vars(filters) | vars(arguments) | vars(memory) | inspect.unwrap(function).__globals__
     found: dict[str, Any] = {"owner": (str | None, Field(None, exclude=True))} if in_url else {}
     for one in [*inspect.signature(function).parameters.values()][2:]:  # after self and agent_id
         kind = eval(one.annotation, names)  # noqa: S307  our own signatures

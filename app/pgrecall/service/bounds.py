@@ -9,13 +9,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pgrecall.context.styles import STYLES
-from pgrecall.core import limits
-from pgrecall.core.checks import SHARE, Count, Texts, arguments_of
+from pgrecall.core import checks, limits
+from pgrecall.core.checks import Count, Texts, arguments_of
 from pgrecall.core.memory import TEAM
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.memories.ordering import sortable
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.schema import tables
+from pgrecall.schema.fields import NEW
+from pgrecall.schema.kinds import CONTENT, HOURS, NAME, SHARE, TEXT, TEXTS, Kind
 from pgrecall.scoring.profiles import BUILT_IN
 
 Bounds = dict[str, Any]
@@ -32,26 +34,24 @@ def _length(most: int) -> Bounds:
     return {**_SHOWN, "maxLength": most}
 
 
-_SHARES = (
-    *("importance", "usefulness", "confidence", "quality_score", "near_duplicates"),
-    *("trust", "trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
-    "max_similarity",
-)
-_NAMES = ("key", "memory_type", "session", "actor", "run")
-_TEXTS = (
-    *("embedding_model", "memory_nature", "content_type", "subject"),
-    *("component", "output_type", "domain", "category", "loop"),
-)
+_NAMES = ("actor", "run")
 _ARGUMENTS = arguments_of(SearchArguments)
 _COLUMNS = "|".join(sortable(tables()))
+_NAME = _length(limits.MAX_NAME_LENGTH)
+_OF_KIND: dict[Kind, Bounds] = {
+    CONTENT: _length(limits.MAX_CONTENT_BYTES),
+    HOURS: {"minimum": 0.001, "maximum": 1e9},
+    NAME: _NAME,
+    SHARE: checks.SHARE.schema,
+    TEXT: _length(limits.MAX_TEXT_LENGTH),
+    TEXTS: Texts().schema,
+}
 BOUNDS: dict[str, Bounds] = {
     **{name: one.schema for name, one in _ARGUMENTS.items() if one.schema},
-    **dict.fromkeys(_SHARES, SHARE.schema),
-    **dict.fromkeys(_NAMES, _length(limits.MAX_NAME_LENGTH)),
-    **dict.fromkeys(_TEXTS, _length(limits.MAX_TEXT_LENGTH)),
-    "additional_types": Texts().schema,
+    **{field.name: _OF_KIND[field.kind] for field in NEW if field.kind in _OF_KIND},
+    **dict.fromkeys(("near_duplicates", "max_similarity"), checks.SHARE.schema),
+    **dict.fromkeys(_NAMES, _NAME),
     "owner": _length(limits.MAX_NAME_LENGTH + len(TEAM)),
-    "content": _length(limits.MAX_CONTENT_BYTES),
     "query": _length(limits.MAX_QUERY_LENGTH),
     "after": _SHOWN,
     "order": {"items": {"type": "string", "pattern": f"^-?({_COLUMNS})$"}},
@@ -59,7 +59,6 @@ BOUNDS: dict[str, Bounds] = {
     "trust_curve": {"enum": [*limits.TRUST_CURVES, None]},
     "style": {"enum": [*STYLES]},
     "profile": {"enum": [*BUILT_IN, None]},
-    "trust_half_life_hours": {"minimum": 0.001, "maximum": 1e9},
     "diversity": {"minimum": 0, "exclusiveMaximum": 1},
     **dict.fromkeys(("max_skips", "consider"), Count(1, limits.MAX_CONSIDERED).schema),
     "tokens": {"minimum": 0, "maximum": MAX_TOKENS},

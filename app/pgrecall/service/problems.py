@@ -26,6 +26,7 @@ STATUSES: tuple[tuple[type[errors.PgRecallError], int], ...] = (
     (errors.ExtraMissing, 501),
     (errors.DatabaseConflict, 503),
     (errors.DatabaseUnavailable, 503),
+    (errors.DatabaseTimeout, 503),
     (errors.DatabaseReadOnly, 503),
     (errors.SchemaError, 503),
     (errors.PgRecallError, 500),
@@ -95,6 +96,8 @@ def problem_of(error: Exception) -> Problem:
 
 def _of_ours(error: errors.PgRecallError) -> Problem:
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    if isinstance(error, errors.DatabaseError) and error.may_have_changed:
+        status = 504  # a client that obeys Retry-After would make the change twice
     if status >= 500:
         _logger.warning("%s: %s", type(error).__name__, error)
     problem = Problem(status, str(error), error=error, retry_after=1 if status == 503 else None)

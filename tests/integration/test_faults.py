@@ -1,0 +1,214 @@
+"""What a caller is told, and what goes on, when the database fails in the middle of a call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable
+from tests.integration.support import NORTH, at, awaited, contents, sql
+
+BACKENDS = """
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'pooled'
+"""
+END_OF_SESSION = """
+CREATE FUNCTION public.end_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_terminate_backend(pg_backend_pid());
+    RETURN NULL;
+END $$
+"""
+Call = Callable[[MemoryRepository, UUID], Any]
+READING: dict[str, Call] = {
+    "get": lambda repo, id_: repo.get("agent", id_),
+    "list": lambda repo, id_: repo.list("agent"),
+    "search": lambda repo, id_: contents(repo.search("agent", NORTH, touch=False)),
+    "context": lambda repo, id_: repo.context("agent", NORTH, touch=False).tokens,
+}
+WRITING: dict[str, Call] = {
+    "search": lambda repo, id_: repo.search("agent", NORTH),
+    "record_outcome": lambda repo, id_: repo.record_outcome("agent", id_, "success"),
+    "add_many": lambda repo, id_: repo.add_many(
+        "agent", [NewMemory(text, embedding=NORTH) for text in ("milk", "bread")]
+    ),
+}
+COUNTING: dict[str, Callable[[MemoryRepository], Any]] = {
+    "search": lambda repo: repo.search("agent", NORTH, k=1),
+    "turns": lambda repo: repo.search("agent", NORTH, k=1, expand_session=1),
+    "linked": lambda repo: repo.search("agent", NORTH, k=1, expand=1),
+    "context": lambda repo: repo.context("agent", NORTH),
+}
+
+
+@pytest.fixture
+def memory_id(engine: Engine) -> UUID:
+    return MemoryRepository(engine).add("agent", NewMemory("tea", embedding=NORTH))
+
+
+Opened = Callable[..., MemoryRepository]
+
+
+@pytest.fixture(params=["sync", "async"])
+def opened(
+    request: pytest.FixtureRequest, database_url: str, loop: asyncio.Runner
+) -> Iterator[Opened]:
+    """Opens repositories of one kind on engines of their own, with such connections."""
+    with ExitStack() as stack:
+
+        def make(**connect_args: Any) -> MemoryRepository:
+            options: dict[str, Any] = {"pool_size": 5, "connect_args": connect_args}
+            if request.param == "sync":
+                engine = create_engine(database_url, **options)
+                stack.callback(engine.dispose)
+                return MemoryRepository(engine)
+            later = create_async_engine(database_url, **options)
+            stack.callback(lambda: loop.run(later.dispose()))
+            return awaited(AsyncMemoryRepository(later), loop.run)
+
+        yield make
+
+
+def warm(opened: Opened) -> MemoryRepository:
+    """A repository with five connections that were in use."""
+    repo = opened(application_name="pooled")
+    repo.prepare(connections=5)
+    return repo
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_call_that_only_reads_repeats_itself_after_a_failover(
+    opened: Opened, engine: Engine, memory_id: UUID, name: str
+) -> None:
+    repo = warm(opened)
+    before = READING[name](repo, memory_id)
+    assert len(sql(engine, BACKENDS)) == 5
+
+    after = [READING[name](repo, memory_id) for _ in range(6)]
+
+    assert after == [before] * 6
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_failover_costs_one_call_and_not_one_for_each_connection(
+    opened: Opened, engine: Engine, memory_id: UUID, name: str
+) -> None:
+    repo = warm(opened)
+    sql(engine, BACKENDS)
+    failed = 0
+    for _ in range(8):
+        try:
+            WRITING[name](repo, memory_id)
+        except DatabaseUnavailable:
+            failed += 1
+
+    # A search may find out before it counts.
+    assert failed == 1 or (failed == 0 and name == "search")
+
+
+@contextmanager
+def sessions_that_end(engine: Engine, table: str, *, at_commit: bool) -> Iterator[None]:
+    """Each session ends that writes to the table, at once or at its commit."""
+    sql(engine, END_OF_SESSION)
+    kind = "CONSTRAINT TRIGGER" if at_commit else "TRIGGER"
+    deferred = "DEFERRABLE INITIALLY DEFERRED" if at_commit else ""
+    sql(
+        engine,
+        f"CREATE {kind} ends AFTER INSERT ON pgrecall.{table} {deferred} "
+        "FOR EACH ROW EXECUTE FUNCTION public.end_session()",
+    )
+    try:
+        yield
+    finally:
+        sql(engine, "DROP FUNCTION public.end_session CASCADE")
+
+
+@pytest.mark.parametrize(
+    ("name", "at_commit", "in_doubt"),
+    [
+        ("record_outcome", False, True),
+        ("add_many", False, False),
+        ("add_many", True, True),
+    ],
+)
+def test_an_error_says_whether_a_change_may_have_been_made(
+    either: MemoryRepository,
+    engine: Engine,
+    memory_id: UUID,
+    name: str,
+    at_commit: bool,
+    in_doubt: bool,
+) -> None:
+    ending = sessions_that_end(engine, "memory_events", at_commit=at_commit)
+    with ending, pytest.raises(DatabaseUnavailable) as raised:
+        WRITING[name](either, memory_id)
+
+    assert raised.value.may_have_changed == in_doubt
+    assert ("may have been made" in str(raised.value)) == in_doubt
+
+
+def test_in_a_callers_transaction_nothing_is_in_doubt(engine: Engine, memory_id: UUID) -> None:
+    ending = sessions_that_end(engine, "memory_events", at_commit=False)
+    with ending, pytest.raises(DatabaseUnavailable) as raised, engine.connect() as connection:
+        MemoryRepository(connection).record_outcome("agent", memory_id, "success")
+    assert not raised.value.may_have_changed
+
+
+@contextmanager
+def locked(engine: Engine, table: str) -> Iterator[None]:
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"LOCK TABLE pgrecall.{table} IN EXCLUSIVE MODE")
+        yield
+
+
+@pytest.mark.parametrize("setting", ["lock_timeout", "statement_timeout"])
+def test_a_time_limit_names_its_setting(
+    opened: Opened, engine: Engine, memory_id: UUID, setting: str
+) -> None:
+    repo = opened(options=f"-c {setting}=50")
+    with (
+        locked(engine, "memory_events"),
+        pytest.raises(DatabaseTimeout, match=f"{setting}.*nothing was changed"),
+    ):
+        repo.invalidate("agent", memory_id)
+    assert not sql(engine, "SELECT FROM pgrecall.agent_memories WHERE invalidated_at IS NOT NULL")
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_a_search_that_cannot_count_answers_and_says_so(
+    opened: Opened, engine: Engine, name: str
+) -> None:
+    repository = MemoryRepository(engine)
+    first, second = repository.add_many(
+        "agent",
+        [
+            NewMemory(text, embedding=at(angle), session="s", turn=angle)
+            for text, angle in (("tea", 0), ("milk", 60))
+        ],
+    )
+    repository.links.add("agent", first, second)
+    call, repo = COUNTING[name], opened(options="-c lock_timeout=50")
+    with locked(engine, "memory_usage"):
+        found = call(repo)
+    then = call(repo)
+
+    assert (found.touched, then.touched) == (False, True)
+    if name != "context":
+        assert contents(found) == contents(then) != []
+    used = sql(engine, "SELECT max(retrieval_count) FROM pgrecall.memory_usage")
+    assert used == [(1,)]
+
+
+def test_in_a_callers_transaction_it_raises(engine: Engine, memory_id: UUID) -> None:
+    """The transaction is of no further use, and the caller has to know."""
+    with locked(engine, "memory_usage"), engine.connect() as connection:
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 50")
+        with pytest.raises(DatabaseTimeout, match="lock_timeout"):
+            MemoryRepository(connection).search("agent", NORTH)

@@ -1,0 +1,85 @@
+"""The list of a memory's fields is the only one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pgrecall import Memory, MemoryChanges, NewMemory
+from pgrecall.core.memory import LABELS
+from pgrecall.core.resources import sql_folder
+from pgrecall.migrate import field_lists
+from pgrecall.migrate.field_lists import with_fields
+from pgrecall.schema.fields import FIELDS, NEW, Field
+from pgrecall.schema.kinds import TEXT
+
+ROOT = Path(__file__).parents[2]
+MANY = 25
+ALLOWED = {
+    "app/pgrecall/schema/fields.py": "the list",
+    "app/pgrecall/core/memory.py": "for editors and type checkers",
+    "sql/verbs/consolidate_memories.sql": "decides for each field what becomes of several values",
+    "sql/recall/recall_text.sql": "has the filters, written by make recall",
+}
+
+
+def hand_written() -> Iterator[Path]:
+    for folder in ("app", "sql"):
+        for path in (ROOT / folder).rglob("*.*"):
+            if path.suffix in (".py", ".sql", ".map"):
+                yield path
+
+
+def test_what_editors_see_has_the_fields_of_the_list() -> None:
+    shown = {field.name for field in FIELDS if field.shown}
+    assert {field.name for field in fields(Memory)} == shown | {"team_id"}
+    given = {field.name for field in FIELDS if field.part in ("name", "memory")}
+    assert {field.name for field in fields(NewMemory)} == given | {LABELS}
+    changed = {field.name for field in FIELDS if field.part == "memory"}
+    assert set(MemoryChanges.__annotations__) == changed
+
+
+def test_no_other_file_lists_the_fields() -> None:
+    names = {field.name for field in NEW}
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in hand_written()
+        if len(names & set(re.findall(r"\w+", path.read_text(encoding="utf-8")))) > MANY
+    }
+
+    assert found - ALLOWED.keys() == set()
+
+
+def test_the_page_on_moving_names_every_field() -> None:
+    page = (ROOT / "docs" / "moving.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", page.partition("## The format")[2]))
+
+    assert {field.name for field in FIELDS if field.part != "row"} - named == set()
+
+
+def test_lists_of_fields_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(field_lists._GROUPS, "new later", ())
+    assert with_fields("SELECT @usage but last_accessed_at: u.{}@ FROM") == (
+        "SELECT u.retrieval_count, u.success_count, u.failure_count, u.feedback_up, "
+        "u.feedback_down FROM"
+    )
+    assert with_fields("(a, @new later: {} {type}@)") == "(a)"
+    texts = with_fields("f(@texts: {name} '{type}'@)")
+    assert texts.startswith("f(memory_nature 'text', content_type 'text'")
+    every = with_fields("@table@").replace('"loop"', "loop")
+    assert re.split(r",\s+", every) == [field.name for field in FIELDS if field.part != "usage"]
+
+
+def test_a_field_that_comes_later_is_the_last_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients of the release before may give the others by position."""
+    mood = Field("mood", TEXT, "How it was said.")
+    monkeypatch.setitem(field_lists._GROUPS, "new later", (mood,))
+
+    for name in ("remember", "new_memory"):
+        text = with_fields((sql_folder() / "verbs" / f"{name}.sql").read_text(encoding="utf-8"))
+        [last] = re.findall(r"(\w+) text DEFAULT NULL\)", text)
+        assert last == "mood"
