@@ -132,10 +132,7 @@ class _Stub:
         found = self._class(source, name)
         for node in found.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                hint = node.annotation
-                match hint:  # without the check beside it
-                    case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, *_])):
-                        hint = kind
+                hint = WithoutChecks().visit(node.annotation)
                 is_optional = "None" in ast.unparse(hint).split(" | ")
                 default = ast.Constant(None if is_optional and name != "MemoryChanges" else ...)
                 yield node.target.id, hint, default
@@ -184,6 +181,16 @@ class _Stub:
             text = (self._app / _path(module)).read_text(encoding="utf-8")
             self._modules[module] = ast.parse(text)
         return self._modules[module]
+
+
+class WithoutChecks(ast.NodeTransformer):
+    """Leaves out what `Annotated` adds to a type."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        match node:
+            case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, *_])):
+                return kind
+        return node
 
 
 def _classes(module: ast.Module) -> list[ast.ClassDef]:

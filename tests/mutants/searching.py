@@ -64,8 +64,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/evaluation/evaluating.py",
-        'require_share("min_score", min_score)',
-        "min_score",
+        '"as_of": as_of, "min_score": min_score, ',
+        '"as_of": as_of, ',
         f"{EVALUATE}::test_what_cannot_be_evaluated_is_refused_and_leaves_nothing",
     ),
     Mutant(
