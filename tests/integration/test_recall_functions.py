@@ -259,7 +259,7 @@ def test_both_refuse_an_argument_without_those_that_it_needs(
             lambda given=given: shared_repo.search("agent", profile="hybrid", **given),
             lambda given=given: recall(connection, "hybrid", "agent", **given),
         ):
-            with refused(InputError, needs.said.partition(" or ")[0]):
+            with refused(InputError, needs.message.partition(" or ")[0]):
                 refuses()
     assert {*good, "min_similarity", "min_relevance"} == {*needing}
 

@@ -65,7 +65,7 @@ def names_of(argument: str, kind: Any) -> tuple[str, ...]:
 
 
 def help_of(argument: str) -> str | None:
-    """What the docstring says first, the default, and what the option takes."""
+    """The first sentence of the docstring, the default, and the values that the option takes."""
     if argument not in _SAID:
         return None
     first, *others = re.split(r"(?<=\.) (?=[A-Z0-9{\"])", _SAID[argument])

@@ -1,4 +1,4 @@
-"""What an argument may be: written once, beside its type, in the TypedDict that declares it.
+"""Checks of arguments, which stand beside their types in the TypedDict that declares them.
 
     min_trust: Annotated[float | None, SHARE]
 
@@ -142,10 +142,10 @@ K = Count(1, 1_000_000)
 
 
 class Needs(NamedTuple):
-    """Which of these arguments must be given, too, and what an error says of it."""
+    """Arguments of which one must be given, too, and the message without it."""
 
     names: tuple[str, ...]
-    said: str
+    message: str
 
 
 class Argument(NamedTuple):
@@ -156,7 +156,7 @@ class Argument(NamedTuple):
     check: Check
     needs: Needs | None
     takes_none: bool
-    """Whether None stands for the default."""
+    """True if None stands for the default."""
 
     @property
     def schema(self) -> Schema:
@@ -180,12 +180,12 @@ def arguments_of(declared: type) -> Mapping[str, Argument]:
     """The arguments that a TypedDict declares."""
     found = {}
     for name, hint in get_type_hints(declared, include_extras=True).items():
-        told = getattr(hint, "__metadata__", ())
-        written = get_args(hint)[0] if told else hint
+        extras = getattr(hint, "__metadata__", ())
+        written = get_args(hint)[0] if extras else hint
         kind = without_none(written)
-        needs = next((one for one in told if isinstance(one, Needs)), None)
+        needs = next((one for one in extras if isinstance(one, Needs)), None)
         default = _OF_TYPE.get(kind, _unchecked)
-        check = next((one for one in told if not isinstance(one, Needs)), default)
+        check = next((one for one in extras if not isinstance(one, Needs)), default)
         takes_none = kind != written or kind not in (bool, int)
         found[name] = Argument(kind, check, needs, takes_none)
     return found
@@ -216,7 +216,7 @@ def checked(
         if needs is not None and not any(
             found.get(one) not in (None, 0) or one in also for one in needs.names
         ):
-            raise InputError(f"{name} {needs.said}")
+            raise InputError(f"{name} {needs.message}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the files of `sql/` name between two @ besides fields of a memory.
+"""Texts that files of `sql/` name between two @, besides the fields of a memory.
 
 @MAX_VALUES@, @MAX_VALUES,@   a limit or known words, and the same as it is read: 1,000
 @arguments@                   what recall and others take after the agent; `, k DEFAULT 20`
@@ -9,7 +9,6 @@
 @fault@, @words@              what question() refuses
 @conditions@                  the conditions of the filters, by name
 @tokens@                      the estimate of a memory's tokens
-@record@                      the columns of memory_records
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ def _arguments(found: re.Match[str]) -> str:
 
 
 def _fault() -> str:
-    """What is wrong with the arguments of question(); NULL: nothing."""
+    """The expression that finds what is wrong with the arguments of question(); NULL: nothing."""
     cases = [
         f"WHEN {refused} THEN {quoted(f'{name} {said}')}"
         if shown is None
@@ -192,7 +191,7 @@ def _refused() -> Iterator[tuple[str, str, str, str | None]]:
             missing = [_IS_MISSING.get(other, f"{other} IS NULL") for other in one.needs.names]
             text = " or query_text" if "query_text" in one.needs.names else ""
             refused = " AND ".join((f"{name} IS NOT NULL", *missing))
-            yield name, refused, one.needs.said.replace(" or text", text), None
+            yield name, refused, one.needs.message.replace(" or text", text), None
 
 
 _IS_MISSING = {"embedding": "query IS NULL", "expand_session": "expand_session = 0"}
