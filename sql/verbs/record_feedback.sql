@@ -1,6 +1,7 @@
 CREATE OR REPLACE FUNCTION record_feedback(
     agent text, memory_id uuid, kind text, context text DEFAULT NULL, query text DEFAULT NULL,
-    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS SETOF memory_records
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}',
+    key text DEFAULT NULL) RETURNS SETOF memory_records
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
@@ -19,6 +20,11 @@ BEGIN
     SELECT m.usefulness, m.needs_review, m.tier INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = record_feedback.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
+    IF is_repeated(agent, memory_id, key) THEN
+        RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
+                      WHERE r.agent_id = agent AND r.id = record_feedback.memory_id;
+        RETURN;
+    END IF;
 
     INSERT INTO memory_usage AS u (agent_id, memory_id, feedback_up, feedback_down)
     VALUES (agent, record_feedback.memory_id, up, down)
@@ -45,11 +51,11 @@ BEGIN
                                  'feedback_up', counted.feedback_up,
                                  'feedback_down', counted.feedback_down)],
         context, actor,
-        metadata || jsonb_strip_nulls(jsonb_build_object('kind', kind, 'query', query)));
+        metadata || jsonb_strip_nulls(jsonb_build_object('kind', kind, 'query', query)), key);
     RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = record_feedback.memory_id;
 END
 $function$;
 
 COMMENT ON FUNCTION record_feedback IS
-    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness; outdated also marks it for review and moves its tier down. query: what it was found for.';
+    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness; outdated also marks it for review and moves its tier down. query: what it was found for. key: the caller''s name for this feedback, which is counted once however often it is repeated.';

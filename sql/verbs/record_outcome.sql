@@ -3,7 +3,8 @@
 -- trust_usage is stored all the same.
 CREATE OR REPLACE FUNCTION record_outcome(
     agent text, memory_id uuid, outcome text, touch boolean DEFAULT true, query text DEFAULT NULL,
-    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}',
+    key text DEFAULT NULL)
     RETURNS SETOF memory_records
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -25,6 +26,11 @@ BEGIN
                                 m.trust_usage) AS parts INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = record_outcome.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
+    IF is_repeated(agent, memory_id, key) THEN
+        RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
+                      WHERE r.agent_id = agent AND r.id = record_outcome.memory_id;
+        RETURN;
+    END IF;
 
     INSERT INTO memory_usage AS u
            (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at)
@@ -47,11 +53,11 @@ BEGIN
         ARRAY[old.parts || jsonb_build_object(
             'trust', new_trust, 'trust_usage', new_usage, 'success_count', counted.success_count,
             'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count)],
-        reason, actor, metadata || jsonb_strip_nulls(jsonb_build_object('query', query)));
+        reason, actor, metadata || jsonb_strip_nulls(jsonb_build_object('query', query)), key);
     RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = record_outcome.memory_id;
 END
 $function$;
 
 COMMENT ON FUNCTION record_outcome IS
-    'Counts a success or failure of a memory''s use, and moves its trust and last_accessed_at. touch: also count a retrieval. query: what it was found for.';
+    'Counts a success or failure of a memory''s use, and moves its trust and last_accessed_at. touch: also count a retrieval. query: what it was found for. key: the caller''s name for this outcome, which is counted once however often it is repeated.';

@@ -145,6 +145,7 @@ CALLS: dict[str, list[str]] = {
     ],
     "next_edition": ["next_edition('one', content_hash({content}))"],
     "note_change": [f"note_change('importance', {ONE_ROW})"],
+    "is_repeated": ["is_repeated('one', {memory}, 'a key')"],
     "note_events": [
         "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
     ],
@@ -291,7 +292,7 @@ SAME_FOR_ALL = {
     *("copy_used_positions", "note_placed", "note_use", "place_memories"),
     *("forget_positions_here", "gone_memories", "note_use_here", "place_memories_here"),
     *("drop_former_positions", "give_up_positions", "on_every_node", "positions_size"),
-    *("await_writers", "share_timeout", "orphaned"),
+    *("await_writers", "share_timeout", "orphaned", "is_repeated"),
 }
 """What they return does not depend on what the owner has."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +14,13 @@ import pytest
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall import (
+    AsyncMemoryRepository,
+    GarbagePolicy,
+    MemoryRepository,
+    NewMemory,
+    import_file,
+)
 from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable
 from tests.integration.support import NORTH, at, awaited, contents, sql
 
@@ -114,15 +122,17 @@ def test_a_failover_costs_one_call_and_not_one_for_each_connection(
 
 
 @contextmanager
-def sessions_that_end(engine: Engine, table: str, *, at_commit: bool) -> Iterator[None]:
-    """Each session ends that writes to the table, at once or at its commit."""
+def sessions_that_end(
+    engine: Engine, table: str, *, at_commit: bool = False, when: str = "INSERT", of: str = "true"
+) -> Iterator[None]:
+    """Each session ends that writes such a row of the table, at once or at its commit."""
     sql(engine, END_OF_SESSION)
     kind = "CONSTRAINT TRIGGER" if at_commit else "TRIGGER"
     deferred = "DEFERRABLE INITIALLY DEFERRED" if at_commit else ""
     sql(
         engine,
-        f"CREATE {kind} ends AFTER INSERT ON pgrecall.{table} {deferred} "
-        "FOR EACH ROW EXECUTE FUNCTION public.end_session()",
+        f"CREATE {kind} ends AFTER {when} ON pgrecall.{table} {deferred} "
+        f"FOR EACH ROW WHEN ({of}) EXECUTE FUNCTION public.end_session()",
     )
     try:
         yield
@@ -212,3 +222,52 @@ def test_in_a_callers_transaction_it_raises(engine: Engine, memory_id: UUID) -> 
         connection.exec_driver_sql("SET LOCAL lock_timeout = 50")
         with pytest.raises(DatabaseTimeout, match="lock_timeout"):
             MemoryRepository(connection).search("agent", NORTH)
+
+
+JOBS: dict[str, tuple[Call, str, str, str]] = {
+    "collect_garbage": (
+        lambda repo, _: repo.upkeep.collect_garbage(
+            GarbagePolicy(max_age_hours=0), agent_id="agent", batch_size=1
+        ),
+        *("memory_events", "INSERT", "2 memories were looked at, 2 archived and 0 deleted"),
+    ),
+    "erase_owner": (
+        lambda repo, _: repo.upkeep.erase_owner("agent", batch_size=1),
+        *("agent_memories", "DELETE", "2 of 4 memories are erased"),
+    ),
+    "consolidate": (
+        lambda repo, _: repo.upkeep.consolidate("agent", min_similarity=0.9, min_size=2),
+        *("memory_events", "INSERT", "[01] of 2 clusters are consolidated"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_an_interrupted_job_says_how_far_it_came(
+    either: MemoryRepository, engine: Engine, memory_id: UUID, name: str
+) -> None:
+    job, table, when, said = JOBS[name]
+    alike = {"more tea": 1, "milk": 90, "more milk": 91}
+    memories = [NewMemory(text, embedding=at(angle)) for text, angle in alike.items()]
+    _, third, last = [MemoryRepository(engine).add("agent", memory) for memory in memories]
+    column = "OLD.id" if when == "DELETE" else "NEW.memory_id"
+    ending = sessions_that_end(engine, table, when=when, of=f"{column} IN ('{third}', '{last}')")
+    with ending, pytest.raises(DatabaseUnavailable, match=f"{said}; the same call goes on"):
+        job(either, memory_id)
+
+    job(either, memory_id)
+
+
+def test_an_interrupted_import_says_how_many_are_stored(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "memories.jsonl"
+    lines = [
+        json.dumps({"content": text, "id": text, "embedding": list(NORTH)})
+        for text in ("tea", "milk", "bread")
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    repo = MemoryRepository(engine)
+
+    ending = sessions_that_end(engine, "agent_memories", of="NEW.content = 'bread'")
+    with ending, pytest.raises(DatabaseUnavailable, match="2 memories are stored; the same call"):
+        import_file(repo, "agent", path, batch_size=1)
+    assert import_file(repo, "agent", path).added == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -180,7 +181,7 @@ def test_no_copy_outlives_its_memory(site: Site, first: str) -> None:
     """Used for the first time while it is being deleted; who comes second waits."""
     filled = fill(site.repo)
     index = site.build()
-    steps = [site.repo.touch, site.repo.delete]
+    steps: list[Callable[..., Any]] = [site.repo.touch, site.repo.delete]
     with site.engine.connect() as connection:
         within = MemoryRepository(connection)
         if first == "used":

@@ -76,6 +76,7 @@ ON_FEW = {
     "exported": "exported(%(agent)s, %(a)s, true)",
     "forget": "forget(%(agent)s, %(ab)s)",
     "history": "history(%(agent)s, %(a)s)",
+    "is_repeated": "is_repeated(%(agent)s, %(a)s, 'a key')",
     "invalidate": "invalidate(%(agent)s, %(ab)s)",
     "label": "label(%(agent)s, %(a)s, '{x,label 1}')",
     "labels": "labels(%(agent)s, %(a)s)",

@@ -23,6 +23,8 @@ ForQuery = Annotated[
     str | None, option("Query that found the memory; evaluate and tune learn from it.", "--query")
 ]
 
+Key = Annotated[str | None, option("Your name for it: repeated under it, it counts once.")]
+
 
 @app.declare('pgrecall outcome 0197a3c2 success --query "which instrument?" --agent zoe')
 def outcome(
@@ -34,10 +36,11 @@ def outcome(
     actor: Actor = None,
     query: ForQuery = None,
     touch: Annotated[bool, option("Count this as a retrieval, too.")] = True,
+    key: Key = None,
 ) -> Output:
     """Record whether using a memory helped. Success raises its trust, failure lowers it."""
     found = repo.record_outcome(
-        agent, memory, result, reason=reason, actor=actor, query=query, touch=touch
+        agent, memory, result, reason=reason, actor=actor, query=query, touch=touch, key=key
     )
     return changed(found, "trust", "trust_usage", "success_count", "failure_count")
 
@@ -67,9 +70,10 @@ def feedback(
     context: Annotated[str | None, option("A comment, for the history.")] = None,
     actor: Actor = None,
     query: ForQuery = None,
+    key: Key = None,
 ) -> Output:
     """Record feedback on a memory. It raises or lowers its usefulness."""
-    found = repo.feedback(agent, memory, kind, context, actor=actor, query=query)
+    found = repo.feedback(agent, memory, kind, context, actor=actor, query=query, key=key)
     return changed(found, "usefulness", "needs_review", "feedback_up", "feedback_down")
 
 

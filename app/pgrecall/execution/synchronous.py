@@ -34,7 +34,13 @@ from pgrecall.core.steps import (
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
-from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, EmbedderRequired, InputError
+from pgrecall.errors import (
+    DatabaseConflict,
+    DatabaseError,
+    DatabaseUnavailable,
+    EmbedderRequired,
+    InputError,
+)
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_types
 from pgrecall.execution.inspection import require_psycopg
@@ -126,16 +132,22 @@ class Repository:
     def _work(self, call: Invocation[T]) -> T:
         job = call.start()
         reply: Any = None
+        failure: DatabaseError | None = None
         while True:
             try:
-                step = job.send(reply)
+                step = job.send(reply) if failure is None else job.throw(failure)
             except StopIteration as done:
                 result: T = done.value
                 call.result = result
                 return result
+            failure = None
             match step:
                 case Transact():
-                    reply = self._run(partial(step.operation, self._tables), call.name)
+                    part = partial(step.operation, self._tables)
+                    try:
+                        reply = self._run(part, call.name)
+                    except DatabaseError as error:
+                        failure = error
                 case Call():
                     reply = step.function(*step.arguments)
                 case OnConnections():

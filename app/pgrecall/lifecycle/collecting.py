@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.ids import new_id
+from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.steps import Call, Job, Transact
 from pgrecall.core.validation import require_bool, require_callable, require_count
@@ -89,18 +90,26 @@ class _Run:
     def collected(self, owners: list[tuple[str, bool]], batch_size: int) -> Job[GarbageRun]:
         run = self._run
         assert run is not None
-        yield Transact(partial(collection_steps.begin_run, run=run, policy=self._policy))
-        collect = partial(collection_steps.collect_batch, run=run, batch_size=batch_size)
-        for owner_id, has_memories in owners:
-            self._numbers["owners"] += has_memories
-            after: UUID | None = None
-            more = True
-            while more:
-                row = yield Transact(partial(collect, owner_id=owner_id, after=after))
-                yield from self._add(row)
-                after, more = row.last_id, row.more
-        row = yield Transact(partial(collection_steps.end_run, run=run))
+        with says_how_far(self._done):
+            yield Transact(partial(collection_steps.begin_run, run=run, policy=self._policy))
+            collect = partial(collection_steps.collect_batch, run=run, batch_size=batch_size)
+            for owner_id, has_memories in owners:
+                self._numbers["owners"] += has_memories
+                after: UUID | None = None
+                more = True
+                while more:
+                    row = yield Transact(partial(collect, owner_id=owner_id, after=after))
+                    yield from self._add(row)
+                    after, more = row.last_id, row.more
+            row = yield Transact(partial(collection_steps.end_run, run=run))
         return replace(self._so_far(), runs=row.runs, seconds=row.seconds)
+
+    def _done(self) -> str:
+        done = self._so_far()
+        return (
+            f"{done.scanned:,} memories were looked at, {done.archived:,} archived and "
+            f"{done.deleted:,} deleted"
+        )
 
     def _add(self, row: Any) -> Job[None]:
         self._numbers.update({name: getattr(row, name) for name in NUMBERS})

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from pgrecall.core.interruption import says_how_far
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Call, Job, Transact
 from pgrecall.core.validation import require_callable
@@ -55,17 +56,20 @@ def consolidate(
         )
     )
     done: list[Consolidation] = []
-    for number, cluster in enumerate(found, start=1):
-        text: Any = None
-        if summarise is not None:
-            text = yield Call(summarise, ([member.content for member in cluster.memories],))
-            if not isinstance(text, str) or not text.strip():
-                raise InputError(f"summarise must return a text, got {shortened(text)}")
-        result: Consolidation | None = yield Transact(
-            partial(consolidate_cluster, agent_id=agent_id, cluster=cluster, text=text, actor=actor)
-        )
-        if result is not None:
-            done.append(result)
-        if on_progress is not None:
-            yield Call(on_progress, (number, len(found)))
+    with says_how_far(lambda: f"{len(done)} of {len(found)} clusters are consolidated"):
+        for number, cluster in enumerate(found, start=1):
+            text: Any = None
+            if summarise is not None:
+                text = yield Call(summarise, ([member.content for member in cluster.memories],))
+                if not isinstance(text, str) or not text.strip():
+                    raise InputError(f"summarise must return a text, got {shortened(text)}")
+            result: Consolidation | None = yield Transact(
+                partial(
+                    consolidate_cluster, agent_id=agent_id, cluster=cluster, text=text, actor=actor
+                )
+            )
+            if result is not None:
+                done.append(result)
+            if on_progress is not None:
+                yield Call(on_progress, (number, len(found)))
     return done

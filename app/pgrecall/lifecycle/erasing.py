@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import Boolean, Integer, Text, TextClause, Uuid, text
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.steps import Autocommit, Call, Execute, Job, Operation, Transact, Verb
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
@@ -93,13 +94,16 @@ def erase_owner(
         return Erased(dry_run=True, **_numbers(there, *_OF_MEMORIES, "runs"))
     erased = Erased()
     more = True
-    while more:
-        row: Any = yield Transact(partial(_batch, agent_id=agent_id, batch_size=batch_size))
-        numbers = _numbers(row, *_OF_MEMORIES, "runs")
-        erased = replace(erased, **{n: getattr(erased, n) + value for n, value in numbers.items()})
-        more = row.more
-        if on_progress is not None:
-            yield Call(on_progress, (erased, there.memories))
+    with says_how_far(lambda: f"{erased.memories:,} of {there.memories:,} memories are erased"):
+        while more:
+            row: Any = yield Transact(partial(_batch, agent_id=agent_id, batch_size=batch_size))
+            numbers = _numbers(row, *_OF_MEMORIES, "runs")
+            erased = replace(
+                erased, **{n: getattr(erased, n) + value for n, value in numbers.items()}
+            )
+            more = row.more
+            if on_progress is not None:
+                yield Call(on_progress, (erased, there.memories))
     yield Transact(partial(_forget_lookups, agent_id=agent_id))
     return erased
 

@@ -41,6 +41,7 @@ _ARGUMENTS: Mapping[str, Any] = {
     "reason": Text,
     "actor": Text,
     "metadata": JSONB,
+    "key": Text,
 }
 """The types of the arguments of the functions called here."""
 _EVENT: tuple[ColumnElement[Any], ...] = tuple(
@@ -63,6 +64,7 @@ def record_outcome(
     metadata: Mapping[str, Any] | None = None,
     query: str | None = None,
     touch: bool = True,
+    key: str | None = None,
 ) -> Operation[Memory]:
     """Records that using the memory succeeded or failed. Returns the memory afterwards.
 
@@ -76,6 +78,9 @@ def record_outcome(
     that found the memory has counted it. `query` is what the memory was found for; it is stored in
     the history for `evaluation.recorded_queries`.
 
+    `key` is your own name for this outcome: a call that is repeated with it counts once, so that
+    one whose answer was lost (`may_have_changed` of the error) can safely be made again.
+
     Raises MemoryNotFound or InputError.
     """
     require_one_of("outcome", outcome, get_args(Outcome))
@@ -85,6 +90,7 @@ def record_outcome(
         "outcome": outcome,
         "touch": touch,
         "query": None if query is None else require_query(query),
+        "key": None if key is None else require_name("key", key),
         **note(reason=reason, actor=actor, metadata=metadata),
     }
     return (yield from _changed(tables, "record_outcome", given))
@@ -129,6 +135,7 @@ def feedback(
     actor: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     query: str | None = None,
+    key: str | None = None,
 ) -> Operation[Memory]:
     """Records what was thought of the memory. Returns the memory afterwards.
 
@@ -136,7 +143,8 @@ def feedback(
     usefulness set on write, 0.5 by default. `useful` is one vote up, `not_useful` one down,
     `outdated` one down and a mark for review, `incorrect` three down. `context` is free text,
     stored in the history as the reason. `query` is what the memory was found for; it is stored in
-    the history for `evaluation.recorded_queries`.
+    the history for `evaluation.recorded_queries`. `key` is your own name for it, as for
+    `record_outcome`.
 
     Raises MemoryNotFound or InputError.
     """
@@ -147,6 +155,7 @@ def feedback(
         "kind": kind,
         "context": about.pop("reason"),
         "query": None if query is None else require_query(query),
+        "key": None if key is None else require_name("key", key),
         **about,
     }
     return (yield from _changed(tables, "record_feedback", given))

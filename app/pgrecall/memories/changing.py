@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pgrecall.core.memory import UNSET, Memory, MemoryChanges
 from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
-from pgrecall.core.validation import require_aware, require_bool, require_ids
+from pgrecall.core.validation import require_aware, require_bool, require_ids, require_name
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import noted
@@ -20,7 +20,7 @@ from pgrecall.memories.incoming import checked
 from pgrecall.ranking.memory_columns import changed_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
+from pgrecall.schema.verbs import NOTE, memory_record, verb
 
 _UPDATE = {
     "agent": Text(),
@@ -100,18 +100,25 @@ def _as_json(value: Any) -> Any:
     return value
 
 
-def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:
+def touch(
+    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID], *, key: str | None = None
+) -> Operation[int]:
     """Counts one retrieval of each memory and sets its last access to now. Returns how many exist.
 
-    Only `memory_usage` is written. Rows are locked in key order.
+    Only `memory_usage` is written. Rows are locked in key order. `key` is your own name for this
+    touch: repeated with it, it counts once. It leaves an event, `retrieved`, for each memory.
     """
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
     if not ids:
         return 0
     rows = yield Verb(
-        touch_statement(tables),
-        {"agent": agent_id, "memory_ids": ids, "accessed": True, "durable": True},
+        verb(tables, "touch", _TOUCHED),
+        {
+            "agent": agent_id,
+            "memory_ids": ids,
+            "key": None if key is None else require_name("key", key),
+        },
         refuses=False,
     )
     return int(rows[0][0])
@@ -140,6 +147,7 @@ def extend_expiry(
     return int(rows[0][0])
 
 
+_TOUCHED: Mapping[str, Any] = {"agent": Text(), "memory_ids": ARRAY(Uuid), "key": Text()}
 _EXTENDED: Mapping[str, Any] = {
     "agent": Text(),
     "memory_ids": ARRAY(Uuid),

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Literal, Protocol
 from uuid import UUID, uuid5
 
 from pgrecall.core.ids import id_of_key
+from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.quoting import LONGEST, path_of, shortened
@@ -167,13 +168,14 @@ def import_file(
         def so_far() -> Imported:
             return Imported(done["inserted"], done["known"], done["duplicate"], refused.number)
 
-        for batch in _batches(source.lines(refused), batch_size):
-            groups: dict[tuple[str, bool], list[Line]] = {}
-            for line in batch:
-                groups.setdefault((line.owner_id, line.has_state), []).append(line)
-            for lines in groups.values():
-                done.update(_stored(store, lines, check_compliance, refused))
-            on_progress(so_far(), batch[-1].position)
+        with says_how_far(lambda: f"{so_far().added:,} memories are stored"):
+            for batch in _batches(source.lines(refused), batch_size):
+                groups: dict[tuple[str, bool], list[Line]] = {}
+                for line in batch:
+                    groups.setdefault((line.owner_id, line.has_state), []).append(line)
+                for lines in groups.values():
+                    done.update(_stored(store, lines, check_compliance, refused))
+                on_progress(so_far(), batch[-1].position)
         return so_far()
 
 

@@ -19,6 +19,7 @@ from pgrecall.errors import (
     DatabaseConflict,
     DatabaseError,
     DatabaseReadOnly,
+    DatabaseTimeout,
     DatabaseUnavailable,
     InputError,
     MigrationFailed,
@@ -230,6 +231,6 @@ def _failing_as_ours() -> Iterator[None]:
     except DatabaseReadOnly as error:
         raise MigrationFailed("the database is read-only") from error.__cause__
     except DatabaseError as error:
-        if type(error) is not DatabaseError:
+        if type(error) not in (DatabaseError, DatabaseTimeout):
             raise
         raise MigrationFailed(f"the migration could not run: {error}") from error.__cause__

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.interruption import says_how_far
 from pgrecall.core.steps import Call, Job, Transact
 from pgrecall.core.validation import require_aware, require_callable, require_count
 from pgrecall.errors import DatabaseConflict, InputError
@@ -135,30 +136,31 @@ _Due = tuple[str, building.Replaced, building.Build]
 
 
 def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIndex]]:
-    built = []
-    for done, (owner_id, expected, how) in enumerate(due):
-        if on_progress is not None:
-            yield Call(on_progress, (owner_id, done, len(due)))
-        built_at: datetime | None = yield Transact(
-            partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
-        )
-        if built_at is None:
-            raise DatabaseConflict(
-                f"a transaction that wrote memories has not ended within {PATIENCE:g} seconds: "
-                "end it and build again, so that what it wrote is not missed"
+    built: list[RankIndex] = []
+    with says_how_far(lambda: f"{len(built)} of {len(due)} rank indexes are built"):
+        for done, (owner_id, expected, how) in enumerate(due):
+            if on_progress is not None:
+                yield Call(on_progress, (owner_id, done, len(due)))
+            built_at: datetime | None = yield Transact(
+                partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
             )
-        index: RankIndex | None = yield Transact(
-            partial(
-                building.build, owner_id=owner_id, how=how, built_at=built_at, expected=expected
+            if built_at is None:
+                raise DatabaseConflict(
+                    f"a transaction that wrote memories has not ended within {PATIENCE:g} seconds: "
+                    "end it and build again, so that what it wrote is not missed"
+                )
+            index: RankIndex | None = yield Transact(
+                partial(
+                    building.build, owner_id=owner_id, how=how, built_at=built_at, expected=expected
+                )
             )
-        )
-        if index is not None:
-            built.append(index)
-            # Uses in flight were noted in the former index.
-            waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
-            yield Transact(partial(waiting, written="memory_usage"))
-            yield Transact(partial(building.note_use, owner_id=owner_id))
-            yield Transact(partial(building.drop_former_positions, owner_id=owner_id))
+            if index is not None:
+                built.append(index)
+                # Uses in flight were noted in the former index.
+                waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
+                yield Transact(partial(waiting, written="memory_usage"))
+                yield Transact(partial(building.note_use, owner_id=owner_id))
+                yield Transact(partial(building.drop_former_positions, owner_id=owner_id))
     if on_progress is not None:
         yield Call(on_progress, ("", len(due), len(due)))
     return built
