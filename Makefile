@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema recall clean help
+.PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -133,6 +133,3 @@ schema: .venv/test  ## Write migrations/schema.sql anew
 
 clean:  ## Remove environments and caches
 	rm -rf .venv .venv-lowest .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-
-recall: .venv/test  ## Write what sql/recall has of the repository's search anew
-	$(BIN)/python -m pgrecall.migrate.recall_files sql/recall

@@ -132,9 +132,10 @@ class _Stub:
         found = self._class(source, name)
         for node in found.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                is_optional = "None" in ast.unparse(node.annotation).split(" | ")
+                hint = WithoutChecks().visit(node.annotation)
+                is_optional = "None" in ast.unparse(hint).split(" | ")
                 default = ast.Constant(None if is_optional and name != "MemoryChanges" else ...)
-                yield node.target.id, node.annotation, default
+                yield node.target.id, hint, default
         for base in found.bases:
             if ast.unparse(base) != "TypedDict":
                 yield from self._keys(source, ast.unparse(base))
@@ -180,6 +181,16 @@ class _Stub:
             text = (self._app / _path(module)).read_text(encoding="utf-8")
             self._modules[module] = ast.parse(text)
         return self._modules[module]
+
+
+class WithoutChecks(ast.NodeTransformer):
+    """Leaves out what `Annotated` adds to a type."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        match node:
+            case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, *_])):
+                return kind
+        return node
 
 
 def _classes(module: ast.Module) -> list[ast.ClassDef]:

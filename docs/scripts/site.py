@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree, ignore_patterns, rmtree
 
 from docs.scripts import functions, schema
-from hatch_build import write_stubs
+from hatch_build import WithoutChecks, write_stubs
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -25,7 +26,8 @@ WRITTEN = {
 
 
 def on_startup(**_: object) -> None:
-    """Copies the package, with the repositories as their stubs have them: methods written out.
+    """Copies the package, with the repositories as their stubs have them: methods written
+    out. Arguments have their types without checks.
 
     Before mkdocstrings looks for the folder.
     """
@@ -34,6 +36,10 @@ def on_startup(**_: object) -> None:
     copytree(ROOT / "app", folder, ignore=ignore_patterns("__pycache__"))
     for stub in write_stubs(folder, folder):
         stub.with_suffix(".py").unlink()
+    for name in ("arguments", "filters"):
+        path = folder / "pgrecall" / "ranking" / f"{name}.py"
+        parsed = WithoutChecks().visit(ast.parse(path.read_text(encoding="utf-8")))
+        path.write_text(ast.unparse(parsed), encoding="utf-8")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

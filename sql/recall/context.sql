@@ -35,10 +35,10 @@ BEGIN
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     PERFORM require_share('max_similarity', coalesce(max_similarity, 0));
-    IF max_tokens IS NULL OR max_tokens < 1 OR max_skips IS NULL OR max_skips NOT BETWEEN 1 AND 500
-       OR k > 500 OR consider NOT BETWEEN k AND 500 THEN
-        RAISE EXCEPTION 'max_tokens must be at least 1, max_skips and k lie within 1 and 500, and '
-            'consider within k and 500; got %, %, % and %', max_tokens, max_skips, k, consider
+    IF max_tokens IS NULL OR max_tokens < 1 OR max_skips IS NULL OR max_skips NOT BETWEEN 1 AND @MAX_CONSIDERED@
+       OR k > @MAX_CONSIDERED@ OR consider NOT BETWEEN k AND @MAX_CONSIDERED@ THEN
+        RAISE EXCEPTION 'max_tokens must be at least 1, max_skips and k lie within 1 and @MAX_CONSIDERED@, and '
+            'consider within k and @MAX_CONSIDERED@; got %, %, % and %', max_tokens, max_skips, k, consider
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF diversity IS NULL OR NOT (diversity >= 0 AND diversity < 1) THEN
         RAISE EXCEPTION 'diversity must lie within 0 and 1 and be less than 1, got %', diversity

@@ -21,7 +21,7 @@ DECLARE
 BEGIN
     asked := question(agent, profile => 'hybrid', as_of => as_of, @filtered@);
     metadata := asked.contained;
-    PERFORM require_count('most', most, 1, 10000);
+    PERFORM require_count('most', most, 1, @MAX_LISTED@);
     sorted := list_order(order_by);
     last := last_of_page(after, sorted.names, sorted.types);
     keys := ARRAY(SELECT 'p.sorted_' || n FROM generate_subscripts(sorted.names, 1) n);

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION question(
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
-    moment_given record;
+    fault text;
 BEGIN
     PERFORM require_owner(agent);
     owners := ARRAY[agent];
@@ -29,61 +29,19 @@ BEGIN
                                   ELSE s.said END ORDER BY s.place)
               FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
     END IF;
-    PERFORM require_count('k', k, 1, 1000000);
-    PERFORM require_count('expand_session', expand_session, 0, 10);
-    PERFORM require_share(one.name, one.value)
-       FROM (VALUES ('min_score', min_score), ('min_relevance', min_relevance),
-                    ('min_trust', min_trust)) one(name, value) WHERE one.value IS NOT NULL;
-    PERFORM require(min_similarity BETWEEN -1 AND 1, format(
-        'min_similarity must lie within -1 and 1, got %s', min_similarity))
-      WHERE min_similarity IS NOT NULL;
-    FOR moment_given IN VALUES ('as_of', as_of), ('created_after', created_after),
-                               ('created_before', created_before),
-                               ('query_time', lower(query_time)),
-                               ('query_time', upper(query_time)) LOOP
-        IF NOT moment_given.column2 BETWEEN '0001-01-02 00:00+00' AND '9999-12-30 00:00+00' THEN
-            RAISE EXCEPTION '% must lie within 0001-01-02 and 9999-12-30, got %',
-                moment_given.column1, moment_given.column2
-                USING ERRCODE = 'invalid_parameter_value';
-        END IF;
-    END LOOP;
-    PERFORM require_one_of(one.name, word, one.known)
-       FROM (VALUES ('tiers', tiers, ARRAY['short', 'medium', 'long']),
-                    ('statuses', coalesce(statuses, ARRAY[NULL]),
-                     ARRAY['active', 'pending', 'consolidated', 'completed', 'archived']),
-                    ('label_kinds', label_kinds, ARRAY['keyword', 'tag', 'concept', 'component'])
-            ) one(name, words, known), unnest(one.words) word;
-    IF apply_decay IS NULL THEN
+    asked_entities := ARRAY(SELECT DISTINCT one FROM unnest(query_entities) one WHERE one IS NOT NULL);
+    fault := @fault@;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = 'invalid_parameter_value';
+    ELSIF apply_decay IS NULL THEN
         RAISE EXCEPTION 'apply_decay must be true or false, got NULL'
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF label_kinds IS NOT NULL AND labels IS NULL THEN
-        RAISE EXCEPTION 'label_kinds narrows labels down: give labels too'
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF NOT (lend > 0 AND lend < 1) THEN
-        RAISE EXCEPTION 'lend must lie between 0 and 1, got %; leave it out to lend none', lend
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF lend IS NOT NULL AND expand_session = 0 THEN
-        RAISE EXCEPTION 'lend needs expand_session: how many turns away a hit lends'
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF query IS NULL AND min_similarity IS NOT NULL THEN
-        RAISE EXCEPTION 'min_similarity needs a query vector'
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF query IS NULL AND query_text IS NULL AND min_relevance IS NOT NULL THEN
-        RAISE EXCEPTION 'min_relevance needs a query vector or query_text'
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF query_time IS NOT NULL AND (lower(query_time) < upper(query_time)) IS NOT TRUE THEN
-        RAISE EXCEPTION 'query_time must be a range with a beginning and a later end, got %', query_time
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF length(text) > 10000 THEN
-        RAISE EXCEPTION 'text may have at most 10,000 characters, got %', length(text)
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF current_setting('gin_fuzzy_search_limit') <> '0' THEN
         RAISE EXCEPTION 'gin_fuzzy_search_limit is %, with which searches miss memories at random: set it to 0',
             current_setting('gin_fuzzy_search_limit') USING ERRCODE = 'object_not_in_prerequisite_state';
-    ELSIF length(query_text) > 200000 THEN
-        RAISE EXCEPTION 'query_text may have at most 200,000 characters, got %: shorten it',
-            length(query_text) USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    PERFORM require_one_of(one.name, word, one.known)
+       FROM (VALUES @words@) one(name, words, known), unnest(one.words) word;
     PERFORM require_few(one.key, ARRAY(SELECT jsonb_array_elements_text(one.value)))
        FROM (SELECT query_entities, teams,
              @filters@
@@ -98,11 +56,6 @@ BEGIN
                         THEN query_text END;
     comparable := CASE WHEN query IS NULL OR NOT EXISTS (SELECT FROM query_terms(asked_words))
                        THEN 1 ELSE 2 END;
-    asked_entities := ARRAY(SELECT DISTINCT one FROM unnest(query_entities) one WHERE one IS NOT NULL);
-    IF cardinality(asked_entities) > 32 THEN
-        RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(asked_entities)
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF facts ? 'redistribute' THEN
         weighed := redistributed(facts, weighed, array_remove(ARRAY[
             CASE WHEN query IS NULL THEN 'similarity' END,
@@ -143,7 +96,7 @@ COMMENT ON FUNCTION question IS
 CREATE OR REPLACE FUNCTION metadata_comparisons(metadata jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
-    known text[] := '{$eq,$ne,$gt,$gte,$lt,$lte,$in,$nin,$exists}';
+    known text[] := @OPERATORS@;
     compared jsonb;
     one record;
 BEGIN
@@ -151,13 +104,13 @@ BEGIN
         RAISE EXCEPTION 'metadata must be a JSON object, got %', left(metadata::text, 60)
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF is_deep(metadata) THEN
-        RAISE EXCEPTION 'metadata may be nested at most 32 levels deep'
+        RAISE EXCEPTION 'metadata may be nested at most @MAX_DEPTH@ levels deep'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM require(count(*) <= 1000, 'metadata may have at most 1,000 values')
+    PERFORM require(count(*) <= @MAX_VALUES@, 'metadata may have at most @MAX_VALUES,@ values')
        FROM jsonb_path_query(metadata, 'strict $.** ? (@.type() <> "object" && @.type() <> "array")');
-    PERFORM require(length(key) <= 10000 AND cardinality(metadata_path(key)) <= 32, format(
-                        'metadata[%s]: a path may have at most 32 keys and 10,000 characters',
+    PERFORM require(length(key) <= @MAX_FILTER_TEXT@ AND cardinality(metadata_path(key)) <= @MAX_DEPTH@, format(
+                        'metadata[%s]: a path may have at most @MAX_DEPTH@ keys and @MAX_FILTER_TEXT,@ characters',
                         quote_literal(left(key, 60))))
        FROM jsonb_object_keys(metadata) key;
     compared := (
@@ -166,8 +119,8 @@ BEGIN
           FROM (SELECT e.key, e.value, metadata_path(e.key) AS path FROM jsonb_each(metadata) e) m,
                jsonb_each(CASE WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")' THEN m.value
                                WHEN cardinality(m.path) > 1 THEN jsonb_build_object('$eq', m.value) END) c);
-    IF jsonb_array_length(compared) > 64 THEN
-        RAISE EXCEPTION 'metadata may have at most 64 comparisons, got %', jsonb_array_length(compared)
+    IF jsonb_array_length(compared) > @MAX_COMPARISONS@ THEN
+        RAISE EXCEPTION 'metadata may have at most @MAX_COMPARISONS@ comparisons, got %', jsonb_array_length(compared)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     FOR one IN SELECT c.*, coalesce(jsonb_typeof(c.value), 'null') AS kind

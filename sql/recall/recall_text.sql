@@ -336,38 +336,7 @@ CREATE OR REPLACE FUNCTION recall_conditions() RETURNS TABLE (name text, conditi
     LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
 BEGIN ATOMIC
     VALUES
-        -- Written by make recall: conditions.
-        ('valid', $condition$is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, q.moment)$condition$),
-        ('as_of', $condition$m.created_at IS NULL OR m.created_at <= q.moment$condition$),
-        ('statuses', $condition$m.status = ANY (q.statuses)$condition$),
-        ('memory_natures', $condition$m.memory_nature = ANY (q.memory_natures)$condition$),
-        ('content_types', $condition$m.content_type = ANY (q.content_types)$condition$),
-        ('tiers', $condition$m.tier = ANY (q.tiers)$condition$),
-        ('components', $condition$m.component = ANY (q.components)$condition$),
-        ('output_types', $condition$m.output_type = ANY (q.output_types)$condition$),
-        ('domains', $condition$m.domain = ANY (q.domains)$condition$),
-        ('categories', $condition$m.category = ANY (q.categories)$condition$),
-        ('loops', $condition$m.loop = ANY (q.loops)$condition$),
-        ('memory_types', $condition$m.memory_type = ANY (q.memory_types) OR (m.additional_types && q.memory_types)$condition$),
-        ('tags', $condition$m.tags && q.tags$condition$),
-        ('all_tags', $condition$m.tags @> q.all_tags$condition$),
-        ('entities', $condition$m.entities && q.entities$condition$),
-        ('all_entities', $condition$m.entities @> q.all_entities$condition$),
-        ('labels', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.value = ANY (q.labels))$condition$),
-        ('metadata', $condition$m.metadata @> q.metadata$condition$),
-        ('compared', $condition$unmet_comparison(m.metadata, q.compared) = 0$condition$),
-        ('text', $condition$m.terms @@ (SELECT word_filter(q.text) AS word_filter_1)$condition$),
-        ('created_after', $condition$m.created_at >= q.created_after$condition$),
-        ('created_before', $condition$m.created_at < q.created_before$condition$),
-        ('compliant', $condition$m.compliant = q.compliant$condition$),
-        ('needs_review', $condition$m.needs_review = q.needs_review$condition$),
-        ('min_trust', $condition$m.trust IS NOT NULL AND CASE WHEN q.apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, q.moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= q.min_trust$condition$),
-        ('embedding', $condition$m.embedding IS NOT NULL$condition$),
-        ('min_similarity', $condition$cosine(m.embedding, q.query) >= q.min_similarity$condition$),
-        ('min_relevance', $condition$relevance(similarity(m.embedding, q.query, NULL), keyword({share} * {coverage}, octet_length(m.content), 0.8, 400), q.comparable) >= q.min_relevance$condition$),
-        ('label_kinds', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.value = ANY (q.labels) AND memory_labels.kind = ANY (q.label_kinds))$condition$)
-        -- As written.
-    ;
+        @conditions@;
 END;
 
 COMMENT ON FUNCTION recall_conditions IS

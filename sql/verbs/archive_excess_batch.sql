@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require_garbage_policy(NULL, NULL, NULL, max_live, NULL, NULL, policy);
-    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    PERFORM require_count('batch_size', batch_size, 1, @MAX_BATCH@);
     IF max_live IS NULL THEN
         RETURN 0;
     END IF;

@@ -12,9 +12,9 @@ CREATE OR REPLACE FUNCTION clusters(
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require_share('min_similarity', min_similarity);
-    PERFORM require_count('min_size', min_size, 2, 100000);
-    PERFORM require_count('more_than', more_than, 0, 100000);
-    PERFORM require_count('newest', newest, 2, 100000);
+    PERFORM require_count('min_size', min_size, 2, @MAX_CURATED@);
+    PERFORM require_count('more_than', more_than, 0, @MAX_CURATED@);
+    PERFORM require_count('newest', newest, 2, @MAX_CURATED@);
     IF (SELECT count(*) FROM agent_memories m
          WHERE m.agent_id = agent AND m.status = 'active'
            AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())

@@ -19,7 +19,7 @@ DECLARE
     after pg_catalog.uuid;
     more pg_catalog.bool;
 BEGIN
-    PERFORM @extschema@.require_count('batch_size', batch_size, 1, 100000);
+    PERFORM @extschema@.require_count('batch_size', batch_size, 1, @MAX_BATCH@);
     PERFORM @extschema@.require_garbage_policy(
         min_trust_threshold, max_age_hours, delete_threshold, max_live, max_event_age_hours,
         max_run_age_hours, policy);

@@ -21,7 +21,7 @@ DECLARE
     capped boolean;
 BEGIN
     PERFORM require_note(agent, actor, '{}');
-    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    PERFORM require_count('batch_size', batch_size, 1, @MAX_BATCH@);
     SELECT r.* INTO this FROM gc_runs r WHERE r.agent_id = agent AND r.id = run;
     IF NOT FOUND THEN
         SELECT r.* INTO this FROM gc_runs r WHERE r.agent_id = '' AND r.id = run;

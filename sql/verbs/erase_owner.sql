@@ -13,7 +13,7 @@ DECLARE
     ids uuid[];
 BEGIN
     PERFORM require_owner(agent);
-    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    PERFORM require_count('batch_size', batch_size, 1, @MAX_BATCH@);
     ids := ARRAY(SELECT m.id FROM agent_memories m
                   WHERE m.agent_id = agent ORDER BY m.id LIMIT batch_size);
     IF ids = '{}' THEN

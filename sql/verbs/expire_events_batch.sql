@@ -30,7 +30,7 @@ DECLARE
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require_garbage_policy(NULL, NULL, NULL, NULL, max_event_age_hours, NULL, 'default');
-    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    PERFORM require_count('batch_size', batch_size, 1, @MAX_BATCH@);
     -- By their places in the table, which are theirs while they are locked: events do not change.
     SELECT array_agg(o.ctid), array_agg(o.memory_id) FILTER (WHERE o.event_type = 'deleted')
       INTO old, gone

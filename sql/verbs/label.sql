@@ -73,8 +73,8 @@ DECLARE
     many integer := cardinality(labels);
     wrong text;
 BEGIN
-    IF labels IS NULL OR many > 1000 THEN
-        RAISE EXCEPTION 'at most 1000 labels at once, got %; use several calls', coalesce(many::text, 'NULL')
+    IF labels IS NULL OR many > @MAX_VALUES@ THEN
+        RAISE EXCEPTION 'at most @MAX_VALUES@ labels at once, got %; use several calls', coalesce(many::text, 'NULL')
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF cardinality(kinds) NOT IN (1, many) IS NOT FALSE
           OR cardinality(weights) NOT IN (1, many) IS NOT FALSE THEN
@@ -83,12 +83,12 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     SELECT value INTO wrong FROM unnest(labels) value
-     WHERE (length(value) BETWEEN 1 AND 200) IS NOT TRUE LIMIT 1;
+     WHERE (length(value) BETWEEN 1 AND @MAX_NAME_LENGTH@) IS NOT TRUE LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'a label must have 1 to 200 characters, got %', quote_nullable(left(wrong, 100))
+        RAISE EXCEPTION 'a label must have 1 to @MAX_NAME_LENGTH@ characters, got %', quote_nullable(left(wrong, 100))
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM require_one_of('kind', kind, '{keyword,tag,concept,component}') FROM unnest(kinds) kind;
+    PERFORM require_one_of('kind', kind, @LABEL_KINDS@) FROM unnest(kinds) kind;
     PERFORM require_share('weight', weight) FROM unnest(weights) weight;
     SELECT array_agg(each.kind), array_agg(each.value), array_agg(storable_share(each.weight))
       INTO label_kinds, label_values, label_weights

@@ -59,8 +59,8 @@ CREATE OR REPLACE FUNCTION require_link(source_id uuid, target_id uuid, kind tex
 BEGIN
     PERFORM require(source_id IS DISTINCT FROM target_id OR source_id IS NULL,
                     format('a link leads from one memory to another, got %s twice', source_id));
-    PERFORM require(length(kind) BETWEEN 1 AND 200, concat(
-        'kind must have 1 to 200 characters, got ', quote_nullable(left(kind, 100))));
+    PERFORM require(length(kind) BETWEEN 1 AND @MAX_NAME_LENGTH@, concat(
+        'kind must have 1 to @MAX_NAME_LENGTH@ characters, got ', quote_nullable(left(kind, 100))));
 END
 $function$;
 

@@ -9,8 +9,8 @@ CREATE OR REPLACE FUNCTION near_duplicates(
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require_share('threshold', threshold);
-    PERFORM require_count('k', k, 1, 100000);
-    PERFORM require_count('newest', newest, 2, 100000);
+    PERFORM require_count('k', k, 1, @MAX_CURATED@);
+    PERFORM require_count('newest', newest, 2, @MAX_CURATED@);
     RETURN QUERY
     WITH numbered AS MATERIALIZED (
         SELECT n.id, n.embedding,

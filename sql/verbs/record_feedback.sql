@@ -16,7 +16,7 @@ DECLARE
 BEGIN
     PERFORM require_note(agent, actor, metadata);
     PERFORM require_query(query);
-    PERFORM require_one_of('feedback', kind, '{useful,not_useful,outdated,incorrect}');
+    PERFORM require_one_of('feedback', kind, @FEEDBACK@);
     SELECT m.usefulness, m.needs_review, m.tier INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = record_feedback.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);

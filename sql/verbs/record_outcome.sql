@@ -18,7 +18,7 @@ DECLARE
 BEGIN
     PERFORM require_note(agent, actor, metadata);
     PERFORM require_query(query);
-    PERFORM require_one_of('outcome', outcome, '{success,failure}');
+    PERFORM require_one_of('outcome', outcome, @OUTCOMES@);
     IF touch IS NULL THEN
         RAISE EXCEPTION 'touch must be true or false, got NULL' USING ERRCODE = 'invalid_parameter_value';
     END IF;

@@ -10,20 +10,20 @@ BEGIN
     IF delete_threshold IS NOT NULL THEN
         PERFORM require_share('delete_threshold', delete_threshold);
     END IF;
-    IF NOT max_age_hours BETWEEN 0 AND 8766000 THEN
-        RAISE EXCEPTION 'max_age_hours must lie within 0 and 8,766,000 hours, got %', max_age_hours
+    IF NOT max_age_hours BETWEEN 0 AND @LONGEST_HOURS@ THEN
+        RAISE EXCEPTION 'max_age_hours must lie within 0 and @LONGEST_HOURS,@ hours, got %', max_age_hours
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF NOT (coalesce(max_event_age_hours, 24) BETWEEN 24 AND 8766000
-               AND coalesce(max_run_age_hours, 24) BETWEEN 24 AND 8766000) THEN
-        RAISE EXCEPTION 'max_event_age_hours and max_run_age_hours must lie within 24 and 8,766,000 '
+    ELSIF NOT (coalesce(max_event_age_hours, @LEAST_AGE@) BETWEEN @LEAST_AGE@ AND @LONGEST_HOURS@
+               AND coalesce(max_run_age_hours, @LEAST_AGE@) BETWEEN @LEAST_AGE@ AND @LONGEST_HOURS@) THEN
+        RAISE EXCEPTION 'max_event_age_hours and max_run_age_hours must lie within @LEAST_AGE@ and @LONGEST_HOURS,@ '
             'hours, got % and %', coalesce(max_event_age_hours::text, 'NULL'),
             coalesce(max_run_age_hours::text, 'NULL')
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF max_live < 0 THEN
         RAISE EXCEPTION 'max_live must not be negative, got %', max_live
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF policy IS NULL OR policy = '' OR length(policy) > 200 THEN
-        RAISE EXCEPTION 'policy is a name of 1 to 200 characters, got %', left(policy, 80)
+    ELSIF policy IS NULL OR policy = '' OR length(policy) > @MAX_NAME_LENGTH@ THEN
+        RAISE EXCEPTION 'policy is a name of 1 to @MAX_NAME_LENGTH@ characters, got %', left(policy, 80)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
 END

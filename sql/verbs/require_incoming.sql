@@ -11,7 +11,7 @@ DECLARE
     fault text;
 BEGIN
     PERFORM require_note(agent, actor, '{}');
-    PERFORM require_one_of('duplicates', duplicates, '{bump,keep,replace,allow}');
+    PERFORM require_one_of('duplicates', duplicates, @DUPLICATES@);
     IF near_duplicates IS NOT NULL THEN
         PERFORM require_share('near_duplicates', near_duplicates);
         IF duplicates = 'allow' THEN
@@ -57,7 +57,7 @@ CREATE OR REPLACE FUNCTION incoming_fault(
     RETURN CASE
         WHEN content IS NULL OR content = '' THEN 'content must not be empty'
         WHEN is_blank(content) THEN 'content must not be blank'
-        WHEN is_blank(key) OR length(key) > 200 THEN 'a key has 1 to 200 characters'
+        WHEN is_blank(key) OR length(key) > @MAX_NAME_LENGTH@ THEN 'a key has 1 to @MAX_NAME_LENGTH@ characters'
         WHEN id IS NOT NULL AND key IS NOT NULL AND id <> id_of_key(agent, key)
         THEN 'give a memory an id or a key, not both'
         WHEN NOT valid_from < valid_until THEN 'valid_from must be before valid_until'
@@ -68,8 +68,8 @@ COMMENT ON FUNCTION incoming_fault IS 'What is wrong with a memory to be stored;
 
 CREATE OR REPLACE FUNCTION shown_fault(name text, value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN is_blank(value) OR length(value) > 500000
-                THEN name || ' must not be blank and may have at most 500,000 characters' END;
+    RETURN CASE WHEN is_blank(value) OR length(value) > @MAX_TEXT_LENGTH@
+                THEN name || ' must not be blank and may have at most @MAX_TEXT_LENGTH,@ characters' END;
 
 COMMENT ON FUNCTION shown_fault IS 'What is wrong with a text of a memory; NULL: nothing.';
 
@@ -82,11 +82,11 @@ CREATE OR REPLACE FUNCTION text_fault(
         CASE WHEN tags || entities || additional_types <> '{}' THEN (
             SELECT min(shown_fault('a tag, entity or type', one))
               FROM unnest(tags || entities || additional_types) one) END,
-        CASE WHEN greatest(cardinality(tags), cardinality(entities), cardinality(additional_types)) > 1000
-             THEN 'tags, entities and additional_types may have at most 1,000 texts each' END,
-        CASE WHEN is_deep(metadata) THEN 'metadata may be nested at most 32 levels deep' END,
-        CASE WHEN pg_column_size(metadata) > 16777216
-             THEN 'metadata may have at most 8,388,608 characters of JSON' END);
+        CASE WHEN greatest(cardinality(tags), cardinality(entities), cardinality(additional_types)) > @MAX_VALUES@
+             THEN 'tags, entities and additional_types may have at most @MAX_VALUES,@ texts each' END,
+        CASE WHEN is_deep(metadata) THEN 'metadata may be nested at most @MAX_DEPTH@ levels deep' END,
+        CASE WHEN pg_column_size(metadata) > 2 * @MAX_METADATA@
+             THEN 'metadata may have at most @MAX_METADATA,@ characters of JSON' END);
 
 COMMENT ON FUNCTION text_fault IS
     'What is wrong with the other texts of a memory to be stored; NULL: nothing.';

@@ -2,8 +2,8 @@ CREATE OR REPLACE FUNCTION require_note(agent text, actor text, metadata jsonb) 
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
     PERFORM require_owner(agent);
-    IF actor = '' OR length(actor) > 200 THEN
-        RAISE EXCEPTION 'actor must have 1 to 200 characters, got %', quote_literal(left(actor, 100))
+    IF actor = '' OR length(actor) > @MAX_NAME_LENGTH@ THEN
+        RAISE EXCEPTION 'actor must have 1 to @MAX_NAME_LENGTH@ characters, got %', quote_literal(left(actor, 100))
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF jsonb_typeof(metadata) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION 'metadata must be a JSON object, got %',

@@ -4,8 +4,8 @@
 CREATE OR REPLACE FUNCTION require_owner(agent text) RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
-    IF agent IS NULL OR is_blank(regexp_replace(agent, '^team:', '')) OR length(agent) > 205 THEN
-        RAISE EXCEPTION 'agent must be an id of 1 to 200 characters (team:<id> for a team), got %',
+    IF agent IS NULL OR is_blank(regexp_replace(agent, '^team:', '')) OR length(agent) > 5 + @MAX_NAME_LENGTH@ THEN
+        RAISE EXCEPTION 'agent must be an id of 1 to @MAX_NAME_LENGTH@ characters (team:<id> for a team), got %',
             quote_nullable(left(agent, 100)) USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN agent;

@@ -11,7 +11,7 @@ DECLARE
     links bigint;
 BEGIN
     PERFORM require_owner(agent);
-    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    PERFORM require_count('batch_size', batch_size, 1, @MAX_BATCH@);
     DELETE FROM memory_usage u
      USING (SELECT o.memory_id
               FROM memory_usage o

@@ -3,8 +3,8 @@
 CREATE OR REPLACE FUNCTION word_filter(asked text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN websearch_to_tsquery(text_language(), regexp_replace(
-        translate(folded(left(asked, 10000), ','), '“”„‟«»', '""""""'),
+        translate(folded(left(asked, @MAX_FILTER_TEXT@), ','), '“”„‟«»', '""""""'),
         '-+(?=[-\s]|$)', '', 'g'));
 
 COMMENT ON FUNCTION word_filter IS
-    'The tsquery of a text filter as people type it: "a phrase", or, -without. Reads the first 10,000 characters.';
+    'The tsquery of a text filter as people type it: "a phrase", or, -without. Reads the first @MAX_FILTER_TEXT,@ characters.';

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from inspect import signature
-from pathlib import Path
-from shutil import copytree
 from typing import Any
 from uuid import UUID
 
@@ -18,10 +16,10 @@ from psycopg.rows import dict_row
 from sqlalchemy import NullPool, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
+from pgrecall.core.checks import Between, Count, Length, Number, Texts, Words, arguments_of
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError, InvalidProfile, InvalidVector, PgRecallError, UnknownName
 from pgrecall.execution.translation import translated
-from pgrecall.migrate.recall_files import write
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.signals import Similarity
@@ -213,13 +211,57 @@ def test_pgvector_may_be_in_a_schema_of_its_own(
 # What is installed
 
 
-def test_the_files_are_what_is_written_of_the_search(tmp_path: Path) -> None:
-    copy = Path(copytree(FOLDER, tmp_path / "recall"))
+ARGUMENTS = arguments_of(SearchArguments)
 
-    write(copy)
 
-    for path in FOLDER.iterdir():
-        assert (copy / path.name).read_text("utf-8") == path.read_text("utf-8"), "run `make recall`"
+def beyond(check: Any) -> list[Any]:
+    """The nearest values that the check of an argument refuses."""
+    match check:
+        case Count(least, most):
+            return [least - 1, most + 1]
+        case Number(least, most):
+            return [least - 1e-9, most + 1e-9, float("nan")]
+        case Between(least, most):
+            return [least, most]
+        case Length(most):
+            return ["a" * (most + 1)]
+        case Texts(int(most)):
+            return [[f"{n}" for n in range(most + 1)]]
+        case Words(known):
+            return [[*known, "unknown"], [known[0].upper()]]
+    return []
+
+
+BEYOND = [(name, bad) for name, one in ARGUMENTS.items() for bad in beyond(one.check)]
+
+
+def test_both_refuse_what_an_argument_may_not_be(
+    connection: Connection, shared_repo: MemoryRepository
+) -> None:
+    """In the same words, if it is one that psql has."""
+    for name, bad in BEYOND:
+        given = {"expand_session": 1, "labels": ["a"], name: bad}
+        with pytest.raises(InputError) as said:
+            shared_repo.search("agent", NORTH, profile="hybrid", **given)
+        shown = str(said.value).partition(", got")[0].rpartition("known are")[2]
+        with refused(type(said.value), re.escape(shown)):
+            recall(connection, "hybrid", "agent", query=NORTH, **given)
+
+
+def test_both_refuse_an_argument_without_those_that_it_needs(
+    connection: Connection, shared_repo: MemoryRepository
+) -> None:
+    good: dict[str, Any] = {"label_kinds": ["tag"], "lend": 0.5}
+    needing = {name: one.needs for name, one in ARGUMENTS.items() if one.needs is not None}
+    for name, needs in needing.items():
+        given = {name: good.get(name, 0.5)}
+        for refuses in (
+            lambda given=given: shared_repo.search("agent", profile="hybrid", **given),
+            lambda given=given: recall(connection, "hybrid", "agent", **given),
+        ):
+            with refused(InputError, needs.message.partition(" or ")[0]):
+                refuses()
+    assert {*good, "min_similarity", "min_relevance"} == {*needing}
 
 
 @each_profile

@@ -163,7 +163,7 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/require_note.sql",
-        "length(actor) > 200",
+        "length(actor) > @MAX_NAME_LENGTH@",
         "length(actor) > 2000",
         f"{HERE}verbs.py::test_what_makes_no_sense_is_refused_and_changes_nothing",
     ),

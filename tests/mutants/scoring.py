@@ -111,6 +111,30 @@ MUTANTS = (
         f"{FILTERS}::test_where_takes_any_expression",
     ),
     Mutant(
+        "app/pgrecall/core/checks.py",
+        "if needs is not None and not any(",
+        "if needs is None and not any(",
+        "unit/test_checks.py::test_an_entry_is_a_type_a_check_and_what_it_needs",
+    ),
+    Mutant(
+        "app/pgrecall/core/checks.py",
+        "if value is not None or not table[name].takes_none",
+        "if value is not None",
+        "integration/test_sessions.py::test_what_cannot_be_asked_is_refused",
+    ),
+    Mutant(
+        "app/pgrecall/migrate/inserted.py",
+        'f"({name} BETWEEN {least} AND {most}) IS NOT TRUE"',
+        'f"{name} NOT BETWEEN {least} AND {most}"',
+        "integration/test_sessions.py::test_what_cannot_be_asked_is_refused",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/custom_condition.py",
+        "name in filters or ",
+        "",
+        f"{REFUSED}::test_a_parameter_with_a_name_of_ours_is_refused",
+    ),
+    Mutant(
         "app/pgrecall/ranking/custom_condition.py",
         "if depth < 0:",
         "if depth < -9:",

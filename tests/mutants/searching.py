@@ -64,14 +64,14 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/evaluation/evaluating.py",
-        'require_share("min_score", min_score)',
-        "min_score",
+        '"as_of": as_of, "min_score": min_score, ',
+        '"as_of": as_of, ',
         f"{EVALUATE}::test_what_cannot_be_evaluated_is_refused_and_leaves_nothing",
     ),
     Mutant(
-        "app/pgrecall/ranking/question.py",
-        'require_cosine("min_similarity", arguments.get("min_similarity"))',
-        'arguments.get("min_similarity")',
+        "app/pgrecall/ranking/arguments.py",
+        "float | None, COSINE, Needs(",
+        "float | None, Needs(",
         f"{CONTEXT}::test_a_bad_argument_is_refused_by_name",
     ),
     Mutant(

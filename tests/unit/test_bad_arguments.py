@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Select, bindparam, create_engine, literal_column, text
 from sqlalchemy.dialects import postgresql
 
-from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, Profile
+from pgrecall import FilterArguments, GarbagePolicy, MemoryRepository, NewMemory, Profile
 from pgrecall.core.label import Label
 from pgrecall.core.vectors import EmbeddingType, Vector
 from pgrecall.errors import (
@@ -353,7 +353,8 @@ def test_an_unknown_operator_is_refused_with_the_list(repo: MemoryRepository) ->
 
 def test_a_parameter_with_a_name_of_ours_is_refused(repo: MemoryRepository) -> None:
     content = repo.memories.c.content
-    for name in ("k", "owner_id", "query", "as_of", "similarity_weight", "metadata", "min_score"):
+    ours = ("k", "owner_id", "query", "as_of", "similarity_weight", "min_score")
+    for name in (*ours, *FilterArguments.__annotations__):
         for where in (
             content == bindparam(name, "mine"),
             text(f"content = :{name}").bindparams(**{name: "mine"}),

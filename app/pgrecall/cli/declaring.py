@@ -34,9 +34,10 @@ from pgrecall.cli.embedding import (
     made_embedder,
 )
 from pgrecall.cli.memory_ids import id_of
-from pgrecall.cli.options import Zone, parameters_of, without_none
+from pgrecall.cli.options import Zone, parameters_of
 from pgrecall.cli.output import Output, until_read_enough
 from pgrecall.cli.written import MOMENTS, WRITTEN, in_zone
+from pgrecall.core.checks import without_none
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA

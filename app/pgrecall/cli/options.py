@@ -1,26 +1,27 @@
 """The options of a search, made from SearchArguments: an argument written there is an option here.
 
-Only its help is written here; `tests/unit/test_search_options.py` finds what has none.
+Its help begins as the argument's docstring does.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from datetime import tzinfo
-from functools import reduce
+from datetime import datetime, tzinfo
 from inspect import Parameter
-from operator import or_
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
+
+from typer.models import OptionInfo
 
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.written import ISO_8601, WRITTEN, argument, option
+from pgrecall.core.checks import Argument, Number, Words, arguments_of, descriptions, without_none
 from pgrecall.core.dates import Period
-from pgrecall.core.limits import LABEL_KINDS, STATUSES, TIERS
+from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.hits import Strategy
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
+from pgrecall.scoring.profiles import BUILT_IN
 
 LEFT_OUT = {
     "where": "SQLAlchemy expressions; the command line takes no SQL, so no shell can inject any"
@@ -30,60 +31,17 @@ LEFT_OUT = {
 NAMES = {"memory_types": ("--type",), "profile": ("--profile", "-p"), "query_time": ("--between",)}
 """Argument → its option, where that is not its name, in the singular if it may be repeated."""
 
-HELP = {
-    "memory_types": "Only memories of this type: fact, preference, task …",
-    "memory_natures": "Only memories of this nature: semantic, episodic, procedural …",
-    "content_types": "Only memories with content of this form, such as text/markdown.",
-    "tiers": f"Only memories in this tier: {', '.join(TIERS)}.",
-    "tags": "Only memories with this tag. Repeated: with any of them.",
-    "all_tags": "Only memories with this tag. Repeated: with all of them.",
-    "entities": "Only memories about this entity. Repeated: about any of them.",
-    "all_entities": "Only memories about this entity. Repeated: about all of them.",
-    "labels": "Only memories with this label. Repeated: with any of them.",
-    "label_kinds": f"Match --label only with labels of this kind: {', '.join(LABEL_KINDS)}.",
-    "text": 'Only memories that contain these words. Understands "a phrase", or, and -without, '
-    "such as: cello -piano.",
-    "metadata": "Only memories with this metadata: KEY=VALUE, or a comparison by != > >= < <=, "
-    "such as: project=quaybook, 'priority>=3'. Takes JSON objects, too: "
-    """'{"state": {"$in": ["open", "late"]}}'.""",
-    "created_after": f"Only memories created at this time or later: {ISO_8601}.",
-    "created_before": "Only memories created before this time.",
-    "components": "Only memories produced by this component.",
-    "output_types": "Only memories with this type of output.",
-    "domains": "Only memories of this domain.",
-    "categories": "Only memories of this category.",
-    "loops": "Only memories of this loop.",
-    "compliant": "Only memories that passed governance, or only those that did not.",
-    "needs_review": "Only memories that feedback called outdated, or only others.",
-    "min_trust": "Only memories with at least this trust, 0 to 1, after decay.",
-    "statuses": f"Only memories with this status: {', '.join(STATUSES)}. Default: active.",
-    "include_invalid": "Include memories that are not yet valid, no longer valid, or expired.",
-    "profile": f"How to rank: {', '.join(BUILT_IN)}, or a .toml or .json file. "
-    f"Default: that of `pgrecall profiles default`, at first {DEFAULT.name}.",
-    "weights": "Weigh a signal by this share, such as: similarity=0.7. Repeat it for each signal; "
-    "the others weigh 0, and the sum is 1.",
-    "normalise_weights": "Divide the weights by their sum.",
-    "min_score": "Leave out memories with a lower score, 0 to 1.",
-    "min_similarity": "Leave out memories whose cosine with the query is lower, -1 to 1.",
-    "min_relevance": "Leave out memories that are less relevant to the query, 0 to 1: by "
-    "similarity and words, on one scale for every profile.",
-    "teams": "Search the memories of this team, too.",
-    "query_entities": "An entity that the query is about. Default: found in its text.",
-    "query_text": "Words for the keyword signal. Default: the query itself.",
-    "query_time": "The period that the query is about; the end is excluded. Two times, such as "
-    "2026-11-01 2026-12-01.",
-    "dates": "Find the period in the query, such as “last week”: auto for English, or a language "
-    "code, such as de.",
-    "timezone": "Your time zone, such as Europe/Berlin, for dates and for times without a zone. "
-    "Default: UTC.",
-    "apply_decay": "Use trust after decay, or as it is stored.",
-    "expand_session": "Add this many turns before and after each hit of a session.",
-    "lend": "Rank the turns of --expand-session instead of adding them, each raised by this share "
-    "of the best hit beside it; between 0 and 1.",
-    "as_of": f"Search as of this time: {ISO_8601}. Ages are measured from it, and memories created "
-    "later are hidden.",
+WRITTEN_AS = {
+    "text": "Such as: cello -piano.",
+    "metadata": "Takes KEY=VALUE, or a comparison by != > >= < <=, such as project=quaybook or "
+    """'priority>=3', and JSON objects: '{"state": {"$in": ["open", "late"]}}'.""",
+    "profile": f"Takes {', '.join(BUILT_IN)}, or a .toml or .json file.",
+    "weights": "Takes SIGNAL=NUMBER, such as similarity=0.7, once for each signal; the others get "
+    "0, and the sum is 1.",
+    "query_time": "Takes two times, such as 2026-11-01 2026-12-01; the end is excluded.",
+    "dates": "Takes auto for English, or the code of a language, such as de.",
 }
-"""Argument → the help of its option."""
+"""Argument → what the help of its option adds to the argument's docstring."""
 METAVARS = {
     "query_time": "FROM TO",
     "text": "WORDS",
@@ -92,14 +50,6 @@ METAVARS = {
     "metadata": "CONDITION",
     "weights": "SIGNAL=NUMBER",
 }
-
-
-def without_none(annotation: Any) -> Any:
-    """The type of an optional value."""
-    kinds = get_args(annotation)
-    if NoneType not in kinds:
-        return annotation
-    return reduce(or_, (kind for kind in kinds if kind is not NoneType))
 
 
 def names_of(argument: str, kind: Any) -> tuple[str, ...]:
@@ -114,9 +64,34 @@ def names_of(argument: str, kind: Any) -> tuple[str, ...]:
     return (f"{name}/--no-{name[2:]}",) if kind is bool else (name,)
 
 
+def help_of(argument: str) -> str | None:
+    """The first sentence of the docstring, the default, and the values that the option takes."""
+    if argument not in _SAID:
+        return None
+    first, *others = re.split(r"(?<=\.) (?=[A-Z0-9{\"])", _SAID[argument])
+    said = [first, *(one for one in others if one.startswith("Default:"))]
+    match _ARGUMENTS[argument]:
+        case Argument(check=Number(least, most)):
+            said.append(f"Takes {least} to {most}.")
+        case Argument(check=Words(known)):
+            said.append(f"Takes {', '.join(known)}.")
+        case Argument(type=kind) if kind is datetime:
+            said.append(f"Takes {ISO_8601}.")
+        case Argument(type=kind) if kind in WRITTEN and WRITTEN[kind].is_repeated:
+            said.append("May be repeated.")
+    said.append(WRITTEN_AS.get(argument, ""))
+    return re.sub(r"`(\w+)`", _as_option, " ".join(said).strip())
+
+
+def _as_option(found: re.Match[str]) -> str:
+    argument = found[1]
+    known = _ARGUMENTS.get(argument)
+    return argument if known is None else names_of(argument, known.type)[0].partition("/")[0]
+
+
 def _declared(argument: str, kind: Any) -> Any:
     return option(
-        HELP.get(argument),
+        help_of(argument),
         *names_of(argument, kind),
         metavar=METAVARS.get(argument),
         envvar=VARIABLES.get(argument),
@@ -130,19 +105,22 @@ def parameters_of(arguments: type) -> Iterator[Parameter]:
     as an argument of a search."""
     for name, annotation in get_type_hints(arguments, include_extras=True).items():
         option: Any = annotation
-        if get_origin(annotation) is not Annotated:
-            kind = without_none(annotation)
+        told = getattr(annotation, "__metadata__", ())
+        if not any(isinstance(one, OptionInfo) for one in told):
+            kind = without_none(get_args(annotation)[0] if told else annotation)
             option = Annotated[kind | None, _declared(name, kind)]
         if name not in LEFT_OUT:
             yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=option)
 
 
 _FILTERS = FilterArguments.__annotations__
+_ARGUMENTS = arguments_of(SearchArguments)
+_SAID = {**descriptions(FilterArguments), **descriptions(SearchArguments)}
 
 Zone = Annotated[
     str | tzinfo | None,
     option(
-        HELP["timezone"],
+        help_of("timezone"),
         "--timezone",
         envvar=VARIABLES["timezone"],
         show_default=False,

@@ -103,7 +103,6 @@ def context(
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     zone = tables.in_zone(arguments.get("timezone")).zone
     chosen = styles.named(style, zone or UTC)
-    min_score = require_share("min_score", arguments.pop("min_score", None)) or 0.0
     asked = Question.of(
         tables,
         agent_id,
@@ -120,7 +119,7 @@ def context(
     packing = Packing(
         budget=max(max_tokens - added.frame, 0),
         most=most,
-        min_score=min_score,
+        min_score=wanted.min_score or 0.0,
         min_relevance=floor,
         max_skips=max_skips,
         style=chosen,
@@ -129,8 +128,8 @@ def context(
         diversity=diversity,
         max_similarity=max_similarity,
     )
-    # Memories below the floor are ranked and then left out, so that a rank index finds the same.
-    wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)
+    # Memories below a floor are ranked and then left out, so that a rank index finds the same.
+    wanted = replace(wanted, min_score=None, min_relevance=None, shows_relevance=floor is not None)
     apart = yield from owner_by_owner(tables, wanted, strategy)
     while True:
         over = partial(pack_candidates, packing=packing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 MAX_CONTENT_BYTES = 2 * 1024 * 1024
 MAX_NAME_LENGTH = 200
@@ -24,6 +24,8 @@ MAX_EXPAND_SESSION = 10
 """Turns on each side of a hit."""
 MAX_CONSIDERED = 500
 """The greatest `consider` of a context, since every pair may have to be compared."""
+MAX_BATCH = 100_000
+"""In memories, of a job that works in batches."""
 MAX_TURN = 2_147_483_647
 
 STATUSES = ("active", "pending", "consolidated", "completed", "archived")
@@ -34,6 +36,7 @@ LABEL_KINDS = ("keyword", "tag", "concept", "component")
 
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """The earliest and latest moments that a datetime can hold in every time zone."""
+LONGEST_DURATION = timedelta(days=365_250)
 MAX_FILTER_TEXT = 10_000
 """In characters, for the filter `text`."""
 SMALLEST_SHARE = 1e-100

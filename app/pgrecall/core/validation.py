@@ -18,10 +18,10 @@ from pgrecall.core.dates import Period
 from pgrecall.core.limits import (
     EARLIEST,
     LATEST,
+    LONGEST_DURATION,
     MAX_DEPTH,
     MAX_METADATA,
     MAX_NAME_LENGTH,
-    MAX_QUERY_ENTITIES,
     MAX_QUERY_LENGTH,
     MAX_TEXT_LENGTH,
     MAX_VALUES,
@@ -31,8 +31,6 @@ from pgrecall.core.limits import (
 )
 from pgrecall.core.quoting import cut, shortened
 from pgrecall.errors import InputError, UnknownName
-
-LONGEST_DURATION = timedelta(days=365_250)
 
 
 def require_text(name: str, value: object, *, error: type[InputError] = InputError) -> str:
@@ -78,19 +76,6 @@ def require_shown(name: str, value: object, *, error: type[InputError] = InputEr
     return text
 
 
-def require_query_entities(values: object) -> list[str] | None:
-    """The entities of a query without duplicates; None passes."""
-    given = require_texts("query_entities", values)
-    if given is None:
-        return None
-    entities = list(dict.fromkeys(given))
-    if len(entities) > MAX_QUERY_ENTITIES:
-        raise InputError(
-            f"query_entities may hold at most {MAX_QUERY_ENTITIES}, got {len(entities)}"
-        )
-    return entities
-
-
 def require_name(name: str, value: object, *, error: type[InputError] = InputError) -> str:
     """Text of 1 to MAX_NAME_LENGTH characters."""
     text = require_text(name, value, error=error)
@@ -119,12 +104,10 @@ def require_texts(
     return values if isinstance(values, Sequence) else sorted(values)
 
 
-def require_aware(
-    name: str, value: datetime | None, *, error: type[InputError] = InputError
-) -> None:
+def require_aware(name: str, value: Any, *, error: type[InputError] = InputError) -> Any:
     """A datetime with a time zone; None passes."""
     if value is None:
-        return
+        return None
     if not isinstance(value, datetime):
         raise error(f"{name} must be a datetime, got {type(value).__name__}")
     if value.utcoffset() is None:
@@ -136,6 +119,7 @@ def require_aware(
         raise error(
             f"{name} must lie within {EARLIEST:%Y-%m-%d} and {LATEST:%Y-%m-%d}, got {value}"
         )
+    return value
 
 
 def require_period(name: str, value: object) -> Period | None:
@@ -154,28 +138,32 @@ def require_period(name: str, value: object) -> Period | None:
     return start, end
 
 
+def require_number(
+    name: str,
+    value: object,
+    least: float,
+    most: float,
+    *,
+    units: str = "",
+    error: type[InputError] = InputError,
+) -> float:
+    """A number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise error(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
+    number = Fraction(value) if isinstance(value, Rational) else float(value)
+    if not least <= number <= most:
+        raise error(f"{name} must lie within {least:,} and {most:,}{units}, got {shortened(value)}")
+    return float(number)
+
+
 def require_share(
     name: str, value: object, *, error: type[InputError] = InputError
 ) -> float | None:
     """A number in [0, 1]; numbers below SMALLEST_SHARE become 0. None passes."""
-    share = _within(0, name, value, error)
-    return 0.0 if share is not None and share < SMALLEST_SHARE else share
-
-
-def require_cosine(name: str, value: object) -> float | None:
-    """A number in [-1, 1]. None passes."""
-    return _within(-1, name, value, InputError)
-
-
-def _within(least: int, name: str, value: object, error: type[InputError]) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise error(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
-    number = Fraction(value) if isinstance(value, Rational) else float(value)
-    if not least <= number <= 1:
-        raise error(f"{name} must lie within {least} and 1, got {shortened(value)}")
-    return float(number)
+    share = require_number(name, value, 0, 1, error=error)
+    return 0.0 if share < SMALLEST_SHARE else share
 
 
 def require_given_share(name: str, value: object, *, error: type[InputError] = InputError) -> float:
@@ -186,36 +174,17 @@ def require_given_share(name: str, value: object, *, error: type[InputError] = I
     return share
 
 
-def require_change(name: str, value: object) -> float:
-    """A number in [-1, 1], the change of a share."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
-    number = Fraction(value) if isinstance(value, Rational) else float(value)
-    if not -1 <= number <= 1:
-        raise InputError(f"{name} must lie within -1 and 1, got {shortened(value)}")
-    return float(number)
-
-
 def require_hours(name: str, value: object) -> float:
     """A duration in hours, at most a thousand years."""
-    return _require_length(name, value, timedelta(hours=1), "hours")
+    return require_number(name, value, 0, LONGEST_DURATION // timedelta(hours=1), units=" hours")
 
 
 def require_seconds(name: str, value: object) -> float | None:
     """A duration in seconds, at most a thousand years; None passes."""
-    return None if value is None else _require_length(name, value, timedelta(seconds=1), "seconds")
-
-
-def _require_length(name: str, value: object, unit: timedelta, units: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
-    longest = LONGEST_DURATION / unit
-    number = Fraction(value) if isinstance(value, Rational) else float(value)
-    if not 0 <= number <= longest:
-        raise InputError(
-            f"{name} must lie within 0 and {longest:,.0f} {units}, got {shortened(value)}"
-        )
-    return float(number)
+    if value is None:
+        return None
+    longest = LONGEST_DURATION // timedelta(seconds=1)
+    return require_number(name, value, 0, longest, units=" seconds")
 
 
 def require_duration(name: str, value: object) -> float:

@@ -8,21 +8,19 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.checks import checked
 from pgrecall.core.dates import Period
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import (
     in_list,
-    require_aware,
     require_bool,
     require_name,
-    require_period,
     require_query,
-    require_query_entities,
-    require_text,
 )
 from pgrecall.core.vectors import StoredVector
 from pgrecall.errors import InputError
 from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.ranking.arguments import SearchArguments
 
 MAX_GAIN = 1e6
 
@@ -52,15 +50,15 @@ def checked_query(query: object) -> CheckedQuery:
     if isinstance(query.query, str):
         require_query(query.query)
         text = query.query if text is None else text
-    if text is not None:
-        require_text("query_text", text)
+    names = ("as_of", "query_entities", "query_time")
+    asked = {name: getattr(query, name) for name in names} | {"query_text": text}
+    given = checked(SearchArguments, asked)
     if query.group is not None:
         require_name("group", query.group)
-    require_aware("as_of", query.as_of)
     if query.agent_id is not None:
         require_name("agent_id", query.agent_id)
     require_bool("recorded", query.recorded)
-    entities = require_query_entities(query.query_entities)
+    entities = given.get("query_entities")
     if entities is None and not isinstance(query.query, str) and text is None:
         entities = []  # only a text can contain known entities
     return CheckedQuery(
@@ -70,7 +68,7 @@ def checked_query(query: object) -> CheckedQuery:
         as_of=query.as_of,
         query_text=text,
         query_entities=entities,
-        query_time=require_period("query_time", query.query_time),
+        query_time=given.get("query_time"),
         agent_id=query.agent_id,
         recorded=query.recorded,
     )

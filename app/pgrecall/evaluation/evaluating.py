@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
+from pgrecall.core import checks
+from pgrecall.core.checks import K
 from pgrecall.core.steps import Execute, Operation
 from pgrecall.core.validation import (
     in_list,
-    require_aware,
-    require_cosine,
     require_count,
-    require_share,
 )
 from pgrecall.errors import InputError
 from pgrecall.evaluation.bootstrap import intervals
@@ -45,7 +44,7 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.gathered import gathered
-from pgrecall.ranking.question import MAX_K, narrowing
+from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
@@ -95,32 +94,31 @@ def evaluate(
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
-    require_aware("as_of", as_of)
+    asked = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
+    given = checks.checked(SearchArguments, asked, also=("embedding",))
+    floors: dict[str, float] = {
+        name: given[name] for name in ("min_score", "min_similarity") if name in given
+    }
     zone = tables.in_zone(timezone).zone
     dated = with_periods(checked_queries(queries), dates, as_of, zone)
     checked = with_owner_ids(tables, dated, agent_id, agents)
     searched_owners(tables, checked[0], teams)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
-    k = require_count("k", k, at_least=1, at_most=MAX_K)
+    k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
-    floors: SearchArguments = {
-        "min_score": require_share("min_score", min_score),
-        "min_similarity": require_cosine("min_similarity", min_similarity),
-    }
-    if min_similarity is not None and any(query.query is None for query in checked):
+    if "min_similarity" in floors and any(query.query is None for query in checked):
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
     answered(checked)
     checked = yield from embedded(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
-    given = {name: cast("float", floor) for name, floor in floors.items() if floor is not None}
     found = yield from measured(
-        tables, teams, answered(checked), ranked, k, chosen, given, as_of, seed
+        tables, teams, answered(checked), ranked, k, chosen, floors, as_of, seed
     )
     if all(query.relevant for query in checked):
         return found
-    arguments: SearchArguments = {**filters, "teams": teams, "as_of": as_of, **floors}
+    arguments: Any = {**filters, "teams": teams, "as_of": as_of, **floors}
     return replace(
         found,
         floors=(yield from evaluate_floors(tables, checked, ranked[0], k, arguments)),

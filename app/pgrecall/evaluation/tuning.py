@@ -10,6 +10,7 @@ from typing import Any, Unpack, cast
 
 from sqlalchemy.schema import CreateTable, DropTable
 
+from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Execute, Operation
 from pgrecall.core.validation import (
@@ -60,7 +61,7 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.gathered import gathered
-from pgrecall.ranking.question import MAX_K, narrowing
+from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -129,7 +130,7 @@ def tune(
     given = None if start is None else checked_profile(start)
     if given is not None:
         _searched(given, checked)
-    k = require_count("k", k, at_least=1, at_most=MAX_K)
+    k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     _require_progress(on_progress)
     share = require_given_share("held_out", held_out)

@@ -12,6 +12,7 @@ from inspect import Parameter, signature
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+from pgrecall.core.checks import as_written
 from pgrecall.core.memory import UNSET, MemoryChanges
 from pgrecall.core.steps import Job, Operation
 from pgrecall.execution.ranked_by import profile_argument, ranked_by
@@ -179,5 +180,5 @@ def _written_out(parameters: list[Parameter], operation: Callable[..., Any]) -> 
             own_first = sorted(hints, key=FilterArguments.__annotations__.__contains__)
             defaults = {key: DEFAULTS.get(key) for key in own_first}
         for key, default in defaults.items():
-            hint = hints[key].__forward_arg__
+            hint = as_written(hints[key].__forward_arg__)
             yield Parameter(key, Parameter.KEYWORD_ONLY, default=default, annotation=hint)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from pgrecall.core.ids import new_id
 from pgrecall.core.interruption import says_how_far
+from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.steps import Call, Job, Transact
 from pgrecall.core.validation import require_bool, require_callable, require_count
 from pgrecall.errors import InputError
@@ -47,7 +48,7 @@ def collect_garbage(
         raise InputError(f"policy must be a GarbagePolicy, got {type(policy).__name__}")
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)
-    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
     owners: list[tuple[str, bool]] = yield Transact(
         partial(collection_steps.owners, agent_id=agent_id)
     )

@@ -12,6 +12,7 @@ from sqlalchemy import Boolean, Integer, Text, TextClause, Uuid, text
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.interruption import says_how_far
+from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.steps import Autocommit, Call, Execute, Job, Operation, Transact, Verb
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
 from pgrecall.errors import DatabaseError
@@ -87,7 +88,7 @@ def erase_owner(
     """
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)
-    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
     there: Any = yield Transact(partial(_counted, agent_id=agent_id))
     if dry_run:
         return Erased(dry_run=True, **_numbers(there, *_OF_MEMORIES, "runs"))

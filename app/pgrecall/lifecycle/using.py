@@ -10,11 +10,11 @@ from uuid import UUID
 from sqlalchemy import Boolean, ColumnElement, Double, Text, Uuid, column
 from sqlalchemy.dialects.postgresql import JSONB
 
+from pgrecall.core.checks import COSINE
 from pgrecall.core.memory import Memory
 from pgrecall.core.steps import Operation, Reads, Verb
 from pgrecall.core.validation import (
     require_bool,
-    require_change,
     require_ids,
     require_name,
     require_one_of,
@@ -111,7 +111,7 @@ def adjust_trust(
 
     Raises MemoryNotFound, InputError, or InvalidMemory if trust was never assessed.
     """
-    change = require_change("delta", delta)
+    change = COSINE("delta", delta)
     require_text("reason", reason)
     if not reason.strip():
         raise InputError("a manual change of trust needs a reason")

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.limits import STATUSES
+from pgrecall.core.limits import MAX_BATCH, STATUSES
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Call, Execute, Operation, Reads
 from pgrecall.core.validation import (
@@ -80,7 +80,7 @@ def export(
     if write is None:
         raise InputError("write must be a function, got None")
     require_bool("events", events)
-    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
     named = _named(tables, agent_id)
     owner_id, last_id = _begin(after, named)
     wanted = _wanted(filters)

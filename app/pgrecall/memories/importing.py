@@ -17,6 +17,7 @@ from uuid import UUID, uuid5
 
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.interruption import says_how_far
+from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.quoting import LONGEST, path_of, shortened
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_name
@@ -153,7 +154,7 @@ def import_file(
     if agent_id is not None:
         require_name("agent_id", agent_id)
         require_owner(store._tables, agent_id)
-    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
     require_bool("check_compliance", check_compliance)
     require_callable("on_progress", on_progress)
     require_callable("on_reject", on_reject)

@@ -9,12 +9,12 @@ from functools import cache
 from graphlib import TopologicalSorter
 from hashlib import sha256
 from pathlib import Path
-from textwrap import fill, indent
 
 from sqlalchemy import Connection, text
 
 from pgrecall.core.resources import sql_folder, with_schemas
 from pgrecall.migrate.field_lists import with_fields
+from pgrecall.migrate.inserted import with_inserted
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.migrate.settings import Settings
 from pgrecall.scoring.profiles import BUILT_IN
@@ -31,8 +31,6 @@ _LEVELS = {
     "maintainers": "maintainer",
     "the owner": "owner",
 }
-_ARGUMENTS = re.compile(r"@arguments(?P<others>(?:, \w+ DEFAULT [\w.]+)*)@")
-_INSERTED = re.compile(r"@(arguments|passed|filters|filtering|filtered)\b")
 _CREATED = re.compile(r"^CREATE OR REPLACE (FUNCTION|PROCEDURE|VIEW) (\w+)", re.MULTILINE)
 _FOR = re.compile(r"-- For ([a-z ]+)\.\n")
 
@@ -58,13 +56,16 @@ class File:
             return _LEVELS[found[1]]
         return "writer" if re.match("verbs/(?!require_)", self.path) else "reader"
 
-    def is_made_of(self, other: File) -> bool:
-        """Whether it uses a function or view of the other file."""
-        code = re.sub(r"--.*", "", self.text)
-        return any(
-            re.search(rf"\b{name}\(" if kind != "VIEW" else rf"\b{name}\b", code)
-            for kind, name in _CREATED.findall(other.text)
-        )
+    @property
+    def made(self) -> set[str]:
+        """Its functions and views, as others write them: functions with a bracket."""
+        created = _CREATED.findall(self.text)
+        return {f"{name}(" for _, name in created} | {n for kind, n in created if kind == "VIEW"}
+
+    @property
+    def used(self) -> set[str]:
+        """All words outside of comments, with a bracket if one follows."""
+        return {*re.findall(r"\w+\(?", re.sub(r"--.*", "", self.text))}
 
 
 @cache
@@ -78,45 +79,24 @@ def files() -> tuple[File, ...]:
         File(f"recall/score_{name}.sql", score_functions(profile))
         for name, profile in BUILT_IN.items()
     ]
+    made = {file: file.made for file in found}
     made_of = {
-        file: [other for other in found if other != file and file.is_made_of(other)]
+        file: [other for other in found if other is not file and not used.isdisjoint(made[other])]
         for file in found
+        for used in (file.used,)
     }
     return tuple(TopologicalSorter(made_of).static_order())
 
 
 def _read(path: Path) -> str:
-    """The text of a file, with the lists of fields, and the arguments of recall from the file
-    `arguments`.
+    """The text of a file, with the lists and limits that it names between two @ written out.
 
     No function has its statements compiled (JIT): each execution would compile them again, which
     takes tens of milliseconds, and they take less.
     """
-    text = with_fields(path.read_text(encoding="utf-8"))
-    text = text.replace(
+    text = with_inserted(with_fields(path.read_text(encoding="utf-8")))
+    return text.replace(
         "SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off"
-    )
-    if not _INSERTED.search(text):
-        return text
-    declared = (sql_folder() / "recall" / "arguments").read_text(encoding="utf-8")
-    of_search, filters = re.sub("--.*\n", "", declared).strip().split("\n\n")
-
-    def arguments(found: re.Match[str]) -> str:
-        lines = f"{of_search}\n{filters}"
-        for name, default in re.findall(r"(\w+) DEFAULT ([\w.]+)", found["others"]):
-            lines = re.sub(rf"\b({name} \w+ DEFAULT) [\w.]+", rf"\1 {default}", lines)
-        return indent(lines, "    ").strip()
-
-    def names(lines: str) -> str:
-        listed = ", ".join(re.findall(r"^\w+(?: => \w+)?", lines, re.MULTILINE))
-        return indent(fill(listed, 92), "        ").strip()
-
-    return (
-        _ARGUMENTS.sub(arguments, text)
-        .replace("@passed@", names(f"agent\n{of_search}\n{filters}"))
-        .replace("@filters@", names(filters))
-        .replace("@filtering@", indent(filters, "    ").strip())
-        .replace("@filtered@", names(re.sub(r"^(\w+).*", r"\1 => \1", filters, flags=re.MULTILINE)))
     )
 
 

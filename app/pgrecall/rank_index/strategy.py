@@ -173,7 +173,7 @@ def _suits(wanted: Search, strategy: Strategy) -> bool:
     filters = wanted.filters
     if wanted.weighs_time:
         return False  # positions do not contain it, and it may decide the order
-    if filters.include_invalid or list(filters.statuses) != ["active"]:
+    if filters.include_invalid or "statuses" in filters.values:
         return False  # the index only contains active, valid memories
     if wanted.most > MAX_K:
         return False

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, cast
+from typing import Annotated, Any
 
-from pgrecall.core.quoting import listed
-from pgrecall.errors import UnknownName
-from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.core import checks
+from pgrecall.core.checks import COSINE, SHARE, Between, Count, Length, Needs, Texts
+from pgrecall.core.dates import require_dates
+from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH
+from pgrecall.core.validation import require_period
+from pgrecall.errors import InputError
+from pgrecall.ranking import filters
+from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.profile import Profile
+
+
+def _weights(name: str, value: Any) -> Mapping[str, float]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} must map signals to numbers, got {type(value).__name__}")
+    return {str(signal): weight for signal, weight in value.items()}
+
+
+def _language(name: str, value: Any) -> str | None:
+    return require_dates(value)
 
 
 class SearchArguments(FilterArguments, total=False):
@@ -17,48 +32,56 @@ class SearchArguments(FilterArguments, total=False):
     memories are ranked."""
 
     profile: Profile | str | None
-    """A Profile, or the name of a built-in one. Default: the repository's, or else the database's
-    (`pgrecall profiles default`), or else hybrid."""
-    weights: Mapping[str, float] | None
+    """How to rank: by a Profile, or the built-in one of this name. Default: that of the repository,
+    or else of the database (`pgrecall profiles default`), or else hybrid."""
+    weights: Annotated[Mapping[str, float] | None, _weights]
     """Replaces the profile's weights for this query. Signals that are not named get 0; the weights
     must sum to 1."""
     normalise_weights: bool
     """Divides `weights` by their sum first."""
-    min_score: float | None
+    min_score: Annotated[float | None, SHARE]
     """Leaves out memories with a lower score."""
-    min_similarity: float | None
-    """Leaves out memories whose embedding has a lower cosine with the query's, in [-1, 1], before
-    scoring. Needs a query vector or text. The signal similarity is never below 0, so 0 leaves out
+    min_similarity: Annotated[
+        float | None, COSINE, Needs(("embedding",), "needs a query vector or text")
+    ]
+    """Leaves out memories whose embedding has a lower cosine with the query's before scoring. From
+    -1 to 1. Needs a query vector or text. The signal similarity is never below 0, so 0 leaves out
     what has a negative cosine."""
-    min_relevance: float | None
+    min_relevance: Annotated[
+        float | None, SHARE, Needs(("embedding", "query_text"), "needs a query vector or text")
+    ]
     """Leaves out memories with a lower relevance before scoring. Relevance is the mean of
     similarity and keyword, or the one of them that the query has, and does not depend on the
     profile; words that no memory has lower it. Needs a query vector or text. 0 leaves out nothing,
     but measures relevance. The default is none for `search`, and the profile's for `context`."""
     teams: Sequence[str]
     """Ranks the memories of these teams together with the agent's."""
-    query_entities: Sequence[str] | None
+    query_entities: Annotated[Sequence[str] | None, Texts(MAX_QUERY_ENTITIES)]
     """The entities that entity_overlap compares with. Default: the known entities that occur in the
     query, if it is text, or else in `query_text`."""
-    query_text: str | None
+    query_text: Annotated[str | None, Length(MAX_QUERY_LENGTH)]
     """The text that keyword compares with. Default: the query, if it is text."""
-    query_time: tuple[datetime, datetime] | None
+    query_time: Annotated[tuple[datetime, datetime] | None, require_period]
     """The period, start and end, that the time signal compares with. A search with a period uses no
     rank index."""
-    dates: str | None
+    dates: Annotated[str | None, _language]
     """Finds `query_time` in the query's text, relative to `as_of` and in `timezone`. "auto"
     means English; other languages are given by their code, such as "de". Needs the extra `dates`.
     Default: dates in the text are ignored."""
     timezone: str | tzinfo | None
     """The user's time zone, such as "Europe/Berlin". Days that `dates` finds begin and end at its
-    midnights, and `context` writes the dates of memories in it. Default: the repository's, or else
-    that of `as_of` for `dates`, and UTC."""
+    midnights, and `context` writes the dates of memories in it. Default: that of the repository, or
+    else that of `as_of` for `dates`, and UTC."""
     apply_decay: bool
-    """False uses the stored trust, without decay."""
-    expand_session: int
+    """Uses trust after decay. False uses it as it is stored."""
+    expand_session: Annotated[int, Count(0, MAX_EXPAND_SESSION)]
     """Adds up to this many turns before and after each hit, from its session. They must pass the
     filters, but `min_score`, `min_relevance` and `k` do not apply to them."""
-    lend: float | None
+    lend: Annotated[
+        float | None,
+        Between(0, 1, "leave it out to lend none"),
+        Needs(("expand_session",), "needs expand_session: how many turns away a hit lends"),
+    ]
     """A share in (0, 1): turns are ranked instead of added, and each gets this share of the score
     of the best hit next to it on top of its own. Needs `expand_session`. The k best memories (at
     least 20) lend. `min_score` applies to the raised score, `min_relevance` to a turn's own."""
@@ -70,30 +93,17 @@ class SearchArguments(FilterArguments, total=False):
     Default: now."""
 
 
-DEFAULTS: SearchArguments = {
+DEFAULTS: Mapping[str, Any] = {
     "normalise_weights": False,
     "teams": (),
     "apply_decay": True,
     "expand_session": 0,
-    "statuses": Filters().statuses,
-    "include_invalid": Filters().include_invalid,
-    "where": (),
+    **filters.DEFAULTS,
 }
 """Default values of the arguments whose default is not None."""
 
 
 def require_known(arguments: Mapping[str, object]) -> None:
     """Raises UnknownName for an argument that a search does not take."""
-    known = SearchArguments.__annotations__
-    if unknown := sorted(set(arguments) - set(known)):
-        raise UnknownName(
-            f"unknown argument {listed(unknown)}; besides k, touch and the like there are "
-            f"{', '.join(known)}"
-        )
-
-
-def filters_of(arguments: SearchArguments) -> FilterArguments:
-    """The filters among the arguments."""
-    names = FilterArguments.__annotations__
-    found: Any = {name: value for name, value in arguments.items() if name in names}
-    return cast("FilterArguments", found)
+    others = "besides k, touch and the like there are"
+    checks.require_known(SearchArguments, arguments, "argument", others)

@@ -127,6 +127,19 @@ def rows_of_arrays(name: str, **columns: tuple[str, Any]) -> FromClause:
     return func.unnest(*arrays).table_valued(*columns, name=name).render_derived()
 
 
+OF_COLUMNS = {
+    "memory_natures": "memory_nature",
+    "content_types": "content_type",
+    "tiers": "tier",
+    "components": "component",
+    "output_types": "output_type",
+    "domains": "domain",
+    "categories": "category",
+    "loops": "loop",
+}
+"""Filters that a column passes if it is one of several texts."""
+
+
 def conditions(
     scope: Scope, shape: FilterShape, *, as_of: bool, owners: str = OWNER
 ) -> dict[str, Condition]:
@@ -144,28 +157,19 @@ def conditions(
     found["statuses"] = (
         any_of(columns.status, "statuses") if "statuses" in given else active(scope.memories)
     )
-    for name, column in (
-        ("memory_natures", columns.memory_nature),
-        ("content_types", columns.content_type),
-        ("tiers", columns.tier),
-        ("components", columns.component),
-        ("output_types", columns.output_type),
-        ("domains", columns.domain),
-        ("categories", columns.category),
-        ("loops", columns.loop),
-    ):
+    for name, column in OF_COLUMNS.items():
         if name in given:
-            found[name] = any_of(column, name)
+            found[name] = any_of(columns[column], name)
     if "memory_types" in given:
         found["memory_types"] = or_(
             any_of(columns.memory_type, "memory_types"),
             _overlap(columns.additional_types, "memory_types"),
         )
-    for name, column in (("tags", columns.tags), ("entities", columns.entities)):
+    for name, array in (("tags", columns.tags), ("entities", columns.entities)):
         if name in given:
-            found[name] = _overlap(column, name)
+            found[name] = _overlap(array, name)
         if f"all_{name}" in given:
-            found[f"all_{name}"] = column.contains(texts(f"all_{name}"))
+            found[f"all_{name}"] = array.contains(texts(f"all_{name}"))
     if "labels" in given:
         found["labels"] = _labelled(scope, owners, of_kind="label_kinds" in given)
     if "metadata" in given:

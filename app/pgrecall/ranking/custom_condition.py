@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sqlalchemy import BindParameter, ColumnClause, ColumnElement, TextClause
 from sqlalchemy.sql.visitors import iterate
@@ -18,18 +18,17 @@ _RESERVED = re.compile(
     r"(owner_id(_\d+)?|query|query_\w+|k|as_of|teams|id|ids|score|limit|text|min_\w+|no_similarity"
     r"|keyword_weight|candidates|reach|whole_teams|source_\d+_\w+|budget|most|floor|max_\w+"
     r"|block_length|per_\w+|reserved_\w+|diversity|weights?_\w+|speeds|candidate_numbers"
-    r"|statuses|tiers|memory_(types|natures)|content_types|(all_)?(tags|entities)|components"
-    r"|output_types|domains|categories|loops|compliant|needs_review|created_(after|before)"
-    r"|labels|label_kinds|hit_\w+|measured_\w+|last_\d+"
+    r"|hit_\w+|measured_\w+|last_\d+"
     r"|ranked(_\w+)?|expand_session|lend|whose|owners|whole_owners|accessed|durable|period_(from|to)"
     rf"|(compared|metadata|relevance|{'|'.join(KINDS)})(_\w+)?)"
 )
-"""Names of our own parameters. A caller's parameter of the same name would replace our value."""
+"""Names of our own parameters besides those of the filters. A caller's parameter of the same name
+would replace our value."""
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
-def require_condition(condition: object) -> Expression:
+def require_condition(condition: object, filters: Collection[str]) -> Expression:
     """Raises InputError for what is not a condition or could bypass the other conditions.
 
     Raw SQL is trusted as the application's code. It is refused if it could close its brackets, but
@@ -43,7 +42,7 @@ def require_condition(condition: object) -> Expression:
         parameters = element._bindparams.values() if isinstance(element, TextClause) else (element,)
         for parameter in parameters:
             if isinstance(parameter, BindParameter):
-                _require_own(parameter)
+                _require_own(parameter, filters)
     return condition
 
 
@@ -70,8 +69,9 @@ def _require_closed(raw: str) -> None:
         )
 
 
-def _require_own(parameter: BindParameter[object]) -> None:
+def _require_own(parameter: BindParameter[object], filters: Collection[str]) -> None:
+    name = parameter.key
     if parameter.required:
-        raise InputError(f"where: the parameter :{parameter.key} has no value")
-    if not parameter.unique and _RESERVED.fullmatch(parameter.key):
-        raise InputError(f"where: the search itself has a parameter :{parameter.key}; rename yours")
+        raise InputError(f"where: the parameter :{name} has no value")
+    if not parameter.unique and (name in filters or _RESERVED.fullmatch(name)):
+        raise InputError(f"where: the search itself has a parameter :{name}; rename yours")

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self, TypedDict
+from typing import Annotated, Any, Self, TypedDict
 
+from pgrecall.core.checks import SHARE, Length, Needs, Words, checked, require_known
 from pgrecall.core.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
-from pgrecall.core.quoting import listed
-from pgrecall.core.validation import (
-    require_aware,
-    require_bool,
-    require_share,
-    require_text,
-    require_texts,
-)
-from pgrecall.errors import InputError, UnknownName
 from pgrecall.ranking.custom_condition import Expression, require_condition
 from pgrecall.ranking.metadata_filter import MetadataFilter
 
-_TEXTS = (
-    *("memory_types", "memory_natures", "content_types"),
-    *("tags", "all_tags", "entities", "all_entities"),
-    *("components", "output_types", "domains", "categories", "loops", "labels"),
-)
+
+def _metadata(name: str, value: Any) -> MetadataFilter:
+    return MetadataFilter.of(value)
 
 
-_VALUES = (
-    *_TEXTS,
-    *("tiers", "statuses", "label_kinds", "created_after", "created_before"),
-    *("compliant", "needs_review", "min_trust", "text"),
-)
+def _where(name: str, value: Any) -> tuple[Expression, ...]:
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    reserved = FilterArguments.__annotations__
+    return tuple(require_condition(one, reserved) for one in (value if several else (value,)))
 
 
 class FilterArguments(TypedDict, total=False):
@@ -41,48 +30,66 @@ class FilterArguments(TypedDict, total=False):
     """
 
     memory_types: Sequence[str] | None
-    """Its memory_type or one of its additional_types."""
+    """Only memories of these types, such as fact or task: by memory_type or additional_types."""
     memory_natures: Sequence[str] | None
+    """Only memories of these natures, such as semantic or episodic."""
     content_types: Sequence[str] | None
-    tiers: Sequence[str] | None
+    """Only memories with content in these forms, such as text/markdown."""
+    tiers: Annotated[Sequence[str] | None, Words(TIERS)]
+    """Only memories in these tiers."""
     tags: Sequence[str] | None
-    """Any of these tags."""
+    """Only memories with any of these tags."""
     all_tags: Sequence[str] | None
-    """Every one of these tags."""
+    """Only memories with every one of these tags."""
     entities: Sequence[str] | None
-    """Any of these entities."""
+    """Only memories about any of these entities."""
     all_entities: Sequence[str] | None
-    """Every one of these entities."""
+    """Only memories about every one of these entities."""
     labels: Sequence[str] | None
-    """Any of these labels."""
-    label_kinds: Sequence[str] | None
+    """Only memories with any of these labels."""
+    label_kinds: Annotated[
+        Sequence[str] | None,
+        Words(LABEL_KINDS),
+        Needs(("labels",), "narrows labels down: give labels too"),
+    ]
     """With `labels`: only labels of these kinds count."""
-    text: str | None
-    """A query as for a web search engine: words that must all occur, "a phrase", or, -without. At
-    most 10,000 characters. A text of stop words only filters nothing."""
-    metadata: Mapping[str, Any] | None
-    """The metadata contains this JSON object. {"user.age": {"$gte": 30}} compares the value at a
-    path, in which a backslash makes a dot a part of a key; see MetadataFilter."""
+    text: Annotated[str | None, Length(MAX_FILTER_TEXT)]
+    """Only memories with these words, written as for a web search engine: words that must all
+    occur, "a phrase", or, -without. At most 10,000 characters. A text of stop words only filters
+    nothing."""
+    metadata: Annotated[Mapping[str, Any] | None, _metadata]
+    """Only memories whose metadata contain this JSON object. {"user.age": {"$gte": 30}} compares
+    the value at a path, in which a backslash makes a dot a part of a key; see MetadataFilter."""
     created_after: datetime | None
-    """Created at this moment or later; a memory of unknown age does not pass."""
+    """Only memories created at this moment or later; one of unknown age does not pass."""
     created_before: datetime | None
-    """Created before this moment; a memory of unknown age does not pass."""
+    """Only memories created before this moment; one of unknown age does not pass."""
     components: Sequence[str] | None
+    """Only memories produced by these components."""
     output_types: Sequence[str] | None
+    """Only memories with these types of output."""
     domains: Sequence[str] | None
+    """Only memories of these domains."""
     categories: Sequence[str] | None
+    """Only memories of these categories."""
     loops: Sequence[str] | None
+    """Only memories of these loops."""
     compliant: bool | None
+    """Only memories that passed governance, or only those that did not."""
     needs_review: bool | None
-    """Whether feedback called it outdated."""
-    min_trust: float | None
-    """Trust after decay; a memory whose trust was never assessed does not pass."""
-    statuses: Sequence[str]
-    """Default: active."""
+    """Only memories that feedback called outdated, or only others."""
+    min_trust: Annotated[float | None, SHARE]
+    """Only memories with at least this trust, after decay; one whose trust was never assessed does
+    not pass."""
+    statuses: Annotated[Sequence[str], Words(STATUSES)]
+    """Only memories with these statuses. Default: active."""
     include_invalid: bool
     """Includes memories that are not valid at `as_of`: not yet, no longer, invalidated, expired."""
-    where: Expression | Sequence[Expression]
+    where: Annotated[Expression | Sequence[Expression], _where]
     """SQLAlchemy expressions over `repository.memories`. Raw SQL in them must be trusted."""
+
+
+DEFAULTS: FilterArguments = {"statuses": ("active",), "include_invalid": False, "where": ()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,44 +110,18 @@ class FilterShape:
 class Filters:
     """Checked FilterArguments."""
 
-    memory_types: Sequence[str] | None = None
-    memory_natures: Sequence[str] | None = None
-    content_types: Sequence[str] | None = None
-    tiers: Sequence[str] | None = None
-    tags: Sequence[str] | None = None
-    all_tags: Sequence[str] | None = None
-    entities: Sequence[str] | None = None
-    all_entities: Sequence[str] | None = None
-    labels: Sequence[str] | None = None
-    label_kinds: Sequence[str] | None = None
-    text: str | None = None
-    metadata: Mapping[str, Any] | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
-    components: Sequence[str] | None = None
-    output_types: Sequence[str] | None = None
-    domains: Sequence[str] | None = None
-    categories: Sequence[str] | None = None
-    loops: Sequence[str] | None = None
-    compliant: bool | None = None
-    needs_review: bool | None = None
-    min_trust: float | None = None
-    statuses: Sequence[str] = ("active",)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """The other filters that are given, and not at their default."""
+    metadata: MetadataFilter | None = None
     include_invalid: bool = False
-    where: Sequence[Expression] = field(default=())
+    where: Sequence[Expression] = ()
     apply_decay: bool = True
     """Whether min_trust applies to trust after decay. An argument of search, not a filter."""
-    taken_apart: MetadataFilter = field(init=False)
-    """`metadata`, parsed."""
 
     @property
     def shape(self) -> FilterShape:
         """The part that the text of a statement depends on."""
-        return FilterShape(
-            frozenset(self.parameters),
-            self.include_invalid,
-            self.apply_decay,
-        )
+        return FilterShape(frozenset(self.parameters), self.include_invalid, self.apply_decay)
 
     @property
     def are_default(self) -> bool:
@@ -150,59 +131,29 @@ class Filters:
     @property
     def parameters(self) -> dict[str, Any]:
         """The values to bind, by name."""
-        given = {
-            name: list(value) if isinstance(value, Sequence) and name != "text" else value
-            for name in _VALUES
-            if (value := getattr(self, name)) is not None
-        }
-        if given["statuses"] == ["active"]:
-            del given["statuses"]  # a literal, which is compared faster
-        return given | self.taken_apart.parameters
+        return {**self.values, **({} if self.metadata is None else self.metadata.parameters)}
+
+    def without(self, name: str) -> Self:
+        """The same filters except for one."""
+        return replace(self, values={n: v for n, v in self.values.items() if n != name})
 
     @classmethod
-    def of(cls, arguments: FilterArguments, *, apply_decay: bool = True) -> Self:
+    def of(cls, arguments: FilterArguments) -> Self:
         """Checks filters. Raises UnknownName for an unknown filter, InputError for a bad value."""
-        known = list(FilterArguments.__annotations__)
-        unknown = sorted(set(arguments) - set(known))
-        if unknown:
-            raise UnknownName(
-                f"unknown filter {listed(unknown)}; the filters are {', '.join(known)}"
-            )
-        given: dict[str, Any] = {k: v for k, v in arguments.items() if v is not None}
-        where = given.pop("where", ())
-        if not isinstance(where, Sequence) or isinstance(where, str):
-            where = (where,)
-        return cls(**given, where=tuple(where), apply_decay=apply_decay)
+        require_known(FilterArguments, arguments, "filter", "the filters are")
+        return cls.among(checked(FilterArguments, arguments))
 
-    def __post_init__(self) -> None:
-        for name in _TEXTS:
-            require_texts(name, getattr(self, name))
-        _require_known("tiers", self.tiers, TIERS)
-        _require_known("statuses", self.statuses, STATUSES)
-        _require_known("label_kinds", self.label_kinds, LABEL_KINDS)
-        if self.label_kinds is not None and self.labels is None:
-            raise InputError("label_kinds narrows labels down: give labels too")
-        taken_apart = MetadataFilter.of({} if self.metadata is None else self.metadata)
-        object.__setattr__(self, "taken_apart", taken_apart)
-        if self.text is not None:
-            require_text("text", self.text)
-            if len(self.text) > MAX_FILTER_TEXT:
-                raise InputError(
-                    f"text may have at most {MAX_FILTER_TEXT:,} characters, got {len(self.text):,}"
-                )
-        require_bool("include_invalid", self.include_invalid)
-        for name in ("compliant", "needs_review"):
-            if getattr(self, name) is not None:
-                require_bool(name, getattr(self, name))
-        require_share("min_trust", self.min_trust)
-        require_aware("created_after", self.created_after)
-        require_aware("created_before", self.created_before)
-        for condition in self.where:
-            require_condition(condition)
-
-
-def _require_known(name: str, values: Sequence[str] | None, known: Sequence[str]) -> None:
-    require_texts(name, values)
-    unknown = [value for value in values or () if value not in known]
-    if unknown:
-        raise UnknownName(f"{name}: unknown {listed(unknown)}; known are {', '.join(known)}")
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any], *, apply_decay: bool = True) -> Self:
+        """The filters among checked arguments."""
+        names = FilterArguments.__annotations__
+        values = {name: value for name, value in arguments.items() if name in names}
+        if [*values.get("statuses", ())] == ["active"]:
+            del values["statuses"]  # a literal, which is compared faster
+        return cls(
+            metadata=values.pop("metadata", None),
+            include_invalid=values.pop("include_invalid", False),
+            where=values.pop("where", ()),
+            values=values,
+            apply_decay=apply_decay,
+        )

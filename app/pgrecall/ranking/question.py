@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
-from pgrecall.core.dates import period_of, require_dates
-from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH
+from pgrecall.core.checks import K, checked
+from pgrecall.core.dates import period_of
+from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
-from pgrecall.core.validation import (
-    require_aware,
-    require_bool,
-    require_cosine,
-    require_count,
-    require_length,
-    require_period,
-    require_query,
-    require_query_entities,
-    require_share,
-    require_text,
-    require_texts,
-)
+from pgrecall.core.validation import require_query, require_texts
 from pgrecall.core.vectors import StoredVector, VectorLike
-from pgrecall.errors import InputError
-from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, filters_of, require_known
+from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
@@ -37,7 +25,7 @@ from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
-MAX_K = 1_000_000
+_AS_GIVEN = ("min_score", "min_similarity", "min_relevance", "as_of", "expand_session", "lend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,63 +58,40 @@ class Question:
         none and the query has a vector or text.
         """
         agent_id = require_owner(tables, agent_id)
-        require_count("k", k, at_least=1, at_most=MAX_K)
+        K("k", k)
         require_known(arguments)
-        arguments = DEFAULTS | arguments
-        query_text = arguments.get("query_text")
-        query_entities = arguments.get("query_entities")
-        apply_decay = arguments["apply_decay"]
-        as_of = arguments.get("as_of")
-        require_aware("as_of", as_of)
-        query_time = require_period("query_time", arguments.get("query_time"))
-        language = require_dates(arguments.get("dates"))
-        zone = tables.in_zone(arguments.get("timezone")).zone
-        others = other_owners(tables, agent_id, arguments["teams"])
-        require_bool("apply_decay", apply_decay)
-        entities = require_query_entities(query_entities) or []
-        if isinstance(embedding, str):
-            require_query(embedding)
-        if query_text is None and isinstance(embedding, str):
-            query_text = embedding
-        if query_text is not None:
-            require_length("query_text", require_text("query_text", query_text), MAX_QUERY_LENGTH)
-        asked = embedding if isinstance(embedding, str) else query_text
-        if query_time is None and language is not None and asked is not None:
-            query_time = period_of(asked, language, as_of=as_of, zone=zone)
-        min_similarity = require_cosine("min_similarity", arguments.get("min_similarity"))
-        if embedding is None and min_similarity is not None:
-            raise InputError("min_similarity needs a query vector or text")
-        profile = arguments.get("profile")
-        min_relevance = require_share("min_relevance", arguments.get("min_relevance"))
+        asked = require_query(embedding) if isinstance(embedding, str) else None
+        also = () if embedding is None else ("embedding",)
+        given: Any = {**DEFAULTS, **checked(SearchArguments, arguments, also=also)}
+        query_text, query_time = given.get("query_text"), given.get("query_time")
+        if query_text is None:
+            query_text = asked
+        elif asked is None:
+            asked = query_text
+        zone = tables.in_zone(given.get("timezone")).zone
+        if query_time is None and "dates" in given and asked is not None:
+            query_time = period_of(asked, given["dates"], as_of=given.get("as_of"), zone=zone)
         has_question = embedding is not None or query_text is not None
-        if min_relevance is not None and not has_question:
-            raise InputError("min_relevance needs a query vector or text")
-        expand_session, lend = _turns(arguments)
         wanted = Search(
             agent_id=agent_id,
             query=None,
             k=k,
             profile=profiles.DEFAULT,
-            filters=Filters.of(filters_of(arguments), apply_decay=apply_decay),
-            teams=others,
-            query_entities=entities,
-            min_score=require_share("min_score", arguments.get("min_score")),
-            min_similarity=min_similarity,
-            min_relevance=min_relevance,
-            as_of=as_of,
+            filters=Filters.among(given, apply_decay=given["apply_decay"]),
+            teams=other_owners(tables, agent_id, given["teams"]),
+            query_entities=given.get("query_entities", ()),
             query_text=query_text,
             query_time=query_time,
-            expand_session=expand_session,
-            lend=lend,
+            **{name: given[name] for name in _AS_GIVEN if name in given},
         )
         question = cls(
             wanted,
             embedding,
-            arguments,
+            given,
             floor if floor is not None and has_question else lambda _: None,
-            entities_in=asked if query_entities is None else None,
+            entities_in=asked if "query_entities" not in given else None,
         )
-        _require_weights(arguments)
+        profile = given.get("profile")
         return question if profile is None else question.by(profiles.checked_profile(profile))
 
     def by(self, profile: Profile) -> Self:
@@ -197,21 +162,10 @@ def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[s
 
 def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
     """The filters, without `text` if it contains only stop words."""
-    if filters.text is None:
+    if "text" not in filters.values:
         return filters
-    [found] = yield Execute(narrows(tables), {"text": filters.text})
-    return filters if found.narrows else replace(filters, text=None)
-
-
-def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
-    turns = arguments["expand_session"]
-    turns = require_count("expand_session", turns, at_least=0, at_most=MAX_EXPAND_SESSION)
-    lend = require_share("lend", arguments.get("lend"))
-    if lend is not None and not 0 < lend < 1:
-        raise InputError(f"lend must lie between 0 and 1, got {lend:g}; leave it out to lend none")
-    if lend is not None and not turns:
-        raise InputError("lend needs expand_session: how many turns away a hit lends")
-    return turns, lend
+    [found] = yield Execute(narrows(tables), {"text": filters.values["text"]})
+    return filters if found.narrows else filters.without("text")
 
 
 def _redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
@@ -230,19 +184,10 @@ def _redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) 
     return wanted.profile.without(*(name for name, is_given in given.items() if not is_given))
 
 
-def _require_weights(arguments: SearchArguments) -> None:
-    """Checks what does not depend on the profile; raises InputError."""
-    require_bool("normalise_weights", arguments["normalise_weights"])
-    weights = arguments.get("weights")
-    if weights is not None and not isinstance(weights, Mapping):
-        raise InputError(f"weights must map signals to numbers, got {type(weights).__name__}")
-
-
 def _weighed(profile: Profile, arguments: SearchArguments) -> Profile:
     """The profile with the caller's weights; raises InputError."""
     normalise, weights = arguments["normalise_weights"], arguments.get("weights")
     if weights is not None:
-        weights = {str(name): weight for name, weight in weights.items()}
         profile = profile.with_weights(**_normalised(weights) if normalise else weights)
     return profile if arguments["apply_decay"] else profile.without_trust_decay()
 

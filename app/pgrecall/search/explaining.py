@@ -18,6 +18,8 @@ from pgrecall.core.validation import require_ids
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.conditions import OF_COLUMNS
+from pgrecall.ranking.filters import DEFAULTS
 from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
@@ -194,8 +196,9 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
 
 
 def _unmet(row: Mapping[Any, Any], wanted: Search) -> list[str]:
-    prefix, asked = CONDITION_PREFIX, wanted.filters.taken_apart
-    repeated = {f"comparison_{n + 1}" for n in range(len(asked.comparisons), MOST_APART)}
+    prefix, asked = CONDITION_PREFIX, wanted.filters.metadata
+    number = 0 if asked is None else len(asked.comparisons)
+    repeated = {f"comparison_{n + 1}" for n in range(number, MOST_APART)}
     unmet = [
         name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
     ]
@@ -207,16 +210,9 @@ def _unmet(row: Mapping[Any, Any], wanted: Search) -> list[str]:
 
 
 _ATTRIBUTES = {
+    **OF_COLUMNS,
     "statuses": "status",
-    "tiers": "tier",
     "memory_types": "memory_type",
-    "memory_natures": "memory_nature",
-    "content_types": "content_type",
-    "components": "component",
-    "output_types": "output_type",
-    "domains": "domain",
-    "categories": "category",
-    "loops": "loop",
     "created_after": "created_at",
     "created_before": "created_at",
 }
@@ -226,7 +222,7 @@ min_."""
 
 def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
     """Says what the memory has and what the condition requires."""
-    memory, filters = found.memory, wanted.filters
+    memory, filters, values = found.memory, wanted.filters, wanted.filters.values
     match name:
         case "valid":
             return f"not valid at {wanted.as_of or 'now'}: {_validity(memory)}"
@@ -242,16 +238,15 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
                 f"min_relevance {wanted.min_relevance:g}"
             )
         case "text":
-            return f"filtered by text: its words do not match {shortened(filters.text, LONGEST)}"
+            return f"filtered by text: its words do not match {shortened(values['text'], LONGEST)}"
         case "labels":
-            asked_for = [*(filters.labels or ()), *(filters.label_kinds or ())]
+            asked_for = [*values["labels"], *values.get("label_kinds", ())]
             shown = shortened(asked_for, LONGEST)
             return f"filtered by labels: it has none of {shown}"
-        case "metadata":
-            asked = filters.taken_apart.contained
-            return _filtered("metadata", "metadata", memory.metadata, asked)
-        case _ if name.startswith("comparison_"):
-            compared = filters.taken_apart.comparisons[int(name.removeprefix("comparison_")) - 1]
+        case "metadata" if filters.metadata is not None:
+            return _filtered("metadata", "metadata", memory.metadata, filters.metadata.contained)
+        case _ if name.startswith("comparison_") and filters.metadata is not None:
+            compared = filters.metadata.comparisons[int(name.removeprefix("comparison_")) - 1]
             what = f"metadata[{shortened(compared.key)}]"
             value = compared.found_in(memory.metadata)
             return _filtered("metadata", what, value, {compared.operator: compared.value})
@@ -261,7 +256,8 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             return f"it does not meet the condition where {number}: {condition}"
         case _:
             attribute = _ATTRIBUTES.get(name, name.removeprefix("all_").removeprefix("min_"))
-            return _filtered(name, attribute, getattr(memory, attribute), getattr(filters, name))
+            asked = values.get(name, DEFAULTS["statuses"])
+            return _filtered(name, attribute, getattr(memory, attribute), asked)
 
 
 def _filtered(name: str, what: str, value: object, asked: object) -> str:

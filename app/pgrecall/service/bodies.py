@@ -6,21 +6,19 @@ be is checked by the repository.
 
 from __future__ import annotations
 
-import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import tzinfo
 from functools import reduce
 from operator import or_
-from textwrap import dedent
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
 from pgrecall.core import memory
+from pgrecall.core.checks import descriptions
 from pgrecall.core.label import Label
-from pgrecall.core.limits import MAX_CONSIDERED, MAX_EXPAND_SESSION
 from pgrecall.core.memory import NewMemory, Unset
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.ranking import arguments, filters
@@ -109,18 +107,6 @@ def _in_json(kind: Any) -> Any:
     return reduce(or_, kept)
 
 
-def _descriptions(kind: type) -> Mapping[str, str]:
-    """The texts below the fields of a class."""
-    [declared] = ast.parse(dedent(inspect.getsource(kind))).body
-    assert isinstance(declared, ast.ClassDef)
-    found = {}
-    for field, said in zip(declared.body, declared.body[1:], strict=False):
-        match field, said:
-            case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                found[name] = " ".join(text.split())
-    return found
-
-
 _LABEL = {"value": BOUNDS["key"], "weight": {"minimum": 0, "maximum": 1e9}}
 _NewLabel = Annotated[Label, Field(json_schema_extra={"properties": _LABEL})]
 _LISTS: dict[Any, Any] = {
@@ -129,9 +115,9 @@ _LISTS: dict[Any, Any] = {
 }
 """Lists of a memory, whose texts are not blank. A filter's may be: its type has NULL, too."""
 _DESCRIPTIONS = {
-    **_descriptions(filters.FilterArguments),
-    **_descriptions(arguments.SearchArguments),
-    **_descriptions(NewMemory),
+    **descriptions(filters.FilterArguments),
+    **descriptions(arguments.SearchArguments),
+    **descriptions(NewMemory),
 }
 _INSTEAD: dict[str, Any] = {
     "embedding": Vector | None,
@@ -140,8 +126,6 @@ _INSTEAD: dict[str, Any] = {
     "limit": Annotated[int, Field(ge=1, le=1000)],
     "order": list[str],
     "expand": Annotated[int, Field(ge=0, le=2)],
-    "expand_session": Annotated[int, Field(ge=0, le=MAX_EXPAND_SESSION)],
-    "consider": Annotated[int, Field(ge=1, le=MAX_CONSIDERED)] | None,
     "max_tokens": MaxTokens,
 }
 """Argument → its type here, where JSON has less, or the service allows less."""

@@ -5,14 +5,16 @@ A bound beside `anyOf` holds for the type that it is about, so NULL still passes
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pgrecall.context.styles import STYLES
-from pgrecall.core import limits
+from pgrecall.core import checks, limits
+from pgrecall.core.checks import Count, Texts, arguments_of
 from pgrecall.core.memory import TEAM
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.memories.ordering import sortable
+from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.schema import tables
 from pgrecall.schema.fields import NEW
 from pgrecall.schema.kinds import CONTENT, HOURS, NAME, SHARE, TEXT, TEXTS, Kind
@@ -32,64 +34,46 @@ def _length(most: int) -> Bounds:
     return {**_SHOWN, "maxLength": most}
 
 
-def _words(known: tuple[str, ...]) -> Bounds:
-    return {"items": {"type": "string", "enum": [*known]}, "maxItems": limits.MAX_VALUES}
-
-
-_SHARES = ("near_duplicates", "min_score", "min_relevance", "min_trust", "max_similarity")
 _NAMES = ("actor", "run")
-_LISTS = (
-    *("labels", "all_tags", "all_entities", "teams"),
-    *("memory_types", "memory_natures", "content_types"),
-    *("components", "output_types", "domains", "categories", "loops"),
-)
+_ARGUMENTS = arguments_of(SearchArguments)
 _COLUMNS = "|".join(sortable(tables()))
-_SHARE: Bounds = {"minimum": 0, "maximum": 1}
-_LIST: Bounds = {"maxItems": limits.MAX_VALUES}
 _NAME = _length(limits.MAX_NAME_LENGTH)
 _OF_KIND: dict[Kind, Bounds] = {
     CONTENT: _length(limits.MAX_CONTENT_BYTES),
     HOURS: {"minimum": 0.001, "maximum": 1e9},
     NAME: _NAME,
-    SHARE: _SHARE,
+    SHARE: checks.SHARE.schema,
     TEXT: _length(limits.MAX_TEXT_LENGTH),
-    TEXTS: _LIST,
+    TEXTS: Texts().schema,
 }
 BOUNDS: dict[str, Bounds] = {
+    **{name: one.schema for name, one in _ARGUMENTS.items() if one.schema},
     **{field.name: _OF_KIND[field.kind] for field in NEW if field.kind in _OF_KIND},
-    **dict.fromkeys(_SHARES, _SHARE),
+    **dict.fromkeys(("near_duplicates", "max_similarity"), checks.SHARE.schema),
     **dict.fromkeys(_NAMES, _NAME),
-    **dict.fromkeys(_LISTS, _LIST),
-    "min_similarity": {"minimum": -1, "maximum": 1},
     "owner": _length(limits.MAX_NAME_LENGTH + len(TEAM)),
     "query": _length(limits.MAX_QUERY_LENGTH),
-    "query_text": {"maxLength": limits.MAX_QUERY_LENGTH},
-    "text": {"maxLength": limits.MAX_FILTER_TEXT},
-    "query_entities": {"maxItems": limits.MAX_QUERY_ENTITIES},
     "after": _SHOWN,
     "order": {"items": {"type": "string", "pattern": f"^-?({_COLUMNS})$"}},
-    "tiers": _words(limits.TIERS),
-    "statuses": _words(limits.STATUSES),
-    "label_kinds": _words(limits.LABEL_KINDS),
     "tier": {"enum": [*limits.TIERS]},
     "trust_curve": {"enum": [*limits.TRUST_CURVES, None]},
     "style": {"enum": [*STYLES]},
     "profile": {"enum": [*BUILT_IN, None]},
-    "lend": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
     "diversity": {"minimum": 0, "exclusiveMaximum": 1},
-    "max_skips": {"minimum": 1, "maximum": limits.MAX_CONSIDERED},
+    **dict.fromkeys(("max_skips", "consider"), Count(1, limits.MAX_CONSIDERED).schema),
     "tokens": {"minimum": 0, "maximum": MAX_TOKENS},
     "turn": {"minimum": 0, "maximum": limits.MAX_TURN},
 }
 """Argument or field → what is true of every value that is accepted."""
 
-_QUERY = ("query", "embedding")
-_NEEDS = {
+_CALLED = {"embedding": ("query", "embedding")}
+_NEEDS: dict[str, Sequence[str]] = {
     "turn": ("session",),
-    "lend": ("expand_session",),
-    "label_kinds": ("labels",),
-    "min_similarity": _QUERY,
-    "min_relevance": (*_QUERY, "query_text"),
+    **{
+        name: [field for other in one.needs.names for field in _CALLED.get(other, (other,))]
+        for name, one in _ARGUMENTS.items()
+        if one.needs is not None
+    },
 }
 """Field → fields of which it needs one; the repository checks it where it uses them."""
 

@@ -1,0 +1,286 @@
+"""Texts that files of `sql/` name between two @, besides the fields of a memory.
+
+@MAX_VALUES@, @MAX_VALUES,@   a limit or known words, and the same as it is read: 1,000
+@arguments@                   what recall and others take after the agent; `, k DEFAULT 20`
+                              before the second @ gives one of them another default
+@passed@                      the agent and the names of these arguments
+@filters@, @filtering@        the names of the filters, and the filters as arguments
+@filtered@                    the filters as they are passed on: tags => tags
+@fault@, @words@              what question() refuses
+@conditions@                  the conditions of the filters, by name
+@tokens@                      the estimate of a memory's tokens
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from textwrap import fill, indent
+from typing import Any, get_args
+
+from sqlalchemy import ColumnElement, literal_column, select
+
+from pgrecall.context import styles
+from pgrecall.context.packing import MOST
+from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH
+from pgrecall.core import limits
+from pgrecall.core.checks import Between, Count, K, Length, Number, Texts, Words, arguments_of
+from pgrecall.core.tokens import PIECES, estimated_tokens
+from pgrecall.core.validation import require_aware, require_period
+from pgrecall.lifecycle import curating
+from pgrecall.lifecycle.garbage import LEAST_AGE
+from pgrecall.lifecycle.using import Feedback, Outcome
+from pgrecall.memories import listing
+from pgrecall.memories.preparing import DuplicatePolicy
+from pgrecall.migrate.score_function import literal, quoted, sql
+from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
+from pgrecall.ranking.filters import FilterArguments, FilterShape
+from pgrecall.ranking.metadata_filter import OPERATORS
+from pgrecall.ranking.search_parameters import Shape
+from pgrecall.ranking.statement import passing
+from pgrecall.schema import tables
+from pgrecall.scoring.compiler import Scope
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import Similarity
+
+_FIRST = {
+    "query": "agent_memories.embedding%TYPE DEFAULT NULL",
+    "query_text": "text DEFAULT NULL",
+    "profile": "text DEFAULT NULL",
+    "k": "integer DEFAULT 10",
+}
+_LEFT_OUT = ("where", "normalise_weights", "dates", "timezone")
+"""Arguments that have no meaning in SQL."""
+_TYPES: dict[Any, str] = {
+    Sequence[str]: "text[]",
+    Mapping[str, Any]: "jsonb",
+    Mapping[str, float]: "jsonb",
+    tuple[datetime, datetime]: "tstzrange",
+    datetime: "timestamptz",
+    bool: "boolean",
+    int: "integer",
+    float: "float8",
+    str: "text",
+    Profile | str: "text",
+}
+_MEMORIES = tables().memories.alias("m")
+_LIMITS: Mapping[str, Any] = {
+    **vars(limits),
+    "OPERATORS": OPERATORS,
+    "DUPLICATES": get_args(DuplicatePolicy),
+    "OUTCOMES": get_args(Outcome),
+    "FEEDBACK": get_args(Feedback),
+    "MAX_LISTED": listing.MOST,
+    "MAX_CURATED": curating.MOST,
+    "LEAST_AGE": LEAST_AGE,
+    "LONGEST_HOURS": limits.LONGEST_DURATION // timedelta(hours=1),
+}
+_LIMIT = re.compile(r"@([A-Z_]+)(,?)@")
+_ARGUMENTS = re.compile(r"@arguments(?P<others>(?:, \w+ DEFAULT [\w.]+)*)@")
+
+
+def with_inserted(text: str) -> str:
+    """The text of a file with what it names between two @."""
+    text = _ARGUMENTS.sub(_arguments, _LIMIT.sub(_limit, text))
+    for name, made in _INSERTED.items():
+        if name in text:
+            text = text.replace(name, made())
+    return text
+
+
+def _limit(found: re.Match[str]) -> str:
+    value = _LIMITS[found[1]]
+    match value:
+        case int():
+            return f"{value:,}" if found[2] else str(value)
+        case str():
+            return "E'" + "".join(f"\\u{ord(one):04x}" for one in value) + "'"
+        case datetime():
+            return f"{value.date()}" if found[2] else f"'{value.isoformat()}'"
+        case timedelta():
+            return f"{value.days:,}" if found[2] else f"'{value.days} days'"
+    return f"'{{{','.join(value)}}}'"
+
+
+@cache
+def _declared() -> tuple[dict[str, str], dict[str, str]]:
+    """Arguments of a search except its owner, with types and defaults; and the filters."""
+    table = arguments_of(SearchArguments)
+    found = {
+        name: f"{_TYPES[one.type]} DEFAULT {_default(DEFAULTS.get(name))}"
+        for name, one in table.items()
+        if name not in _LEFT_OUT
+    }
+    filters = {name: found.pop(name) for name in FilterArguments.__annotations__ if name in found}
+    return _FIRST | {name: said for name, said in found.items() if name not in _FIRST}, filters
+
+
+def _default(value: object) -> str:
+    match value:
+        case bool() | int():
+            return str(value).lower()
+        case ("active",):
+            return "'{active}'"
+    return "NULL"
+
+
+def _lines(declared: Mapping[str, str]) -> str:
+    return indent(",\n".join(f"{name} {said}" for name, said in declared.items()), " " * 4).strip()
+
+
+def _names(names: Sequence[str]) -> str:
+    return indent(fill(", ".join(names), 92), " " * 8).strip()
+
+
+def _arguments(found: re.Match[str]) -> str:
+    of_search, filters = _declared()
+    lines = _lines(of_search | filters)
+    for name, default in re.findall(r"(\w+) DEFAULT ([\w.]+)", found["others"]):
+        lines = re.sub(rf"\b({name} \w+ DEFAULT) [\w.]+", rf"\1 {default}", lines)
+    return lines
+
+
+def _fault() -> str:
+    """The expression that finds what is wrong with the arguments of question(); NULL: nothing."""
+    cases = [
+        f"WHEN {refused} THEN {quoted(f'{name} {said}')}"
+        if shown is None
+        else f"WHEN {refused}\n        THEN format({quoted(f'{name} {said}')}, {shown})"
+        for name, refused, said, shown in _refused()
+    ]
+    return "\n        ".join(("CASE", *cases, "END"))
+
+
+def _refused() -> Iterator[tuple[str, str, str, str | None]]:
+    """Argument, the condition that refuses it, what is said of it, and the value that is shown."""
+    table = arguments_of(SearchArguments)
+    for name, check in [("k", K), *((name, one.check) for name, one in table.items())]:
+        if name in _LEFT_OUT:
+            continue
+        match check:
+            case Count(least, most):
+                refused = f"({name} BETWEEN {least} AND {most}) IS NOT TRUE"
+                shown = f"coalesce({name}::text, 'NULL')"
+                yield name, refused, f"must lie within {least} and {most}, got %s", shown
+            case Number(least, most):
+                refused = f"{name} NOT BETWEEN {least} AND {most}"
+                yield name, refused, f"must lie within {least} and {most}, got %s", name
+            case Between(least, most, advice):
+                said = f"must lie between {least} and {most}, got %s; {advice}"
+                yield name, f"NOT ({name} > {least} AND {name} < {most})", said, name
+            case Length(most):
+                said = f"may have at most {most:,} characters, got %s: shorten it"
+                yield name, f"length({name}) > {most}", said, f"length({name})"
+            case Texts(int(most)):
+                number = f"cardinality(asked_{name.removeprefix('query_')})"
+                yield name, f"{number} > {most}", f"may hold at most {most}, got %s", number
+            case _ if check in (require_aware, require_period):
+                ends = [name] if check is require_aware else [f"lower({name})", f"upper({name})"]
+                said = _limit_of("must lie within @EARLIEST,@ and @LATEST,@, got %s")
+                for end in ends:
+                    refused = _limit_of(f"{end} NOT BETWEEN @EARLIEST@ AND @LATEST@")
+                    yield name, refused, said, end
+                if check is require_period:
+                    refused = f"{name} IS NOT NULL AND ({ends[0]} < {ends[1]}) IS NOT TRUE"
+                    said = "must be a range with a beginning and a later end, got %s"
+                    yield name, refused, said, name
+    for name, one in table.items():
+        if one.needs is not None:
+            missing = [_IS_MISSING.get(other, f"{other} IS NULL") for other in one.needs.names]
+            text = " or query_text" if "query_text" in one.needs.names else ""
+            refused = " AND ".join((f"{name} IS NOT NULL", *missing))
+            yield name, refused, one.needs.message.replace(" or text", text), None
+
+
+_IS_MISSING = {"embedding": "query IS NULL", "expand_session": "expand_session = 0"}
+
+
+def _limit_of(text: str) -> str:
+    return _LIMIT.sub(_limit, text)
+
+
+def _words() -> str:
+    """Arguments, their words and the known ones. Those with a default must not be NULL."""
+    rows = [
+        f"({quoted(name)}, "
+        + (f"coalesce({name}, ARRAY[NULL])" if name in DEFAULTS else name)
+        + f", ARRAY[{', '.join(map(quoted, one.check.known))}])"
+        for name, one in arguments_of(SearchArguments).items()
+        if isinstance(one.check, Words)
+    ]
+    return ",\n                    ".join(rows)
+
+
+def conditions() -> dict[str, str]:
+    """The SQL of every condition by name, on a memory `m` with its usage `u` and a question `q`."""
+    names = [name for name in FilterArguments.__annotations__ if name != "where"] + ["compared"]
+    found = _passing(names) | {"label_kinds": _passing(names)["labels"]}
+    found["labels"] = _passing(["labels"])["labels"]
+    return {name: _in_q(condition) for name, condition in found.items()}
+
+
+def _passing(filters: list[str]) -> dict[str, ColumnElement[bool]]:
+    shape = Shape(
+        signals=(Similarity(required=True),),
+        filters=FilterShape(frozenset(filters), include_invalid=False, apply_decay=True),
+        has_query=True,
+        has_teams=True,
+        has_min_score=True,
+        has_min_similarity=True,
+        has_min_relevance=True,
+        has_as_of=True,
+    )
+    found = tables()
+    scope = Scope(
+        schema="",
+        memories=_MEMORIES,
+        usage=found.memory_usage.alias("u"),
+        query=literal_column("q.query"),
+        as_of=literal_column("q.moment"),
+        query_entities=literal_column("q.query_entities"),
+        apply_decay=literal_column("q.apply_decay"),
+        keyword=literal_column("{share}"),
+        coverage=literal_column("{coverage}"),
+        comparable=literal_column("q.comparable"),
+        parameter=literal,
+    )
+    return passing(scope, shape, ())
+
+
+def _in_q(condition: ColumnElement[bool]) -> str:
+    """The SQL of a condition, with columns of `q` instead of parameters."""
+    # Compiled within a statement, so that sub-selects correlate with its memories.
+    statement: Any = select(literal_column("1")).select_from(_MEMORIES).where(condition)
+    written = re.sub(r"(?<!:):(?=[a-z_])", "q.", sql(statement).partition(" WHERE ")[2])
+    written = re.sub(r"(q\.\w+)::(?:(?! AS )[A-Z ])+(\[\])?", r"\1", written)
+    return re.sub(r"CAST\((q\.\w+) AS TEXT\[\]\)", r"\1", written)
+
+
+def _tokens() -> str:
+    """The estimate of `packing` for the plain style and the default counter."""
+    style = styles.named("plain")
+    added = style.added([estimated_tokens(sample) for sample in style.samples])
+    kind = f"regexp_count(memory_type, {quoted(CATEGORY_PIECES)})"
+    return f"""\
+least(coalesce(tokens, regexp_count(content, {quoted(PIECES)})), {MOST})
+         + {added.per_block} + least({kind}, {MAX_CATEGORY_LENGTH})
+         + {added.per_line} * regexp_count(content, {quoted(LINE_BREAKS)})"""
+
+
+def _conditions() -> str:
+    rows = [f"('{name}', $condition${said}$condition$)" for name, said in conditions().items()]
+    return indent(",\n".join(rows), " " * 8).strip()
+
+
+_INSERTED: Mapping[str, Callable[[], str]] = {
+    "@passed@": lambda: _names(["agent", *_declared()[0], *_declared()[1]]),
+    "@filters@": lambda: _names([*_declared()[1]]),
+    "@filtering@": lambda: _lines(_declared()[1]),
+    "@filtered@": lambda: _names([f"{name} => {name}" for name in _declared()[1]]),
+    "@fault@": _fault,
+    "@words@": _words,
+    "@conditions@": _conditions,
+    "@tokens@": _tokens,
+}
