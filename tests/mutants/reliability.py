@@ -231,7 +231,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/transactions.py",
-        "return not is_idle or Mode.of(driver) != mode",
+        "return not is_idle or Mode(driver.autocommit, driver.isolation_level) != mode",
         "return False",
         "integration/test_pooled_connections.py::test_a_call_interrupted_anywhere",
     ),

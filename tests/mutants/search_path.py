@@ -45,8 +45,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "statement.is_prepared(step.may_prepare)",
-        "statement.is_prepared(True)",
+        "statement.prepare if step.may_prepare else False",
+        "statement.prepare",
         f"{PATH}::test_searches_of_a_large_agent",
     ),
     Mutant(

@@ -305,7 +305,11 @@ def in_list(values: object) -> list[Any] | None:
 
 def require_ids(memory_ids: object) -> list[UUID]:
     """One id or several, as a sorted list without duplicates."""
-    ids = [memory_ids] if isinstance(memory_ids, UUID) else in_list(memory_ids)
+    ids: Sequence[Any] | None
+    if isinstance(memory_ids, UUID):
+        ids = [memory_ids]
+    else:
+        ids = memory_ids if isinstance(memory_ids, list | tuple) else in_list(memory_ids)
     if ids is None:
         raise InputError(f"a memory's id must be a uuid.UUID, got {shortened(memory_ids)}")
     for memory_id in ids:

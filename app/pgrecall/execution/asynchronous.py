@@ -276,11 +276,12 @@ class Repository:
                     await theirs.begin()
                 yield theirs
             return
+        if bind.dialect.driver != "psycopg":
+            require_psycopg(bind.sync_engine)
         async with bind.connect() as connection:
             inner = _inner(connection)
-            require_psycopg(inner.engine)
             driver = inner.connection.driver_connection
-            before = Mode.of(driver)
+            before = Mode(driver.autocommit, driver.isolation_level)
             alone = needs.autocommit and not needs.compiles and needs_none(inner, driver)
             level = IsolationLevel.REPEATABLE_READ if needs.snapshot else before.isolation_level
             call.is_alone = alone
@@ -365,7 +366,9 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
         with binary_results(driver):
             result = await connection.execute(step.statement, dict(step.parameters))
         return [*map(row_maker(*result.keys()), result)] if result.returns_rows else None
-    values, prepare = statement.values(step.parameters), statement.is_prepared(step.may_prepare)
+    values = statement.values(step.parameters)
+    prepare = statement.prepare if step.may_prepare else False
+    statement.prepare = True
     cursor = psycopg.AsyncRawCursor(driver, row_factory=namedtuple_row)
     try:
         try:

@@ -156,7 +156,10 @@ class Method(Generic[P, T]):
 
 def replayable(start: partial[Any], iterables: Sequence[str]) -> partial[Any]:
     """The start of an operation that can be retried: iterators among its arguments become lists."""
-    if not any(isinstance(value, Iterator) for value in (*start.args, *start.keywords.values())):
+    for value in (*start.args, *start.keywords.values()):
+        if isinstance(value, Iterator):
+            break
+    else:
         return start
     given = signature(start.func).bind(*start.args, **start.keywords)
     for name in iterables:

@@ -58,7 +58,8 @@ class PreparedStatement:
             if isinstance(column.type, Embedding)
         ]
         """The places of the columns that are embeddings."""
-        self._is_new = True
+        self.prepare: bool | None = None
+        """What to say to psycopg: at first None, since what is executed once is not worth it."""
 
     def values(self, given: Mapping[str, Any]) -> list[Any]:
         """The value of each parameter, in the order of their numbers."""
@@ -67,11 +68,6 @@ class PreparedStatement:
             value = given[name] if is_required else given.get(name, default)
             values.append(value if convert is None else convert(value))
         return values
-
-    def is_prepared(self, may_be: bool) -> bool | None:
-        """What to say to psycopg. None: it counts, since what is executed once is not worth it."""
-        is_new, self._is_new = self._is_new, False
-        return None if may_be and is_new else may_be
 
     def rows(self, rows: list[Any]) -> list[Any]:
         """The rows that psycopg returned, with embeddings as lists."""

@@ -268,10 +268,11 @@ class Repository:
                     theirs.begin()
                 yield theirs
             return
+        if bind.dialect.driver != "psycopg":
+            require_psycopg(bind)
         with bind.connect() as connection:
-            require_psycopg(connection.engine)
             driver = connection.connection.driver_connection
-            before = Mode.of(driver)
+            before = Mode(driver.autocommit, driver.isolation_level)
             alone = needs.autocommit and not needs.compiles and needs_none(connection, driver)
             level = IsolationLevel.REPEATABLE_READ if needs.snapshot else before.isolation_level
             call.is_alone = alone
@@ -336,7 +337,9 @@ def _execute(connection: Connection, step: Execute) -> Any:
         with binary_results(driver):
             result = connection.execute(step.statement, dict(step.parameters))
         return [*map(row_maker(*result.keys()), result)] if result.returns_rows else None
-    values, prepare = statement.values(step.parameters), statement.is_prepared(step.may_prepare)
+    values = statement.values(step.parameters)
+    prepare = statement.prepare if step.may_prepare else False
+    statement.prepare = True
     cursor = psycopg.RawCursor(driver, row_factory=namedtuple_row)
     try:
         try:

@@ -20,10 +20,6 @@ class Mode(NamedTuple):
     autocommit: bool
     isolation_level: IsolationLevel | None
 
-    @classmethod
-    def of(cls, driver: Any) -> Mode:
-        return cls(driver.autocommit, driver.isolation_level)
-
 
 def is_spoiled(connection: Connection, mode: Mode, /) -> bool:
     """Whether a connection that had this mode must not return to its pool."""
@@ -33,7 +29,7 @@ def is_spoiled(connection: Connection, mode: Mode, /) -> bool:
     if driver.closed:
         return False
     is_idle = driver.info.transaction_status is TransactionStatus.IDLE
-    return not is_idle or Mode.of(driver) != mode
+    return not is_idle or Mode(driver.autocommit, driver.isolation_level) != mode
 
 
 def needs_none(connection: Connection, driver: Any, /) -> bool:

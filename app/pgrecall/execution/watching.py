@@ -40,6 +40,7 @@ class Invocation(Generic[T]):
         ours: bool = True,
     ) -> None:
         self.start, self.tables = start, tables
+        self.schema: str = tables.memories.schema or ""
         self.engine = engine
         """That of the replica once the operation reads there."""
         self.replica, self.of_job = replica, job is not None
@@ -66,11 +67,6 @@ class Invocation(Generic[T]):
         self.result: T | None = None
         self.error: str | None = None
         self.sqlstate: str | None = None
-
-    @property
-    def schema(self) -> str:
-        """The schema that it works on."""
-        return self.tables.schema
 
     @property
     def owner(self) -> str | None:

@@ -13,7 +13,7 @@ from pgrecall.core.steps import Operation, Verb
 from pgrecall.core.validation import require_bool, require_given_share, require_ids
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
-from pgrecall.memories.event_fields import noted
+from pgrecall.memories.event_fields import note, noted
 from pgrecall.memories.preparing import Policy, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
 from pgrecall.ranking.memory_columns import changed_memory
@@ -221,7 +221,7 @@ def _several(
 ) -> Operation[int]:
     """Calls a verb that returns the ids of the memories it changed. Returns how many."""
     agent_id = require_owner(tables, agent_id)
-    noted(reason=reason, actor=actor)
+    note(reason=reason, actor=actor)
     ids = require_ids(memory_ids)
     if not ids:
         return 0

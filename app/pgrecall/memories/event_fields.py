@@ -16,8 +16,8 @@ def note(
         require_text("reason", reason)
     if actor is not None:
         require_name("actor", actor)
-    fields = dict(require_json_object("metadata", {} if metadata is None else metadata))
-    return {"reason": reason, "actor": actor, "metadata": fields}
+    fields = {} if metadata is None else require_json_object("metadata", metadata)
+    return {"reason": reason, "actor": actor, "metadata": dict(fields)}
 
 
 def noted(

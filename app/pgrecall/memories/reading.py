@@ -92,6 +92,8 @@ def exists(
 def _id(agent_id: str, memory_id: UUID | None, key: str | None) -> UUID:
     if (memory_id is None) == (key is None):
         raise InputError("name a memory by its id or by its key, not by both or neither")
+    if isinstance(memory_id, UUID):
+        return memory_id
     if memory_id is None:
         return id_of_key(agent_id, require_name("key", key))
     [found] = require_ids([memory_id])
