@@ -33,8 +33,8 @@ COMMENT ON FUNCTION is_repeated IS
 CREATE OR REPLACE FUNCTION require_key(key text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $function$
 BEGIN
-    PERFORM require(key IS NULL OR NOT is_blank(key) AND length(key) <= 200,
-                    'a key has 1 to 200 characters');
+    PERFORM require(key IS NULL OR NOT is_blank(key) AND length(key) <= @MAX_NAME_LENGTH@,
+                    'a key has 1 to @MAX_NAME_LENGTH@ characters');
 END
 $function$;
 
