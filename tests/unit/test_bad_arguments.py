@@ -38,7 +38,7 @@ from pgrecall.scoring import signals
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW
 from tests.integration.test_bad_input import METHODS
-from tests.methods import method
+from tests.methods import NOWHERE, method
 
 ID = UUID(int=1)
 NAIVE = NOW.replace(tzinfo=None)
@@ -559,3 +559,27 @@ def test_only_the_bad_one_of_a_batch_is_named(repo: MemoryRepository) -> None:
         repo.add_many("a", [NEW, bad, NEW])
     with pytest.raises(NotCompliant, match="memory 1 of 3"):
         repo.add_many("a", [NEW, bad, NEW], near_duplicates=0.9)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        *(({"limit": 3}, "k"), ({"top_k": 3}, "k"), ({"filter": {}}, "metadata")),
+        *(
+            ({"user_id": "b"}, "agent_id"),
+            ({"tag": ["x"]}, "tags"),
+            ({"min_trsut": 1}, "min_trust"),
+        ),
+        ({"profile": "hybird"}, "hybrid"),
+    ],
+)
+def test_an_unknown_name_is_answered_by_the_nearest(given: dict[str, Any], meant: str) -> None:
+    with pytest.raises(UnknownName, match=rf"did you mean {meant}\?"):
+        NOWHERE.search("a", "b", **given)
+
+
+def test_so_is_an_argument_that_a_method_does_not_take() -> None:
+    with pytest.raises(TypeError, match=r"'older'.*did you mean older_than\?"):
+        NOWHERE.upkeep.prune("a", older=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'memory_id'$"):
+        NOWHERE.history("a")  # type: ignore[call-arg]

@@ -196,7 +196,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path, profile: Profile, ending: str) 
         (
             'name = "x"\n[signals.frequency]\nweight = 1\ncup = 3',
             UnknownName,
-            "no parameter cup; its parameters are weight, cap",
+            "no parameter cup (did you mean cap?); its parameters are weight, cap",
         ),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = 0', InvalidProfile, "cap"),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = "9"', InvalidProfile, "frequency"),

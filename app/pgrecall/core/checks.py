@@ -20,7 +20,7 @@ from types import NoneType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from pgrecall.core.limits import MAX_VALUES, SMALLEST_SHARE
-from pgrecall.core.quoting import listed
+from pgrecall.core.quoting import did_you_mean, listed
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -195,7 +195,10 @@ def require_known(declared: type, given: Mapping[str, Any], what: str, others: s
     """Raises UnknownName for an argument that is not declared; the message lists the `others`."""
     known = declared.__annotations__
     if unknown := given.keys() - known:
-        raise UnknownName(f"unknown {what} {listed(unknown)}; {others} {', '.join(known)}")
+        raise UnknownName(
+            f"unknown {what} {listed(unknown)}{did_you_mean(unknown, known)}; "
+            f"{others} {', '.join(known)}"
+        )
 
 
 def checked(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import reprlib
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path, PurePath
 
 from pgrecall.errors import InputError
@@ -48,6 +49,27 @@ def listed(names: Iterable[object]) -> str:
     several = sorted(shortened(name, 40).strip("'") for name in names)
     shown = ", ".join(several[:_NAMES])
     return f"{shown} …" if len(several) > _NAMES else shown
+
+
+_MEANT = {
+    **dict.fromkeys(("limit", "top_k", "n_results"), "k"),
+    **dict.fromkeys(("user_id", "agent", "owner", "owner_id", "namespace"), "agent_id"),
+    **dict.fromkeys(("filter", "filters"), "metadata"),
+    **dict.fromkeys(("threshold", "score_threshold"), "min_score"),
+    "query_embedding": "embedding",
+}
+"""Arguments of other libraries → ours."""
+
+
+def did_you_mean(names: Iterable[object], known: Iterable[str]) -> str:
+    """A question to add to an error about unknown names; empty if no known one is near."""
+    asked = ((str(name), _MEANT.get(str(name))) for name in names)
+    known = [*known]
+    for name, meant in asked:
+        near = meant or next(iter(get_close_matches(name, known, 1)), None)
+        if near is not None:
+            return f" (did you mean {near}?)"
+    return ""
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

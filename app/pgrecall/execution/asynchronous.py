@@ -44,7 +44,7 @@ from pgrecall.errors import (
     InputError,
 )
 from pgrecall.execution.binary_results import binary_results
-from pgrecall.execution.copying import copy_statement, copy_types, know_types
+from pgrecall.execution.copying import acopy_rows
 from pgrecall.execution.inspection import require_psycopg
 from pgrecall.execution.prepared_statement import STATEMENTS, compiled, is_observed, row_maker
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
@@ -256,8 +256,7 @@ class Repository:
     async def _borrowed(
         self, needs: Connect, call: Invocation[Any]
     ) -> AsyncIterator[AsyncConnection]:
-        """A connection for the call, on an AsyncEngine in a transaction, or none where statements
-        may run alone.
+        """As in the synchronous repository.
 
         Wherever this is cancelled, the connection is then as it was, or closed. An error of that
         does not hide the one under way.
@@ -386,15 +385,9 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
 
 
 async def _copy(connection: AsyncConnection, step: Copy) -> None:
-    driver = _inner(connection).connection.driver_connection
-    assert isinstance(driver, psycopg.AsyncConnection)
+    driver: Any = _inner(connection).connection.driver_connection
     try:
-        async with driver.cursor() as cursor:
-            know_types(cursor, step.embedding_oid)
-            async with cursor.copy(copy_statement(step)) as stream:
-                stream.set_types(copy_types(step))
-                for row in step.rows:
-                    await stream.write_row(row)
+        await acopy_rows(driver, step)
     except psycopg.Error:
         if driver.closed:
             await _report_loss(connection)
@@ -402,7 +395,6 @@ async def _copy(connection: AsyncConnection, step: Copy) -> None:
 
 
 async def _report_loss(connection: AsyncConnection) -> None:
-    """Lets SQLAlchemy find out that the connection is lost: it then discards all others of the pool
-    that are as old, so that one call fails and not one for each of them."""
+    """Lets SQLAlchemy find out, as in the synchronous repository."""
     with suppress(DBAPIError):
         await connection.exec_driver_sql("")

@@ -22,6 +22,24 @@ from pgrecall.core.vectors import HalfVector, Vector
 _POSTGRESQL = dialect()  # type: ignore[no-untyped-call]
 
 
+def copy_rows(driver: psycopg.Connection[Any], step: Copy) -> None:
+    with driver.cursor() as cursor:
+        know_types(cursor, step.embedding_oid)
+        with cursor.copy(copy_statement(step)) as stream:
+            stream.set_types(copy_types(step))
+            for row in step.rows:
+                stream.write_row(row)
+
+
+async def acopy_rows(driver: psycopg.AsyncConnection[Any], step: Copy) -> None:
+    async with driver.cursor() as cursor:
+        know_types(cursor, step.embedding_oid)
+        async with cursor.copy(copy_statement(step)) as stream:
+            stream.set_types(copy_types(step))
+            for row in step.rows:
+                await stream.write_row(row)
+
+
 def copy_statement(step: Copy) -> sql.Composed:
     columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in step.table.columns)
     return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(

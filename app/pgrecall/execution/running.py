@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from functools import partial
+from inspect import signature
 from time import perf_counter
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from pgrecall.core.quoting import did_you_mean
 from pgrecall.core.steps import (
     Autocommit,
     Call,
@@ -72,7 +75,10 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     engine = call.engine
     assert engine is not None
     call.attempts += 1
-    steps = call.start()
+    try:
+        steps = call.start()
+    except TypeError as error:
+        raise _with_advice(error, call.start) from None
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
     needs, inspected_only = Connect(autocommit=False), False
@@ -170,6 +176,13 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                 reply = yield Execute(step.statement, parameters, may_prepare, counts and call.ours)
             case _:
                 reply = yield step
+
+
+def _with_advice(error: TypeError, start: partial[Any]) -> TypeError:
+    """The error of Python about the arguments of a call, with the argument that may be meant."""
+    taken = [name for name in signature(start.func).parameters if name != "tables"]
+    unknown = [name for name in start.keywords if name not in taken]
+    return TypeError(f"{error}{did_you_mean(unknown, taken)}" if unknown else str(error))
 
 
 def _to_read(call: Invocation[Any], step: Reads, primary: Engine) -> tuple[Engine, Connect]:

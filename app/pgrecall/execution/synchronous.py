@@ -42,7 +42,7 @@ from pgrecall.errors import (
     InputError,
 )
 from pgrecall.execution.binary_results import binary_results
-from pgrecall.execution.copying import copy_statement, copy_types, know_types
+from pgrecall.execution.copying import copy_rows
 from pgrecall.execution.inspection import require_psycopg
 from pgrecall.execution.prepared_statement import STATEMENTS, compiled, is_observed, row_maker
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
@@ -357,15 +357,9 @@ def _execute(connection: Connection, step: Execute) -> Any:
 
 
 def _copy(connection: Connection, step: Copy) -> None:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, psycopg.Connection)
+    driver: Any = connection.connection.driver_connection
     try:
-        with driver.cursor() as cursor:
-            know_types(cursor, step.embedding_oid)
-            with cursor.copy(copy_statement(step)) as stream:
-                stream.set_types(copy_types(step))
-                for row in step.rows:
-                    stream.write_row(row)
+        copy_rows(driver, step)
     except psycopg.Error:
         if driver.closed:
             _report_loss(connection)

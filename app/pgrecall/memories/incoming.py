@@ -10,7 +10,7 @@ from typing import Any
 
 from pgrecall.core.label import require_labels
 from pgrecall.core.memory import LABELS, UNSET, NewMemory
-from pgrecall.core.quoting import listed
+from pgrecall.core.quoting import did_you_mean, listed
 from pgrecall.errors import InvalidMemory, UnknownName
 from pgrecall.schema.fields import CHECKS, NOTHING
 
@@ -23,7 +23,8 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [name for name in values if name not in FIELDS]
     if unknown:
         raise UnknownName(
-            f"unknown field {listed(unknown)}; the fields are {', '.join(sorted(FIELDS))}"
+            f"unknown field {listed(unknown)}{did_you_mean(unknown, FIELDS)}; the fields are "
+            f"{', '.join(sorted(FIELDS))}"
         )
     stored = {name: CHECKS[name](name, value) for name, value in values.items()}
     start, end = stored.get("valid_from"), stored.get("valid_until")

@@ -12,7 +12,7 @@ from pgrecall.core.dates import moment_of
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.label import require_weight
 from pgrecall.core.limits import LABEL_KINDS
-from pgrecall.core.quoting import listed, shortened
+from pgrecall.core.quoting import did_you_mean, listed, shortened
 from pgrecall.core.validation import (
     require_aware,
     require_given_share,
@@ -56,7 +56,8 @@ class UnknownField(UnknownName):
         more = len(self.names) - _MOST_NAMES
         super().__init__(
             f"unknown field{'s' if more > 1 - _MOST_NAMES else ''} {shown}"
-            f"{f' and {more} more' if more > 0 else ''}: rename or leave out; the fields are "
+            f"{f' and {more} more' if more > 0 else ''}{did_you_mean(self.names, FIELDS)}: rename "
+            f"or leave out; the fields are "
             f"{', '.join(sorted(FIELDS | STATE.keys()))}"
         )
 
@@ -166,7 +167,10 @@ def _fields(name: str, value: Any, known: Mapping[str, Any]) -> Mapping[str, Any
         raise InvalidMemory(f"{name} must be a JSON object, got {shortened(value)}")
     unknown = [key for key in value if key not in known]
     if unknown:
-        raise UnknownName(f"{name}: unknown field {listed(unknown)}; known are {', '.join(known)}")
+        raise UnknownName(
+            f"{name}: unknown field {listed(unknown)}{did_you_mean(unknown, known)}; known are "
+            f"{', '.join(known)}"
+        )
     return {**known, **{key: one for key, one in value.items() if one is not None}}
 
 

@@ -23,7 +23,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from pgrecall.core.quoting import LONGEST, cut, listed, path_of, shortened
+from pgrecall.core.quoting import LONGEST, cut, did_you_mean, listed, path_of, shortened
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import KINDS, Signal
@@ -91,7 +91,10 @@ def from_values(values: object) -> Profile:
     known = [field.name for field in fields(Profile)]
     unknown = [name for name in values if name not in known]
     if unknown:
-        raise UnknownName(f"unknown key {listed(unknown)}; a profile has {', '.join(known)}")
+        raise UnknownName(
+            f"unknown key {listed(unknown)}{did_you_mean(unknown, known)}; a profile has "
+            f"{', '.join(known)}"
+        )
     name = values.get("name")
     if not isinstance(name, str):
         raise InvalidProfile(f"the name of a profile must be text, got {shortened(name)}")
@@ -102,7 +105,10 @@ def from_values(values: object) -> Profile:
 def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
     kind = KINDS.get(name)
     if kind is None:
-        raise UnknownName(f"unknown signal {shortened(name)}; the signals are {', '.join(KINDS)}")
+        raise UnknownName(
+            f"unknown signal {shortened(name)}{did_you_mean([name], KINDS)}; the signals are "
+            f"{', '.join(KINDS)}"
+        )
     if not isinstance(parameters, Mapping) or "weight" not in parameters:
         raise InvalidProfile(f"signal {name} must be a table with a weight")
     given = {key: value for key, value in parameters.items() if key != "weight"}
@@ -110,8 +116,8 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
     unknown = [parameter for parameter in given if parameter not in known]
     if unknown:
         raise UnknownName(
-            f"signal {name} has no parameter {listed(unknown)}; its parameters are weight"
-            + "".join(f", {parameter}" for parameter in known)
+            f"signal {name} has no parameter {listed(unknown)}{did_you_mean(unknown, known)}; its "
+            "parameters are weight" + "".join(f", {parameter}" for parameter in known)
         )
     try:
         return kind(**given), parameters["weight"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgrecall.core.quoting import shortened
+from pgrecall.core.quoting import did_you_mean, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import load, save
@@ -143,7 +143,8 @@ def named(name: object) -> Profile:
     """The built-in profile of this name; raises UnknownName."""
     if not isinstance(name, str) or name not in BUILT_IN:
         raise UnknownName(
-            f"unknown profile {shortened(name)}; the built-in profiles are {', '.join(BUILT_IN)}"
+            f"unknown profile {shortened(name)}{did_you_mean([name], BUILT_IN)}; the "
+            f"built-in profiles are {', '.join(BUILT_IN)}"
         )
     return BUILT_IN[name]
 
