@@ -1,13 +1,12 @@
 -- The memories are only read: no lock is taken there, and their vectors are not written anew. Counters
 -- are locked in the order of the key, so that overlapping touches never form a circle.
 CREATE OR REPLACE FUNCTION touch(
-    agent text, memory_ids uuid[], accessed boolean DEFAULT true, durable boolean DEFAULT true,
-    key text DEFAULT NULL) RETURNS bigint
+    agent text, memory_ids uuid[], accessed boolean DEFAULT true, durable boolean DEFAULT true)
+    RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     touched bigint;
-    repeated bigint := 0;
 BEGIN
     IF accessed IS NULL OR durable IS NULL THEN
         RAISE EXCEPTION '% must be true or false, got NULL',
@@ -17,19 +16,6 @@ BEGIN
     IF NOT durable THEN
         PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
-    IF touch.key IS NOT NULL THEN  -- which leaves an event, by which a repetition is recognised
-        PERFORM require_key(touch.key);
-        WITH first AS (
-            INSERT INTO memory_events (agent_id, memory_id, id, event_type, occurred_at)
-            SELECT m.agent_id, m.id, id_of_key(agent, touch.key), 'retrieved', clock_timestamp()
-              FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
-             ORDER BY m.id
-                ON CONFLICT DO NOTHING RETURNING memory_events.memory_id)
-        SELECT array_agg(f.memory_id), (SELECT count(*) FROM agent_memories m
-                                         WHERE m.agent_id = agent AND m.id = ANY (memory_ids))
-                                       - count(*)
-          INTO memory_ids, repeated FROM first f;
-    END IF;
     INSERT INTO memory_usage AS u (agent_id, memory_id, retrieval_count, last_accessed_at)
     SELECT m.agent_id, m.id, 1, CASE WHEN accessed THEN now() END FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
@@ -38,7 +24,6 @@ BEGIN
        SET retrieval_count = u.retrieval_count + 1,
            last_accessed_at = greatest(u.last_accessed_at, excluded.last_accessed_at);
     GET DIAGNOSTICS touched = ROW_COUNT;
-    touched := touched + repeated;
     IF touched = 0 THEN  -- what is no owner's id has no memories
         PERFORM require_owner(agent);
     END IF;
@@ -50,4 +35,32 @@ END
 $function$;
 
 COMMENT ON FUNCTION touch IS
-    'Counts one retrieval, now, of each of these memories that the owner has; returns how many those are. accessed => false leaves the clock last_accessed_at alone. durable => false does not wait at commit until the transaction is on disk: a crash of the server may lose the last moments. key: the caller''s name for this touch, which is counted once however often it is repeated, and leaves an event.';
+    'Counts one retrieval, now, of each of these memories that the owner has; returns how many those are. accessed => false leaves the clock last_accessed_at alone. durable => false does not wait at commit until the transaction is on disk: a crash of the server may lose the last moments.';
+
+-- It leaves events, by which a repetition is recognised. A function of its own, so that touch, which
+-- searches call, keeps its signature.
+CREATE OR REPLACE FUNCTION touch_once(agent text, memory_ids uuid[], key text) RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
+DECLARE
+    first uuid[];
+    repeated bigint;
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require_key(touch_once.key);
+    WITH noted AS (
+        INSERT INTO memory_events (agent_id, memory_id, id, event_type, occurred_at)
+        SELECT m.agent_id, m.id, id_of_key(agent, touch_once.key), 'retrieved', clock_timestamp()
+          FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
+         ORDER BY m.id
+            ON CONFLICT DO NOTHING RETURNING memory_events.memory_id)
+    SELECT array_agg(n.memory_id), (SELECT count(*) FROM agent_memories m
+                                     WHERE m.agent_id = agent AND m.id = ANY (memory_ids))
+                                   - count(*)
+      INTO first, repeated FROM noted n;
+    RETURN repeated + touch(agent, first);
+END
+$function$;
+
+COMMENT ON FUNCTION touch_once IS
+    'touch under the caller''s name for it, key: repeated under it, a touch counts once. It leaves an event for each memory.';

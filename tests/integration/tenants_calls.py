@@ -146,6 +146,9 @@ CALLS: dict[str, list[str]] = {
     "next_edition": ["next_edition('one', content_hash({content}))"],
     "note_change": [f"note_change('importance', {ONE_ROW})"],
     "is_repeated": ["is_repeated('one', {memory}, 'a key')"],
+    "note_event": [
+        "note_event('one', 'x', {memory}, '{{}}', '{{}}', NULL, 'who', '{{}}', 'a key')"
+    ],
     "note_events": [
         "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
     ],
@@ -225,6 +228,7 @@ CALLS: dict[str, list[str]] = {
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
     "touch": ["touch('one', ARRAY[{memory}])"],
+    "touch_once": ["touch_once('one', ARRAY[{memory}], 'a key')"],
     "extend_expiry": [
         "extend_expiry('one', ARRAY[{memory}], now() + '1 day')",
         "max(extend_expiry('one', ARRAY[u.id], '9000-01-01')) FROM "

@@ -77,7 +77,7 @@ def test_psql_has_it_too(engine: Engine, memory_id: UUID, name: str) -> None:
     call = {
         "record_outcome": "record_outcome('agent', '{}', 'failure', key => '{}')",
         "feedback": "record_feedback('agent', '{}', 'useful', key => '{}')",
-        "touch": "touch('agent', ARRAY['{}']::uuid[], key => '{}')",
+        "touch": "touch_once('agent', ARRAY['{}']::uuid[], '{}')",
     }[name]
     repo = MemoryRepository(engine)
     CHANGES[name](repo, memory_id, "a key")

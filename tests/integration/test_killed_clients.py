@@ -298,8 +298,13 @@ def test_an_operation_cut_off_at_any_moment_leaves_whole_transactions(
     for moment in range(moments):
         stage.set(case)
         stage.reaper.watch(dies_at=moment)
-        with pytest.raises(DatabaseUnavailable):
+        try:
             case.work(stage.repo)
+        except DatabaseUnavailable:
+            pass
+        else:  # a part that only reads has repeated itself
+            assert name == "consolidate"
+            continue
         left = found[max(i for i, start in enumerate(begun_at) if start <= moment)]
         assert dump(engine) == left, f"{name}, cut off at moment {moment} of {moments}"
         case.work(stage.repo)

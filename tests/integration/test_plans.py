@@ -373,7 +373,7 @@ def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(engine: En
     statement = re.sub(r"\bm\.agent_id = agent\b", "m.agent_id = %(agent)s", function)
     statement = statement.replace("ANY (memory_ids)", "ANY (%(ids)s::uuid[])")
     statement = statement.replace("CASE WHEN accessed THEN", "CASE WHEN true THEN")
-    [statement] = re.findall("INSERT.*?(?=;)", statement, re.DOTALL)
+    [statement, *_] = re.findall("INSERT.*?(?=;)", statement, re.DOTALL)
     some_ids = "SELECT id FROM pgrecall.agent_memories WHERE agent_id = %s ORDER BY id LIMIT %s"
     headers = "SELECT xmin, xmax, ctid FROM pgrecall.agent_memories WHERE id = ANY(%s) ORDER BY id"
     with engine.connect() as connection:

@@ -115,6 +115,8 @@ ON_FEW = {
     "supersede": "supersede(%(agent)s, %(a)s, new_memory('quite new'))",
     "supersede by another": "supersede(%(agent)s, %(a)s, new_memory('memory 11'))",
     "touch": "touch(%(agent)s, %(ab)s)",
+    "touch_once": "touch_once(%(agent)s, %(ab)s, 'a key')",
+    "note_event": "note_event(%(agent)s, 'x', %(a)s, '{}', '{}', NULL, 'who', '{}', 'a key')",
     "extend_expiry": "extend_expiry(%(agent)s, %(ab)s, now() + '1 day')",
     "trust_of": "trust_of(%(agent)s, %(a)s)",
     "unlabel": "unlabel(%(agent)s, %(a)s, '{label 1}')",

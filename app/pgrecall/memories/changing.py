@@ -20,7 +20,7 @@ from pgrecall.memories.incoming import checked
 from pgrecall.ranking.memory_columns import changed_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import NOTE, memory_record, verb
+from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
 
 _UPDATE = {
     "agent": Text(),
@@ -112,15 +112,14 @@ def touch(
     ids = require_ids(memory_ids)
     if not ids:
         return 0
-    rows = yield Verb(
-        verb(tables, "touch", _TOUCHED),
-        {
-            "agent": agent_id,
-            "memory_ids": ids,
-            "key": None if key is None else require_name("key", key),
-        },
-        refuses=False,
-    )
+    parameters: dict[str, Any] = {"agent": agent_id, "memory_ids": ids}
+    if key is None:
+        statement = touch_statement(tables)
+        parameters |= {"accessed": True, "durable": True}
+    else:
+        statement = verb(tables, "touch_once", _ONCE)
+        parameters["key"] = require_name("key", key)
+    rows = yield Verb(statement, parameters, refuses=False)
     return int(rows[0][0])
 
 
@@ -147,7 +146,7 @@ def extend_expiry(
     return int(rows[0][0])
 
 
-_TOUCHED: Mapping[str, Any] = {"agent": Text(), "memory_ids": ARRAY(Uuid), "key": Text()}
+_ONCE: Mapping[str, Any] = {"agent": Text(), "memory_ids": ARRAY(Uuid), "key": Text()}
 _EXTENDED: Mapping[str, Any] = {
     "agent": Text(),
     "memory_ids": ARRAY(Uuid),
