@@ -59,16 +59,16 @@ _MEANT = {
     "query_embedding": "embedding",
 }
 """Arguments of other libraries → ours."""
+_LONGEST_NAME = 40
 
 
 def did_you_mean(names: Iterable[object], known: Iterable[str]) -> str:
-    """A question to add to an error about unknown names; empty if no known one is near."""
-    asked = ((str(name), _MEANT.get(str(name))) for name in names)
-    known = [*known]
-    for name, meant in asked:
-        near = meant or next(iter(get_close_matches(name, known, 1)), None)
-        if near is not None:
-            return f" (did you mean {near}?)"
+    """A question to add to an error about an unknown name; empty if no known one is near, or about
+    several names."""
+    match [*names]:
+        case [str(name)] if len(name) <= _LONGEST_NAME:
+            near = _MEANT.get(name) or next(iter(get_close_matches(name, [*known], 1)), None)
+            return "" if near is None else f" (did you mean {near}?)"
     return ""
 
 
