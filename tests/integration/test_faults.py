@@ -104,6 +104,21 @@ def test_a_call_that_only_reads_repeats_itself_after_a_failover(
     assert after == [before] * 6
 
 
+def test_a_call_that_has_called_the_caller_does_not_repeat_itself(
+    opened: Opened, engine: Engine, memory_id: UUID
+) -> None:
+    MemoryRepository(engine).add("other", NewMemory("milk", embedding=NORTH))
+    written: list[str] = []
+
+    def write(lines: list[str]) -> None:
+        written.extend(lines)
+        sql(engine, BACKENDS)
+
+    with pytest.raises(DatabaseUnavailable):
+        opened(application_name="pooled").transfer.export(write)
+    assert len(written) == 1
+
+
 @pytest.mark.parametrize("name", WRITING)
 def test_a_failover_costs_one_call_and_not_one_for_each_connection(
     opened: Opened, engine: Engine, memory_id: UUID, name: str

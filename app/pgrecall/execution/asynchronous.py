@@ -185,9 +185,8 @@ class Repository:
                     try:
                         return await self._attempt(call)
                     except DatabaseUnavailable:
-                        if not (ours and call.only_reads and call.is_connected):
-                            raise
-                        if call.attempts > 1:
+                        reads = call.only_reads and call.may_retry
+                        if not (ours and reads and call.is_connected) or call.attempts > 1:
                             raise
                     except DatabaseConflict as conflict:
                         if not call.may_retry or call.attempts >= (MAX_ATTEMPTS if ours else 2):

@@ -75,6 +75,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     engine = call.engine
     assert engine is not None
     call.attempts += 1
+    call.in_doubt = False
     try:
         steps = call.start()
     except TypeError as error:
