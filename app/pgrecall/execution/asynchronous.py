@@ -185,7 +185,7 @@ class Repository:
                     try:
                         return await self._attempt(call)
                     except DatabaseUnavailable:
-                        reads = call.only_reads and call.may_retry
+                        reads = call.only_reads and call.may_retry and not call.counts
                         if not (ours and reads and call.is_connected) or call.attempts > 1:
                             raise
                     except DatabaseConflict as conflict:

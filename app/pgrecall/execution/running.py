@@ -173,7 +173,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                     parameters = {**parameters, "durable": call.durable}
                 may_prepare = not isinstance(step, Execute) or step.may_prepare
                 counts = isinstance(step, Write) or (isinstance(step, Execute) and step.counts)
-                call.only_reads &= not counts
+                call.counts |= counts
                 reply = yield Execute(step.statement, parameters, may_prepare, counts and call.ours)
             case _:
                 reply = yield step

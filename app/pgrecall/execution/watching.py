@@ -54,7 +54,9 @@ class Invocation(Generic[T]):
         """Results of former attempts, so that a retry does not compute them again."""
         self.attempts = 0
         self.only_reads = False
-        """Whether it has only read so far, apart from counting retrievals."""
+        """Whether it only reads, apart from counting retrievals."""
+        self.counts = False
+        """Whether it has counted retrievals."""
         self.is_connected = False
         self.is_alone = False
         """Whether each of its statements is a transaction of its own."""
