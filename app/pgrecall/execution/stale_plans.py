@@ -10,10 +10,16 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 
+def psycopg_error(error: BaseException | None) -> psycopg.Error | None:
+    """The error of psycopg, which SQLAlchemy may have wrapped; None for any other."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    return original if isinstance(original, psycopg.Error) else None
+
+
 def is_stale(error: BaseException | None) -> bool:
     """Whether what the statement had prepared, or was about to call, has just been replaced."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    if not isinstance(cause, psycopg.Error):
+    cause = psycopg_error(error)
+    if cause is None:
         return False
     if cause.sqlstate == "0A000":  # messages may be translated
         return cause.diag.source_function == "RevalidateCachedQuery"

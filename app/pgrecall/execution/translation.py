@@ -27,7 +27,7 @@ from pgrecall.errors import (
     SupersessionConflict,
     UnknownName,
 )
-from pgrecall.execution.stale_plans import is_stale
+from pgrecall.execution.stale_plans import is_stale, psycopg_error
 
 DATABASE_ERRORS = (PoolTimeout, PendingRollbackError, DBAPIError, psycopg.Error, StatementError)
 """What psycopg and SQLAlchemy raise."""
@@ -55,8 +55,8 @@ _UNAVAILABLE = (
     *("08000", "08001", "08003", "08004", "08006"),
     *("28", "3D", "53", "57P"),
 )
-"""SQLSTATEs of lost connections, failed authentication, unknown
-databases, missing resources and shutdowns."""
+"""SQLSTATEs of lost connections, failed authentication, unknown databases, missing resources and
+shutdowns."""
 _REFUSED: dict[str | None, type[PgRecallError]] = {
     "22023": InputError,
     "PM001": InvalidMemory,
@@ -96,7 +96,7 @@ def translated() -> Iterator[None]:
 
 def is_lost(error: BaseException | None) -> bool:
     """Whether the connection was lost, so that the server's answer is not known."""
-    original = error.orig if isinstance(error, DBAPIError) else error
+    original = psycopg_error(error)
     if not isinstance(original, psycopg.OperationalError):
         return False
     state = original.sqlstate
@@ -105,8 +105,8 @@ def is_lost(error: BaseException | None) -> bool:
 
 def cannot_count(error: Exception) -> bool:
     """Whether the disk is full, or a lock was not free in time: what does not keep from reading."""
-    original = error.orig if isinstance(error, DBAPIError) else error
-    return isinstance(original, psycopg.Error) and original.sqlstate in ("53100", "55P03")
+    original = psycopg_error(error)
+    return original is not None and original.sqlstate in ("53100", "55P03")
 
 
 def interruption(error: BaseException, outer: BaseException | None) -> BaseException | None:

@@ -8,13 +8,12 @@ from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
 
-import psycopg
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 
 from pgrecall import errors
+from pgrecall.execution.stale_plans import psycopg_error
 
 STATUSES: tuple[tuple[type[errors.PgRecallError], int], ...] = (
     (errors.EmbedderMismatch, 503),
@@ -108,7 +107,6 @@ def _of_ours(error: errors.PgRecallError) -> Problem:
 
 def _quotes_database(error: errors.PgRecallError) -> bool:
     """Whether the message is PostgreSQL's. Our functions raise 22023 and PM001 and so on."""
-    cause = error.__cause__
-    original = cause.orig if isinstance(cause, DBAPIError) else cause
-    state = original.sqlstate if isinstance(original, psycopg.Error) else None
+    original = psycopg_error(error.__cause__)
+    state = None if original is None else original.sqlstate
     return state is not None and state != "22023" and not state.startswith("PM")
