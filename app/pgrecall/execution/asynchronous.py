@@ -43,11 +43,11 @@ from pgrecall.errors import (
     EmbedderRequired,
     InputError,
 )
+from pgrecall.execution import prepared_statement as prepared
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import acopy_rows
 from pgrecall.execution.inspection import require_psycopg
-from pgrecall.execution.prepared_statement import STATEMENTS, compiled, is_observed, row_maker
-from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
+from pgrecall.execution.retries import pause
 from pgrecall.execution.running import NO_REPLICA, Connect, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
 from pgrecall.execution.transactions import Mode, is_spoiled, needs_none
@@ -184,19 +184,15 @@ class Repository:
                 while True:
                     try:
                         return await self._attempt(call)
-                    except DatabaseUnavailable:
-                        reads = call.only_reads and call.may_retry and not call.counts
-                        if not (ours and reads and call.is_connected) or call.attempts > 1:
-                            raise
-                    except DatabaseConflict as conflict:
-                        if not call.may_retry or call.attempts >= (MAX_ATTEMPTS if ours else 2):
+                    except (DatabaseConflict, DatabaseUnavailable) as error:
+                        seconds = pause(call, error)
+                        if seconds is None:
                             raise
                         if not ours and not (
-                            is_stale(conflict.__cause__)
-                            and may_repeat(_inner(await self._theirs()))
+                            is_stale(error.__cause__) and may_repeat(_inner(await self._theirs()))
                         ):
                             raise
-                        await asyncio.sleep(pause_before(call.attempts + 1))
+                        await asyncio.sleep(seconds)
             except BaseException as error:
                 call.failed(error)
                 raise
@@ -359,11 +355,13 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
     """All rows, or None for a statement that returns no rows."""
     inner = _inner(connection)
     driver: Any = inner.connection.driver_connection
-    statement = STATEMENTS.get(step.statement) or compiled(step.statement)
-    if statement.depends_on_values or is_observed(inner, driver):
+    statement = prepared.STATEMENTS.get(step.statement) or prepared.compiled(step.statement)
+    if statement.depends_on_values or prepared.is_observed(inner, driver):
         with binary_results(driver):
             result = await connection.execute(step.statement, dict(step.parameters))
-        return [*map(row_maker(*result.keys()), result)] if result.returns_rows else None
+        return [*map(prepared.row_maker(*result.keys()), result)] if result.returns_rows else None
+    if driver not in prepared.SENDING_VECTORS:
+        prepared.send_vectors(driver)
     values = statement.values(step.parameters)
     prepare = statement.prepare if step.may_prepare else False
     statement.prepare = True

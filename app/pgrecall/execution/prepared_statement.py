@@ -28,8 +28,8 @@ MOST_STRUCTURES = 500
 _PLAIN: Final = (psycopg.Cursor, psycopg.AsyncCursor)
 _NUMBERED: Final = dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 STATEMENTS: WeakKeyDictionary[Executable, PreparedStatement] = WeakKeyDictionary()
-_drivers: WeakSet[Any] = WeakSet()
-"""Connections on which the dumper of vectors is registered."""
+SENDING_VECTORS: WeakSet[Any] = WeakSet()
+"""Connections that know how vectors are sent."""
 _structures: dict[Any, PreparedStatement] = {}
 """Statements by their structure: one with a condition of the caller is built for each search, and
 compiling it takes longer than executing it."""
@@ -104,13 +104,16 @@ def compiled(statement: Any) -> PreparedStatement:
     return found
 
 
+def send_vectors(driver: Any) -> None:
+    """Registers on a connection how vectors are sent."""
+    driver.adapters.register_dumper(PackedVector, PackedVectorDumper)
+    SENDING_VECTORS.add(driver)
+
+
 def is_observed(connection: Connection, driver: Any) -> bool:
     """Whether SQLAlchemy has to execute statements: for listeners, echo, or the cursor class of the
-    caller. True if SQLAlchemy lacks the attributes. Registers how vectors are sent.
+    caller. True if SQLAlchemy lacks the attributes.
     """
-    if driver not in _drivers:
-        driver.adapters.register_dumper(PackedVector, PackedVectorDumper)
-        _drivers.add(driver)
     engine = connection.engine
     return (
         driver.cursor_factory not in _PLAIN
