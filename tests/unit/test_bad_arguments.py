@@ -26,7 +26,7 @@ from pgrecall.errors import (
     NotCompliant,
     UnknownName,
 )
-from pgrecall.execution.inspection import remember_layout
+from pgrecall.execution.inspection import LAYOUTS
 from pgrecall.memories.list_statement import list_statement
 from pgrecall.memories.ordering import Ordering
 from pgrecall.ranking.exact import search_statement
@@ -51,7 +51,7 @@ Call = Callable[[MemoryRepository, Any], Any]
 def repo() -> MemoryRepository:
     engine = create_engine("postgresql+psycopg://nobody@127.0.0.1:1/nothing")
     layout = Layout(REVISION, EmbeddingType.VECTOR, 0, DIMENSIONS, "public")
-    remember_layout(engine, "pgrecall", layout)
+    LAYOUTS[engine] = {"pgrecall": layout}
     return MemoryRepository(engine)
 
 

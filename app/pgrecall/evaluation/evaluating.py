@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Operation, Run
 from pgrecall.core.validation import (
     in_list,
     require_count,
@@ -164,9 +164,9 @@ def _ranked(
     shape = shape_of(owners, checked, ranked, filters, as_of, floors)
     yield from upload(tables, checked)
     if any(shape.redistributes) and shape.has_text:
-        yield Execute(drop_empty_texts(tables))
+        yield Run(drop_empty_texts(tables))
     within, where = yield from gathered(tables, filters.where, several=shape.has_teams)
-    rows: Sequence[Any] = yield Execute(
+    rows: Sequence[Any] = yield Run(
         evaluate_statement(within, shape, where),
         {
             **owners_of(owners),

@@ -9,7 +9,7 @@ from sqlalchemy import Boolean, Double, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.memory import Memory, NewMemory
-from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import require_bool, require_given_share, require_ids
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
@@ -22,6 +22,7 @@ from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, memory_record, verb
 
 
+@needs(VERB)
 def supersede(
     tables: Tables,
     /,
@@ -58,13 +59,14 @@ def supersede(
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
     note = {} if run is None else {"run": run}
     bound = {GIVEN + name: value for name, value in given.items()}
-    [row] = yield Verb(
+    [row] = yield Run(
         supersede_statement(tables, tuple(given)),
         {"agent": agent_id, **options, "reason": reason, "actor": actor, "metadata": note, **bound},
     )
     return Added(row.successor, row.outcome, row.similarity)
 
 
+@needs(VERB)
 def invalidate(
     tables: Tables,
     /,
@@ -82,6 +84,7 @@ def invalidate(
     return (yield from _several(tables, "invalidate", agent_id, memory_ids, reason, actor))
 
 
+@needs(VERB)
 def revive(
     tables: Tables,
     /,
@@ -106,6 +109,7 @@ def revive(
     return (yield from _several(tables, "revive", agent_id, memory_ids, reason, actor, force=force))
 
 
+@needs(VERB)
 def approve(
     tables: Tables,
     /,
@@ -128,6 +132,7 @@ def approve(
     return (yield from _several(tables, "approve", agent_id, memory_ids, reason, actor))
 
 
+@needs(VERB)
 def reject(
     tables: Tables,
     /,
@@ -145,6 +150,7 @@ def reject(
     return (yield from _several(tables, "reject", agent_id, memory_ids, reason, actor))
 
 
+@needs(VERB)
 def set_importance(
     tables: Tables,
     /,
@@ -164,7 +170,7 @@ def set_importance(
     [memory_id] = require_ids([memory_id])
     noted(reason=reason, actor=actor)
     arguments = {"agent": Text(), "memory_id": Uuid(), "importance": Double(), **NOTE}
-    [row] = yield Verb(
+    [row] = yield Run(
         verb(tables, "set_importance", arguments, memory_record(tables)),
         {
             "agent": agent_id,
@@ -177,6 +183,7 @@ def set_importance(
     return changed_memory(row)
 
 
+@needs(VERB)
 def promote(
     tables: Tables,
     /,
@@ -193,6 +200,7 @@ def promote(
     return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=True))
 
 
+@needs(VERB)
 def demote(
     tables: Tables,
     /,
@@ -226,7 +234,7 @@ def _several(
     if not ids:
         return 0
     flags = dict.fromkeys(options, Boolean())
-    rows = yield Verb(
+    rows = yield Run(
         verb(tables, name, {"agent": Text(), "memory_ids": ARRAY(Uuid), **flags, **NOTE}),
         {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor, **options},
     )

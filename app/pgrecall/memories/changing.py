@@ -10,8 +10,9 @@ from uuid import UUID
 from sqlalchemy import Boolean, DateTime, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
+from pgrecall.core.embedders import Embedded
 from pgrecall.core.memory import UNSET, Memory, MemoryChanges
-from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
+from pgrecall.core.steps import ALONE, VERB, Ask, Operation, Run, needs
 from pgrecall.core.validation import require_aware, require_bool, require_ids, require_name
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
@@ -31,6 +32,7 @@ _UPDATE = {
 }
 
 
+@needs(VERB)
 def update(
     tables: Tables,
     /,
@@ -68,16 +70,16 @@ def update(
     if "embedding" in values:
         values.setdefault("embedding_model", None)  # unknown for a vector from the caller
     if "content" in values and "embedding" not in values:
-        embedded: Embedded = yield Embed((values["content"],))
+        embedded: Embedded = yield Ask("embed", (values["content"],))
         values["embedding"] = embedded.vectors[0]
         values.setdefault("embedding_model", embedded.model)
     if "content" in values and values.get("tokens") is None:
-        [values["tokens"]] = yield CountTokens((values["content"],))
+        [values["tokens"]] = yield Ask("count_tokens", (values["content"],))
     vector: VectorLike | None = values.get("embedding")
     if vector is not None:
-        layout: Layout = yield Inspect()
+        layout: Layout = yield Ask("layout")
         values["embedding"] = layout.vector(vector)
-    [row] = yield Verb(
+    [row] = yield Run(
         verb(tables, "update_memory", _UPDATE, memory_record(tables)),
         {
             "agent": agent_id,
@@ -100,6 +102,7 @@ def _as_json(value: Any) -> Any:
     return value
 
 
+@needs(ALONE)
 def touch(
     tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID], *, key: str | None = None
 ) -> Operation[int]:
@@ -119,10 +122,11 @@ def touch(
     else:
         statement = verb(tables, "touch_once", _ONCE)
         parameters["key"] = require_name("key", key)
-    rows = yield Verb(statement, parameters, refuses=False)
+    rows = yield Run(statement, parameters)
     return int(rows[0][0])
 
 
+@needs(ALONE)
 def extend_expiry(
     tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID], *, expires_at: datetime
 ) -> Operation[int]:
@@ -138,10 +142,9 @@ def extend_expiry(
     require_aware("expires_at", expires_at)
     if not ids:
         return 0
-    rows = yield Verb(
+    rows = yield Run(
         verb(tables, "extend_expiry", _EXTENDED),
         {"agent": agent_id, "memory_ids": ids, "expires_at": expires_at},
-        refuses=False,
     )
     return int(rows[0][0])
 

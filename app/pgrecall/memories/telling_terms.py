@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgrecall.core.steps import Execute, Operation, Reads
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_count
 from pgrecall.memories.term import Term
 from pgrecall.ranking.words import telling_terms_statement
@@ -12,6 +12,7 @@ from pgrecall.schema.owner import require_owner
 MAX_TERMS = 10_000
 
 
+@needs(READS)
 def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Operation[list[Term]]:
     """The terms that are most characteristic of an agent's memories, the most telling first.
 
@@ -19,6 +20,5 @@ def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Opera
     """
     agent_id = require_owner(tables, agent_id)
     require_count("limit", limit, at_least=1, at_most=MAX_TERMS)
-    yield Reads()
-    rows = yield Execute(telling_terms_statement(tables), {"owner_id": agent_id, "limit": limit})
+    rows = yield Run(telling_terms_statement(tables), {"owner_id": agent_id, "limit": limit})
     return [Term(row.term, row.memories, row.weight, row.telling) for row in rows]

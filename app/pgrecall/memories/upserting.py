@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.memory import NewMemory
-from pgrecall.core.steps import Execute, Operation, Verb
+from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
@@ -20,6 +20,7 @@ from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
 
+@needs(VERB)
 def upsert(
     tables: Tables,
     /,
@@ -50,7 +51,7 @@ def upsert(
     _require_key(memory)
     [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
     given, parameters = _call(agent_id, incoming, policy, reason)
-    [row] = yield Verb(upsert_statement(tables, given), parameters)
+    [row] = yield Run(upsert_statement(tables, given), parameters)
     return Added(row.memory_id, row.outcome)
 
 
@@ -93,7 +94,7 @@ def upsert_many(
     for ordinal in sorted(range(len(batch)), key=lambda ordinal: batch[ordinal]["id"]):
         if ordinal not in added or not added[ordinal].inserted:
             given, parameters = _call(agent_id, batch[ordinal], policy, reason)
-            [row] = yield Execute(upsert_statement(tables, given), parameters)
+            [row] = yield Run(upsert_statement(tables, given), parameters)
             added[ordinal] = Added(row.memory_id, row.outcome)
     return Batch(added[ordinal] for ordinal in range(len(batch)))
 

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from pgrecall.core.checks import K, checked
 from pgrecall.core.dates import period_of
+from pgrecall.core.embedders import Embedded
 from pgrecall.core.limits import MAX_QUERY_ENTITIES
-from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.validation import require_query, require_texts
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
@@ -119,9 +120,9 @@ class Question:
         """
         vector = None if query is not None else self.embedding
         if isinstance(vector, str):
-            embedded: Embedded = yield Embed((vector,), as_query=True)
+            embedded: Embedded = yield Ask("embed_query", (vector,))
             vector = embedded.vectors[0]
-        layout: Layout = yield Inspect()
+        layout: Layout = yield Ask("layout")
         if vector is not None:
             query = layout.vector(vector)
         asked = self
@@ -130,7 +131,7 @@ class Question:
         search = asked.search
         entities = search.query_entities
         if asked.entities_in is not None:
-            found = yield Execute(
+            found = yield Run(
                 known_entities(tables),
                 {
                     "owners": [search.agent_id, *search.teams],
@@ -164,7 +165,7 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
     """The filters, without `text` if it contains only stop words."""
     if "text" not in filters.values:
         return filters
-    [found] = yield Execute(narrows(tables), {"text": filters.values["text"]})
+    [found] = yield Run(narrows(tables), {"text": filters.values["text"]})
     return filters if found.narrows else filters.without("text")
 
 

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from typing import Any
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Call, Job, Transact
+from pgrecall.core.steps import Ask, Job, Part
 from pgrecall.core.validation import in_list, require_callable, require_count, require_text
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -41,12 +41,12 @@ def check_rank_index(
     require_text("agent_id", agent_id)
     require_count("sample", sample, at_least=1, at_most=10_000)
     require_callable("on_progress", on_progress)
-    [owner_id] = yield Transact(partial(building.owners, at_least=1, agent_id=agent_id))
+    [owner_id] = yield Part(partial(building.owners, at_least=1, agent_id=agent_id))
     asked = [] if queries is None else in_list(queries)
     if asked is None:
         raise InputError(f"queries must be a list of texts or vectors, got {shortened(queries)}")
     if queries is None:
-        asked = yield Transact(partial(building.sampled, owner_id=owner_id, number=sample))
+        asked = yield Part(partial(building.sampled, owner_id=owner_id, number=sample))
     if not asked:
         raise InputError(
             f"agent {shortened(agent_id)} has no embedded memories to use as queries; pass queries"
@@ -58,7 +58,7 @@ def check_rank_index(
         hits: dict[Strategy, Hits] = {}
         for strategy in ("exact", "index") if number % 2 else ("index", "exact"):
             start = time.perf_counter()
-            hits[strategy] = yield Transact(
+            hits[strategy] = yield Part(
                 partial(
                     search,
                     agent_id=agent_id,
@@ -75,7 +75,7 @@ def check_rank_index(
         recalls.append(len(exact & index) / len(exact) if exact else 1.0)
         in_index += hits["index"].strategy == "index"
         if on_progress is not None:
-            yield Call(on_progress, (number, len(asked)))
+            yield Ask(on_progress, (number, len(asked)))
     return RankIndexCheck(
         agent_id=owner_id,
         profile=hits["exact"].profile,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, Unpack
 
-from pgrecall.core.steps import Inspect, Job, OnConnections, Operation
+from pgrecall.core.steps import READS, Ask, Job, Operation, Part, needs
 from pgrecall.core.validation import require_count
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.schema import Layout, Tables
@@ -34,11 +34,12 @@ def prepare(*, connections: int = 1, **arguments: Unpack[SearchArguments]) -> Jo
     variants = [arguments]
     if "query_text" not in arguments:
         variants.append({**arguments, "query_text": "text"})
-    yield OnConnections(partial(_searched, variants=variants), connections)
+    yield Part(partial(_searched, variants=variants), connections)
 
 
+@needs(READS)
 def _searched(tables: Tables, variants: list[SearchArguments]) -> Operation[None]:
-    layout: Layout = yield Inspect()
+    layout: Layout = yield Ask("layout")
     for arguments in variants:
         for _ in range(CACHED_AFTER):
             yield from search(tables, NOBODY, [1.0] * layout.dimensions, **arguments)
