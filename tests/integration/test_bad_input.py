@@ -143,7 +143,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "upkeep.prune": {"below_score": 0.1},
     "rank_indexes.progress": {},
     "owners": {},
-    "prepare": {},
     "rank_indexes.status": {},
     "record_outcome": {"memory_id": ID, "outcome": "success"},
     "evaluation.recorded_queries": {},

@@ -86,9 +86,6 @@ class Part(NamedTuple):
 
     operation: Callable[[Any], Operation[Any]]
     """Called with the tables."""
-    connections: int | None = None
-    """Runs it on each of so many connections of the engine's pool instead, all of which are
-    borrowed first, and returns None. Refused on a Connection or Session."""
 
 
 Job = Generator[Part | Ask, Any, T]

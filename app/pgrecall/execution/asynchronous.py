@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedder
 from pgrecall.core.entity_finding import Entities, require_finder
-from pgrecall.core.steps import Ask, Copy, Operation, Part, Run, Uncounted
+from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import (
@@ -43,7 +43,6 @@ from pgrecall.execution.translation import (
     cannot_count,
     cause_of,
     interruption,
-    translated,
     translation,
 )
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -126,27 +125,11 @@ class Repository:
             failure = None
             if isinstance(step, Ask):
                 reply = await aanswer(step, self._tools)
-            elif step.connections is not None:
-                await self._on_connections(step, step.connections, call.name)
             else:
                 try:
                     reply = await self._run(partial(step.operation, self._tables), call.name)
                 except DatabaseError as error:
                     failure = error
-
-    async def _on_connections(self, step: Part, number: int, job: str) -> None:
-        if not isinstance(self._bind, AsyncEngine):
-            raise InputError(f"{job} needs a repository on an AsyncEngine")
-        engine = self._reads_from or self._bind
-        with translated():
-            async with AsyncExitStack() as stack:
-                borrow = [engine.connect() for _ in range(number)]
-                borrowed = [await stack.enter_async_context(one) for one in borrow]
-                for connection in borrowed:
-                    bound = copy(self)
-                    bound._bind, bound._reads_from = connection, None
-                    await bound._run(partial(step.operation, self._tables), job)
-                    await connection.commit()  # a rollback would clear prepared statements
 
     async def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind

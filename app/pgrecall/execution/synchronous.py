@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.entity_finding import Entities, require_finder
-from pgrecall.core.steps import Ask, Copy, Operation, Part, Run, Uncounted
+from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import (
@@ -42,7 +42,6 @@ from pgrecall.execution.translation import (
     cannot_count,
     cause_of,
     interruption,
-    translated,
     translation,
 )
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -128,25 +127,11 @@ class Repository:
             failure = None
             if isinstance(step, Ask):
                 reply = answer(step, self._tools)
-            elif step.connections is not None:
-                self._on_connections(step, step.connections, call.name)
             else:
                 try:
                     reply = self._run(partial(step.operation, self._tables), call.name)
                 except DatabaseError as error:
                     failure = error
-
-    def _on_connections(self, step: Part, number: int, job: str) -> None:
-        if not isinstance(self._bind, Engine):
-            raise InputError(f"{job} needs a repository on an Engine")
-        engine = self._reads_from or self._bind
-        with translated(), ExitStack() as stack:
-            borrowed = [stack.enter_context(engine.connect()) for _ in range(number)]
-            for connection in borrowed:
-                bound = copy(self)
-                bound._bind, bound._reads_from = connection, None
-                bound._run(partial(step.operation, self._tables), job)
-                connection.commit()  # a rollback would clear prepared statements
 
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind if isinstance(self._bind, Engine | Connection) else self._bind.get_bind()
