@@ -300,7 +300,7 @@ def test_the_function_takes_every_argument_of_the_search(
     """But for what has no meaning in SQL."""
     wanted = set(signature(MemoryRepository.search).parameters)
     wanted |= set(SearchArguments.__annotations__)
-    wanted -= {"self", "agent_id", "embedding", "arguments", "where", "expand", "normalise_weights"}
+    wanted -= {"self", "agent_id", "arguments", "where", "expand", "normalise_weights"}
     wanted -= {"dates", "timezone"}
     if function != "recall":
         wanted -= {"touch"}

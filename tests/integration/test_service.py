@@ -191,7 +191,9 @@ WRONG = (
     ({"profile": "none"}, "unknown profile"),
     ({"min_score": 2}, "min_score"),
     ({"query": "a\0b"}, "query"),
-    ({"embedding": [1.0]}, "256"),
+    ({"query": [1.0]}, "256"),
+    ({"query": 5}, "body.query"),
+    ({"embedding": [1.0]}, "body.embedding"),
     ({"teams": ["x"]}, "owner"),
 )
 

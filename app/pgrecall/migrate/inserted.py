@@ -194,7 +194,7 @@ def _refused() -> Iterator[tuple[str, str, str, str | None]]:
             yield name, refused, one.needs.message.replace(" or text", text), None
 
 
-_IS_MISSING = {"embedding": "query IS NULL", "expand_session": "expand_session = 0"}
+_IS_MISSING = {"expand_session": "expand_session = 0"}
 
 
 def _limit_of(text: str) -> str:

@@ -42,13 +42,13 @@ class SearchArguments(FilterArguments, total=False):
     min_score: Annotated[float | None, SHARE]
     """Leaves out memories with a lower score."""
     min_similarity: Annotated[
-        float | None, COSINE, Needs(("embedding",), "needs a query vector or text")
+        float | None, COSINE, Needs(("query",), "needs a query vector or text")
     ]
     """Leaves out memories whose embedding has a lower cosine with the query's before scoring. From
     -1 to 1. Needs a query vector or text. The signal similarity is never below 0, so 0 leaves out
     what has a negative cosine."""
     min_relevance: Annotated[
-        float | None, SHARE, Needs(("embedding", "query_text"), "needs a query vector or text")
+        float | None, SHARE, Needs(("query", "query_text"), "needs a query vector or text")
     ]
     """Leaves out memories with a lower relevance before scoring. Relevance is the mean of
     similarity and keyword, or the one of them that the query has, and does not depend on the
@@ -105,5 +105,6 @@ DEFAULTS: Mapping[str, Any] = {
 
 def require_known(arguments: Mapping[str, object]) -> None:
     """Raises UnknownName for an argument that a search does not take."""
-    others = "besides k, touch and the like there are"
-    checks.require_known(SearchArguments, arguments, "argument", others)
+    others = "besides query, k, touch and the like there are"
+    beside = ("agent_id", "query", "k")
+    checks.require_known(SearchArguments, arguments, "argument", others, beside)
