@@ -50,12 +50,6 @@ MUTANTS = (
         f"{PATH}::test_searches_of_a_large_agent",
     ),
     Mutant(
-        "app/pgrecall/execution/synchronous.py",
-        "connection.commit()  # a rollback",
-        "connection.rollback()  # a rollback",
-        f"{PATH}::test_prepared_connections",
-    ),
-    Mutant(
         "app/pgrecall/ranking/question.py",
         "is_large=known[0].is_large",
         "is_large=False",

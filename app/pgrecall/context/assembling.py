@@ -43,7 +43,7 @@ def context(
     tables: Tables,
     /,
     agent_id: str,
-    embedding: VectorLike | str | None = None,
+    query: VectorLike | str | None = None,
     *,
     max_tokens: int = 4000,
     k: int = 20,
@@ -107,7 +107,7 @@ def context(
     asked = Question.of(
         tables,
         agent_id,
-        embedding,
+        query,
         k=consider,
         arguments=arguments,
         floor=lambda profile: profile.min_relevance,

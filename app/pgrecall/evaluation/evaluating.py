@@ -95,7 +95,7 @@ def evaluate(
     Raises InputError and its children; the error names the query, counted from 0.
     """
     asked = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
-    given = checks.checked(SearchArguments, asked, also=("embedding",))
+    given = checks.checked(SearchArguments, asked, also=("query",))
     floors: dict[str, float] = {
         name: given[name] for name in ("min_score", "min_similarity") if name in given
     }

@@ -36,7 +36,7 @@ class Question:
     search: Search
     """Complete except for the vector, the entities found in the text, and what follows from the
     profile if that is the default one."""
-    embedding: VectorLike | str | None
+    query: VectorLike | str | None
     arguments: SearchArguments
     floor: Callable[[Profile], float | None]
     entities_in: str | None
@@ -47,7 +47,7 @@ class Question:
         cls,
         tables: Tables,
         agent_id: str,
-        embedding: VectorLike | str | None,
+        query: VectorLike | str | None,
         *,
         k: int,
         arguments: SearchArguments,
@@ -61,8 +61,8 @@ class Question:
         agent_id = require_owner(tables, agent_id)
         K("k", k)
         require_known(arguments)
-        asked = require_query(embedding) if isinstance(embedding, str) else None
-        also = () if embedding is None else ("embedding",)
+        asked = require_query(query) if isinstance(query, str) else None
+        also = () if query is None else ("query",)
         given: Any = {**DEFAULTS, **checked(SearchArguments, arguments, also=also)}
         query_text, query_time = given.get("query_text"), given.get("query_time")
         if query_text is None:
@@ -72,7 +72,7 @@ class Question:
         zone = tables.in_zone(given.get("timezone")).zone
         if query_time is None and "dates" in given and asked is not None:
             query_time = period_of(asked, given["dates"], as_of=given.get("as_of"), zone=zone)
-        has_question = embedding is not None or query_text is not None
+        has_question = query is not None or query_text is not None
         wanted = Search(
             agent_id=agent_id,
             query=None,
@@ -87,7 +87,7 @@ class Question:
         )
         question = cls(
             wanted,
-            embedding,
+            query,
             given,
             floor if floor is not None and has_question else lambda _: None,
             entities_in=asked if "query_entities" not in given else None,
@@ -118,7 +118,7 @@ class Question:
         """Completes the search: embeds its text, unless `query` is its vector, finds the default
         profile if the caller named none, and the entities in the text if the profile needs them.
         """
-        vector = None if query is not None else self.embedding
+        vector = None if query is not None else self.query
         if isinstance(vector, str):
             embedded: Embedded = yield Ask("embed_query", (vector,))
             vector = embedded.vectors[0]

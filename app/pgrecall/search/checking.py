@@ -62,7 +62,7 @@ def check_rank_index(
                 partial(
                     search,
                     agent_id=agent_id,
-                    embedding=query,
+                    query=query,
                     k=k,
                     profile=profile,
                     weights=weights,

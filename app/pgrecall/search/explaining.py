@@ -45,7 +45,7 @@ def explain(
     /,
     agent_id: str,
     memory_id: UUID,
-    embedding: VectorLike | str | None = None,
+    query: VectorLike | str | None = None,
     *,
     k: int = 10,
     **arguments: Unpack[SearchArguments],
@@ -62,7 +62,7 @@ def explain(
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """
     [memory_id] = require_ids([memory_id])
-    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)
+    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments, floor=lambda _: 0.0)
     wanted = yield from asked.resolved(tables)
     owners = [(described_statement(tables, one), one) for one in each_owner(wanted)]
     described = partial(_described, owners)

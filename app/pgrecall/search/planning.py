@@ -25,7 +25,7 @@ def plan(
     tables: Tables,
     /,
     agent_id: str,
-    embedding: VectorLike | str | None = None,
+    query: VectorLike | str | None = None,
     *,
     k: int = 10,
     strategy: Strategy = "auto",
@@ -39,7 +39,7 @@ def plan(
     """
     require_strategy(strategy)
     require_bool("run", run)
-    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
+    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     wanted = yield from asked.resolved(tables)
     wanted = each_owner(wanted)[0]
     attempt = yield from first_attempt(tables, wanted, strategy)

@@ -36,7 +36,7 @@ def search(
     tables: Tables,
     /,
     agent_id: str,
-    embedding: VectorLike | str | None = None,
+    query: VectorLike | str | None = None,
     *,
     k: int = 10,
     expand: int = 0,
@@ -46,9 +46,9 @@ def search(
 ) -> Operation[Hits]:
     """The agent's k best memories for a query, best first; ties are ordered by id.
 
-    `embedding` is the query's vector, or its text if the repository has an embedder, or None to
-    rank by the other signals alone. SearchArguments describes the other arguments: profile,
-    weights, filters, thresholds and so on.
+    `query` is a text, which the repository's embedder embeds, or a vector, or None to rank by the
+    other signals alone. SearchArguments describes the other arguments: profile, weights, filters,
+    thresholds and so on.
 
     `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
     most k, by the same filters, thresholds and score, placed among the hits. Their `steps` is 1 or
@@ -74,7 +74,7 @@ def search(
     require_bool("touch", touch)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
-    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
+    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     # Linked memories are scored by a second statement, with the same now().
     elsewhere = yield Ask("replica")
     wanted = yield from asked.resolved(tables)
