@@ -46,8 +46,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/invocation.py",
-        "self.replica is not None and not self.of_job",
-        "self.replica is not None",
+        "self.replica is None or self.of_job",
+        "self.replica is None",
         f"{REPLICA}::test_what_only_reads_asks_the_replica_alone[upkeep.consolidate]",
     ),
     Mutant(

@@ -186,20 +186,9 @@ class Invocation(Generic[T]):
             steps = self.start()
         except TypeError as error:
             raise _with_advice(error, self.start) from None
-        mode: Mode | Callable[..., Mode] = getattr(self.start.func, "mode", TRANSACTION)
-        if not isinstance(mode, Mode):
-            mode = mode(*self.start.args, **self.start.keywords)
-        unlimited = self.ours and (mode.unlimited or self.of_job)
-        if unlimited:  # limits are lifted for a transaction
-            mode = replace(mode, alone=False)
-        self.only_reads |= mode.reads
-        on_replica = mode.reads and self.replica is not None and not self.of_job
-        if on_replica:
-            assert self.replica is not None
-            self.engine = self.replica
-        connect = Connect(mode, on_replica)
         new_model: str | None = None
         recorded: Layout | None = None
+        connect: Connect | None = None
         reply: Any = None
         while True:
             try:
@@ -207,12 +196,14 @@ class Invocation(Generic[T]):
             except StopIteration as done:
                 result: T = done.value
                 if recorded is not None:
-                    LAYOUTS[self.engine][self.schema] = recorded
+                    LAYOUTS.setdefault(self.engine, {})[self.schema] = recorded
                 self.result = result
                 return result
+            if connect is None:  # the arguments are checked by now
+                connect = self._needs()
             if isinstance(step, Ask) and step.function != "layout":
                 if step.function == "replica":
-                    reply = on_replica
+                    reply = connect.replica
                 elif callable(step.function):
                     self.may_retry = False  # the caller would be called twice
                     reply = yield step
@@ -236,7 +227,7 @@ class Invocation(Generic[T]):
                     known = yield from inspect(self.schema)
                     LAYOUTS.setdefault(engine, {})[self.schema] = known
                 self.layout = known
-                if unlimited:
+                if connect.mode.unlimited:
                     yield Run(lift_limits(tables(self.schema)))
                 if self.answers:
                     new_model = unrecorded_model(self.schema, self.answers, known)
@@ -260,6 +251,20 @@ class Invocation(Generic[T]):
             if not self.durable and "durable" in step.parameters:
                 step = step._replace(parameters={**step.parameters, "durable": False})
             reply = yield step
+
+    def _needs(self) -> Connect:
+        """What connection the operation needs, with these arguments."""
+        mode: Mode | Callable[..., Mode] = getattr(self.start.func, "mode", TRANSACTION)
+        if not isinstance(mode, Mode):
+            mode = mode(*self.start.args, **self.start.keywords)
+        if mode.unlimited or self.of_job:
+            # Limits are lifted for a transaction, but not for the caller's.
+            mode = replace(mode, alone=mode.alone and not self.ours, unlimited=self.ours)
+        self.only_reads |= mode.reads
+        if not mode.reads or self.replica is None or self.of_job:
+            return Connect(mode)
+        self.engine = self.replica
+        return Connect(mode, replica=True)
 
     def _kept(self, step: Run, keep: Keep) -> Generator[Run, Any, Any]:
         assert self.engine is not None
