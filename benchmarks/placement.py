@@ -129,14 +129,14 @@ def _measured(inline: str, apart: str, dimensions: int, rounds: int) -> Table:
     )
     query = np.random.default_rng(2).standard_normal(dimensions).astype(np.float32)
     with psycopg.connect(inline) as one, psycopg.connect(apart) as other:
+        for connection in (one, other):
+            prepared_statement.send_vectors(connection)
         [[size]], [[apart_size]] = one.execute(SIZES), other.execute(SIZES)
         for owner in ("thousand", "ten thousand"):
             for name, arguments in SEARCHES.items():
                 text, values = _sent(inline, owner, query, arguments)
                 moved = text.replace(b"pgrecall.agent_memories", b"pgrecall.joined")
                 cursors = [psycopg.RawCursor(connection) for connection in (one, other)]
-                for connection in (one, other):
-                    prepared_statement.send_vectors(connection)
                 ids = [
                     [row[:3] for row in cursor.execute(sent, values, binary=True)]
                     for cursor, sent in zip(cursors, (text, moved), strict=True)
