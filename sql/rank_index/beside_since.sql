@@ -19,6 +19,23 @@ $function$;
 COMMENT ON FUNCTION beside_since IS
     'The memories of an owner that were written since a moment, at most so many, and those that were changed.';
 
+-- An index saves about nine tenths of the time of scoring all memories, and what is scored beside it
+-- takes several times as long a memory.
+CREATE OR REPLACE FUNCTION beside_index(agent text, relation text, since timestamptz) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    most bigint := (SELECT greatest(r.memories / 10, 500) FROM rank_indexes r
+                     WHERE r.agent_id = agent AND r.relation = beside_index.relation);
+    beside uuid[] := ARRAY(SELECT DISTINCT unnest(b.written || b.changed)
+                             FROM beside_since(agent, since, most + 1) b);
+BEGIN
+    RETURN CASE WHEN cardinality(beside) <= most THEN beside END;
+END
+$function$;
+
+COMMENT ON FUNCTION beside_index IS
+    'The memories of an owner that a search scores beside the rank index with this table, since they were written or changed after a moment; NULL if these are so many that scoring all memories takes less, or if there is no such index.';
+
 CREATE OR REPLACE FUNCTION used_since(agent text, since timestamptz) RETURNS bigint
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
     SET enable_seqscan = off SET enable_indexscan = off

@@ -1,7 +1,6 @@
 -- The index gives no candidates, and the search notices, where
 -- - it was replaced or dropped after its name was read: uses are no longer noted in its table,
--- - so much was written or changed that scoring all memories takes less: an index saves about
--- nine tenths of their time, and what is scored beside it takes several times as long a memory,
+-- - so much was written or changed that scoring all memories takes less,
 -- - the query has words and the text language was changed after the build,
 -- - this version of pgvector may have corrupted its graph and is not accepted,
 -- - the role may not read all that this needs,
@@ -25,7 +24,6 @@ AS $function$
 DECLARE
     owned bigint;
     likeness float8;
-    most bigint;
     since timestamptz;
     beside uuid[];
     near uuid[];
@@ -42,18 +40,16 @@ BEGIN
                  FROM unnest(ARRAY[to_regclass(relation), to_regclass(used_positions(relation))]) one) THEN
         RETURN;
     END IF;
-    SELECT r.likeness, r.term_memories, greatest(r.memories / 10, 500), use_unknown_since(r.as_of, r.built_at)
-      INTO likeness, owned, most, since
+    SELECT r.likeness, r.term_memories, use_unknown_since(r.as_of, r.built_at)
+      INTO likeness, owned, since
       FROM rank_indexes r
      WHERE r.agent_id = agent AND r.relation = rank_candidates.relation AND r.space = rank_space();
     IF NOT FOUND
        OR owned IS NULL AND cardinality(terms) > 0 THEN  -- built in another text language
         RETURN;
     END IF;
-    beside := ARRAY(
-        SELECT DISTINCT unnest(b.written || b.changed)
-          FROM beside_since(agent, written_since, most + 1) b);
-    IF cardinality(beside) > most THEN
+    beside := beside_index(agent, relation, written_since);
+    IF beside IS NULL THEN
         RETURN;
     END IF;
     BEGIN

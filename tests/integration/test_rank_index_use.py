@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 from sqlalchemy.exc import ProgrammingError
 
 from pgrecall import MemoryRepository, NewMemory, migrate
@@ -264,6 +265,34 @@ def test_where_more_than_a_tenth_was_written_or_changed_every_memory_is_ranked(
     assert site.repo.search(A, NORTH, touch=False, strategy="index").strategy == "index"
     fill(site.repo, number=1, start=2_000)
     assert site.repo.search(A, NORTH, touch=False, strategy="index").strategy == "exact"
+
+
+@pytest.mark.parametrize(
+    "filters", [{}, {"memory_types": ["episodic"]}, {"min_similarity": -1.0}], ids=str
+)
+def test_an_index_that_falls_short_is_asked_once_in_some_seconds(
+    site: Site, engine: Engine, filters: dict[str, Any]
+) -> None:
+    fill(site.repo, number=600)
+    site.build()
+    fill(site.repo, number=501, start=2_000)
+    sent: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
+    listened = MemoryRepository(engine)
+    for _ in range(3):
+        assert listened.search(A, NORTH, touch=False, **filters).strategy == "exact"
+
+    assert sum("rank_candidates(" in text for text in sent) == 1
+
+
+def test_a_filter_that_no_candidate_passes_keeps_no_search_from_the_index(site: Site) -> None:
+    fill(site.repo, number=600)
+    site.build()
+    nothing = site.repo.search(A, NORTH, touch=False, tags=["nobody's"])
+
+    assert nothing == []
+    assert nothing.strategy == "exact"
+    assert site.repo.search(A, NORTH, touch=False).strategy == "index"
 
 
 def test_a_search_that_names_a_former_index_ranks_every_memory(site: Site) -> None:

@@ -194,7 +194,7 @@ WITHIN = {
     *("note_placed", "place_memories", "wait_for_writers"),
     *("forget_positions_here", "give_up_positions", "gone_memories", "make_rank_index_here"),
     *("note_use_here", "place_memories_here", "share_timeout"),
-    *("beside_since", "count_with", "is_said", "memories_with", "used_since"),
+    *("beside_index", "beside_since", "count_with", "is_said", "memories_with", "used_since"),
     *("await_writers", "drop_former_positions", "has_memories", "orphaned"),
 }
 """What the calls above call in their turn."""

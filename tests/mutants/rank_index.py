@@ -403,16 +403,22 @@ MUTANTS = (
         f"{INDEXES}_use.py::test_a_search_that_names_a_former_index",
     ),
     Mutant(
-        "sql/rank_index/rank_candidates.sql",
+        "sql/rank_index/beside_since.sql",
         "greatest(r.memories / 10, 500)",
         "r.memories",
         f"{INDEXES}_use.py::test_where_more_than_a_tenth_was_written_or_changed",
     ),
     Mutant(
-        "sql/rank_index/rank_candidates.sql",
+        "sql/rank_index/beside_since.sql",
         "SELECT DISTINCT unnest(b.written",
         "SELECT unnest(b.written",
         f"{INDEXES}_use.py::test_where_more_than_a_tenth_was_written_or_changed",
+    ),
+    Mutant(
+        "app/pgrecall/rank_index/strategy.py",
+        "        if row.falls_short:\n            return True\n    return False",
+        "    return False",
+        f"{INDEXES}_use.py::test_an_index_that_falls_short_is_asked_once",
     ),
     Mutant(
         "app/pgrecall/rank_index/maintaining.py",

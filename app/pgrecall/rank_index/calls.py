@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Interval,
     Text,
     Uuid,
+    literal_column,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import NullType
@@ -70,6 +72,15 @@ def note_use_statement(tables: Tables) -> Executable:
 def memories_beside_statement(tables: Tables) -> Executable:
     """The memories that are scored beside an owner's index."""
     return verb(tables, "memories_beside", {"agent": Text()})
+
+
+@lru_cache
+def falls_short_statement(tables: Tables) -> Executable:
+    """Whether so much was written since an index was built that it gives no candidates."""
+    moment = DateTime(timezone=True)
+    arguments: dict[str, Any] = {"agent": Text(), "relation": Text(), "since": moment}
+    falls_short = literal_column("beside_index IS NULL", Boolean()).label("falls_short")
+    return verb(tables, "beside_index", arguments, (falls_short,))
 
 
 def place_memories_statement(tables: Tables) -> Executable:

@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlalchemy import Executable
 
-from pgrecall.core.steps import Ask, Operation, Run
+from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.core.vectors import StoredVector, as_text
 from pgrecall.rank_index import space
+from pgrecall.rank_index.calls import falls_short_statement
 from pgrecall.rank_index.candidates import Source, Sources, search_candidates
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.ranking.hits import Strategy
@@ -88,7 +89,7 @@ def through_indexes(
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
         found = yield Run(attempt.statement, attempt.parameters(candidates))
-        if not found and not _leaves_out(wanted):
+        if not found and (yield from _fall_short(tables, wanted, attempt.usable)):
             yield from without_indexes(tables, [wanted.agent_id, *wanted.teams])
         if not found or found[0].total < wanted.most:
             return None
@@ -150,10 +151,18 @@ def initial_candidates(wanted: Search, usable: Sequence[RankIndex]) -> int:
     return min(number, MAX_CANDIDATES)
 
 
-def _leaves_out(wanted: Search) -> bool:
-    """Whether candidates may be left out, so that none may be left."""
+def _fall_short(tables: Tables, wanted: Search, asked: Sequence[RankIndex]) -> Operation[bool]:
+    """Whether indexes that a search found nothing in give no candidates at all. With filters and
+    floors, no candidate may have passed."""
     floors = wanted.min_similarity, wanted.min_relevance, wanted.min_score
-    return not wanted.filters.are_default or any(one is not None for one in floors)
+    if wanted.filters.are_default and all(one is None for one in floors):
+        return True
+    for index in asked:
+        given = {"agent": index.agent_id, "relation": index.relation, "since": index.written_until}
+        [row] = yield Run(falls_short_statement(tables), given, keep=Keep())
+        if row.falls_short:
+            return True
+    return False
 
 
 def _is_filtered(wanted: Search) -> bool:
