@@ -35,7 +35,8 @@ hits: Hits = repo.search("a", "b", k=3, tags=["c"], profile="hybrid", lend=None)
 memory: Memory = repo.teams.update("a", ID, importance=0.9, trust=None, reason="b")
 changes: MemoryChanges = {"importance": 0.9}
 repo.update("a", ID, **changes)
-labelled: int = repo.labels.add("a", ID, "b")
+labelled: int = repo.labels.add(ID, "b", "c")
+repo.delete("a", ["b", ID], dry_run=True)
 
 async def main() -> Context:
     await later.labels.add("a", ID, "b")
@@ -47,7 +48,7 @@ WRONG = {
     'repo.update("a", ID, importence=0.9)': "call-arg",
     'repo.update("a", ID, importance="much")': "arg-type",
     'repo.update("a", ID, key="b")': "call-arg",
-    'repo.labels.add("a", "b", "c")': "arg-type",
+    'repo.labels.add("a", 5, "c")': "arg-type",
     'repo.links.add("a", ID)': "call-arg",
     'found: Hits = later.search("a", "b")': "assignment",
     "repo.link": "attr-defined",

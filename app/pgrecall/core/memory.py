@@ -53,7 +53,7 @@ class NewMemory:
 
     content: str
     _: KW_ONLY
-    id: UUID | None = None
+    id: UUID | str | None = None
     """If None, the client makes one (UUID version 7). Adding an id again stores nothing new."""
     key: str | None = None
     """The caller's own name for the memory, which identifies it in place of its text. The id is

@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from time import perf_counter
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from sqlalchemy import Engine
 
@@ -76,6 +77,8 @@ class Invocation(Generic[T]):
         given = self.start.args if self.engine is None else self.start.args[1:]  # without tables
         named = self.start.keywords
         owner = given[0] if given else named.get("agent_id", named.get("owner_id"))
+        if isinstance(owner, UUID):
+            owner = str(owner)
         if not isinstance(owner, str):
             return None
         prefix = self.tables.prefix

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.core.steps import Operation, Verb
-from pgrecall.core.validation import require_bool, require_given_share, require_ids
+from pgrecall.core.validation import require_bool, require_given_share, require_id, require_ids
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.event_fields import note, noted
@@ -25,8 +25,8 @@ from pgrecall.schema.verbs import NOTE, memory_record, verb
 def supersede(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     new: NewMemory | str,
     *,
     reason: str | None = None,
@@ -49,7 +49,7 @@ def supersede(
     MemoryNotFound, and what `add` raises.
     """
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     require_bool("force", force)
     noted(reason=reason, actor=actor, run=run)
     policy = Policy.of("keep", None, check_compliance, actor)
@@ -68,8 +68,8 @@ def supersede(
 def invalidate(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -85,8 +85,8 @@ def invalidate(
 def revive(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -109,8 +109,8 @@ def revive(
 def approve(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -131,8 +131,8 @@ def approve(
 def reject(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -148,8 +148,8 @@ def reject(
 def set_importance(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     importance: float,
     *,
     reason: str | None = None,
@@ -161,7 +161,7 @@ def set_importance(
     """
     share = require_given_share("importance", importance, error=InvalidMemory)
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     noted(reason=reason, actor=actor)
     arguments = {"agent": Text(), "memory_id": Uuid(), "importance": Double(), **NOTE}
     [row] = yield Verb(
@@ -180,8 +180,8 @@ def set_importance(
 def promote(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -196,8 +196,8 @@ def promote(
 def demote(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -213,8 +213,8 @@ def demote(
 def _several(
     tables: Tables,
     name: str,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     reason: str | None,
     actor: str | None,
     **options: bool,

@@ -58,7 +58,7 @@ _ARGUMENTS: Mapping[str, Any] = {
 def near_duplicates(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     threshold: float = NEAR_DUPLICATE,
     limit: int = 100,
@@ -85,7 +85,7 @@ def near_duplicates(
 def clusters(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     min_similarity: float = 0.80,
     min_size: int = 3,
@@ -117,7 +117,7 @@ def clusters(
 
 def consolidate_cluster(
     tables: Tables,
-    agent_id: str,
+    agent_id: str | UUID,
     cluster: Cluster,
     text: str | None,
     actor: str | None,
@@ -127,9 +127,10 @@ def consolidate_cluster(
     Returns None and changes nothing if one of the memories has changed or is gone since it was
     read.
     """
+    agent_id = require_owner(tables, agent_id)
     members = cluster.memories
     given: dict[str, Any] = {
-        "agent": require_owner(tables, agent_id),
+        "agent": agent_id,
         "memory_ids": [member.id for member in members],
         "seen": [member.updated_at for member in members],
         "actor": actor,
@@ -147,7 +148,7 @@ def consolidate_cluster(
 def complete_stale_tasks(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     older_than: timedelta = timedelta(days=7),
     actor: str | None = None,
@@ -168,7 +169,7 @@ def complete_stale_tasks(
 def prune(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     older_than: timedelta | None = None,
     below_score: float | None = None,

@@ -23,7 +23,7 @@ OnError = Literal["raise", "report"]
 def add(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     memory: NewMemory | str,
     *,
     duplicates: DuplicatePolicy = "bump",
@@ -80,7 +80,7 @@ def add(
 def add_many(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     memories: Iterable[NewMemory | str],
     *,
     duplicates: DuplicatePolicy = "bump",

@@ -23,7 +23,7 @@ from pgrecall.schema.owner import require_owner
 def upsert(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     memory: NewMemory,
     *,
     reason: str | None = None,
@@ -57,7 +57,7 @@ def upsert(
 def upsert_many(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     memories: Iterable[NewMemory],
     *,
     reason: str | None = None,

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
 from typing import Any
+from uuid import UUID
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Call, Job, Transact
-from pgrecall.core.validation import in_list, require_callable, require_count, require_text
+from pgrecall.core.validation import in_list, require_callable, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index import building
@@ -23,7 +24,7 @@ SAMPLE = 50
 
 
 def check_rank_index(
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     sample: int = SAMPLE,
     queries: Sequence[VectorLike | str] | None = None,
@@ -38,7 +39,6 @@ def check_rank_index(
     retrievals are counted. `on_progress(done, total)` is called after each query. Raises InputError
     if there are no queries.
     """
-    require_text("agent_id", agent_id)
     require_count("sample", sample, at_least=1, at_most=10_000)
     require_callable("on_progress", on_progress)
     [owner_id] = yield Transact(partial(building.owners, at_least=1, agent_id=agent_id))
@@ -49,7 +49,7 @@ def check_rank_index(
         asked = yield Transact(partial(building.sampled, owner_id=owner_id, number=sample))
     if not asked:
         raise InputError(
-            f"agent {shortened(agent_id)} has no embedded memories to use as queries; pass queries"
+            f"agent {shortened(owner_id)} has no embedded memories to use as queries; pass queries"
         )
     recalls: list[float] = []
     times: dict[Strategy, list[float]] = {"exact": [], "index": []}

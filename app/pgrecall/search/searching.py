@@ -34,7 +34,7 @@ MAX_STEPS = 2
 def search(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     embedding: VectorLike | str | None = None,
     *,
     k: int = 10,

@@ -13,6 +13,7 @@ from functools import reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
@@ -94,7 +95,8 @@ def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
 
 
 def _in_json(kind: Any) -> Any:
-    """The type without what JSON does not have: UNSET, a field left out, Profile and tzinfo."""
+    """The type without what JSON does not have: UNSET, a field left out, Profile and tzinfo. An id,
+    which Python also takes as text, is text of a format there."""
     kind = _LISTS.get(kind, kind)
     if get_origin(kind) not in (Union, UnionType):
         return kind
@@ -102,6 +104,7 @@ def _in_json(kind: Any) -> Any:
         one
         for one in get_args(kind)
         if one not in (Profile, tzinfo)
+        and not (one is str and UUID in get_args(kind))
         and not any(isinstance(value, Unset) for value in get_args(one))
     )
     return reduce(or_, kept)
