@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from pgrecall import MemoryChanges, MemoryRepository, NewMemory
+from pgrecall import MemoryChanges, MemoryRepository, NewMemory, NewMemoryDict
+from pgrecall.core.memory import NewMemoryFields
 from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
@@ -78,16 +79,23 @@ def test_the_defaults_shown_are_those_that_hold() -> None:
     named = {"profile": "hybrid"}
     assert asked(**shown | named).search == asked(**named).search
     assert Filters.of(_shown("count", FilterArguments)) == Filters()  # type: ignore[arg-type]
+    assert NewMemory("text", **_shown("add", NewMemoryFields)) == NewMemory("text")
     with pytest.raises(InvalidMemory, match="at least one field"):
         NOWHERE.update("a", UUID(int=0), **_shown("update", MemoryChanges))
 
 
-def test_update_takes_the_fields_of_a_memory() -> None:
-    taken = {name: hint.__forward_arg__ for name, hint in MemoryChanges.__annotations__.items()}
+@pytest.mark.parametrize(
+    ("declared", "without"),
+    [
+        (MemoryChanges, {"id", "key", "labels"}),
+        (NewMemoryFields, {"content"}),
+        (NewMemoryDict, set[str]()),
+    ],
+)
+def test_methods_take_the_fields_of_a_memory(declared: Any, without: set[str]) -> None:
+    taken = {name: hint.__forward_arg__ for name, hint in declared.__annotations__.items()}
 
-    assert taken == {
-        one.name: one.type for one in fields(NewMemory) if one.name not in ("id", "key", "labels")
-    }
+    assert taken == {one.name: one.type for one in fields(NewMemory) if one.name not in without}
 
 
 NO_AGENTS: tuple[tuple[Any, str], ...] = (

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Unpack
 from uuid import UUID
 
 from sqlalchemy import Boolean, Double, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.memory import Memory, NewMemory
+from pgrecall.core.memory import Memory, NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import Operation, Verb
 from pgrecall.core.validation import require_bool, require_given_share, require_id, require_ids
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.event_fields import note, noted
+from pgrecall.memories.incoming import as_new
 from pgrecall.memories.preparing import Policy, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
 from pgrecall.ranking.memory_columns import changed_memory
@@ -27,13 +29,14 @@ def supersede(
     /,
     agent_id: str | UUID,
     memory_id: UUID | str,
-    new: NewMemory | str,
+    new: NewMemory | NewMemoryDict | str,
     *,
     reason: str | None = None,
     actor: str | None = None,
     run: str | None = None,
     force: bool = False,
     check_compliance: bool = True,
+    **fields: Unpack[NewMemoryFields],
 ) -> Operation[Added]:
     """Stores `new` in place of a memory, which stays in the table but is no longer recalled.
 
@@ -53,7 +56,8 @@ def supersede(
     require_bool("force", force)
     noted(reason=reason, actor=actor, run=run)
     policy = Policy.of("keep", None, check_compliance, actor)
-    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
+    memory = as_new(new, fields, supersede)
+    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
     given = given_fields(incoming)
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
     note = {} if run is None else {"run": run}

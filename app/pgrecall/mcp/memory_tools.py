@@ -81,14 +81,15 @@ class MemoryTools:
         """Store something worth knowing in later conversations: what the user prefers, decides,
         corrects or is going to do. Call it as soon as you learn it. A text that is stored already
         is not stored twice. If it contradicts a memory, use `correct` instead."""
-        new = NewMemory(
+        added = await self.repo.add(
+            agent,
             content,
             memory_type=memory_type,
             importance=importance,
             tags=tags or (),
             entities=entities or (),
         )
-        return Remembered.of(await self.repo.add(agent, new))
+        return Remembered.of(added)
 
     async def recall(
         self,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
-from pgrecall.core.memory import NewMemory
+from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import Execute, Operation, Verb
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.batch import Batch
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.preparing import Incoming, Policy, prepared
+from pgrecall.memories.incoming import as_new
+from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, upsert_statement
 from pgrecall.memories.storing import stored_batch
 from pgrecall.schema import Tables
@@ -24,12 +25,13 @@ def upsert(
     tables: Tables,
     /,
     agent_id: str | UUID,
-    memory: NewMemory,
+    memory: NewMemory | NewMemoryDict | str,
     *,
     reason: str | None = None,
     actor: str | None = None,
     run: str | None = None,
     check_compliance: bool = True,
+    **fields: Unpack[NewMemoryFields],
 ) -> Operation[Added]:
     """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
@@ -47,8 +49,8 @@ def upsert(
     policy = Policy.of("keep", None, check_compliance, actor, run=run)
     noted(reason=reason, actor=actor, run=run)
     agent_id = require_owner(tables, agent_id)
-    _require_key(memory)
-    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
+    new = _with_key(as_new(memory, fields, upsert))
+    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
     given, parameters = _call(agent_id, incoming, policy, reason)
     [row] = yield Verb(upsert_statement(tables, given), parameters)
     return Added(row.memory_id, row.outcome)
@@ -58,7 +60,7 @@ def upsert_many(
     tables: Tables,
     /,
     agent_id: str | UUID,
-    memories: Iterable[NewMemory],
+    memories: Iterable[NewMemory | NewMemoryDict],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -79,9 +81,11 @@ def upsert_many(
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
+    news = []
     for position, memory in enumerate(several):
-        _require_key(memory, f"memory {position} of {len(several)}: ")
-    batch = yield from prepared(tables, agent_id, several, policy, named=True)
+        with Position(position, len(several), named=True):
+            news.append(_with_key(as_new(memory)))
+    batch = yield from prepared(tables, agent_id, news, policy, named=True)
     if not batch:
         return Batch()
     firsts: dict[UUID, int] = {}
@@ -98,9 +102,10 @@ def upsert_many(
     return Batch(added[ordinal] for ordinal in range(len(batch)))
 
 
-def _require_key(memory: NewMemory, place: str = "") -> None:
-    if getattr(memory, "key", None) is None:
-        raise InvalidMemory(f"{place}upsert needs a NewMemory with a key")
+def _with_key(memory: NewMemory) -> NewMemory:
+    if memory.key is None:
+        raise InvalidMemory("upsert needs a memory with a key")
+    return memory
 
 
 def _call(

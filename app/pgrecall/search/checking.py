@@ -10,13 +10,15 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Call, Job, Transact
+from pgrecall.core.steps import Call, Job, Operation, Transact
 from pgrecall.core.validation import in_list, require_callable, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index import building
 from pgrecall.rank_index.index import RankIndexCheck
 from pgrecall.ranking.hits import Hits, Strategy
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
 from pgrecall.scoring.profile import Profile
 from pgrecall.search.searching import search
 
@@ -41,7 +43,7 @@ def check_rank_index(
     """
     require_count("sample", sample, at_least=1, at_most=10_000)
     require_callable("on_progress", on_progress)
-    [owner_id] = yield Transact(partial(building.owners, at_least=1, agent_id=agent_id))
+    owner_id: str = yield Transact(partial(_owner, agent_id=agent_id))
     asked = [] if queries is None else in_list(queries)
     if asked is None:
         raise InputError(f"queries must be a list of texts or vectors, got {shortened(queries)}")
@@ -87,3 +89,9 @@ def check_rank_index(
         index_ms=median(times["index"]),
         in_index=in_index,
     )
+
+
+def _owner(tables: Tables, agent_id: str | UUID) -> Operation[str]:
+    """The agent's id as stored."""
+    yield from ()
+    return require_owner(tables, agent_id)

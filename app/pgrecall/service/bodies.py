@@ -57,7 +57,10 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
     function = getattr(AsyncMemoryRepository, method)
     names = vars(filters) | vars(arguments) | vars(memory) | inspect.unwrap(function).__globals__
     found: dict[str, Any] = {"owner": (str | None, Field(None, exclude=True))} if in_url else {}
-    for one in [*inspect.signature(function).parameters.values()][2:]:  # after self and agent_id
+    taken = inspect.signature(function).parameters
+    if {"memory", "new"} & taken.keys():  # its fields stand in the memory
+        without = (*without, *MEMORY_FIELDS)
+    for one in [*taken.values()][2:]:  # after self and agent_id
         kind = eval(one.annotation, names)  # noqa: S307  our own signatures
         if one.name == "memory":
             found |= {name: (info.annotation, info) for name, info in _MEMORY.model_fields.items()}
