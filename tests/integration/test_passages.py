@@ -25,8 +25,8 @@ CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, i
         15,
         32,
     ),
-    "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 24, 65),
-    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 31, 97),
+    "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 24, 64),
+    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 31, 96),
 }
 
 

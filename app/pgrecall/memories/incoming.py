@@ -22,7 +22,8 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises UnknownName for an unknown field, and InvalidMemory for a bad value.
     """
-    _require_known(values, FIELDS)
+    if not values.keys() <= FIELDS:
+        raise _unknown(values, FIELDS)
     stored = {name: CHECKS[name](name, value) for name, value in values.items()}
     start, end = stored.get("valid_from"), stored.get("valid_until")
     if start is not None and end is not None and not start < end:
@@ -32,15 +33,15 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     return stored
 
 
-def _require_known(
+def _unknown(
     values: Mapping[str, Any], known: Collection[str], also: Iterable[str] = ()
-) -> None:
-    """Raises UnknownName for a name that is not `known`; it may be meant for one of `also`."""
-    if unknown := [name for name in values if name not in known]:
-        raise UnknownName(
-            f"unknown field {listed(unknown)}{did_you_mean(unknown, [*known, *also])}; the fields "
-            f"are {', '.join(sorted(known))}"
-        )
+) -> UnknownName:
+    """The error about names that are not `known`; one may be meant for one of `also`."""
+    unknown = values.keys() - known
+    return UnknownName(
+        f"unknown field {listed(unknown)}{did_you_mean(unknown, [*known, *also])}; the fields are "
+        f"{', '.join(sorted(known))}"
+    )
 
 
 def as_new(
@@ -68,7 +69,8 @@ def as_new(
             raise InvalidMemory(
                 f"a memory must be text, a NewMemory or a dict, got {type(memory).__name__}"
             )
-    _require_known(given, _NAMES, () if beside is None else signature(beside).parameters)
+    if not given.keys() <= _ALL:
+        raise _unknown(given, _ALL, () if beside is None else signature(beside).parameters)
     if isinstance(memory, str):
         if "content" in given:
             raise InputError("give the text of a memory once, not as content too")
@@ -110,5 +112,6 @@ def checked_memory(memory: NewMemory) -> dict[str, Any]:
     return changed | {name: NOTHING[name] for name in NOTHING if changed.get(name, ...) is None}
 
 
-FIELDS = frozenset(_NAMES) - {LABELS}
+_ALL = frozenset(_NAMES)
+FIELDS = _ALL - {LABELS}
 """Those that are columns."""
