@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_
 from pgrecall.core import memory
 from pgrecall.core.checks import descriptions
 from pgrecall.core.label import Label
-from pgrecall.core.memory import NewMemory, Unset
+from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.ranking import arguments, filters
 from pgrecall.scoring.profile import Profile
@@ -90,6 +90,8 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
 def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
     if default is inspect.Parameter.empty:
         default = ...
+    elif isinstance(default, tuple) and default:
+        default = [*default]
     elif not isinstance(default, str | int | float):
         default = None
     said, bounds = _DESCRIPTIONS.get(name), BOUNDS.get(name)
@@ -139,7 +141,7 @@ _MEMORY: type[Body] = create_model(
     "NewMemoryBody",
     __base__=Body,
     **{
-        name: _field(name, kind, inspect.Parameter.empty if name == "content" else None)
+        name: _field(name, kind, NEW_DEFAULTS.get(name, inspect.Parameter.empty))
         for name, kind in get_type_hints(NewMemory).items()
         if name != "_"
     },  # type: ignore[call-overload]
