@@ -169,3 +169,14 @@ def test_judged_queries_name_memories_and_owners_by_text_too(
     )
     with pytest.raises(InputError, match=r"query 0: .*'no id'"):
         repo.evaluation.evaluate(AGENT, [JudgedQuery(NORTH, ["no id"])])
+
+
+def test_a_store_of_langchain_takes_a_uuid(connection: Connection) -> None:
+    pytest.importorskip("langchain_core")
+    from pgrecall.langchain import RecallRetriever, RecallVectorStore
+
+    repo = MemoryRepository(connection)
+    for agent in (AGENT, str(AGENT)):
+        [found] = RecallVectorStore(repo, agent_id=agent).get_by_ids([str(ID)])
+        assert found.page_content == f"memory {ID}"
+        assert RecallRetriever(repository=repo, agent_id=agent, teams=[TEAM]).agent_id == agent

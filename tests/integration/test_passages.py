@@ -18,7 +18,7 @@ from tests.integration.support import NORTH, at
 from tests.tracer import traced
 
 CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, int]] = {
-    "get": (lambda repo, ids: repo.get("agent", next(ids)), 12, 24),
+    "get": (lambda repo, ids: repo.get("agent", next(ids)), 12, 23),
     "invalidate": (lambda repo, ids: repo.invalidate("agent", [next(ids)]), 12, 24),
     "record_outcome": (
         lambda repo, ids: repo.record_outcome("agent", next(ids), "success"),

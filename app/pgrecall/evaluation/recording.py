@@ -31,13 +31,7 @@ def recorded_queries(tables: Tables, /, agent_id: str | UUID) -> Operation[list[
     yield Reads()
     rows = yield Verb(called, {"agent": owner_id}, refuses=False)
     return [
-        JudgedQuery(
-            row.query,
-            row.memory_ids,
-            as_of=row.as_of,
-            agent_id=named,
-            recorded=True,
-        )
+        JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=named, recorded=True)
         for row in rows
         if not is_blank(row.query)  # as older versions recorded them
     ]

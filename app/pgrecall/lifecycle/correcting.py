@@ -40,6 +40,7 @@ def supersede(
 ) -> Operation[Added]:
     """Stores `new` in place of a memory, which stays in the table but is no longer recalled.
 
+    `new` is given as to `add`: as a text with fields beside it, as a NewMemory or as a dict.
     The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
     default now), with the reason superseded and the new one as its successor. The new memory's
     importance is at least the old one's, and it takes over the subject if it names none. If it is

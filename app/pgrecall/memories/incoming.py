@@ -70,7 +70,7 @@ def as_new(
                 f"a memory must be text, a NewMemory or a dict, got {type(memory).__name__}"
             )
     if not given.keys() <= _ALL:
-        raise _unknown(given, _ALL, () if beside is None else signature(beside).parameters)
+        raise _unknown(given, _ALL, () if beside is None else _options(beside))
     if isinstance(memory, str):
         if "content" in given:
             raise InputError("give the text of a memory once, not as content too")
@@ -78,6 +78,12 @@ def as_new(
     if "content" not in given:
         raise InvalidMemory("a memory needs content, its text")
     return NewMemory(**given)
+
+
+def _options(operation: Callable[..., Any]) -> list[str]:
+    return [
+        one.name for one in signature(operation).parameters.values() if one.kind is one.KEYWORD_ONLY
+    ]
 
 
 _FIELDS = fields(NewMemory)

@@ -38,6 +38,7 @@ from pgrecall.schema.owner import require_owner
 FEWEST_DIGITS, SHOWN_DIGITS = 4, 8
 """The fewest hexadecimal digits of an id that can be looked up, and that are shown."""
 MOST_IDS = 1_000
+NAMED = "a memory's id, if there is no key,"
 
 
 def get(
@@ -54,10 +55,13 @@ def get(
     Its embedding is only read with `include_embedding`.
     """
     agent_id = require_owner(tables, agent_id)
-    parameters = {"owner_id": agent_id, "id": _id(agent_id, memory_id, key)}
+    one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
     require_bool("include_embedding", include_embedding)
     yield Reads()
-    rows = yield Execute(get_statement(tables, embedding=include_embedding, one=True), parameters)
+    rows = yield Execute(
+        get_statement(tables, embedding=include_embedding, one=True),
+        {"owner_id": agent_id, "id": one},
+    )
     return leading_memory(rows[0]) if rows else None
 
 
@@ -92,15 +96,14 @@ def exists(
 ) -> Operation[bool]:
     """Whether the agent has a memory of this id or key, valid or not."""
     agent_id = require_owner(tables, agent_id)
-    return bool((yield from existing(tables, agent_id, _id(agent_id, memory_id, key))))
+    one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
+    return bool((yield from existing(tables, agent_id, one)))
 
 
-def _id(agent_id: str, memory_id: UUID | str | None, key: str | None) -> UUID:
-    if (memory_id is None) == (key is None):
-        raise InputError("name a memory by its id or by its key, not by both or neither")
-    if memory_id is None:
-        return id_of_key(agent_id, require_name("key", key))
-    return require_id(memory_id)
+def _of_key(agent_id: str, memory_id: object, key: str) -> UUID:
+    if memory_id is not None:
+        raise InputError("name a memory by its id or by its key, not by both")
+    return id_of_key(agent_id, require_name("key", key))
 
 
 def key_id(tables: Tables, /, agent_id: str | UUID, key: str) -> Operation[UUID]:

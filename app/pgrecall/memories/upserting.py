@@ -35,6 +35,9 @@ def upsert(
 ) -> Operation[Added]:
     """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
+    The memory is given as to `add`: as a text with `key` and other fields beside it, as a NewMemory
+    or as a dict.
+
     The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
     `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
     there was feedback; all other fields are replaced, also by their defaults. The memory is then
@@ -81,11 +84,11 @@ def upsert_many(
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
-    news = []
+    keyed = []
     for position, memory in enumerate(several):
         with Position(position, len(several), named=True):
-            news.append(_with_key(as_new(memory)))
-    batch = yield from prepared(tables, agent_id, news, policy, named=True)
+            keyed.append(_with_key(as_new(memory)))
+    batch = yield from prepared(tables, agent_id, keyed, policy, named=True)
     if not batch:
         return Batch()
     firsts: dict[UUID, int] = {}
