@@ -1,7 +1,8 @@
-"""A default is the same in Python, psql, over HTTP and in MCP, except for EXCEPTIONS.
+"""A default is the same in Python, psql, over HTTP, in MCP and on the command line, except for
+EXCEPTIONS.
 
-All four are read from what is really there: signatures, the functions of a database, the OpenAPI
-document of a running service, and the schemas that an MCP server sends.
+All are read from what is really there: signatures, the functions of a database, the OpenAPI
+document of a running service, the schemas that an MCP server sends, and the commands.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 pytest.importorskip("mcp")
 
 from mcp.client.client import Client
 from sqlalchemy import Engine
+from typer.main import get_command
 
 from pgrecall import GarbagePolicy, Label, Memory, MemoryRepository, NewMemory, migrate
+from pgrecall.cli.main import app
 from tests.integration.serving import Service
 from tests.integration.support import sql
 from tests.integration.test_mcp import Compass, answer, talk
@@ -114,6 +118,22 @@ TOOLS = {
     "forget": "delete",
     "list_memories": "list",
 }
+COMMANDS = {
+    "outcome": "record_outcome",
+    "trust": "upkeep.adjust_trust",
+    "importance": "upkeep.set_importance",
+    "complete-tasks": "upkeep.complete_stale_tasks",
+    "gc": "upkeep.collect_garbage",
+    "label": "labels.add",
+    "unlabel": "labels.remove",
+    "labels": "labels.of",
+    "labelled": "labels.find",
+    "link": "links.add",
+    "unlink": "links.remove",
+    "links": "links.of",
+    "terms": "upkeep.telling_terms",
+}
+"""Command → the method that it calls, unless it has this name, alone or in a namespace."""
 MADE = {"id", "agent_id", "embedding_model", "tokens", "created_at", "updated_at"}
 """Fields that are made anew for each memory, or that psql has no embedder and no counter for."""
 MEMORY = {field.name for field in fields(NewMemory)}
@@ -248,6 +268,27 @@ def test_a_model_has_the_defaults_of_python(shared_url: str) -> None:
     talk(shared_url, "agent", said)
     there["recall"]["k"] = there["recall"].pop("limit")
     agree("MCP", ((tool, told, defaults_of(TOOLS[tool])) for tool, told in there.items()))
+
+
+def of_commands() -> Compared:
+    methods = {name.rpartition(".")[2].replace("_", "-"): name for name in public(NOWHERE)}
+    group: Any = get_command(app)
+    index = group.get_command(click.Context(group), "index")
+    for within in (group, index):
+        for name in within.list_commands(click.Context(within)):
+            command = within.get_command(click.Context(within), name)
+            if called := (methods | COMMANDS).get(name):
+                told = {
+                    one.name: one.default
+                    for one in command.params
+                    if one.name in defaults_of(called) and one.default is not None
+                }
+                yield name, told, defaults_of(called)
+
+
+def test_the_command_line_has_the_defaults_of_python() -> None:
+    """An option without a default is passed on only if it is given."""
+    agree("the command line", of_commands())
 
 
 def test_a_text_alone_is_stored_the_same(

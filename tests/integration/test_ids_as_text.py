@@ -171,6 +171,15 @@ def test_judged_queries_name_memories_and_owners_by_text_too(
         repo.evaluation.evaluate(AGENT, [JudgedQuery(NORTH, ["no id"])])
 
 
+def test_the_log_names_an_owner_that_is_a_uuid(
+    connection: Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "pgrecall")
+    MemoryRepository(connection).get(AGENT, ID)
+
+    assert f"owner='{AGENT}'" in caplog.text
+
+
 def test_a_store_of_langchain_takes_a_uuid(connection: Connection) -> None:
     pytest.importorskip("langchain_core")
     from pgrecall.langchain import RecallRetriever, RecallVectorStore
