@@ -41,7 +41,7 @@ async def _measured(url: str, name: str, calls: int, busy: float, seed: int) -> 
     random.seed(seed)
     engine = create_async_engine(database_url(url), pool_size=TASKS, max_overflow=0)
     repo = AsyncMemoryRepository(engine)
-    await repo.prepare(connections=TASKS)
+    await asyncio.gather(*(repo.search("agent", None) for _ in range(TASKS)))
     ended: Counter[str] = Counter()
 
     async def client() -> None:

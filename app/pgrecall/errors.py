@@ -62,7 +62,7 @@ class UnknownName(InputError):
 
 
 class EmbedderRequired(InputError):
-    """Text needs an embedder: pass embedder=… to the repository, or pass the embedding itself."""
+    """Text needs an embedder: pass embedder=… to the repository, or pass the vector itself."""
 
 
 class EmbedderMismatch(InputError):

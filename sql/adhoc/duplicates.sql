@@ -57,7 +57,9 @@ WITH newest AS MATERIALIZED (
 SELECT round(p.similarity::numeric, 4) AS similarity, p.newer, p.older,
        regexp_replace(left(m.content, 60), '[[:space:]]+', ' ', 'g') AS newer_content,
        regexp_replace(left(n.content, 60), '[[:space:]]+', ' ', 'g') AS older_content
-  FROM pairs p
-  JOIN agent_memories m ON m.agent_id = :'agent' AND m.id = p.newer
-  JOIN agent_memories n ON n.agent_id = :'agent' AND n.id = p.older
+  FROM pairs p,  -- OFFSET 0: each is looked up by its key
+       LATERAL (SELECT o.content FROM agent_memories o
+                 WHERE o.agent_id = :'agent' AND o.id = p.newer OFFSET 0) m,
+       LATERAL (SELECT o.content FROM agent_memories o
+                 WHERE o.agent_id = :'agent' AND o.id = p.older OFFSET 0) n
  ORDER BY p.similarity DESC, p.newer, p.older;

@@ -1,6 +1,7 @@
 -- For maintainers.
--- Locked rows are skipped: whoever deletes a memory deletes its counters, labels and links. The few
--- rows found are looked up again by key (OFFSET 0), since a memory may have been stored meanwhile.
+-- Locked rows are skipped: whoever deletes a memory deletes its counters, labels and links. For the
+-- few rows found, their memories are looked up again by key (OFFSET 0), since these may have been
+-- stored meanwhile. Locked rows do not move, so they are deleted where they lie (ctid).
 CREATE OR REPLACE FUNCTION sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
@@ -13,35 +14,35 @@ BEGIN
     PERFORM require_owner(agent);
     PERFORM require_count('batch_size', batch_size, 1, @MAX_BATCH@);
     DELETE FROM memory_usage u
-     USING (SELECT o.memory_id
+     USING (SELECT o.ctid
               FROM memory_usage o
              WHERE o.agent_id = agent AND o.memory_id = ANY (gone)
                AND NOT EXISTS (SELECT FROM agent_memories m
                                 WHERE m.agent_id = agent AND m.id = o.memory_id OFFSET 0)
              ORDER BY o.memory_id LIMIT batch_size FOR UPDATE SKIP LOCKED) orphan
-     WHERE u.agent_id = agent AND u.memory_id = orphan.memory_id;
+     WHERE u.agent_id = agent AND u.ctid = orphan.ctid;
     GET DIAGNOSTICS counters = ROW_COUNT;
     DELETE FROM memory_labels l
-     USING (SELECT o.memory_id, o.kind, o.value
+     USING (SELECT o.ctid
               FROM memory_labels o
              WHERE o.agent_id = agent AND o.memory_id = ANY (gone)
                AND NOT EXISTS (SELECT FROM agent_memories m
                                 WHERE m.agent_id = agent AND m.id = o.memory_id OFFSET 0)
              ORDER BY o.memory_id, o.kind, o.value LIMIT batch_size FOR UPDATE SKIP LOCKED) orphan
-     WHERE l.agent_id = agent AND l.memory_id = orphan.memory_id
-       AND l.kind = orphan.kind AND NOT l.value IS DISTINCT FROM orphan.value;  -- by the key
+     WHERE l.agent_id = agent AND l.ctid = orphan.ctid;
     GET DIAGNOSTICS labels = ROW_COUNT;
     DELETE FROM memory_links l
-     USING (SELECT o.source_id, o.target_id, o.kind
+     USING (SELECT o.ctid
               FROM memory_links o
              WHERE o.agent_id = agent
                AND (o.source_id = ANY (gone) OR o.target_id = ANY (gone))
-               AND (SELECT count(*) FROM agent_memories m
-                     WHERE m.agent_id = agent AND m.id IN (o.source_id, o.target_id)) < 2
+               AND (NOT EXISTS (SELECT FROM agent_memories m
+                                 WHERE m.agent_id = agent AND m.id = o.source_id OFFSET 0)
+                    OR NOT EXISTS (SELECT FROM agent_memories m
+                                    WHERE m.agent_id = agent AND m.id = o.target_id OFFSET 0))
              ORDER BY o.source_id, o.target_id, o.kind LIMIT batch_size
                FOR UPDATE SKIP LOCKED) orphan
-     WHERE l.agent_id = agent AND l.source_id = orphan.source_id
-       AND l.target_id = orphan.target_id AND l.kind = orphan.kind;
+     WHERE l.agent_id = agent AND l.ctid = orphan.ctid;
     GET DIAGNOSTICS links = ROW_COUNT;
     RETURN counters + labels + links;
 END

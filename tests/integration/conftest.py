@@ -18,7 +18,7 @@ from sqlalchemy.util import await_only
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
-from pgrecall.execution.inspection import known_layout, remember_layout
+from pgrecall.execution.inspection import LAYOUTS
 from pgrecall.schema import Layout
 from pgrecall.testing import new_database
 from tests.integration.owner import Owner
@@ -186,7 +186,7 @@ def emptied_engine(emptied_url: str) -> Iterator[Engine]:
 def layout(emptied_engine: Engine) -> Layout:
     """What a repository would look up first."""
     MemoryRepository(emptied_engine).count("agent")
-    found = known_layout(emptied_engine, "pgrecall")
+    found = LAYOUTS[emptied_engine]["pgrecall"]
     assert found is not None
     return found
 
@@ -195,7 +195,7 @@ def layout(emptied_engine: Engine) -> Layout:
 def engine(emptied_engine: Engine, layout: Layout, database_url: str) -> Engine:
     """An engine of the test's own, as the repository sees it, on connections that were there."""
     made = emptied_engine.execution_options()
-    remember_layout(made, "pgrecall", layout)
+    LAYOUTS[made] = {"pgrecall": layout}
     return made
 
 
@@ -205,7 +205,7 @@ def async_engine(
 ) -> AsyncEngine:
     """The same, asynchronous; for the loop of that fixture alone."""
     made = emptied_async_engine.execution_options()
-    remember_layout(made.sync_engine, "pgrecall", layout)
+    LAYOUTS[made.sync_engine] = {"pgrecall": layout}
     return made
 
 

@@ -221,8 +221,8 @@ SCRIPTS = {
     "unused_memories": {"agent": "one"},
 }
 """The scripts of sql/adhoc with their variables."""
-OF_AN_ENGINE = {"prepare", "upkeep.vacuum"}
-"""Methods that refuse a transaction. One sends what search sends, the other reads whole tables."""
+OF_AN_ENGINE = {"upkeep.vacuum"}
+"""What refuses a transaction, and reads whole tables."""
 
 
 def queries(ids: list[UUID], at: Direction) -> list[JudgedQuery]:

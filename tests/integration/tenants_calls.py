@@ -392,7 +392,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
     ],
     "owners": lambda m, o, at: [lambda r: r.owners(), lambda r: r.teams.owners()],
     "plan": lambda m, _, at: [lambda r: "secret" in repr(r.plan("one", at(3)))],
-    "prepare": lambda m, o, at: [lambda r: r.prepare()],
     "upkeep.approve": lambda m, o, at: [
         lambda r: r.upkeep.approve("one", r.add("one", _new(at, requires_approval=True)))
     ],

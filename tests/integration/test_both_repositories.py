@@ -89,11 +89,6 @@ def indexed(repo: MemoryRepository) -> MemoryRepository:
     return repo
 
 
-def prepared(repo: MemoryRepository) -> MemoryRepository:
-    repo.prepare()
-    return repo
-
-
 def together(texts: list[str]) -> str:
     return f"{len(texts)} texts 0"
 
@@ -140,7 +135,6 @@ CASES = (
     Case("context", lambda r: len(r.context(A, NORTH, max_tokens=100).packed), 5),
     Case("explain", lambda r: r.explain(A, TWO, at(2), weights={"similarity": 1}).rank, 1),
     Case("plan", lambda r: r.plan(A, NORTH).strategy, "exact"),
-    Case("prepare", lambda r: prepared(r).count(A), 5),
     Case("evaluation.evaluate", lambda r: len(r.evaluation.evaluate(A, QUERIES).profiles), 1),
     Case("evaluation.tune", lambda r: len(r.evaluation.tune(A, QUERIES).training.profiles), 2),
     Case(

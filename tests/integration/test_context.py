@@ -420,15 +420,15 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"style": "html"}, r"unknown style 'html'; the styles are plain, markdown, xml"),
     ({"strategy": "fast"}, r"strategy must be one of auto, exact, index, got 'fast'"),
     ({"expand": 1}, r"expand"),
-    ({"embedding": " "}, "the query is empty"),
-    ({"embedding": "x\0"}, "NUL"),
+    ({"query": " "}, "the query is empty"),
+    ({"query": "x\0"}, "NUL"),
 ]
 
 
 def test_a_bad_argument_is_refused_by_name(repo: MemoryRepository) -> None:
     for arguments, message in BAD:
         with pytest.raises(InputError, match=message):
-            repo.context(**{"agent_id": "a", "embedding": NORTH, **arguments})
+            repo.context(**{"agent_id": "a", "query": NORTH, **arguments})
     with pytest.raises(InvalidVector, match="2 dimensions"):
         repo.context("a", [1.0, 2.0])
     shares = {"a": 0.2, "b": 0.4, "c": 0.3, "d": 0.1}

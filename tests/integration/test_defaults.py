@@ -77,7 +77,6 @@ OTHERWISE = {
     "most": "limit",
     "k": "limit",
     "order_by": "order",
-    "query": "embedding",
     "with_events": "events",
 }
 """Argument of a function → that of the method, unless it has this name."""

@@ -66,7 +66,7 @@ def test_text_needs_an_embedder(shared_engine: Engine, agent: str) -> None:
     texts = ("text", NewMemory("text"), [north("a"), "text"], "text")
     uses = (mine.add, mine.add, mine.add_many, mine.search)
     for use, text in zip(uses, texts, strict=True):
-        with pytest.raises(EmbedderRequired, match=r"embedder=.*or pass the embedding itself"):
+        with pytest.raises(EmbedderRequired, match=r"embedder=.*or pass the vector itself"):
             use(text)
     assert mine.count() == 0
 

@@ -62,40 +62,43 @@ def memory_id(engine: Engine) -> UUID:
 
 
 Opened = Callable[..., MemoryRepository]
+FIVE = 5
 
 
 @pytest.fixture(params=["sync", "async"])
 def opened(
     request: pytest.FixtureRequest, database_url: str, loop: asyncio.Runner
 ) -> Iterator[Opened]:
-    """Opens repositories of one kind on engines of their own, with such connections."""
+    """Opens repositories of one kind on engines of their own, with five such connections."""
     with ExitStack() as stack:
 
         def make(**connect_args: Any) -> MemoryRepository:
-            options: dict[str, Any] = {"pool_size": 5, "connect_args": connect_args}
+            options: dict[str, Any] = {"pool_size": FIVE, "connect_args": connect_args}
             if request.param == "sync":
                 engine = create_engine(database_url, **options)
                 stack.callback(engine.dispose)
+                with ExitStack() as held:
+                    for _ in range(FIVE):
+                        held.enter_context(engine.connect())
                 return MemoryRepository(engine)
             later = create_async_engine(database_url, **options)
             stack.callback(lambda: loop.run(later.dispose()))
+
+            async def connect_all() -> None:
+                for one in [await later.connect() for _ in range(FIVE)]:
+                    await one.close()
+
+            loop.run(connect_all())
             return awaited(AsyncMemoryRepository(later), loop.run)
 
         yield make
-
-
-def warm(opened: Opened) -> MemoryRepository:
-    """A repository with five connections that were in use."""
-    repo = opened(application_name="pooled")
-    repo.prepare(connections=5)
-    return repo
 
 
 @pytest.mark.parametrize("name", READING)
 def test_a_call_that_only_reads_repeats_itself_after_a_failover(
     opened: Opened, engine: Engine, memory_id: UUID, name: str
 ) -> None:
-    repo = warm(opened)
+    repo = opened(application_name="pooled")
     before = READING[name](repo, memory_id)
     assert len(sql(engine, BACKENDS)) == 5
 
@@ -123,7 +126,7 @@ def test_a_call_that_has_called_the_caller_does_not_repeat_itself(
 def test_a_failover_costs_one_call_and_not_one_for_each_connection(
     opened: Opened, engine: Engine, memory_id: UUID, name: str
 ) -> None:
-    repo = warm(opened)
+    repo = opened(application_name="pooled")
     sql(engine, BACKENDS)
     failed = 0
     for _ in range(8):

@@ -121,10 +121,7 @@ def test_a_method_does_the_same_by_text_as_by_uuid(connection: Connection, name:
         assert done(connection, whose, name, {a: as_text(v) for a, v in good.items()}) == by_uuid
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in public(NOWHERE) if ids_of(name) and name != "prepare"],  # for no owner
-)
+@pytest.mark.parametrize("name", [name for name in public(NOWHERE) if ids_of(name)])
 def test_a_text_that_is_no_id_is_shown(name: str) -> None:
     good = {"agent_id": "a"} | METHODS[name]
     for argument in ids_of(name):

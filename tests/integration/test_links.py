@@ -135,7 +135,7 @@ def test_a_cycle_brings_each_memory_once_by_its_shortest_way(mine: Owner) -> Non
 
 
 FILTERED: dict[str, dict[str, Any]] = {
-    "no query": {"embedding": None},
+    "no query": {"query": None},
     "similarity": {"min_similarity": 0.3},
     "score": {"min_score": 0.55},
     "tags": {"tags": ["even"]},
@@ -217,7 +217,7 @@ def test_neighbours_pass_what_hits_pass_and_are_ranked_as_they_are(
     conditions = {"where": {"where": web.mine.repo.memories.c.importance > 0.4}, **FILTERED}
     for name, arguments in conditions.items():
         teams = [] if further == 0 else ["spiders"]
-        asked: dict[str, Any] = {"embedding": NORTH, "teams": teams, **SHOWN, **arguments}
+        asked: dict[str, Any] = {"query": NORTH, "teams": teams, **SHOWN, **arguments}
 
         hits = web.mine.search(k=k, expand=further, **asked)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine, func, make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.execution.inspection import known_layout, remember_layout
+from pgrecall.execution.inspection import LAYOUTS
 from tests.integration.support import NORTH, contents
 
 FUNCTIONS = """
@@ -100,8 +100,8 @@ def test_a_server_that_compiles_cheap_statements_is_told_not_to(
     off = func.current_setting("jit") == "off"
     assert contents(either.search("ann", NORTH, where=off)) == []
     for one in (engine, async_engine.sync_engine):
-        if layout := known_layout(one, "pgrecall"):
-            remember_layout(one, "pgrecall", replace(layout, compiles=True))
+        if layout := LAYOUTS.get(one, {}).get("pgrecall"):
+            LAYOUTS[one]["pgrecall"] = replace(layout, compiles=True)
 
     assert contents(either.search("ann", NORTH, where=off)) == ["tea"]
     with engine.connect() as connection:

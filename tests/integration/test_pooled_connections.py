@@ -259,7 +259,7 @@ def test_tasks_cancelled_on_a_busy_loop_leave_all_connections_as_they_were(
     async def run() -> None:
         engine = create_async_engine(shared_url, pool_size=8, max_overflow=0)
         repo = AsyncMemoryRepository(engine)
-        await repo.prepare(connections=8)
+        await asyncio.gather(*(repo.count(agent) for _ in range(8)))
         cancelled = 0
 
         async def client() -> None:

@@ -238,7 +238,7 @@ def expected(
     world: World, profile: Profile, arguments: Mapping[str, Any], moment: datetime
 ) -> list[Expected]:
     """What Python alone finds: all that pass, best first."""
-    query = arguments.get("embedding")
+    query = arguments.get("query")
     decay = arguments.get("apply_decay", True)
     if not decay:
         profile = profile.without_trust_decay()
@@ -354,8 +354,7 @@ def through_repository(world: World, profile: Profile, **arguments: Any) -> list
 
 
 def through_function(world: World, profile: Profile, **arguments: Any) -> list[Found]:
-    query = arguments.pop("embedding", None)
-    rows = recall(world.connection, profile.name, AGENT, query=query, **arguments)
+    rows = recall(world.connection, profile.name, AGENT, **arguments)
     return [
         Found(row["id"], row["agent_id"], row["score"], row["similarity"], row["signals"])
         for row in rows
@@ -467,17 +466,17 @@ def questions() -> dict[str, Question]:
     dice = random.Random("questions")
 
     def about(**arguments: Any) -> Question:
-        given = {"embedding": whole_vector(dice), "k": dice.choice([5, 40, 200]), **arguments}
+        given = {"query": whole_vector(dice), "k": dice.choice([5, 40, 200]), **arguments}
         return Question(given)
 
     both = {"teams": TEAMS, "k": 300}
     whose = {"query_entities": ["Ann", "Zoë", "Sir W."]}
     found = {
         "one best": about(k=1),
-        "k by default": Question({"embedding": whole_vector(dice)}),
+        "k by default": Question({"query": whole_vector(dice)}),
         "everything": about(k=EVERYTHING),
-        "no query vector": about(embedding=None),
-        "no query vector, everything": about(embedding=None, k=EVERYTHING),
+        "no query vector": about(query=None),
+        "no query vector, everything": about(query=None, k=EVERYTHING),
         "as of a month ago": about(as_of=before(30), k=300),
         "as of a year ago": about(as_of=before(365), k=300),
         "as of before almost all": about(as_of=before(2_999), k=300),
@@ -542,7 +541,7 @@ def questions() -> dict[str, Question]:
             as_of=before(-100),
         ),
         "no query vector, teams, filters": about(
-            **{**both, "embedding": None}, compliant=True, min_score=0.2137
+            **{**both, "query": None}, compliant=True, min_score=0.2137
         ),
     }
     weighed: dict[str, tuple[Weigh, bool]] = {
@@ -769,7 +768,7 @@ TEXTS = (
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: f"{text!a:.20}")
 def test_every_text_means_the_same_in_psql(world: World, text: str | None) -> None:
     """As what is asked and as a filter, whatever the profile."""
-    asked = {"embedding": [3.0, -1.0, 2.0, 1.0, -4.0, 1.0, 2.0, -2.0], "teams": TEAMS}
+    asked = {"query": [3.0, -1.0, 2.0, 1.0, -4.0, 1.0, 2.0, -2.0], "teams": TEAMS}
 
     found = assert_two_agree(world, profiles.hybrid, query_text=text, k=25, **asked)
     passed = assert_two_agree(world, profiles.trust, text=text, k=EVERYTHING, **asked)

@@ -75,7 +75,7 @@ REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
     ({"query": [0.0] * DIMENSIONS}, InvalidVector, "no direction"),
     ({"query": [1e30] * DIMENSIONS}, InvalidVector, "no direction"),
     ({"query": [1.0, 2.0]}, InvalidVector, "has 2 dimensions, .* stores 8"),
-    ({"min_similarity": 0.5}, InputError, "needs a query vector"),
+    ({"min_similarity": 0.5}, InputError, "min_similarity needs query"),
     ({"min_score": 1.5}, InputError, "min_score must lie within 0 and 1, got 1.5"),
     ({"min_trust": -0.1}, InputError, "min_trust must lie within 0 and 1"),
     ({"label_kinds": ["tag"]}, InputError, "give labels too"),
@@ -300,7 +300,7 @@ def test_the_function_takes_every_argument_of_the_search(
     """But for what has no meaning in SQL."""
     wanted = set(signature(MemoryRepository.search).parameters)
     wanted |= set(SearchArguments.__annotations__)
-    wanted -= {"self", "agent_id", "embedding", "arguments", "where", "expand", "normalise_weights"}
+    wanted -= {"self", "agent_id", "arguments", "where", "expand", "normalise_weights"}
     wanted -= {"dates", "timezone"}
     if function != "recall":
         wanted -= {"touch"}

@@ -26,24 +26,24 @@ MIXED = Profile(
 )
 ASKED: dict[str, dict[str, Any]] = {
     "nothing": {},
-    "a vector": {"embedding": NORTH},
+    "a vector": {"query": NORTH},
     "words": {"query_text": "tea"},
     "words that do not count": {"query_text": STOP_WORDS},
     "no words": {"query_text": ""},
     "signs": {"query_text": SIGNS},
-    "a vector and words that do not count": {"embedding": NORTH, "query_text": STOP_WORDS},
-    "a vector and words": {"embedding": NORTH, "query_text": "tea lamp"},
+    "a vector and words that do not count": {"query": NORTH, "query_text": STOP_WORDS},
+    "a vector and words": {"query": NORTH, "query_text": "tea lamp"},
     "entities": {"query_entities": ["Ada"]},
     "a period": {"query_time": (before(10), before(8))},
     "all": {
-        "embedding": NORTH,
+        "query": NORTH,
         "query_text": "lamp",
         "query_entities": ["Ada"],
         "query_time": (before(4), before(2)),
     },
 }
 TOLD = {
-    "embedding": "similarity",
+    "query": "similarity",
     "query_text": "keyword",
     "query_entities": "entity_overlap",
     "query_time": "time",
@@ -101,7 +101,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
         assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
 
         query = JudgedQuery(
-            asked.get("embedding"),
+            asked.get("query"),
             {hit.memory.id: 1.0 for hit in hits},
             query_text=asked.get("query_text"),
             query_entities=asked.get("query_entities") or [],
@@ -115,12 +115,11 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
             [recalled] = found.per_query["recall"]
             assert recalled == pytest.approx(sum(one.score >= floor for one in hits) / 3)
 
-    given = {"query" if name == "embedding" else name: value for name, value in asked.items()}
-    rows = recall(connection, "hybrid", told, **given, as_of=NOW)
+    rows = recall(connection, "hybrid", told, **asked, as_of=NOW)
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=EXACT)
     explained: dict[str, Any] = {"function": "explain", "memory_id": hits[0].memory.id}
-    [shown] = recall(connection, "hybrid", told, **explained, as_of=NOW, **given)
+    [shown] = recall(connection, "hybrid", told, **explained, as_of=NOW, **asked)
     told_weights = {one["signal"]: one["weight"] for one in shown["signals"]}
     assert told_weights == pytest.approx(weights(profiles.hybrid, asked), abs=EXACT)
 

@@ -223,7 +223,7 @@ def test_explain_accounts_for_the_keyword_signal(world: World) -> None:
 def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_needed(
     world: World, connection: Connection
 ) -> None:
-    nothing = "min_relevance needs a query vector or"
+    nothing = "min_relevance needs query or query_text"
     cases: list[tuple[Any, float, str]] = [(None, floor, nothing) for floor in (0, 0.5)]
     cases += [(QUERY, bad, "min_relevance") for bad in (-0.1, 1.5, math.nan)]
     for query, floor, message in cases:

@@ -44,7 +44,7 @@ ON_THE_REPLICA = {
     *("search", "context", "explain", "plan", "labels.of", "labels.find", "links.of"),
     *("upkeep.near_duplicates", "upkeep.clusters", "upkeep.telling_terms"),
     *("upkeep.metadata_values", "evaluation.recorded_queries", "transfer.export"),
-    *("ids.find", "ids.shorten", "prepare"),
+    *("ids.find", "ids.shorten"),
 }
 
 

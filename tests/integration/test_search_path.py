@@ -17,7 +17,6 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
 from pgrecall.ranking.known_owners import LARGE
-from pgrecall.search.warming import CACHED_AFTER
 from tests.integration.support import at, contents, sql
 
 QUERY = at(0)
@@ -70,6 +69,11 @@ def pooled(engine: Engine) -> psycopg.Connection[Any]:
         driver = connection.connection.driver_connection
         assert isinstance(driver, psycopg.Connection)
         return driver
+
+
+CACHED_AFTER = 7
+"""Searches until the plan is cached: one that is not prepared, five that are planned each time, and
+the one that caches it."""
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -211,32 +215,13 @@ def test_only_touches_may_be_lost(own_engine: Engine) -> None:
     engine.dispose()
 
 
-def test_prepared_connections_have_cached_plans(memories: Engine) -> None:
-    engine = create_engine(memories.url, pool_size=2, max_overflow=0)
-    repo = MemoryRepository(engine)
-    repo.prepare(connections=2, profile="five_factor")
-
-    with engine.connect() as one, engine.connect() as other:
-        for connection in (one, other):
-            [[plans]] = connection.exec_driver_sql(
-                "SELECT max(generic_plans) FROM pg_prepared_statements WHERE statement ~ 'touch'"
-            )
-            assert plans >= 1
-    used = sql(memories, "SELECT sum(retrieval_count) FROM pgrecall.memory_usage")
-    assert used == [(1,)]
-    engine.dispose()
-    with memories.begin() as connection, pytest.raises(InputError, match="on an Engine"):
-        MemoryRepository(connection).prepare()
-
-
 def test_asynchronous_searches_take_the_same_way(memories: Engine) -> None:
     expected = contents(MemoryRepository(memories).search("agent", QUERY, touch=False))
 
     async def work() -> None:
         engine = create_async_engine(memories.url, pool_size=1, max_overflow=0)
         repo = AsyncMemoryRepository(engine)
-        await repo.prepare()
-        for _ in range(3):
+        for _ in range(CACHED_AFTER + 3):
             assert contents(await repo.search("agent", QUERY)) == expected
         async with engine.connect() as connection:
             rows = await connection.exec_driver_sql(

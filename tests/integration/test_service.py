@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from pgrecall import profiles
+from pgrecall import LocalEmbedder, profiles
+from pgrecall.core.vectors import components_of
 from pgrecall.errors import PgRecallError
 from pgrecall.service.bearer import OPEN, Key
 from pgrecall.service.buckets import Buckets
@@ -107,6 +108,10 @@ def test_a_search_answers_as_the_repository_does(
     assert [one["score"] for one in answer["results"]] == pytest.approx([h.score for h in hits])
     assert answer["results"][0]["contributions"].keys() == hits[0].contributions.keys()
 
+    vector = components_of(LocalEmbedder().embed_query("what does Ines drink?"))
+    by_vector = client.post("/search", json={"query": vector, **asked}).json()
+    assert [one["similarity"] for one in by_vector["results"]] == [h.similarity for h in hits]
+
     weighed = client.post("/search", json={"weights": {"importance": 1}, "touch": False}).json()
     assert {one["score"] for one in weighed["results"]} == {0.5}
 
@@ -191,7 +196,9 @@ WRONG = (
     ({"profile": "none"}, "unknown profile"),
     ({"min_score": 2}, "min_score"),
     ({"query": "a\0b"}, "query"),
-    ({"embedding": [1.0]}, "256"),
+    ({"query": [1.0]}, "256"),
+    ({"query": 5}, "body.query"),
+    ({"embedding": [1.0]}, "body.embedding"),
     ({"teams": ["x"]}, "owner"),
 )
 

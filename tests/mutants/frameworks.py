@@ -52,7 +52,7 @@ MUTANTS = (
     ),
     Mutant(
         f"{OURS}/store.py",
-        'query = (yield call("_embed", Embed((query,), as_query=True))).vectors[0]',
+        'query = (yield call("_ask", Ask("embed_query", (query,)))).vectors[0]',
         "pass",
         f"{STORE}::test_a_batch_is_embedded_at_once",
     ),

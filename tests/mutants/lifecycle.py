@@ -497,14 +497,14 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "IsolationLevel.REPEATABLE_READ if needs.snapshot",
-        "IsolationLevel.READ_COMMITTED if needs.snapshot",
+        "IsolationLevel.REPEATABLE_READ if needs.mode.snapshot",
+        "IsolationLevel.READ_COMMITTED if needs.mode.snapshot",
         f"{HERE}moving.py::test_an_export_shows_one_moment",
     ),
     Mutant(
-        "app/pgrecall/execution/running.py",
-        "call.may_retry = False",
-        "call.may_retry = True",
+        "app/pgrecall/execution/invocation.py",
+        "self.may_retry = False  #",
+        "self.may_retry = True  #",
         f"{HERE}moving.py::test_no_batch_is_called_twice",
     ),
     Mutant(

@@ -5,44 +5,44 @@ from tests.mutants.mutant import Mutant
 LOGGING = "integration/test_logging.py"
 TELEMETRY = "integration/test_telemetry.py"
 HOST = "migrations/test_host_environment.py"
-WATCHING = "app/pgrecall/execution/watching.py"
+INVOCATION = "app/pgrecall/execution/invocation.py"
 SPANS = "app/pgrecall/execution/telemetry.py"
 
 MUTANTS = (
     Mutant(
-        WATCHING,
+        INVOCATION,
         "given = self.start.args if self.engine is None else self.start.args[1:]  # without tables",
         "given = self.start.args[2:]",
         f"{LOGGING}::test_no_line_has_a_text_or_a_vector",
     ),
     Mutant(
-        WATCHING,
+        INVOCATION,
         "prefix + owner.removeprefix(prefix)",
         "owner",
         f"{LOGGING}::test_each_call_is_one_line",
     ),
     Mutant(
-        WATCHING,
+        INVOCATION,
         "self.error = type(error).__name__",
         "self.error = str(error)",
         f"{LOGGING}::test_no_line_has_a_text_or_a_vector",
     ),
     Mutant(
-        WATCHING,
-        "self.seconds > slow_after",
-        "self.seconds < slow_after",
+        INVOCATION,
+        "self.seconds > self.slow_after",
+        "self.seconds < self.slow_after",
         f"{LOGGING}::test_what_is_slow_is_a_warning",
     ),
     Mutant(
-        "app/pgrecall/execution/running.py",
-        "call.attempts += 1",
-        "call.attempts = 1",
+        "app/pgrecall/execution/invocation.py",
+        "self.attempts += 1",
+        "self.attempts = 1",
         f"{LOGGING}::test_repetitions_are_counted",
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "self._run(part, call.name)",
-        "self._run(part)",
+        "self._run(partial(step.operation, self._tables), call.name)",
+        "self._run(partial(step.operation, self._tables))",
         f"{LOGGING}::test_a_job_is_a_line_after_those_of_its_transactions",
     ),
     Mutant(
@@ -64,9 +64,9 @@ MUTANTS = (
         f"{TELEMETRY}::test_a_job_is_in_no_histogram",
     ),
     Mutant(
-        WATCHING,
-        'if "opentelemetry.trace" not in sys.modules:',
-        "if False:",
+        INVOCATION,
+        'if "opentelemetry.trace" in sys.modules:',
+        "if True:",
         "unit/test_imports.py::test_importing_loads_only_what_is_needed",
     ),
     Mutant(

@@ -296,7 +296,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/building.py",
-        '    yield Execute(restore_limits(tables), {"limits": before.limits})\n    moment',
+        '    yield Run(restore_limits(tables), {"limits": before.limits})\n    moment',
         "    moment",
         f"{INDEXES}_building.py::test_the_settings_of_a_callers_transaction",
     ),
@@ -314,7 +314,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/maintaining.py",
-        "    yield Transact(building.align_positions)\n",
+        "    yield Part(building.align_positions)\n",
         "",
         f"{INDEXES}_roles.py::test_positions_follow_what_is_granted_by_hand",
     ),
@@ -416,7 +416,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/maintaining.py",
-        '            yield Transact(partial(waiting, written="memory_usage"))\n',
+        '            yield Part(partial(waiting, written="memory_usage"))\n',
         "",
         f"{INDEXES}_building.py::test_what_was_retrieved_before_and_committed_after",
     ),

@@ -80,7 +80,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/embedding_model.py",
-        "recorded is not None and call.ours else",
+        "recorded is not None and ours else",
         "recorded is not None else",
         f"{MODEL}::test_a_transaction_that_is_rolled_back_records_nothing",
     ),
@@ -158,15 +158,15 @@ MUTANTS = (
         "migrations/test_offline.py::test_plain_alembic_is_told_where_it_is",
     ),
     Mutant(
-        "app/pgrecall/execution/asynchronous.py",
-        "return await result if isawaitable(result) else result",
-        "return result",
+        "app/pgrecall/execution/asking.py",
+        "return await answered if isawaitable(answered) else answered",
+        "return answered",
         f"{BOTH}::test_callbacks_may_be_coroutines_where_the_repository_is_asynchronous",
     ),
     Mutant(
-        "app/pgrecall/execution/asynchronous.py",
-        "list(await asyncio.to_thread(embedder.embed_documents, texts))",
-        "list(embedder.embed_documents(texts))",
+        "app/pgrecall/execution/asking.py",
+        "return await asyncio.to_thread(answer, step, tools)",
+        "return answer(step, tools)",
         f"{BOTH}::test_an_asynchronous_repository_runs_other_embedders_in_a_thread",
     ),
     Mutant(
@@ -177,7 +177,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "if needs.refuses and not call.is_alone:",
+        "if needs.mode.savepoint and not call.is_alone:",
         "if False:",
         f"{BOTH}::test_a_refusal_leaves_the_callers_transaction_usable",
     ),
@@ -231,7 +231,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/transactions.py",
-        "return not is_idle or Mode(driver.autocommit, driver.isolation_level) != mode",
+        "return not is_idle or Settings(driver.autocommit, driver.isolation_level) != mode",
         "return False",
         "integration/test_pooled_connections.py::test_a_call_interrupted_anywhere",
     ),

@@ -32,13 +32,13 @@ MUTANTS = (
         f"{PATH}::test_a_caller_who_begins_transactions",
     ),
     Mutant(
-        "app/pgrecall/execution/running.py",
-        '{**parameters, "durable": call.durable}',
-        "parameters",
+        "app/pgrecall/execution/invocation.py",
+        '{**step.parameters, "durable": False}',
+        "step.parameters",
         f"{PATH}::test_only_touches_may_be_lost",
     ),
     Mutant(
-        "app/pgrecall/execution/watching.py",
+        "app/pgrecall/execution/invocation.py",
         "durable or not ours",
         "durable",
         f"{PATH}::test_only_touches_may_be_lost",
@@ -48,12 +48,6 @@ MUTANTS = (
         "statement.prepare if step.may_prepare else False",
         "statement.prepare",
         f"{PATH}::test_searches_of_a_large_agent",
-    ),
-    Mutant(
-        "app/pgrecall/execution/synchronous.py",
-        "connection.commit()  # a rollback",
-        "connection.rollback()  # a rollback",
-        f"{PATH}::test_prepared_connections",
     ),
     Mutant(
         "app/pgrecall/ranking/question.py",
@@ -69,8 +63,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/search/searching.py",
-        'Reads("transaction" if expand else "nothing")',
-        'Reads("transaction")',
+        "READS_TOGETHER if expand else READS",
+        "READS_TOGETHER",
         f"{PATH}::test_a_search_and_its_touch",
     ),
     Mutant(

@@ -45,9 +45,9 @@ MUTANTS = (
         f"{REPLICA}::test_a_search_reads_on_the_replica_and_counts_on_the_primary",
     ),
     Mutant(
-        "app/pgrecall/execution/running.py",
-        "if call.replica is None or call.of_job:",
-        "if call.replica is None:",
+        "app/pgrecall/execution/invocation.py",
+        "self.replica is None or self.of_job",
+        "self.replica is None",
         f"{REPLICA}::test_what_only_reads_asks_the_replica_alone[upkeep.consolidate]",
     ),
     Mutant(
@@ -215,7 +215,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/evaluation/tuning.py",
-        "problem = problem or _report(on_progress, ROUNDS)\n    yield Execute(DropTable(pairs))",
+        "problem = problem or _report(on_progress, ROUNDS)\n    yield Run(DropTable(pairs))",
         "problem = problem or _report(on_progress, ROUNDS)",
         f"{TUNE}::test_progress_is_told_to_its_end_and_nothing_is_left_or_counted",
     ),

@@ -26,7 +26,7 @@ from pgrecall.errors import (
     NotCompliant,
     UnknownName,
 )
-from pgrecall.execution.inspection import remember_layout
+from pgrecall.execution.inspection import LAYOUTS
 from pgrecall.memories.list_statement import list_statement
 from pgrecall.memories.ordering import Ordering
 from pgrecall.ranking.exact import search_statement
@@ -51,7 +51,7 @@ Call = Callable[[MemoryRepository, Any], Any]
 def repo() -> MemoryRepository:
     engine = create_engine("postgresql+psycopg://nobody@127.0.0.1:1/nothing")
     layout = Layout(REVISION, EmbeddingType.VECTOR, 0, DIMENSIONS, "public")
-    remember_layout(engine, "pgrecall", layout)
+    LAYOUTS[engine] = {"pgrecall": layout}
     return MemoryRepository(engine)
 
 
@@ -609,13 +609,22 @@ def test_only_the_bad_one_of_a_batch_is_named(repo: MemoryRepository) -> None:
             ({"user_id": "b"}, "agent_id"),
             ({"tag": ["x"]}, "tags"),
             ({"min_trsut": 1}, "min_trust"),
+            *(({name: [1.0]}, "query") for name in ("embedding", "vector", "query_embedding")),
+            ({"question": "c"}, "query"),
         ),
         ({"profile": "hybird"}, "hybrid"),
     ],
 )
 def test_an_unknown_name_is_answered_by_the_nearest(given: dict[str, Any], meant: str) -> None:
     with pytest.raises(UnknownName, match=rf"did you mean {meant}\?"):
-        NOWHERE.search("a", "b", **given)
+        NOWHERE.search("a", **given)
+
+
+def test_what_another_method_takes_is_not_meant() -> None:
+    with pytest.raises(UnknownName, match="unknown filter vector; the filters are"):
+        NOWHERE.count("a", vector=[1.0])  # type: ignore[call-arg]
+    with pytest.raises(UnknownName, match="unknown filter top_k; the filters are"):
+        NOWHERE.list("a", top_k=3)  # type: ignore[call-arg]
 
 
 def test_so_is_an_argument_that_a_method_does_not_take() -> None:

@@ -43,13 +43,13 @@ def test_every_key_is_read(file: Path) -> None:
             "recorded": True,
             "query_time": ["2026-05-01T00:00:00+02:00", "2026-06-01T00:00:00+02:00"],
         },
-        {"embedding": [1, 0.5], "relevant": {str(ONE): 3, str(TWO): 0.5}},
+        {"query": [1, 0.5], "relevant": {str(ONE): 3, str(TWO): 0.5}},
     )
 
     found = loaded(file, words, vector)
 
     assert {*words, *vector} == set(KEYS)
-    null = dict.fromkeys(set(KEYS) - {"query", "relevant", "embedding"})
+    null = dict.fromkeys(set(KEYS) - {"query", "relevant"})
     assert loaded(file, json.loads(GOOD) | null) == [JudgedQuery("tea", [ONE])]
     assert found == [
         JudgedQuery(
@@ -112,12 +112,11 @@ BAD: list[tuple[str, str]] = [
     ('{"query": "tea", ', r"not JSON"),
     ("[1]", r"must be one JSON object, got list"),
     ('{"query": "a", "relevant": ["x"], "colour": 1, "as_of": 2}', r"unknown key as_of, colour"),
-    ('{"relevant": ["x"]}', r"either a query or an embedding"),
-    ('{"query": "a", "embedding": [1], "relevant": ["x"]}', r"either a query or an embedding"),
+    ('{"relevant": ["x"]}', r"needs query, a text or a vector"),
+    ('{"embedding": [1], "relevant": ["x"]}', r"unknown key embedding \(did you mean query\?\)"),
     ('{"query": "a"}', r"needs relevant, the ids"),
-    ('{"query": 5, "relevant": ["x"]}', r"query must be text, got 5"),
-    ('{"embedding": "a", "relevant": ["x"]}', r"embedding must be a list of numbers, got 'a'"),
-    (f'{{"embedding": [1, {10**400}], "relevant": ["x"]}}', r"embedding has a number.*too large"),
+    ('{"query": 5, "relevant": ["x"]}', r"query must be a text or a list of numbers, got 5"),
+    (f'{{"query": [1, {10**400}], "relevant": ["x"]}}', r"query has a number.*too large"),
     ('{"query": "a", "relevant": "x"}', r"relevant must be a list of ids or an object.*'x'"),
     ('{"query": "a", "relevant": [""]}', r"an id must be text that is not empty"),
     ('{"query": "a", "relevant": ["x"], "query_time": "May"}', r"query_time must be two datetimes"),
@@ -151,7 +150,7 @@ def test_a_line_that_could_not_be_evaluated_is_named_by_its_number(file: Path) -
         with pytest.raises(InvalidLine, match=r"queries\.jsonl, line 3: "):
             loaded(file, GOOD, "", {"query": "a", "relevant": ["x"], **part})
     with pytest.raises(InvalidLine, match=r"queries\.jsonl, line 1: "):
-        loaded(file, {"embedding": ["a"], "relevant": ["x"]})
+        loaded(file, {"query": ["a"], "relevant": ["x"]})
 
 
 def test_a_file_that_is_no_text_or_has_no_query_is_refused(file: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pgrecall.ranking.filters import FilterArguments
 QueriesFile = Annotated[
     Path | None,
     argument(
-        "A JSON Lines file. Each line has query (or embedding) and relevant (ids), and may "
+        "A JSON Lines file. Each line has query (a text or a vector) and relevant (ids), and may "
         "have group, time, query_time and agent.",
         show_default=False,
     ),

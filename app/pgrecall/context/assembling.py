@@ -15,7 +15,7 @@ from pgrecall.context.packing import PACKED, Packing, pack, pack_candidates
 from pgrecall.context.styles import category
 from pgrecall.core.limits import MAX_CONSIDERED
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import CountTokens, Execute, Operation, Reads
+from pgrecall.core.steps import READS, Ask, Operation, Run, needs
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.core.validation import (
     require_bool,
@@ -39,11 +39,12 @@ from pgrecall.search.searching import hit, require_strategy
 MAX_RESERVES = 100
 
 
+@needs(READS)
 def context(
     tables: Tables,
     /,
     agent_id: str | UUID,
-    embedding: VectorLike | str | None = None,
+    query: VectorLike | str | None = None,
     *,
     max_tokens: int = 4000,
     k: int = 20,
@@ -107,14 +108,13 @@ def context(
     asked = Question.of(
         tables,
         agent_id,
-        embedding,
+        query,
         k=consider,
         arguments=arguments,
         floor=lambda profile: profile.min_relevance,
     )
     diversity = _diversity(diversity)
-    added = chosen.added((yield CountTokens(chosen.samples)))
-    yield Reads()
+    added = chosen.added((yield Ask("count_tokens", chosen.samples)))
     wanted = yield from asked.resolved(tables)
     floor = wanted.min_relevance
     packing = Packing(
@@ -138,12 +138,12 @@ def context(
         if found is None:
             statement = pack(tables, wanted, packing, exact=apart.exact)
             parameters = wanted.parameters | packing.parameters | apart.parameters
-            rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare)
+            rows = yield Run(statement, parameters, may_prepare=wanted.may_prepare)
         else:
             rows = found.rows
         packed, left_out = _split_rows(wanted.profile, rows)
         text, marker = styles.marked(chosen, [one.hit.memory for one in packed])
-        [tokens] = (yield CountTokens((text,))) if text else [0]
+        [tokens] = (yield Ask("count_tokens", (text,))) if text else [0]
         if tokens <= max_tokens:
             break
         packing = yield from _packed_smaller(packing, packed, marker, tokens, max_tokens)
@@ -171,8 +171,9 @@ def _packed_smaller(
     others. If these do not exceed the estimates, the budget is reduced in proportion.
     """
     memories = [one.hit.memory for one in packed]
-    counts = yield CountTokens(
-        tuple(packing.style.written(one, marker, category(one.memory_type)) for one in memories)
+    counts = yield Ask(
+        "count_tokens",
+        tuple(packing.style.written(one, marker, category(one.memory_type)) for one in memories),
     )
     measured = {
         one.hit.memory.id: count

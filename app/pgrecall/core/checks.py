@@ -191,12 +191,17 @@ def arguments_of(declared: type) -> Mapping[str, Argument]:
     return found
 
 
-def require_known(declared: type, given: Mapping[str, Any], what: str, others: str) -> None:
-    """Raises UnknownName for an argument that is not declared; the message lists the `others`."""
+def require_known(
+    declared: type, given: Mapping[str, Any], what: str, others: str, beside: Sequence[str]
+) -> None:
+    """Raises UnknownName for an argument that is not declared; the message lists the `others`.
+
+    The caller takes the arguments `beside` too, which may be meant.
+    """
     known = declared.__annotations__
     if unknown := given.keys() - known:
         raise UnknownName(
-            f"unknown {what} {listed(unknown)}{did_you_mean(unknown, known)}; "
+            f"unknown {what} {listed(unknown)}{did_you_mean(unknown, [*beside, *known])}; "
             f"{others} {', '.join(known)}"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from mmap import ACCESS_READ, mmap
@@ -42,6 +43,14 @@ class AsyncEmbedder(Protocol):
     async def aembed_documents(self, texts: list[str]) -> Sequence[VectorLike]: ...
 
     async def aembed_query(self, text: str) -> VectorLike: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One vector per text, and the name of the model that made them."""
+
+    vectors: Sequence[VectorLike]
+    model: str | None
 
 
 class LocalEmbedder:

@@ -5,7 +5,7 @@ They name the fields of `schema/fields.py`, so that editors and type checkers kn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass
 from datetime import datetime
 from enum import Enum
@@ -260,12 +260,20 @@ class Memory:
 _Loaded: Any = make_dataclass("_Loaded", [f.name for f in fields(Memory)], slots=True)
 
 
-def loaded_memory(values: Iterable[Any]) -> Memory:
-    """A memory from its fields in their order.
+LEADING: Final = len(fields(Memory)) - 1
+"""The number of columns of a memory in a row; the owner's id is one."""
+
+
+def leading_memory(row: Sequence[Any]) -> Memory:
+    """The memory of a row that begins with the stored id of the owner, and then has the fields of
+    Memory in their order.
 
     A frozen dataclass sets each of its many fields by a call, which takes ten times as long as
     making an object of the same slots and changing its class.
     """
-    memory: Memory = _Loaded(*values)
+    owner_id = row[0]
+    is_team = owner_id.startswith(TEAM)
+    agent_id, team_id = (None, owner_id.removeprefix(TEAM)) if is_team else (owner_id, None)
+    memory: Memory = _Loaded(agent_id, team_id, *row[1:LEADING])
     memory.__class__ = Memory
     return memory

@@ -56,7 +56,7 @@ _MEANT = {
     **dict.fromkeys(("user_id", "agent", "owner", "owner_id", "namespace"), "agent_id"),
     **dict.fromkeys(("filter", "filters"), "metadata"),
     **dict.fromkeys(("threshold", "score_threshold"), "min_score"),
-    "query_embedding": "embedding",
+    **dict.fromkeys(("embedding", "query_embedding", "vector", "question"), "query"),
 }
 """Arguments of other libraries → ours."""
 _LONGEST_NAME = 40
@@ -67,8 +67,10 @@ def did_you_mean(names: Iterable[object], known: Iterable[str]) -> str:
     several names."""
     match [*names]:
         case [str(name)] if len(name) <= _LONGEST_NAME:
-            near = _MEANT.get(name) or next(iter(get_close_matches(name, [*known], 1)), None)
-            return "" if near is None else f" (did you mean {near}?)"
+            others = {*known} - {name}
+            meant = _MEANT.get(name)
+            near = [meant] if meant in others else get_close_matches(name, others, 1)
+            return f" (did you mean {near[0]}?)" if near else ""
     return ""
 
 

@@ -1,176 +1,85 @@
-"""The steps that operations yield.
+"""The steps that operations yield, and what operations need of their connection.
 
 An operation is a generator: it yields steps and is sent their results. So each operation is written
-once, and the synchronous and the asynchronous repository both execute its steps.
+once, and the synchronous and the asynchronous repository both execute its steps. There are four:
+`Ask`, `Run` and `Copy`, and `Part` in a job.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from sqlalchemy import Executable, Table
 
-from pgrecall.core.vectors import VectorLike
-from pgrecall.errors import InputError
-
+F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class Inspect:
-    """Result: the `Layout` of the database."""
+Question = Literal["embed", "embed_query", "count_tokens", "find_entities", "layout", "replica"]
+EMBEDS: Final = ("embed", "embed_query")
 
 
-@dataclass(frozen=True, slots=True)
-class Autocommit:
-    """Allows each statement to be a transaction of its own, which saves two round trips on an
-    Engine. Must be the first step. Result: None."""
+class Ask(NamedTuple):
+    """Asks the repository, or calls a function of the caller. Result: the answer.
 
+    The repository embeds texts (`Embedded`) or a query's, counts the tokens of texts (a list of
+    numbers) and finds the entities in them (`Found`, or None), all without a connection, so before
+    any step that needs one. It also knows the `Layout` of the database, and whether the operation
+    reads on a replica, where only a `Run` that counts can write.
 
-@dataclass(frozen=True, slots=True)
-class Unlimited:
-    """Turns off the server's limits of time for the operation's transaction, as a job does; not
-    for a caller's. Must come before any step that needs a connection. Result: None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """Says that the operation only reads, apart from `Write`: it runs on the repository's replica,
-    if there is one. Must come before any step that needs a connection. Result: whether there is a
-    replica, where only `Write` can write.
+    A function of the caller is called outside of the transactions of a job, but within that of an
+    operation, which is not retried afterwards. The asynchronous repository awaits its result if
+    that can be awaited.
     """
 
-    shared: Literal["nothing", "transaction", "snapshot"] = "nothing"
-    """What its statements share on an Engine: nothing, since each is a transaction of its own; a
-    transaction, so that `now()` is the same; or a transaction at REPEATABLE READ, so that they see
-    the database at one moment, without limits of time."""
+    function: Question | Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Embed:
-    """Embeds texts. Must come before any step that needs a connection. Result: `Embedded`."""
+class Keep(NamedTuple):
+    """Result of a statement that the engine keeps for some seconds, for data that an operation can
+    handle when it is out of date."""
 
-    texts: tuple[str, ...]
-    as_query: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CountTokens:
-    """Counts the tokens of each text, without a connection. Result: a list of numbers."""
-
-    texts: tuple[str, ...]
+    anew: bool = False
+    """Forgets all that the engine has kept, first."""
+    rows: Sequence[Any] | None = None
+    """What to keep in place of the statement's rows, without executing it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FindEntities:
-    """Finds the entities of each text, without a connection. Result: `Found`, or None."""
-
-    texts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Execute:
+class Run(NamedTuple):
     """Executes a statement. Result: all rows, or None for a statement that returns no rows."""
 
     statement: Executable
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = MappingProxyType({})
     may_prepare: bool = True
     """Whether the server may cache the statement's plan."""
     counts: bool = False
-    """Whether it counts retrievals, too. Result where it cannot: Uncounted, unless the transaction
-    is the caller's."""
+    """Whether it counts retrievals. Result where it cannot: Uncounted, unless the transaction is
+    the caller's. If the operation has read on a replica, it is a transaction of its own on the
+    primary, and only others that count may follow."""
+    keep: Keep | None = None
+    """None: always executes it."""
 
 
 class Uncounted:
     """The result of a statement that could not count retrievals, which are not worth an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
-    """Calls one SQL function, which is atomic by itself. Result: all rows.
-
-    On an Engine, a verb that is the first step with a connection runs as one autocommit statement,
-    and no other step of the operation may write then. In a caller's transaction it runs in a
-    savepoint, so the transaction can continue after an error.
-    """
-
-    statement: Executable
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    refuses: bool = True
-    """Whether the function may raise for valid arguments; if not, it needs no savepoint."""
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """Executes a statement that writes, at the end of an operation that reads. Result: all rows.
-
-    If the operation has read on a replica, it is a transaction of its own on the primary. Only
-    further `Write`s may follow.
-    """
-
-    statement: Executable
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """Executes a statement or returns its cached rows, which may be some seconds old.
-
-    Only for data that an operation can handle when it is out of date. `refresh` clears the engine's
-    cache first. Result: all rows.
-    """
-
-    statement: Executable
-    parameters: Mapping[str, Any]
-    refresh: bool = False
-    rows: Sequence[Any] | None = None
-    """What to cache in place of its rows, without executing it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     """Sends rows by COPY FROM STDIN, with values in the order of the table's columns."""
 
     table: Table
     rows: Iterable[tuple[Any, ...]]
-    embedding_oid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Calls a function of the caller. Result: that of the function.
-
-    In a job it is called outside of transactions; in an operation within its transaction, which is
-    not retried afterwards. The asynchronous repository awaits the result if it is awaitable.
-    """
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
+Operation = Generator[Ask | Run | Copy, Any, T]
 
 
-Step = (
-    Autocommit
-    | Unlimited
-    | Reads
-    | Inspect
-    | Embed
-    | CountTokens
-    | FindEntities
-    | Execute
-    | Verb
-    | Write
-    | Lookup
-    | Copy
-    | Call
-)
-Operation = Generator[Step, Any, T]
-
-
-@dataclass(frozen=True, slots=True)
-class Transact:
-    """Runs an operation as a transaction of its own. Result: that of the operation.
+class Part(NamedTuple):
+    """Runs an operation as a transaction of its own, without limits of time. Result: that of the
+    operation.
 
     On a caller's Connection or Session, it takes part in the caller's transaction.
     """
@@ -179,32 +88,43 @@ class Transact:
     """Called with the tables."""
 
 
-@dataclass(frozen=True, slots=True)
-class OnConnections:
-    """Executes an operation on each of `number` connections of the engine's pool, all of which are
-    borrowed first. Result: None. Refused on a Connection or Session."""
-
-    operation: Callable[[Any], Operation[Any]]
-    """Called with the tables."""
-    number: int
-
-
-Job = Generator[Transact | Call | OnConnections, Any, T]
+Job = Generator[Part | Ask, Any, T]
 """Several transactions in sequence, each of them atomic."""
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """One vector per text, and the name of the model that made them."""
+class Mode:
+    """What an operation needs of its connection. By default, a transaction."""
 
-    vectors: Sequence[VectorLike]
-    model: str | None
+    reads: bool = False
+    """It only reads, apart from counting: it runs on the repository's replica, if there is one."""
+    alone: bool = False
+    """On an Engine, each statement is a transaction of its own, which saves two round trips. So
+    only one of them may write."""
+    savepoint: bool = False
+    """It may refuse valid arguments. So in a caller's transaction it runs in a savepoint, and the
+    transaction can continue after an error."""
+    snapshot: bool = False
+    """Its statements see the database at one moment: REPEATABLE READ."""
+    unlimited: bool = False
+    """The server's limits of time are off in its transaction, unless that is the caller's."""
 
-    @classmethod
-    def checked(cls, step: Embed, vectors: Sequence[VectorLike], model: str | None) -> Self:
-        """Raises InputError unless the embedder returned a vector for each text."""
-        if len(vectors) != len(step.texts):
-            raise InputError(
-                f"the embedder returned {len(vectors)} vectors for {len(step.texts)} texts"
-            )
-        return cls(vectors, model)
+
+READS: Final = Mode(reads=True, alone=True)
+READS_TOGETHER: Final = Mode(reads=True)
+"""With the same `now()` in all statements."""
+SNAPSHOT: Final = Mode(reads=True, snapshot=True, unlimited=True)
+ALONE: Final = Mode(alone=True)
+VERB: Final = Mode(alone=True, savepoint=True)
+"""Of an operation that writes by calling one SQL function, which may refuse."""
+TRANSACTION: Final = Mode()
+
+
+def needs(mode: Mode | Callable[..., Mode]) -> Callable[[F], F]:
+    """Says what an operation needs: a mode, or a function from its arguments to one."""
+
+    def noted(operation: F) -> F:
+        vars(operation)["mode"] = mode
+        return operation
+
+    return noted

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Operation, Run
 from pgrecall.core.validation import (
     in_list,
     require_count,
@@ -96,7 +96,7 @@ def evaluate(
     Raises InputError and its children; the error names the query, counted from 0.
     """
     asked = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
-    given = checks.checked(SearchArguments, asked, also=("embedding",))
+    given = checks.checked(SearchArguments, asked, also=("query",))
     floors: dict[str, float] = {
         name: given[name] for name in ("min_score", "min_similarity") if name in given
     }
@@ -165,9 +165,9 @@ def _ranked(
     shape = shape_of(owners, checked, ranked, filters, as_of, floors)
     yield from upload(tables, checked)
     if any(shape.redistributes) and shape.has_text:
-        yield Execute(drop_empty_texts(tables))
+        yield Run(drop_empty_texts(tables))
     within, where = yield from gathered(tables, filters.where, several=shape.has_teams)
-    rows: Sequence[Any] = yield Execute(
+    rows: Sequence[Any] = yield Run(
         evaluate_statement(within, shape, where),
         {
             **owners_of(owners),

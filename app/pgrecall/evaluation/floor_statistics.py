@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 from uuid import UUID
 
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Operation, Run
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.floors import FloorEvaluation, Reach
@@ -52,7 +52,7 @@ def evaluate_floors(
         wanted = yield from question.resolved(tables, query.vector)
         parameters = {**wanted.parameters, "ids": list(query.relevant)}
         statement = reach_statement(*(yield from gathered_search(tables, wanted)))
-        rows = yield Execute(statement, parameters)
+        rows = yield Run(statement, parameters)
         found = Reach(rows[0].best, tuple(_relevant(rows).values()), len(query.relevant))
         (answered if query.relevant else unanswered).append(found)
     return FloorEvaluation(k, profile, tuple(answered), tuple(unanswered))

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pgrecall.core.dates import moment_of
 from pgrecall.core.memory import TEAM
-from pgrecall.core.quoting import LONGEST, listed, path_of, shortened
+from pgrecall.core.quoting import LONGEST, did_you_mean, listed, path_of, shortened
 from pgrecall.core.validation import require_name
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import checked_query
@@ -20,8 +20,8 @@ from pgrecall.memories.lines import lines_of, naming_line
 from pgrecall.memories.record import id_of_source
 
 KEYS = (
-    *("query", "embedding", "relevant", "group", "time", "query_text", "query_entities"),
-    *("query_time", "agent", "recorded"),
+    *("query", "relevant", "group", "time", "query_text", "query_entities", "query_time"),
+    *("agent", "recorded"),
 )
 
 
@@ -30,9 +30,9 @@ def load_queries(
 ) -> list[JudgedQuery]:
     """Reads judged queries from a .jsonl file, gzipped or not.
 
-    A line is a JSON object with `query` (text) or `embedding` (a list of numbers) and `relevant`: a
-    list of memory ids, or an object from id to gain; empty if no memory answers. Optional keys are
-    `agent` (default: `agent_id`), `group`, `time` (the `as_of`, ISO 8601 with a time zone),
+    A line is a JSON object with `query` (a text, or a vector as a list of numbers) and `relevant`:
+    a list of memory ids, or an object from id to gain; empty if no memory answers. Optional keys
+    are `agent` (default: `agent_id`), `group`, `time` (the `as_of`, ISO 8601 with a time zone),
     `query_text`, `query_entities`, `query_time` (two times) and `recorded`. An id that is not a
     UUID is a key, such as one from an imported file; with `of_teams` it is that of a team's memory.
     Raises InvalidLine with file and line number, and InputError if the file has no query or cannot
@@ -67,8 +67,7 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
     """The JSON object of a query in a file."""
     relevant = query.relevant
     gains = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
-    key = "query" if isinstance(query.query, str) else "embedding"
-    record: dict[str, Any] = {key: query.query}
+    record: dict[str, Any] = {"query": query.query}
     record["relevant"] = (
         [str(memory_id) for memory_id in gains]
         if set(gains.values()) <= {1.0}
@@ -97,16 +96,15 @@ def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQue
         raise InputError(f"a line must be one JSON object, got {type(values).__name__}")
     unknown = [name for name in values if name not in KEYS]
     if unknown:
-        raise InputError(f"unknown key {listed(unknown)}; the keys are {', '.join(KEYS)}")
-    if ("query" in values) == ("embedding" in values):
-        raise InputError("a line needs either a query or an embedding")
+        advice = did_you_mean(unknown, KEYS)
+        raise InputError(f"unknown key {listed(unknown)}{advice}; the keys are {', '.join(KEYS)}")
+    if "query" not in values:
+        raise InputError("a line needs query, a text or a vector")
     if "relevant" not in values:
         raise InputError("a line needs relevant, the ids of relevant memories")
-    query = values.get("query", values.get("embedding"))
-    if "query" in values and not isinstance(query, str):
-        raise InputError(f"query must be text, got {shortened(query)}")
-    if "embedding" in values and not _are_numbers(query):
-        raise InputError(f"embedding must be a list of numbers, got {shortened(query)}")
+    query = values["query"]
+    if not isinstance(query, str) and not _are_numbers(query):
+        raise InputError(f"query must be a text or a list of numbers, got {shortened(query)}")
     named, recorded = values.get("agent"), values.get("recorded")
     owner = agent_id if named is None else require_name("agent", named)
     if isinstance(owner, UUID):
@@ -144,7 +142,7 @@ def _are_numbers(values: object) -> bool:
             and all(map(math.isfinite, values))
         )
     except OverflowError:
-        raise InputError(f"embedding has a number that is too large: {shortened(values)}") from None
+        raise InputError(f"query has a number that is too large: {shortened(values)}") from None
 
 
 def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]:

@@ -7,13 +7,14 @@ from uuid import UUID
 from sqlalchemy import Text
 
 from pgrecall.core.limits import is_blank
-from pgrecall.core.steps import Operation, Reads, Verb
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb
 
 
+@needs(READS)
 def recorded_queries(tables: Tables, /, agent_id: str | UUID) -> Operation[list[JudgedQuery]]:
     """Judged queries from recorded use, for `evaluate` and `tune`.
 
@@ -28,8 +29,7 @@ def recorded_queries(tables: Tables, /, agent_id: str | UUID) -> Operation[list[
     owner_id = require_owner(tables, agent_id)
     named = owner_id.removeprefix(tables.prefix)
     called = verb(tables, "recorded_queries", {"agent": Text})
-    yield Reads()
-    rows = yield Verb(called, {"agent": owner_id}, refuses=False)
+    rows = yield Run(called, {"agent": owner_id})
     return [
         JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=named, recorded=True)
         for row in rows

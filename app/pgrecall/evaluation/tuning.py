@@ -13,7 +13,7 @@ from sqlalchemy.schema import CreateTable, DropTable
 
 from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Operation, Run
 from pgrecall.core.validation import (
     require_aware,
     require_callable,
@@ -227,14 +227,14 @@ def _best(
     shape = _shape(searched_owners(tables, checked[0], teams), checked, profile, filters)
     yield from upload_labels(tables, checked)
     pairs = pairs_table(shape)
-    yield Execute(DropTable(pairs, if_exists=True))  # a failed attempt may have left it
-    yield Execute(CreateTable(pairs))
+    yield Run(DropTable(pairs, if_exists=True))  # a failed attempt may have left it
+    yield Run(CreateTable(pairs))
     for numbers in by_owner(checked).values():
         theirs = [checked[number] for number in numbers]
         owners = searched_owners(tables, theirs[0], teams)
         yield from upload_queries(tables, theirs, numbers)
         within, where = yield from gathered(tables, filters.where, several=len(owners) > 1)
-        yield Execute(
+        yield Run(
             draw_pairs(within, _shape(owners, theirs, profile, filters), where),
             {
                 **owners_of(owners),
@@ -243,7 +243,7 @@ def _best(
                 **weights_of([profile]),
             },
         )
-    [spread] = yield Execute(spread_statement(shape))
+    [spread] = yield Run(spread_statement(shape))
     free = [bool(varies) for varies in spread]
     signals = list(shape.signals)
     recency = None if shape.recency is None else signals.index(shape.recency)
@@ -261,7 +261,7 @@ def _best(
         done += 1
         problem = _report(on_progress, done)
     problem = problem or _report(on_progress, ROUNDS)
-    yield Execute(DropTable(pairs))
+    yield Run(DropTable(pairs))
     yield from drop_uploaded(tables)
     if problem is not None:
         raise problem
@@ -295,7 +295,7 @@ def _judged(
         parameters[weights_name(signal)] = [one.weights[place] for one in tried]
     if shape.recency is not None:
         parameters[SPEEDS] = [_speed(shape.recency, one) for one in tried]
-    rows = yield Execute(statement, parameters)
+    rows = yield Run(statement, parameters)
     found = {row.candidate: float(row.worth) for row in rows}
     # There is no row if no relevant memory may be ranked.
     return [found.get(number, 0.0) for number in range(len(tried))]

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy.schema import DropTable
 
-from pgrecall.core.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.core.embedders import Embedded
+from pgrecall.core.steps import Ask, Copy, Operation, Run
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.queries_tables import (
@@ -27,10 +28,10 @@ def embedded(checked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
     for query in checked:
         vector = query.query
         if isinstance(vector, str):
-            found: Embedded = yield Embed((vector,), as_query=True)
+            found: Embedded = yield Ask("embed_query", (vector,))
             vector = found.vectors[0]
         given.append(vector)
-    layout: Layout = yield Inspect()
+    layout: Layout = yield Ask("layout")
     queries = []
     for number, (query, vector) in enumerate(zip(checked, given, strict=True)):
         try:
@@ -53,11 +54,10 @@ def upload_queries(
     numbers: Sequence[int],
 ) -> Operation[None]:
     """Copies queries with these numbers to a temporary table."""
-    layout: Layout = yield Inspect()
     # In autocommit, a failed attempt leaves the table behind.
-    yield Execute(DropTable(queries_table(tables), if_exists=True))
-    yield Execute(create_queries(tables))
-    yield Execute(store_inline(tables))
+    yield Run(DropTable(queries_table(tables), if_exists=True))
+    yield Run(create_queries(tables))
+    yield Run(store_inline(tables))
     rows = (
         (
             number,
@@ -71,21 +71,20 @@ def upload_queries(
         )
         for number, query in zip(numbers, checked, strict=True)
     )
-    yield Copy(queries_table(tables), rows, layout.embedding_oid)
+    yield Copy(queries_table(tables), rows)
 
 
 def upload_labels(tables: Tables, checked: Sequence[CheckedQuery]) -> Operation[None]:
     """Copies the labels of queries to a temporary table."""
-    layout: Layout = yield Inspect()
-    yield Execute(DropTable(relevant_table(tables), if_exists=True))
-    yield Execute(create_relevant(tables))
-    yield Copy(relevant_table(tables), _labels(checked), layout.embedding_oid)
+    yield Run(DropTable(relevant_table(tables), if_exists=True))
+    yield Run(create_relevant(tables))
+    yield Copy(relevant_table(tables), _labels(checked))
 
 
 def drop_uploaded(tables: Tables) -> Operation[None]:
     """Drops the temporary tables, which would outlive the call in a caller's transaction."""
-    yield Execute(DropTable(queries_table(tables)))
-    yield Execute(DropTable(relevant_table(tables)))
+    yield Run(DropTable(queries_table(tables)))
+    yield Run(DropTable(relevant_table(tables)))
 
 
 def _labels(checked: Sequence[CheckedQuery]) -> Iterator[tuple[Any, ...]]:

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
 from datetime import tzinfo
 from functools import partial
-from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Self, TypeVar
 
 import psycopg
@@ -19,47 +18,33 @@ from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
-from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
-from pgrecall.core.entity_finding import Entities, Found, checked_names, found, require_finder
-from pgrecall.core.steps import (
-    Call,
-    Copy,
-    CountTokens,
-    Embed,
-    Embedded,
-    Execute,
-    FindEntities,
-    OnConnections,
-    Operation,
-    Transact,
-    Uncounted,
-)
-from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
+from pgrecall.core.embedders import AsyncEmbedder, Embedder
+from pgrecall.core.entity_finding import Entities, require_finder
+from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
+from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import (
     DatabaseConflict,
     DatabaseError,
     DatabaseUnavailable,
-    EmbedderRequired,
     InputError,
 )
 from pgrecall.execution import prepared_statement as prepared
+from pgrecall.execution.asking import Tools, aanswer
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import acopy_rows
 from pgrecall.execution.inspection import require_psycopg
+from pgrecall.execution.invocation import NO_REPLICA, Connect, Invocation
 from pgrecall.execution.retries import pause
-from pgrecall.execution.running import NO_REPLICA, Connect, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import Mode, is_spoiled, needs_none
+from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
 from pgrecall.execution.translation import (
     DATABASE_ERRORS,
     cannot_count,
     cause_of,
     interruption,
-    translated,
     translation,
 )
-from pgrecall.execution.watching import Invocation, traced
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -102,9 +87,7 @@ class Repository:
             )
         self._bind, self._reads_from = bind, reads_from
         self._tables = tables(require_schema_name(schema)).in_zone(timezone)
-        self._embedder = embedder
-        self._token_counter = require_counter(token_counter)
-        self._entities = require_finder(entities)
+        self._tools = Tools(embedder, require_counter(token_counter), require_finder(entities))
         self._slow_after = require_seconds("slow_after", slow_after)
         self._durable = require_bool("durable_touch", durable_touch)
         self._profile = None if profile is None else checked_profile(profile)
@@ -140,31 +123,13 @@ class Repository:
                 call.result = result
                 return result
             failure = None
-            match step:
-                case Transact():
-                    part = partial(step.operation, self._tables)
-                    try:
-                        reply = await self._run(part, call.name)
-                    except DatabaseError as error:
-                        failure = error
-                case Call():
-                    reply = await _called(step)
-                case OnConnections():
-                    await self._on_connections(step, call.name)
-
-    async def _on_connections(self, step: OnConnections, job: str) -> None:
-        if not isinstance(self._bind, AsyncEngine):
-            raise InputError(f"{job} needs a repository on an AsyncEngine")
-        engine = self._reads_from or self._bind
-        with translated():
-            async with AsyncExitStack() as stack:
-                borrow = [engine.connect() for _ in range(step.number)]
-                borrowed = [await stack.enter_async_context(one) for one in borrow]
-                for connection in borrowed:
-                    bound = copy(self)
-                    bound._bind = connection
-                    await bound._run(partial(step.operation, self._tables), job)
-                    await connection.commit()  # a rollback would clear prepared statements
+            if isinstance(step, Ask):
+                reply = await aanswer(step, self._tools)
+            else:
+                try:
+                    reply = await self._run(partial(step.operation, self._tables), call.name)
+                except DatabaseError as error:
+                    failure = error
 
     async def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
@@ -178,29 +143,24 @@ class Repository:
             job=job,
             durable=self._durable,
             ours=ours,
+            slow_after=self._slow_after,
         )
-        with traced(call):
-            try:
-                while True:
-                    try:
-                        return await self._attempt(call)
-                    except (DatabaseConflict, DatabaseUnavailable) as error:
-                        seconds = pause(call, error)
-                        if seconds is None:
-                            raise
-                        if not ours and not (
-                            is_stale(error.__cause__) and may_repeat(_inner(await self._theirs()))
-                        ):
-                            raise
-                        await asyncio.sleep(seconds)
-            except BaseException as error:
-                call.failed(error)
-                raise
-            finally:
-                call.ended(self._slow_after)
+        with call:
+            while True:
+                try:
+                    return await self._attempt(call)
+                except (DatabaseConflict, DatabaseUnavailable) as error:
+                    seconds = pause(call, error)
+                    if seconds is None:
+                        raise
+                    if not ours and not (
+                        is_stale(error.__cause__) and may_repeat(_inner(await self._theirs()))
+                    ):
+                        raise
+                    await asyncio.sleep(seconds)
 
     async def _attempt(self, call: Invocation[T]) -> T:
-        requests, outer = running(call), sys.exception()
+        requests, outer = call.attempt(), sys.exception()
         reply: Any = None
         connection: AsyncConnection | None = None
         try:
@@ -211,37 +171,29 @@ class Repository:
                     except StopIteration as done:
                         result: T = done.value
                         return result
-                    match request:
-                        case Execute():
-                            assert connection is not None
-                            call.in_doubt = call.is_alone and not call.only_reads
-                            try:
-                                reply = await _execute(connection, request)
-                            except DATABASE_ERRORS as error:
-                                if not (request.counts and cannot_count(error)):
-                                    raise
-                                reply = Uncounted
-                            call.in_doubt = False
-                        case Connect():
-                            await stack.aclose()
-                            borrowed = self._borrowed(request, call)
-                            connection = await stack.enter_async_context(borrowed)
-                            call.is_connected = True
-                            reply = connection.engine.sync_engine
-                        case Embed():
-                            reply = await self._embed(request)
-                        case CountTokens():
-                            reply = await asyncio.to_thread(
-                                counted, self._token_counter, request.texts
-                            )
-                        case FindEntities():
-                            reply = await self._found(request)
-                        case Copy():
-                            assert connection is not None
-                            await _copy(connection, request)
-                            reply = None
-                        case Call():
-                            reply = await _called(request)
+                    if isinstance(request, Ask):
+                        reply = await aanswer(request, self._tools)
+                    elif isinstance(request, Connect):
+                        await stack.aclose()
+                        borrowed = self._borrowed(request, call)
+                        connection = await stack.enter_async_context(borrowed)
+                        call.is_connected = True
+                        reply = connection.engine.sync_engine
+                    elif isinstance(request, Copy):
+                        assert connection is not None
+                        assert call.layout is not None
+                        await _copy(connection, request, call.layout.embedding_oid)
+                        reply = None
+                    else:
+                        assert connection is not None
+                        call.in_doubt = call.is_alone and not call.only_reads
+                        try:
+                            reply = await _execute(connection, request)
+                        except DATABASE_ERRORS as error:
+                            if not (request.counts and call.ours and cannot_count(error)):
+                                raise
+                            reply = Uncounted
+                        call.in_doubt = False
         except DATABASE_ERRORS as error:
             if ended := interruption(error, outer):
                 raise ended from None
@@ -262,7 +214,7 @@ class Repository:
             require_psycopg(_inner(theirs).engine)
             driver: Any = _inner(theirs).connection.driver_connection
             call.is_alone = getattr(driver, "autocommit", False)
-            if needs.refuses and not call.is_alone:
+            if needs.mode.savepoint and not call.is_alone:
                 async with theirs.begin_nested():
                     yield theirs
             else:
@@ -275,13 +227,15 @@ class Repository:
         async with bind.connect() as connection:
             inner = _inner(connection)
             driver = inner.connection.driver_connection
-            before = Mode(driver.autocommit, driver.isolation_level)
-            alone = needs.autocommit and not needs.compiles and needs_none(inner, driver)
-            level = IsolationLevel.REPEATABLE_READ if needs.snapshot else before.isolation_level
+            before = Settings(driver.autocommit, driver.isolation_level)
+            alone = needs.mode.alone and not needs.compiles and needs_none(inner, driver)
+            level = (
+                IsolationLevel.REPEATABLE_READ if needs.mode.snapshot else before.isolation_level
+            )
             call.is_alone = alone
             try:
-                if Mode(alone, level) != before:
-                    await _switch(driver, Mode(alone, level))
+                if Settings(alone, level) != before:
+                    await _switch(driver, Settings(alone, level))
                 if not alone:
                     await connection.begin()
                 if needs.compiles:
@@ -304,45 +258,21 @@ class Repository:
                         await connection.invalidate(error)
                 raise
 
+    async def _ask(self, step: Ask) -> Any:
+        return await aanswer(step, self._tools)
+
     async def _theirs(self) -> AsyncConnection:
         """The caller's connection."""
         assert not isinstance(self._bind, AsyncEngine)
         theirs = self._bind
         return await theirs.connection() if isinstance(theirs, AsyncSession) else theirs
 
-    async def _embed(self, step: Embed) -> Embedded:
-        embedder = self._embedder
-        if embedder is None:
-            raise EmbedderRequired()
-        texts = list(step.texts)
-        if isinstance(embedder, AsyncEmbedder):
-            if step.as_query:
-                vectors = [await embedder.aembed_query(texts[0])]
-            else:
-                vectors = list(await embedder.aembed_documents(texts))
-        elif step.as_query:
-            vectors = [await asyncio.to_thread(embedder.embed_query, texts[0])]
-        else:
-            vectors = list(await asyncio.to_thread(embedder.embed_documents, texts))
-        return Embedded.checked(step, vectors, model_name(embedder))
 
-    async def _found(self, step: FindEntities) -> Found | None:
-        finder = self._entities
-        if not iscoroutinefunction(finder):
-            return await asyncio.to_thread(found, finder, step.texts)
-        return Found([checked_names(await finder(text)) for text in step.texts], looks_up=False)
-
-
-async def _switch(driver: psycopg.AsyncConnection[Any], to: Mode) -> None:
+async def _switch(driver: psycopg.AsyncConnection[Any], to: Settings) -> None:
     if driver.autocommit != to.autocommit:
         await driver.set_autocommit(to.autocommit)
     if driver.isolation_level != to.isolation_level:
         await driver.set_isolation_level(to.isolation_level)
-
-
-async def _called(step: Call) -> Any:
-    result = step.function(*step.arguments)
-    return await result if isawaitable(result) else result
 
 
 def _inner(connection: AsyncConnection) -> Connection:
@@ -351,7 +281,7 @@ def _inner(connection: AsyncConnection) -> Connection:
     return connection.sync_connection
 
 
-async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+async def _execute(connection: AsyncConnection, step: Run) -> Any:
     """All rows, or None for a statement that returns no rows."""
     inner = _inner(connection)
     driver: Any = inner.connection.driver_connection
@@ -381,10 +311,10 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
     return statement.rows(rows) if statement.embeddings and rows else rows
 
 
-async def _copy(connection: AsyncConnection, step: Copy) -> None:
+async def _copy(connection: AsyncConnection, step: Copy, oid: int) -> None:
     driver: Any = _inner(connection).connection.driver_connection
     try:
-        await acopy_rows(driver, step)
+        await acopy_rows(driver, step, oid)
     except psycopg.Error:
         if driver.closed:
             await _report_loss(connection)

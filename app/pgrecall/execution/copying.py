@@ -22,20 +22,20 @@ from pgrecall.core.vectors import HalfVector, Vector
 _POSTGRESQL = dialect()  # type: ignore[no-untyped-call]
 
 
-def copy_rows(driver: psycopg.Connection[Any], step: Copy) -> None:
+def copy_rows(driver: psycopg.Connection[Any], step: Copy, oid: int) -> None:
     with driver.cursor() as cursor:
-        know_types(cursor, step.embedding_oid)
+        know_types(cursor, oid)
         with cursor.copy(copy_statement(step)) as stream:
-            stream.set_types(copy_types(step))
+            stream.set_types(copy_types(step, oid))
             for row in step.rows:
                 stream.write_row(row)
 
 
-async def acopy_rows(driver: psycopg.AsyncConnection[Any], step: Copy) -> None:
+async def acopy_rows(driver: psycopg.AsyncConnection[Any], step: Copy, oid: int) -> None:
     async with driver.cursor() as cursor:
-        know_types(cursor, step.embedding_oid)
+        know_types(cursor, oid)
         async with cursor.copy(copy_statement(step)) as stream:
-            stream.set_types(copy_types(step))
+            stream.set_types(copy_types(step, oid))
             for row in step.rows:
                 await stream.write_row(row)
 
@@ -47,12 +47,10 @@ def copy_statement(step: Copy) -> sql.Composed:
     )
 
 
-def copy_types(step: Copy) -> list[int | str]:
+def copy_types(step: Copy, oid: int) -> list[int | str]:
     """The types of the columns, for psycopg's `set_types`."""
     return [
-        step.embedding_oid
-        if isinstance(column.type, Embedding)
-        else column.type.compile(_POSTGRESQL).lower()
+        oid if isinstance(column.type, Embedding) else column.type.compile(_POSTGRESQL).lower()
         for column in step.table.columns
     ]
 

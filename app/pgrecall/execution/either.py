@@ -83,7 +83,7 @@ class Either:
     @property
     def embedder(self) -> Any:
         """What both repositories embed with; None if they do not."""
-        return self._one._embedder
+        return self._one._tools.embedder
 
     def run(self, calls: Calls[T]) -> T:
         if self._sync is None:

@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Text
 
+from pgrecall.core.embedders import Embedded
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Execute
+from pgrecall.core.steps import Ask, Run
 from pgrecall.core.vectors import components_of
 from pgrecall.errors import EmbedderMismatch
-from pgrecall.execution.watching import Invocation
 from pgrecall.schema import Layout, tables
 from pgrecall.schema.verbs import verb
 
 
-def unrecorded_model(call: Invocation[Any], layout: Layout) -> str | None:
+def unrecorded_model(schema: str, answers: Mapping[Ask, Any], layout: Layout) -> str | None:
     """The model to record for the schema: of the first call that embeds texts of memories.
 
     Raises EmbedderMismatch if another model is recorded. An embedder without a name is not checked.
     """
-    for step, embedded in call.embeddings.items():
+    for step, embedded in answers.items():
+        if not isinstance(embedded, Embedded):
+            continue
         model = embedded.model
         if model is None or model == layout.model:
             continue
         if layout.model is not None:
-            raise mismatch(call.schema, layout.model, model)
+            raise mismatch(schema, layout.model, model)
         fits = all(len(components_of(one)) == layout.dimensions for one in embedded.vectors)
-        if fits and not step.as_query:  # other vectors are refused later
+        if fits and step.function == "embed":  # other vectors are refused later
             return model
     return None
 
 
 def record_model(
-    call: Invocation[Any], layout: Layout, model: str
-) -> Generator[Execute, Any, Layout | None]:
+    schema: str, layout: Layout, model: str, *, ours: bool
+) -> Generator[Run, Any, Layout | None]:
     """Records the model, unless another call was faster, whose model may be another.
 
     Returns the layout to cache when the call has succeeded. In a caller's transaction that is none,
     since it may be rolled back: each call that embeds records it, until a new process finds it.
     """
-    claim = verb(tables(call.schema), "claim_embedding_model", {"model": Text()})
-    [(recorded,)] = yield Execute(claim, {"model": model})
+    claim = verb(tables(schema), "claim_embedding_model", {"model": Text()})
+    [(recorded,)] = yield Run(claim, {"model": model})
     if recorded not in (None, model):
-        raise mismatch(call.schema, recorded, model)
-    return replace(layout, model=recorded) if recorded is not None and call.ours else None
+        raise mismatch(schema, recorded, model)
+    return replace(layout, model=recorded) if recorded is not None and ours else None
 
 
 def mismatch(schema: str, recorded: str, model: str) -> EmbedderMismatch:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine, String, bindparam, column, select, table, text
 
-from pgrecall.core.steps import Execute
+from pgrecall.core.steps import Run
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import (
     DatabaseError,
@@ -58,32 +58,25 @@ _SERVER = text(
     "current_setting('server_version') AS version"
 )
 
-_layouts: WeakKeyDictionary[Engine, dict[str, Layout]] = WeakKeyDictionary()
+LAYOUTS: WeakKeyDictionary[Engine, dict[str, Layout]] = WeakKeyDictionary()
+"""The layouts that are known, by the schema."""
 
 
-def known_layout(engine: Engine, schema: str) -> Layout | None:
-    return _layouts.get(engine, {}).get(schema)
-
-
-def remember_layout(engine: Engine, schema: str, layout: Layout) -> None:
-    _layouts.setdefault(engine, {})[schema] = layout
-
-
-def inspect(schema: str) -> Generator[Execute, Any, Layout]:
+def inspect(schema: str) -> Generator[Run, Any, Layout]:
     """Reads the layout from the catalogue, with statements that cannot fail the transaction.
 
     Raises SchemaMissing, SchemaOutdated, SchemaTooNew or PgvectorUnusable.
     """
-    rows = yield Execute(_CATALOGUE.bindparams(schema=schema))
+    rows = yield Run(_CATALOGUE.bindparams(schema=schema))
     if not rows or not rows[0][4]:
-        [server] = yield Execute(_SERVER)
+        [server] = yield Run(_SERVER)
         raise schema_missing(schema, too_old(*server))
     type_name, oid, dimensions, pgvector, _, extension_schema, has_citus, *others = rows[0]
     compiles, has_default_profile, *settings = others
     require_settings(*(setting.decode() for setting in settings))
     require_pgvector(pgvector)
     versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
-    found = yield Execute(select(versions.c.version_num))
+    found = yield Run(select(versions.c.version_num))
     revision = revision_of(name for (name,) in found) or ""
     if revision < REVISION:
         raise SchemaOutdated(
@@ -92,11 +85,11 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
         )
     if revision > REVISION and (yield from _oldest_client(schema)) > REVISION:
         raise too_new(schema, revision)
-    models = yield Execute(select(tables(schema).embedding_model.c.model))
+    models = yield Run(select(tables(schema).embedding_model.c.model))
     model = models[0][0] if models else None
     type_, distributed = EmbeddingType(type_name), False
     if has_citus:
-        [(distributed,)] = yield Execute(_DISTRIBUTED.bindparams(schema=schema))
+        [(distributed,)] = yield Run(_DISTRIBUTED.bindparams(schema=schema))
     return Layout(
         revision,
         type_,
@@ -110,15 +103,15 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     )
 
 
-def _oldest_client(schema: str) -> Generator[Execute, Any, str]:
+def _oldest_client(schema: str) -> Generator[Run, Any, str]:
     """The oldest revision whose clients work with the schema."""
     there = text("SELECT to_regprocedure(:name) IS NOT NULL").bindparams(
         bindparam("name", f'"{schema}".oldest_client()', String())
     )
-    [(has_it,)] = yield Execute(there)
+    [(has_it,)] = yield Run(there)
     if not has_it:
         return "9999"
-    [(oldest,)] = yield Execute(verb(tables(schema), "oldest_client", {}))
+    [(oldest,)] = yield Run(verb(tables(schema), "oldest_client", {}))
     return str(oldest)
 
 

@@ -1,4 +1,4 @@
-"""A cache of lookups."""
+"""The rows of statements that an engine keeps for some seconds."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 
-from pgrecall.core.steps import Lookup
+from pgrecall.core.steps import Keep, Run
 
 SECONDS = 5.0
 MOST = 10_000
-"""The most lookups cached for one engine. Beyond it, the cache is cleared."""
+"""Of the statements kept for one engine. Beyond it, all are forgotten."""
 
 _caches: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
 
 
-def cached(engine: Engine, step: Lookup) -> Any | None:
-    """The cached rows if they are less than SECONDS old. A step with `refresh` clears the cache."""
+def cached(engine: Engine, step: Run, keep: Keep) -> Any | None:
+    """The rows if they are known and less than SECONDS old, or those to keep in their place."""
     lookups = _caches.setdefault(engine, {})
-    if step.refresh:
+    if keep.anew:
         lookups.clear()
-        return None
+    if keep.rows is not None:
+        cache(engine, step, keep.rows)
     at, rows = lookups.get(_key(step), (0.0, None))
     return rows if time.monotonic() - at < SECONDS else None
 
 
-def cache(engine: Engine, step: Lookup, rows: Any) -> None:
+def cache(engine: Engine, step: Run, rows: Any) -> None:
     lookups = _caches.setdefault(engine, {})
     if len(lookups) >= MOST:
         lookups.clear()
     lookups[_key(step)] = time.monotonic(), rows
 
 
-def _key(step: Lookup) -> Any:
+def _key(step: Run) -> Any:
     values = (tuple(v) if isinstance(v, list) else v for v in step.parameters.values())
     return step.statement, *step.parameters, *values

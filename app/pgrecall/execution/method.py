@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from pgrecall.core.checks import as_written
 from pgrecall.core.memory import NEW_DEFAULTS, UNSET, MemoryChanges, MemoryFields, NewMemoryFields
 from pgrecall.core.steps import Job, Operation
+from pgrecall.execution.invocation import Invocation
 from pgrecall.execution.ranked_by import profile_argument, ranked_by
-from pgrecall.execution.watching import Invocation, watched
 from pgrecall.ranking.arguments import DEFAULTS
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.schema import Tables
@@ -135,12 +135,12 @@ class Method(Generic[P, T]):
 
         def function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
             kwargs = ranked_by(one._profile, profile, kwargs)
-            with watched(Invocation(partial(job, *args, **kwargs), one._tables)) as call:
+            with Invocation(partial(job, *args, **kwargs), one._tables) as call:
                 return one._work(call)
 
         async def coroutine_function(one: Any, /, *args: Any, **kwargs: Any) -> Any:
             kwargs = ranked_by(one._profile, profile, kwargs)
-            with watched(Invocation(partial(job, *args, **kwargs), one._tables)) as call:
+            with Invocation(partial(job, *args, **kwargs), one._tables) as call:
                 return await one._work(call)
 
         return coroutine_function if is_async else function

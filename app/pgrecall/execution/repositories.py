@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         upserting,
     )
     from pgrecall.rank_index import building, maintaining
-    from pgrecall.search import checking, explaining, planning, searching, warming
+    from pgrecall.search import checking, explaining, planning, searching
 else:
     assembling = LazyModule("context.assembling")
     evaluating = LazyModule("evaluation.evaluating")
@@ -64,7 +64,6 @@ else:
     explaining = LazyModule("search.explaining")
     planning = LazyModule("search.planning")
     searching = LazyModule("search.searching")
-    warming = LazyModule("search.warming")
 
 R_co = TypeVar("R_co", covariant=True)
 M = TypeVar("M", bound="Methods")
@@ -159,7 +158,6 @@ class Methods:
     context = method(lambda: assembling.context)
     explain = method(lambda: explaining.explain)
     plan = method(lambda: planning.plan)
-    prepare = method_of_job(lambda: warming.prepare)
     touch = method(lambda: changing.touch)
     count = method(lambda: reading.count)
     exists = method(lambda: reading.exists)

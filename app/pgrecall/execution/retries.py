@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from pgrecall.errors import DatabaseConflict, DatabaseUnavailable
-from pgrecall.execution.watching import Invocation
+from pgrecall.execution.invocation import Invocation
 
 MAX_ATTEMPTS = 6
 

@@ -17,47 +17,33 @@ from psycopg.rows import namedtuple_row
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from pgrecall.core.embedders import Embedder, model_name
-from pgrecall.core.entity_finding import Entities, found, require_finder
-from pgrecall.core.steps import (
-    Call,
-    Copy,
-    CountTokens,
-    Embed,
-    Embedded,
-    Execute,
-    FindEntities,
-    OnConnections,
-    Operation,
-    Transact,
-    Uncounted,
-)
-from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
+from pgrecall.core.embedders import Embedder
+from pgrecall.core.entity_finding import Entities, require_finder
+from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
+from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import (
     DatabaseConflict,
     DatabaseError,
     DatabaseUnavailable,
-    EmbedderRequired,
     InputError,
 )
 from pgrecall.execution import prepared_statement as prepared
+from pgrecall.execution.asking import Tools, answer
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_rows
 from pgrecall.execution.inspection import require_psycopg
+from pgrecall.execution.invocation import NO_REPLICA, Connect, Invocation
 from pgrecall.execution.retries import pause
-from pgrecall.execution.running import NO_REPLICA, Connect, running
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import Mode, is_spoiled, needs_none
+from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
 from pgrecall.execution.translation import (
     DATABASE_ERRORS,
     cannot_count,
     cause_of,
     interruption,
-    translated,
     translation,
 )
-from pgrecall.execution.watching import Invocation, traced
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -103,9 +89,7 @@ class Repository:
             )
         self._bind, self._reads_from = bind, reads_from
         self._tables = tables(require_schema_name(schema)).in_zone(timezone)
-        self._embedder = embedder
-        self._token_counter = require_counter(token_counter)
-        self._entities = require_finder(entities)
+        self._tools = Tools(embedder, require_counter(token_counter), require_finder(entities))
         self._slow_after = require_seconds("slow_after", slow_after)
         self._durable = require_bool("durable_touch", durable_touch)
         self._profile = None if profile is None else checked_profile(profile)
@@ -141,29 +125,13 @@ class Repository:
                 call.result = result
                 return result
             failure = None
-            match step:
-                case Transact():
-                    part = partial(step.operation, self._tables)
-                    try:
-                        reply = self._run(part, call.name)
-                    except DatabaseError as error:
-                        failure = error
-                case Call():
-                    reply = step.function(*step.arguments)
-                case OnConnections():
-                    self._on_connections(step, call.name)
-
-    def _on_connections(self, step: OnConnections, job: str) -> None:
-        if not isinstance(self._bind, Engine):
-            raise InputError(f"{job} needs a repository on an Engine")
-        engine = self._reads_from or self._bind
-        with translated(), ExitStack() as stack:
-            borrowed = [stack.enter_context(engine.connect()) for _ in range(step.number)]
-            for connection in borrowed:
-                bound = copy(self)
-                bound._bind = connection
-                bound._run(partial(step.operation, self._tables), job)
-                connection.commit()  # a rollback would clear prepared statements
+            if isinstance(step, Ask):
+                reply = answer(step, self._tools)
+            else:
+                try:
+                    reply = self._run(partial(step.operation, self._tables), call.name)
+                except DatabaseError as error:
+                    failure = error
 
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind if isinstance(self._bind, Engine | Connection) else self._bind.get_bind()
@@ -176,29 +144,22 @@ class Repository:
             job=job,
             durable=self._durable,
             ours=ours,
+            slow_after=self._slow_after,
         )
-        with traced(call):
-            try:
-                while True:
-                    try:
-                        return self._attempt(call)
-                    except (DatabaseConflict, DatabaseUnavailable) as error:
-                        seconds = pause(call, error)
-                        if seconds is None:
-                            raise
-                        if not ours and not (
-                            is_stale(error.__cause__) and may_repeat(self._theirs())
-                        ):
-                            raise
-                        time.sleep(seconds)
-            except BaseException as error:
-                call.failed(error)
-                raise
-            finally:
-                call.ended(self._slow_after)
+        with call:
+            while True:
+                try:
+                    return self._attempt(call)
+                except (DatabaseConflict, DatabaseUnavailable) as error:
+                    seconds = pause(call, error)
+                    if seconds is None:
+                        raise
+                    if not ours and not (is_stale(error.__cause__) and may_repeat(self._theirs())):
+                        raise
+                    time.sleep(seconds)
 
     def _attempt(self, call: Invocation[T]) -> T:
-        requests, outer = running(call), sys.exception()
+        requests, outer = call.attempt(), sys.exception()
         reply: Any = None
         connection: Connection | None = None
         try:
@@ -209,34 +170,29 @@ class Repository:
                     except StopIteration as done:
                         result: T = done.value
                         return result
-                    match request:
-                        case Execute():
-                            assert connection is not None
-                            call.in_doubt = call.is_alone and not call.only_reads
-                            try:
-                                reply = _execute(connection, request)
-                            except DATABASE_ERRORS as error:
-                                if not (request.counts and cannot_count(error)):
-                                    raise
-                                reply = Uncounted
-                            call.in_doubt = False
-                        case Connect():
-                            stack.close()
-                            connection = stack.enter_context(self._borrowed(request, call))
-                            call.is_connected = True
-                            reply = connection.engine
-                        case Embed():
-                            reply = self._embed(request)
-                        case CountTokens():
-                            reply = counted(self._token_counter, request.texts)
-                        case FindEntities():
-                            reply = found(self._entities, request.texts)
-                        case Copy():
-                            assert connection is not None
-                            _copy(connection, request)
-                            reply = None
-                        case Call():
-                            reply = request.function(*request.arguments)
+                    if isinstance(request, Ask):
+                        reply = answer(request, self._tools)
+                    elif isinstance(request, Connect):
+                        stack.close()
+                        borrowed = self._borrowed(request, call)
+                        connection = stack.enter_context(borrowed)
+                        call.is_connected = True
+                        reply = connection.engine
+                    elif isinstance(request, Copy):
+                        assert connection is not None
+                        assert call.layout is not None
+                        _copy(connection, request, call.layout.embedding_oid)
+                        reply = None
+                    else:
+                        assert connection is not None
+                        call.in_doubt = call.is_alone and not call.only_reads
+                        try:
+                            reply = _execute(connection, request)
+                        except DATABASE_ERRORS as error:
+                            if not (request.counts and call.ours and cannot_count(error)):
+                                raise
+                            reply = Uncounted
+                        call.in_doubt = False
         except DATABASE_ERRORS as error:
             if ended := interruption(error, outer):
                 raise ended from None
@@ -256,7 +212,7 @@ class Repository:
             require_psycopg(theirs.engine)
             driver: Any = theirs.connection.driver_connection
             call.is_alone = getattr(driver, "autocommit", False)
-            if needs.refuses and not call.is_alone:
+            if needs.mode.savepoint and not call.is_alone:
                 with theirs.begin_nested():
                     yield theirs
             else:
@@ -268,13 +224,15 @@ class Repository:
             require_psycopg(bind)
         with bind.connect() as connection:
             driver = connection.connection.driver_connection
-            before = Mode(driver.autocommit, driver.isolation_level)
-            alone = needs.autocommit and not needs.compiles and needs_none(connection, driver)
-            level = IsolationLevel.REPEATABLE_READ if needs.snapshot else before.isolation_level
+            before = Settings(driver.autocommit, driver.isolation_level)
+            alone = needs.mode.alone and not needs.compiles and needs_none(connection, driver)
+            level = (
+                IsolationLevel.REPEATABLE_READ if needs.mode.snapshot else before.isolation_level
+            )
             call.is_alone = alone
             try:
-                if Mode(alone, level) != before:
-                    _switch(driver, Mode(alone, level))
+                if Settings(alone, level) != before:
+                    _switch(driver, Settings(alone, level))
                 if not alone:
                     connection.begin()
                 if needs.compiles:
@@ -297,19 +255,13 @@ class Repository:
                         connection.invalidate(error)
                 raise
 
+    def _ask(self, step: Ask) -> Any:
+        return answer(step, self._tools)
+
     def _theirs(self) -> Connection:
         """The caller's connection."""
         assert not isinstance(self._bind, Engine)
         return self._bind if isinstance(self._bind, Connection) else self._bind.connection()
-
-    def _embed(self, step: Embed) -> Embedded:
-        if self._embedder is None:
-            raise EmbedderRequired()
-        if step.as_query:
-            vectors = [self._embedder.embed_query(step.texts[0])]
-        else:
-            vectors = list(self._embedder.embed_documents(list(step.texts)))
-        return Embedded.checked(step, vectors, model_name(self._embedder))
 
 
 def _session_classes() -> tuple[type, ...]:
@@ -318,14 +270,14 @@ def _session_classes() -> tuple[type, ...]:
     return () if orm is None else (orm.Session,)
 
 
-def _switch(driver: psycopg.Connection[Any], to: Mode) -> None:
+def _switch(driver: psycopg.Connection[Any], to: Settings) -> None:
     if driver.autocommit != to.autocommit:
         driver.set_autocommit(to.autocommit)
     if driver.isolation_level != to.isolation_level:
         driver.set_isolation_level(to.isolation_level)
 
 
-def _execute(connection: Connection, step: Execute) -> Any:
+def _execute(connection: Connection, step: Run) -> Any:
     """All rows, or None for a statement that returns no rows."""
     driver: Any = connection.connection.driver_connection
     statement = prepared.STATEMENTS.get(step.statement) or prepared.compiled(step.statement)
@@ -354,10 +306,10 @@ def _execute(connection: Connection, step: Execute) -> Any:
     return statement.rows(rows) if statement.embeddings and rows else rows
 
 
-def _copy(connection: Connection, step: Copy) -> None:
+def _copy(connection: Connection, step: Copy, oid: int) -> None:
     driver: Any = connection.connection.driver_connection
     try:
-        copy_rows(driver, step)
+        copy_rows(driver, step, oid)
     except psycopg.Error:
         if driver.closed:
             _report_loss(connection)

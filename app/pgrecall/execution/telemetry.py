@@ -10,7 +10,7 @@ from typing import Any
 from opentelemetry import metrics, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
-from pgrecall.execution.watching import Invocation, known
+from pgrecall.execution.invocation import Invocation, known
 
 _BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 """The bucket boundaries of the conventions, in seconds."""

@@ -9,7 +9,7 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection
 
 
-class Mode(NamedTuple):
+class Settings(NamedTuple):
     """How psycopg's connection begins transactions.
 
     SQLAlchemy's own AUTOCOMMIT would change the isolation level too, and its isolation levels leave
@@ -21,7 +21,7 @@ class Mode(NamedTuple):
     isolation_level: IsolationLevel | None
 
 
-def is_spoiled(connection: Connection, mode: Mode, /) -> bool:
+def is_spoiled(connection: Connection, mode: Settings, /) -> bool:
     """Whether a connection that had this mode must not return to its pool."""
     if connection.invalidated or connection.closed:
         return False
@@ -29,7 +29,7 @@ def is_spoiled(connection: Connection, mode: Mode, /) -> bool:
     if driver.closed:
         return False
     is_idle = driver.info.transaction_status is TransactionStatus.IDLE
-    return not is_idle or Mode(driver.autocommit, driver.isolation_level) != mode
+    return not is_idle or Settings(driver.autocommit, driver.isolation_level) != mode
 
 
 def needs_none(connection: Connection, driver: Any, /) -> bool:

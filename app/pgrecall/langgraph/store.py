@@ -13,7 +13,7 @@ from langgraph.store import base
 from pgrecall.core.limits import STATUSES
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import listed
-from pgrecall.core.steps import Embed
+from pgrecall.core.steps import Ask
 from pgrecall.core.validation import require_bool
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
@@ -151,7 +151,7 @@ class RecallStore(base.BaseStore):
         arguments = {**self._search, **filters, "query_text": op.query, "k": most}
         query: Any = None if self._either.embedder is None else op.query
         if query is not None and len(owners) > 1:  # embedded once for all of them
-            query = (yield call("_embed", Embed((query,), as_query=True))).vectors[0]
+            query = (yield call("_ask", Ask("embed_query", (query,)))).vectors[0]
         hits: list[Any] = []
         for owner in owners:
             touch = self._touch and is_whole

@@ -13,7 +13,7 @@ from uuid import UUID
 from pgrecall.core.ids import new_id
 from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
-from pgrecall.core.steps import Call, Job, Transact
+from pgrecall.core.steps import Ask, Job, Part
 from pgrecall.core.validation import require_bool, require_callable, require_count
 from pgrecall.errors import InputError
 from pgrecall.lifecycle import collection_steps
@@ -49,9 +49,7 @@ def collect_garbage(
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)
     require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
-    owners: list[tuple[str, bool]] = yield Transact(
-        partial(collection_steps.owners, agent_id=agent_id)
-    )
+    owners: list[tuple[str, bool]] = yield Part(partial(collection_steps.owners, agent_id=agent_id))
     run = _Run(policy, None if agent_id is None else owners[0][0], dry_run, on_progress)
     if dry_run:
         return (yield from run.counted(owners))
@@ -70,7 +68,7 @@ class _Run:
     ) -> None:
         self._policy = policy
         self._of_all = owner_id is None
-        self._run = None if dry_run else collection_steps.Run(new_id(), owner_id)
+        self._run = None if dry_run else collection_steps.Collection(new_id(), owner_id)
         self._numbers: Counter[str] = Counter()
         self._start = time.monotonic()
         self._on_progress = on_progress
@@ -78,30 +76,30 @@ class _Run:
     def counted(self, owners: list[tuple[str, bool]]) -> Job[GarbageRun]:
         for owner_id, has_memories in owners:
             self._numbers["owners"] += has_memories
-            row = yield Transact(
+            row = yield Part(
                 partial(collection_steps.count_garbage, owner_id=owner_id, policy=self._policy)
             )
             yield from self._add(row)
         if self._of_all:
             counted = partial(collection_steps.count_runs, policy=self._policy)
-            self._numbers["runs"] += yield Transact(counted)
+            self._numbers["runs"] += yield Part(counted)
         return self._so_far()
 
     def collected(self, owners: list[tuple[str, bool]], batch_size: int) -> Job[GarbageRun]:
         run = self._run
         assert run is not None
         with says_how_far(self._done):
-            yield Transact(partial(collection_steps.begin_run, run=run, policy=self._policy))
+            yield Part(partial(collection_steps.begin_run, run=run, policy=self._policy))
             collect = partial(collection_steps.collect_batch, run=run, batch_size=batch_size)
             for owner_id, has_memories in owners:
                 self._numbers["owners"] += has_memories
                 after: UUID | None = None
                 more = True
                 while more:
-                    row = yield Transact(partial(collect, owner_id=owner_id, after=after))
+                    row = yield Part(partial(collect, owner_id=owner_id, after=after))
                     yield from self._add(row)
                     after, more = row.last_id, row.more
-            row = yield Transact(partial(collection_steps.end_run, run=run))
+            row = yield Part(partial(collection_steps.end_run, run=run))
         return replace(self._so_far(), runs=row.runs, seconds=row.seconds)
 
     def _done(self) -> str:
@@ -114,7 +112,7 @@ class _Run:
     def _add(self, row: Any) -> Job[None]:
         self._numbers.update({name: getattr(row, name) for name in NUMBERS})
         if self._on_progress is not None:
-            yield Call(self._on_progress, (self._so_far(),))
+            yield Ask(self._on_progress, (self._so_far(),))
 
     def _so_far(self) -> GarbageRun:
         return GarbageRun(

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from sqlalchemy import BigInteger, Boolean, Double, Integer, Text, Uuid
 
-from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.steps import VERB, Operation, needs
 from pgrecall.lifecycle.garbage import GarbagePolicy
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import call_of
 
 ACTOR = "garbage collection"
 _ARGUMENTS: Mapping[str, Any] = {
@@ -35,7 +35,7 @@ _ARGUMENTS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Collection:
     """A garbage collection under way."""
 
     id: UUID
@@ -51,7 +51,7 @@ def owners(tables: Tables, agent_id: str | UUID | None = None) -> Operation[list
     """
     if agent_id is not None:
         return [(require_owner(tables, agent_id), True)]
-    rows = yield _called(tables, "owners_of_memories", with_leftovers=True)
+    rows = yield call_of(tables, _ARGUMENTS, "owners_of_memories", with_leftovers=True)
     return [
         (row.agent_id, row.has_memories)
         for row in rows
@@ -59,42 +59,43 @@ def owners(tables: Tables, agent_id: str | UUID | None = None) -> Operation[list
     ]
 
 
+@needs(VERB)
 def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Operation[Any]:
     """What a run would do to an owner's memories: scanned, archived, deleted and so on."""
-    [row] = yield _called(tables, "count_garbage", agent=owner_id, **policy.parameters)
+    [row] = yield call_of(tables, _ARGUMENTS, "count_garbage", agent=owner_id, **policy.parameters)
     return row
 
 
+@needs(VERB)
 def count_runs(tables: Tables, policy: GarbagePolicy) -> Operation[int]:
     """How many runs over all owners a run over all would delete from gc_runs."""
     age = policy.max_run_age_hours
-    [row] = yield _called(tables, "count_runs", agent=None, max_run_age_hours=age)
+    [row] = yield call_of(tables, _ARGUMENTS, "count_runs", agent=None, max_run_age_hours=age)
     return int(row.count_runs)
 
 
-def begin_run(tables: Tables, run: Run, policy: GarbagePolicy) -> Operation[None]:
+@needs(VERB)
+def begin_run(tables: Tables, run: Collection, policy: GarbagePolicy) -> Operation[None]:
     """Writes the run's row in gc_runs first, so that an interrupted run can be seen."""
     given = {"agent": run.owner_id, "run": run.id, "policy": policy.name, **policy.parameters}
-    yield _called(tables, "begin_garbage_run", **given)
+    yield call_of(tables, _ARGUMENTS, "begin_garbage_run", **given)
 
 
+@needs(VERB)
 def collect_batch(
-    tables: Tables, run: Run, owner_id: str, after: UUID | None, batch_size: int
+    tables: Tables, run: Collection, owner_id: str, after: UUID | None, batch_size: int
 ) -> Operation[Any]:
     """Collects the owner's next `batch_size` memories after an id, or the first ones.
 
     Returns the numbers, `last_id` for the next call, and whether there are `more`.
     """
     given = {"agent": owner_id, "run": run.id, "after": after, "batch_size": batch_size}
-    [row] = yield _called(tables, "collect_garbage_batch", actor=ACTOR, **given)
+    [row] = yield call_of(tables, _ARGUMENTS, "collect_garbage_batch", actor=ACTOR, **given)
     return row
 
 
-def end_run(tables: Tables, run: Run) -> Operation[Any]:
+@needs(VERB)
+def end_run(tables: Tables, run: Collection) -> Operation[Any]:
     """Completes the run's row in gc_runs and returns it."""
-    [row] = yield _called(tables, "end_garbage_run", agent=run.owner_id, run=run.id)
+    [row] = yield call_of(tables, _ARGUMENTS, "end_garbage_run", agent=run.owner_id, run=run.id)
     return row
-
-
-def _called(tables: Tables, name: str, **given: Any) -> Verb:
-    return Verb(verb(tables, name, {argument: _ARGUMENTS[argument] for argument in given}), given)

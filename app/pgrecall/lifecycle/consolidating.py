@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pgrecall.core.interruption import says_how_far
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Call, Job, Transact
+from pgrecall.core.steps import Ask, Job, Part
 from pgrecall.core.validation import require_callable
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
@@ -46,7 +46,7 @@ def consolidate(
     require_callable("summarise", summarise)
     require_callable("on_progress", on_progress)
     noted(reason=None, actor=actor)
-    found: list[Cluster] = yield Transact(
+    found: list[Cluster] = yield Part(
         partial(
             clusters,
             agent_id=agent_id,
@@ -61,10 +61,10 @@ def consolidate(
         for number, cluster in enumerate(found, start=1):
             text: Any = None
             if summarise is not None:
-                text = yield Call(summarise, ([member.content for member in cluster.memories],))
+                text = yield Ask(summarise, ([member.content for member in cluster.memories],))
                 if not isinstance(text, str) or not text.strip():
                     raise InputError(f"summarise must return a text, got {shortened(text)}")
-            result: Consolidation | None = yield Transact(
+            result: Consolidation | None = yield Part(
                 partial(
                     consolidate_cluster, agent_id=agent_id, cluster=cluster, text=text, actor=actor
                 )
@@ -72,5 +72,5 @@ def consolidate(
             if result is not None:
                 done.append(result)
             if on_progress is not None:
-                yield Call(on_progress, (number, len(found)))
+                yield Ask(on_progress, (number, len(found)))
     return done

@@ -10,7 +10,7 @@ from sqlalchemy import Boolean, Double, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.memory import Memory, NewMemory, NewMemoryDict, NewMemoryFields
-from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import require_bool, require_given_share, require_id, require_ids
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
@@ -24,6 +24,7 @@ from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, memory_record, verb
 
 
+@needs(VERB)
 def supersede(
     tables: Tables,
     /,
@@ -63,13 +64,14 @@ def supersede(
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
     note = {} if run is None else {"run": run}
     bound = {GIVEN + name: value for name, value in given.items()}
-    [row] = yield Verb(
+    [row] = yield Run(
         supersede_statement(tables, tuple(given)),
         {"agent": agent_id, **options, "reason": reason, "actor": actor, "metadata": note, **bound},
     )
     return Added(row.successor, row.outcome, row.similarity)
 
 
+@needs(VERB)
 def invalidate(
     tables: Tables,
     /,
@@ -87,6 +89,7 @@ def invalidate(
     return (yield from _several(tables, "invalidate", agent_id, memory_ids, reason, actor))
 
 
+@needs(VERB)
 def revive(
     tables: Tables,
     /,
@@ -111,6 +114,7 @@ def revive(
     return (yield from _several(tables, "revive", agent_id, memory_ids, reason, actor, force=force))
 
 
+@needs(VERB)
 def approve(
     tables: Tables,
     /,
@@ -133,6 +137,7 @@ def approve(
     return (yield from _several(tables, "approve", agent_id, memory_ids, reason, actor))
 
 
+@needs(VERB)
 def reject(
     tables: Tables,
     /,
@@ -150,6 +155,7 @@ def reject(
     return (yield from _several(tables, "reject", agent_id, memory_ids, reason, actor))
 
 
+@needs(VERB)
 def set_importance(
     tables: Tables,
     /,
@@ -169,7 +175,7 @@ def set_importance(
     memory_id = require_id(memory_id)
     noted(reason=reason, actor=actor)
     arguments = {"agent": Text(), "memory_id": Uuid(), "importance": Double(), **NOTE}
-    [row] = yield Verb(
+    [row] = yield Run(
         verb(tables, "set_importance", arguments, memory_record(tables)),
         {
             "agent": agent_id,
@@ -182,6 +188,7 @@ def set_importance(
     return changed_memory(row)
 
 
+@needs(VERB)
 def promote(
     tables: Tables,
     /,
@@ -198,6 +205,7 @@ def promote(
     return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=True))
 
 
+@needs(VERB)
 def demote(
     tables: Tables,
     /,
@@ -231,7 +239,7 @@ def _several(
     if not ids:
         return 0
     flags = dict.fromkeys(options, Boolean())
-    rows = yield Verb(
+    rows = yield Run(
         verb(tables, name, {"agent": Text(), "memory_ids": ARRAY(Uuid), **flags, **NOTE}),
         {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor, **options},
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Any
@@ -12,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, DateTime, Double, Integer, Interval, Text, Uuid
 
 from pgrecall.core.embedding_type import Embedding
-from pgrecall.core.steps import Execute, Operation, Reads, Unlimited, Verb
+from pgrecall.core.steps import READS, VERB, Mode, Operation, Run, needs
 from pgrecall.core.validation import require_count, require_duration, require_given_share
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
@@ -27,7 +26,7 @@ from pgrecall.ranking.memory_columns import memory
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import call_of
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 
@@ -55,6 +54,7 @@ _ARGUMENTS: Mapping[str, Any] = {
 """The types of the arguments of the functions called here."""
 
 
+@needs(READS)
 def near_duplicates(
     tables: Tables,
     /,
@@ -69,19 +69,20 @@ def near_duplicates(
     Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
     as many take four times as long. Memories of the same text are deduplicated when stored.
     """
-    asked = _called(
+    asked = call_of(
         tables,
+        _ARGUMENTS,
         "near_duplicates",
         agent=require_owner(tables, agent_id),
         threshold=require_given_share("threshold", threshold),
         k=require_count("limit", limit, at_least=1, at_most=MOST),
         newest=require_count("newest", newest, at_least=2, at_most=MOST),
     )
-    yield Reads()
-    rows = yield replace(asked, refuses=False)
+    rows = yield asked
     return [NearDuplicate(**row._asdict()) for row in rows]
 
 
+@needs(READS)
 def clusters(
     tables: Tables,
     /,
@@ -105,8 +106,7 @@ def clusters(
         "more_than": require_count("more_than", more_than, at_least=0, at_most=MOST),
         "newest": require_count("newest", newest, at_least=2, at_most=MOST),
     }
-    yield Reads()
-    rows = yield Verb(clusters_statement(tables), asked, refuses=False)
+    rows = yield Run(clusters_statement(tables), asked)
     found = []
     for _, members in groupby(rows, key=lambda row: row.cluster):
         whole = [dict(row._asdict()) for row in members]
@@ -115,6 +115,7 @@ def clusters(
     return found
 
 
+@needs(VERB)
 def consolidate_cluster(
     tables: Tables,
     agent_id: str | UUID,
@@ -140,11 +141,12 @@ def consolidate_cluster(
         [new] = yield from prepared(tables, agent_id, [text], policy, named=False)
         named = ("content", "embedding", "embedding_model", "tokens")
         given |= {name: new[name] for name in named}
-    for row in (yield _called(tables, "consolidate_memories", **given)):
+    for row in (yield call_of(tables, _ARGUMENTS, "consolidate_memories", **given)):
         return Consolidation(row.memory_id, row.source_ids, row.importance)
     return None
 
 
+@needs(VERB)
 def complete_stale_tasks(
     tables: Tables,
     /,
@@ -160,12 +162,18 @@ def complete_stale_tasks(
     require_duration("older_than", older_than)
     noted(reason=None, actor=actor)
     agent_id = require_owner(tables, agent_id)
-    [[completed]] = yield _called(
-        tables, "complete_stale_tasks", agent=agent_id, older_than=older_than, actor=actor
+    [[completed]] = yield call_of(
+        tables,
+        _ARGUMENTS,
+        "complete_stale_tasks",
+        agent=agent_id,
+        older_than=older_than,
+        actor=actor,
     )
     return int(completed)
 
 
+@needs(Mode(savepoint=True, unlimited=True))
 def prune(
     tables: Tables,
     /,
@@ -193,7 +201,6 @@ def prune(
     given: dict[str, Any] = {"older_than": older_than}
     if older_than is not None:
         require_duration("older_than", older_than)
-    yield Unlimited()
     if below_score is not None:
         limit = require_given_share("below_score", below_score)
         if chosen is None:
@@ -202,8 +209,8 @@ def prune(
             given |= {"below_score": limit, "profile": chosen.name}
         else:  # the database does not have this profile
             given["among"] = yield from _below(tables, agent_id, chosen, limit)
-    [[archived]] = yield _called(
-        tables, "prune", agent=agent_id, reason=reason, actor=actor, **given
+    [[archived]] = yield call_of(
+        tables, _ARGUMENTS, "prune", agent=agent_id, reason=reason, actor=actor, **given
     )
     return int(archived)
 
@@ -211,9 +218,5 @@ def prune(
 def _below(tables: Tables, agent_id: str, profile: Profile, limit: float) -> Operation[list[UUID]]:
     every = Filters(include_invalid=True)
     wanted = Search(agent_id=agent_id, query=None, k=1, profile=profile, filters=every)
-    rows = yield Execute(below(tables, wanted), wanted.parameters | {"below_score": limit})
+    rows = yield Run(below(tables, wanted), wanted.parameters | {"below_score": limit})
     return [row.id for row in rows]
-
-
-def _called(tables: Tables, name: str, **given: Any) -> Verb:
-    return Verb(verb(tables, name, {argument: _ARGUMENTS[argument] for argument in given}), given)

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
-from pgrecall.core.steps import Autocommit, Call, Execute, Job, Operation, Transact, Verb
+from pgrecall.core.steps import ALONE, VERB, Ask, Job, Operation, Part, Run, needs
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
 from pgrecall.errors import DatabaseError
 from pgrecall.lifecycle.erased import Erased
@@ -21,7 +21,7 @@ from pgrecall.ranking.known_owners import known_owners
 from pgrecall.schema import Tables
 from pgrecall.schema.names import full_name, quoted
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import call_of
 
 BATCH_SIZE = 1_000
 _OF_MEMORIES = ("memories", "counters", "labels", "links", "events", "positions")
@@ -41,6 +41,7 @@ _MAY_VACUUM = text(
 """Whether the role owns our tables: VACUUM skips others."""
 
 
+@needs(VERB)
 def erase(
     tables: Tables,
     /,
@@ -64,7 +65,9 @@ def erase(
     ids = require_ids(memory_ids)
     if not ids:
         return Erased(dry_run=dry_run)
-    [row] = yield _called(tables, "erase", agent=agent_id, memory_ids=ids, dry_run=dry_run)
+    [row] = yield call_of(
+        tables, _ARGUMENTS, "erase", agent=agent_id, memory_ids=ids, dry_run=dry_run
+    )
     derived = tuple(row.derived)
     return Erased(dry_run=dry_run, derived=derived, **_numbers(row, *_OF_MEMORIES, "mentions"))
 
@@ -89,25 +92,26 @@ def erase_owner(
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)
     require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
-    there: Any = yield Transact(partial(_counted, agent_id=agent_id))
+    there: Any = yield Part(partial(_counted, agent_id=agent_id))
     if dry_run:
         return Erased(dry_run=True, **_numbers(there, *_OF_MEMORIES, "runs"))
     erased = Erased()
     more = True
     with says_how_far(lambda: f"{erased.memories:,} of {there.memories:,} memories are erased"):
         while more:
-            row: Any = yield Transact(partial(_batch, agent_id=agent_id, batch_size=batch_size))
+            row: Any = yield Part(partial(_batch, agent_id=agent_id, batch_size=batch_size))
             numbers = _numbers(row, *_OF_MEMORIES, "runs")
             erased = replace(
                 erased, **{n: getattr(erased, n) + value for n, value in numbers.items()}
             )
             more = row.more
             if on_progress is not None:
-                yield Call(on_progress, (erased, there.memories))
-    yield Transact(partial(_forget_lookups, agent_id=agent_id))
+                yield Ask(on_progress, (erased, there.memories))
+    yield Part(partial(_forget_lookups, agent_id=agent_id))
     return erased
 
 
+@needs(ALONE)
 def vacuum(tables: Tables, /, agent_id: str | UUID) -> Operation[None]:
     """Removes deleted rows from the tables, and from the agent's rank index: VACUUM (ANALYZE).
 
@@ -118,16 +122,15 @@ def vacuum(tables: Tables, /, agent_id: str | UUID) -> Operation[None]:
     Raises DatabaseError.
     """
     owner_id = require_owner(tables, agent_id)
-    yield Autocommit()
-    [row] = yield Execute(_MAY_VACUUM, {"memories": full_name(tables.memories)})
+    [row] = yield Run(_MAY_VACUUM, {"memories": full_name(tables.memories)})
     if not row.may:
         raise DatabaseError("permission denied to VACUUM: only the owner of the schema may")
     ours = (tables.memories, tables.memory_usage, tables.memory_events)
     names = [full_name(table) for table in (*ours, tables.memory_labels, tables.memory_links)]
     schema = quoted(tables.schema)
-    positions = yield Execute(_positions(schema), {"owner_id": owner_id})
+    positions = yield Run(_positions(schema), {"owner_id": owner_id})
     names += [f"{schema}.{quoted(row.relation)}" for row in positions]
-    yield Execute(text(f"VACUUM (ANALYZE) {', '.join(names)}"))
+    yield Run(text(f"VACUUM (ANALYZE) {', '.join(names)}"))
 
 
 def _positions(schema: str) -> TextClause:
@@ -138,25 +141,25 @@ def _positions(schema: str) -> TextClause:
     )
 
 
+@needs(VERB)
 def _counted(tables: Tables, agent_id: str | UUID) -> Operation[Any]:
-    [row] = yield _called(tables, "count_owner", agent=require_owner(tables, agent_id))
+    [row] = yield call_of(tables, _ARGUMENTS, "count_owner", agent=require_owner(tables, agent_id))
     return row
 
 
+@needs(VERB)
 def _batch(tables: Tables, agent_id: str | UUID, batch_size: int) -> Operation[Any]:
     owner_id = require_owner(tables, agent_id)
-    [row] = yield _called(tables, "erase_owner_batch", agent=owner_id, batch_size=batch_size)
+    [row] = yield call_of(
+        tables, _ARGUMENTS, "erase_owner_batch", agent=owner_id, batch_size=batch_size
+    )
     return row
 
 
 def _forget_lookups(tables: Tables, agent_id: str | UUID) -> Operation[None]:
     """What searches cached of the agent's rank index."""
-    yield known_owners(tables, [require_owner(tables, agent_id)], refresh=True)
+    yield known_owners(tables, [require_owner(tables, agent_id)], anew=True)
 
 
 def _numbers(row: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
-
-
-def _called(tables: Tables, name: str, **given: Any) -> Verb:
-    return Verb(verb(tables, name, {argument: _ARGUMENTS[argument] for argument in given}), given)

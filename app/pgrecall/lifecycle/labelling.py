@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.label import Label, LabelKind, require_kinds, require_labels
 from pgrecall.core.memory import Memory
-from pgrecall.core.steps import Execute, Operation, Reads, Verb
+from pgrecall.core.steps import READS, VERB, Operation, Run, needs
 from pgrecall.core.validation import require_count, require_id, require_texts
 from pgrecall.lifecycle.label_statements import labelled_statement
 from pgrecall.memories.event_fields import note
@@ -32,6 +32,7 @@ _LABEL: Mapping[str, Any] = {**_UNLABEL, "weights": ARRAY(Double)}
 MOST = 10_000
 
 
+@needs(VERB)
 def label(
     tables: Tables,
     /,
@@ -49,10 +50,11 @@ def label(
     given = _given(tables, agent_id, memory_id, labels, actor)
     if not given["labels"]:
         return 0
-    rows = yield Verb(verb(tables, "label", _LABEL), given)
+    rows = yield Run(verb(tables, "label", _LABEL), given)
     return int(rows[0][0])
 
 
+@needs(VERB)
 def unlabel(
     tables: Tables,
     /,
@@ -70,10 +72,11 @@ def unlabel(
     del given["weights"]
     if not given["labels"]:
         return 0
-    rows = yield Verb(verb(tables, "unlabel", _UNLABEL), given)
+    rows = yield Run(verb(tables, "unlabel", _UNLABEL), given)
     return int(rows[0][0])
 
 
+@needs(READS)
 def labels(
     tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str
 ) -> Operation[list[Label]]:
@@ -81,11 +84,11 @@ def labels(
     agent_id = require_owner(tables, agent_id)
     memory_id = require_id(memory_id)
     asked = verb(tables, "labels", _MEMORY)
-    yield Reads()
-    rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
+    rows = yield Run(asked, {"agent": agent_id, "memory_id": memory_id})
     return [Label(row.value, row.kind, row.weight) for row in rows]
 
 
+@needs(READS)
 def labelled(
     tables: Tables,
     /,
@@ -106,8 +109,7 @@ def labelled(
     parameters = {"owner_id": agent_id, "labels": wanted, "limit": limit}
     if of_kinds is not None:
         parameters["label_kinds"] = of_kinds
-    yield Reads()
-    rows = yield Execute(labelled_statement(tables, of_kind=of_kinds is not None), parameters)
+    rows = yield Run(labelled_statement(tables, of_kind=of_kinds is not None), parameters)
     return [(memory(row._asdict()), float(row.weight)) for row in rows]
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Double, Text, Uuid
 
-from pgrecall.core.steps import Operation, Reads, Verb
+from pgrecall.core.steps import ALONE, READS, VERB, Operation, Run, needs
 from pgrecall.core.validation import require_given_share, require_id, require_name
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.link import Link
@@ -28,6 +28,7 @@ _UNLINK: Mapping[str, Any] = {
 _LINK: Mapping[str, Any] = {**_UNLINK, "weight": Double}
 
 
+@needs(VERB)
 def link(
     tables: Tables,
     /,
@@ -45,9 +46,10 @@ def link(
     """
     given = _pair(tables, agent_id, source_id, target_id, kind, actor)
     given["weight"] = require_given_share("weight", weight)
-    yield Verb(verb(tables, "link", _LINK), given)
+    yield Run(verb(tables, "link", _LINK), given)
 
 
+@needs(ALONE)
 def unlink(
     tables: Tables,
     /,
@@ -60,17 +62,17 @@ def unlink(
 ) -> Operation[bool]:
     """Removes a link. Returns whether it existed."""
     given = _pair(tables, agent_id, source_id, target_id, kind, actor)
-    rows = yield Verb(verb(tables, "unlink", _UNLINK), given, refuses=False)
+    rows = yield Run(verb(tables, "unlink", _UNLINK), given)
     return bool(rows[0][0])
 
 
+@needs(READS)
 def links(tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str) -> Operation[list[Link]]:
     """The links from and to a memory, strongest first."""
     agent_id = require_owner(tables, agent_id)
     memory_id = require_id(memory_id)
     asked = verb(tables, "links", _MEMORY)
-    yield Reads()
-    rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
+    rows = yield Run(asked, {"agent": agent_id, "memory_id": memory_id})
     return [Link(**row._asdict()) for row in rows]
 
 

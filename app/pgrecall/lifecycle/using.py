@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.checks import COSINE
 from pgrecall.core.memory import Memory
-from pgrecall.core.steps import Operation, Reads, Verb
+from pgrecall.core.steps import READS, VERB, Operation, Run, needs
 from pgrecall.core.validation import (
     require_bool,
     require_id,
@@ -52,6 +52,7 @@ Outcome = Literal["success", "failure"]
 Feedback = Literal["useful", "not_useful", "outdated", "incorrect"]
 
 
+@needs(VERB)
 def record_outcome(
     tables: Tables,
     /,
@@ -96,6 +97,7 @@ def record_outcome(
     return (yield from _changed(tables, "record_outcome", given))
 
 
+@needs(VERB)
 def adjust_trust(
     tables: Tables,
     /,
@@ -124,6 +126,7 @@ def adjust_trust(
     return (yield from _changed(tables, "adjust_trust", given))
 
 
+@needs(VERB)
 def feedback(
     tables: Tables,
     /,
@@ -161,14 +164,14 @@ def feedback(
     return (yield from _changed(tables, "record_feedback", given))
 
 
+@needs(READS)
 def history(
     tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str
 ) -> Operation[list[Event]]:
     """The events of a memory, oldest first; also if it has been deleted since."""
     called = verb(tables, "history", _OF_ONE, _EVENT)
     given = _named(tables, agent_id, memory_id)
-    yield Reads()
-    rows = yield Verb(called, given, refuses=False)
+    rows = yield Run(called, given)
     return [Event(memory_id=given["memory_id"], **row._asdict()) for row in rows]
 
 
@@ -181,5 +184,5 @@ def _named(tables: Tables, agent_id: str | UUID, memory_id: UUID | str) -> dict[
 def _changed(tables: Tables, name: str, given: Mapping[str, Any]) -> Operation[Memory]:
     arguments = {argument: _ARGUMENTS[argument] for argument in given}
     called = verb(tables, name, arguments, memory_record(tables))
-    [row] = yield Verb(called, given)
+    [row] = yield Run(called, given)
     return memory(row._asdict())

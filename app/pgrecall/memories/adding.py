@@ -7,7 +7,7 @@ from typing import Literal, Unpack, get_args
 from uuid import UUID
 
 from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
-from pgrecall.core.steps import Operation
+from pgrecall.core.steps import ALONE, Operation, needs
 from pgrecall.core.validation import in_list, require_one_of
 from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.memories.added import Added
@@ -21,6 +21,7 @@ from pgrecall.schema.owner import require_owner
 OnError = Literal["raise", "report"]
 
 
+@needs(ALONE)
 def add(
     tables: Tables,
     /,

@@ -10,8 +10,9 @@ from uuid import UUID
 from sqlalchemy import Boolean, DateTime, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
+from pgrecall.core.embedders import Embedded
 from pgrecall.core.memory import UNSET, Memory, MemoryChanges
-from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
+from pgrecall.core.steps import ALONE, VERB, Ask, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -37,6 +38,7 @@ _UPDATE = {
 }
 
 
+@needs(VERB)
 def update(
     tables: Tables,
     /,
@@ -74,16 +76,16 @@ def update(
     if "embedding" in values:
         values.setdefault("embedding_model", None)  # unknown for a vector from the caller
     if "content" in values and "embedding" not in values:
-        embedded: Embedded = yield Embed((values["content"],))
+        embedded: Embedded = yield Ask("embed", (values["content"],))
         values["embedding"] = embedded.vectors[0]
         values.setdefault("embedding_model", embedded.model)
     if "content" in values and values.get("tokens") is None:
-        [values["tokens"]] = yield CountTokens((values["content"],))
+        [values["tokens"]] = yield Ask("count_tokens", (values["content"],))
     vector: VectorLike | None = values.get("embedding")
     if vector is not None:
-        layout: Layout = yield Inspect()
+        layout: Layout = yield Ask("layout")
         values["embedding"] = layout.vector(vector)
-    [row] = yield Verb(
+    [row] = yield Run(
         verb(tables, "update_memory", _UPDATE, memory_record(tables)),
         {
             "agent": agent_id,
@@ -106,6 +108,7 @@ def _as_json(value: Any) -> Any:
     return value
 
 
+@needs(ALONE)
 def touch(
     tables: Tables,
     /,
@@ -130,10 +133,11 @@ def touch(
     else:
         statement = verb(tables, "touch_once", _ONCE)
         parameters["key"] = require_name("key", key)
-    rows = yield Verb(statement, parameters, refuses=False)
+    rows = yield Run(statement, parameters)
     return int(rows[0][0])
 
 
+@needs(ALONE)
 def extend_expiry(
     tables: Tables,
     /,
@@ -154,10 +158,9 @@ def extend_expiry(
     require_aware("expires_at", expires_at)
     if not ids:
         return 0
-    rows = yield Verb(
+    rows = yield Run(
         verb(tables, "extend_expiry", _EXTENDED),
         {"agent": agent_id, "memory_ids": ids, "expires_at": expires_at},
-        refuses=False,
     )
     return int(rows[0][0])
 

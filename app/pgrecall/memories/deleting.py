@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.steps import Execute, Operation, Reads, Verb
+from pgrecall.core.steps import READS, TRANSACTION, VERB, Mode, Operation, Run, needs
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.errors import InputError
 from pgrecall.memories.event_fields import noted
@@ -22,6 +22,21 @@ from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, verb
 
 
+def _needs(
+    _: Tables,
+    agent_id: str,
+    memory_ids: object = None,
+    *,
+    dry_run: bool = False,
+    **others: object,
+) -> Mode:
+    """To delete by filters takes two statements."""
+    if dry_run:
+        return READS
+    return TRANSACTION if memory_ids is None else VERB
+
+
+@needs(_needs)
 def delete(
     tables: Tables,
     /,
@@ -58,7 +73,7 @@ def delete(
         return len(ids)
     if not ids:
         return 0
-    rows = yield Verb(
+    rows = yield Run(
         verb(tables, "forget", {"agent": Text(), "memory_ids": ARRAY(Uuid), **NOTE}),
         {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor},
     )
@@ -70,14 +85,12 @@ def _passing(
 ) -> Operation[list[UUID]]:
     """The ids of the memories that pass. Locked, they still do, and nobody changes them."""
     _require_some(filters)
-    if not lock:
-        yield Reads()
     chosen = yield from narrowing(tables, filters)
     _require_some(chosen)
     passing = passing_filters(tables, chosen.shape, chosen.where, as_of=False, lock=lock)
     passing = passing.order_by(tables.memories.c.id)
     statement = passing.with_for_update(of=tables.memories) if lock else passing
-    rows = yield Execute(statement, {"owner_id": agent_id, **chosen.parameters})
+    rows = yield Run(statement, {"owner_id": agent_id, **chosen.parameters})
     return [row.id for row in rows]
 
 

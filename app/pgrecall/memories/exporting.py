@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.limits import MAX_BATCH, STATUSES
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Call, Execute, Operation, Reads
+from pgrecall.core.steps import SNAPSHOT, Ask, Operation, Run, needs
 from pgrecall.core.validation import (
     in_list,
     require_bool,
@@ -49,6 +49,7 @@ MOST_BATCH_BYTES = 8 * 2**20
 _BEFORE_ALL = UUID(int=0)
 
 
+@needs(SNAPSHOT)
 def export(
     tables: Tables,
     /,
@@ -84,7 +85,6 @@ def export(
     named = _named(tables, agent_id)
     owner_id, last_id = _begin(after, named)
     wanted = _wanted(filters)
-    yield Reads("snapshot")
     chosen = yield from narrowing(tables, wanted)
     statement, next_ids = _page(tables, chosen), _next_ids(tables)
     exported = 0
@@ -93,10 +93,10 @@ def export(
     while owner_id is not None:
         parameters = {**chosen.parameters, "owner_id": owner_id, "events": events}
         begin = {"agent": owner_id, "many": batch_size, "most_bytes": MOST_BATCH_BYTES}
-        while ids := [row[0] for row in (yield Execute(next_ids, begin | {"after": last_id}))]:
-            rows = yield Execute(statement, parameters | {"ids": ids})
+        while ids := [row[0] for row in (yield Run(next_ids, begin | {"after": last_id}))]:
+            rows = yield Run(statement, parameters | {"ids": ids})
             if rows:
-                yield Call(write, ([row.line for row in rows],))
+                yield Ask(write, ([row.line for row in rows],))
             exported += len(rows)
             last_id = ids[-1]
         owner_id, last_id = (yield from _next(tables, named, owner_id)), _BEFORE_ALL
@@ -141,7 +141,7 @@ def _next(tables: Tables, named: list[str] | None, owner_id: str | None) -> Oper
         rest = named if owner_id is None else named[named.index(owner_id) + 1 :]
         return rest[0] if rest else None
     while True:
-        [row] = yield Execute(_owner_behind(tables), {"owner_id": owner_id or ""})
+        [row] = yield Run(_owner_behind(tables), {"owner_id": owner_id or ""})
         owner_id = row.owner_id
         if owner_id is None or owner_id.startswith(tables.prefix):
             return owner_id

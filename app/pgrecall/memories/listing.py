@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import Boolean, Integer, Text
 
 from pgrecall.core.memory import Memory
-from pgrecall.core.steps import Execute, Operation, Reads
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -34,6 +34,7 @@ MOST = 10_000
 """The greatest `limit`."""
 
 
+@needs(READS)
 def list_memories(
     tables: Tables,
     /,
@@ -68,7 +69,6 @@ def list_memories(
     require_bool("include_embedding", include_embedding)
     require_aware("as_of", as_of)
     chosen = Filters.of(filters)
-    yield Reads()
     chosen = yield from narrowing(tables, chosen)
     parameters = {"owner_id": agent_id, **chosen.parameters}
     if as_of is not None:
@@ -82,17 +82,18 @@ def list_memories(
         embedding=include_embedding,
     )
     ends = {f"{LAST}{n}": value for n, value in enumerate(last or ()) if value is not None}
-    rows = yield Execute(statement, parameters | ends | {"limit": limit + 1})
+    rows = yield Run(statement, parameters | ends | {"limit": limit + 1})
     found = [memory(row._asdict()) for row in rows[:limit]]
     counted = None
     if total:
-        [[counted]] = yield Execute(
+        [[counted]] = yield Run(
             count_statement(tables, chosen, as_of=as_of is not None), parameters
         )
     more = ordering.cursor(found[-1]) if len(rows) > limit else None
     return Page(found, cursor=more, total=counted)
 
 
+@needs(READS)
 def owners(
     tables: Tables, /, *, prefix: str = "", limit: int = 100, after: str | None = None
 ) -> Operation[Page[OwnerCount]]:
@@ -105,8 +106,7 @@ def owners(
     require_text("prefix", prefix)
     require_count("limit", limit, at_least=1, at_most=MOST)
     begin = None if after is None else tables.prefix + require_name("after", after)
-    yield Reads()
-    rows = yield Execute(
+    rows = yield Run(
         verb(tables, "owners", _OWNERS),
         {
             "of_teams": bool(tables.prefix),

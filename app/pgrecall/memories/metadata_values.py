@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import Select, desc, func, literal_column
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pgrecall.core.steps import Execute, Operation, Reads
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_text
 from pgrecall.ranking.conditions import texts
 from pgrecall.ranking.filters import FilterArguments, Filters
@@ -19,6 +19,7 @@ from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
 
+@needs(READS)
 def metadata_values(
     tables: Tables, /, agent_id: str | UUID, key: str, **filters: Unpack[FilterArguments]
 ) -> Operation[list[tuple[Any, int]]]:
@@ -31,10 +32,9 @@ def metadata_values(
     agent_id = require_owner(tables, agent_id)
     path = path_of(require_text("key", key))
     chosen = Filters.of(filters)
-    yield Reads()
     chosen = yield from narrowing(tables, chosen)
     bound = {"owner_id": agent_id, _PATH: path, **chosen.parameters}
-    rows = yield Execute(_values(tables, chosen), bound)
+    rows = yield Run(_values(tables, chosen), bound)
     return [(row.value, row.memories) for row in rows]
 
 

@@ -6,18 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from pgrecall.core.embedders import Embedded
 from pgrecall.core.entity_finding import Found, merged
 from pgrecall.core.ids import id_of_key, new_id
 from pgrecall.core.memory import NewMemory, NewMemoryDict
-from pgrecall.core.steps import (
-    CountTokens,
-    Embed,
-    Embedded,
-    Execute,
-    FindEntities,
-    Inspect,
-    Operation,
-)
+from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.errors import InputError, NotCompliant
 from pgrecall.memories.event_fields import noted
@@ -94,17 +87,17 @@ def prepared(
             checked[position] = _checked(agent_id, as_new(memory), policy)
     to_embed = [one for one in checked.values() if "embedding" not in one]
     if to_embed:
-        embedded: Embedded = yield Embed(tuple(values["content"] for values in to_embed))
+        embedded: Embedded = yield Ask("embed", tuple(values["content"] for values in to_embed))
         for values, made in zip(to_embed, embedded.vectors, strict=True):
             values["embedding"] = made
             values["embedding_model"] = values.get("embedding_model") or embedded.model
     to_count = [one for one in checked.values() if "tokens" not in one]
     if to_count:
-        counts = yield CountTokens(tuple(values["content"] for values in to_count))
+        counts = yield Ask("count_tokens", tuple(values["content"] for values in to_count))
         for values, tokens in zip(to_count, counts, strict=True):
             values["tokens"] = tokens
     yield from _with_entities(tables, agent_id, [*checked.values()])
-    layout: Layout = yield Inspect()
+    layout: Layout = yield Ask("layout")
     ready: list[Incoming] = []
     for position, one in checked.items():
         with Position(position, len(memories), named, refused):
@@ -121,13 +114,13 @@ def _with_entities(
     """Adds the entities that are found in the memories that have none."""
     without = [values for values in memories if "entities" not in values]
     texts = tuple(values["content"] for values in without)
-    found: Found | None = (yield FindEntities(texts)) if texts else None
+    found: Found | None = (yield Ask("find_entities", texts)) if texts else None
     if found is None:
         return
     known: dict[int, list[str]] = {}
     if found.looks_up:
         given = {"owners": [agent_id], "texts": list(texts)}
-        known = {row.number: row.entities for row in (yield Execute(known_in_texts(tables), given))}
+        known = {row.number: row.entities for row in (yield Run(known_in_texts(tables), given))}
     for number, (values, names) in enumerate(zip(without, found.names, strict=True), start=1):
         if entities := merged(known.get(number, ()), names):
             values["entities"] = entities

@@ -9,9 +9,9 @@ from typing import Unpack
 from uuid import UUID
 
 from pgrecall.core.ids import id_of_key
-from pgrecall.core.memory import Memory
+from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Execute, Operation, Reads
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -29,7 +29,6 @@ from pgrecall.memories.read_statements import (
     ids_within,
 )
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.memory_columns import leading_memory
 from pgrecall.ranking.question import narrowing
 from pgrecall.ranking.statement import count_statement
 from pgrecall.schema import Tables
@@ -41,6 +40,7 @@ MOST_IDS = 1_000
 NAMED = "a memory's id, if there is no key,"
 
 
+@needs(READS)
 def get(
     tables: Tables,
     /,
@@ -57,14 +57,14 @@ def get(
     agent_id = require_owner(tables, agent_id)
     one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
     require_bool("include_embedding", include_embedding)
-    yield Reads()
-    rows = yield Execute(
+    rows = yield Run(
         get_statement(tables, embedding=include_embedding, one=True),
         {"owner_id": agent_id, "id": one},
     )
     return leading_memory(rows[0]) if rows else None
 
 
+@needs(READS)
 def get_many(
     tables: Tables,
     /,
@@ -78,14 +78,14 @@ def get_many(
     ids = require_ids(memory_ids)
     given = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
     require_bool("include_embedding", include_embedding)
-    yield Reads()
-    rows = yield Execute(
+    rows = yield Run(
         get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "ids": ids}
     )
     found = {row.id: leading_memory(row) for row in rows}
     return {one: found[one] for one in map(require_id, given) if one in found}
 
 
+@needs(READS)
 def exists(
     tables: Tables,
     /,
@@ -106,13 +106,15 @@ def _of_key(agent_id: str, memory_id: object, key: str) -> UUID:
     return id_of_key(agent_id, require_name("key", key))
 
 
+@needs(READS)
 def key_id(tables: Tables, /, agent_id: str | UUID, key: str) -> Operation[UUID]:
     """The id that belongs to a key, for methods that take ids. There need not be such a memory."""
     agent_id = require_owner(tables, agent_id)
-    yield Reads()
+    yield from ()  # no statement
     return id_of_key(agent_id, require_name("key", key))
 
 
+@needs(READS)
 def count(
     tables: Tables,
     /,
@@ -124,26 +126,26 @@ def count(
     """How many memories a search with these filters would rank."""
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
-    yield Reads()
     chosen = yield from narrowing(tables, Filters.of(filters))
     parameters = {"owner_id": agent_id, **chosen.parameters}
     if as_of is not None:
         parameters["as_of"] = as_of
-    rows = yield Execute(count_statement(tables, chosen, as_of=as_of is not None), parameters)
+    rows = yield Run(count_statement(tables, chosen, as_of=as_of is not None), parameters)
     return int(rows[0][0])
 
 
+@needs(READS)
 def existing(
     tables: Tables, /, agent_id: str | UUID, memory_ids: UUID | str | Iterable[UUID | str]
 ) -> Operation[set[UUID]]:
     """Which of these ids the agent has, so that only the others need embedding and adding."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    yield Reads()
-    rows = yield Execute(existing_statement(tables), {"owner_id": agent_id, "ids": ids})
+    rows = yield Run(existing_statement(tables), {"owner_id": agent_id, "ids": ids})
     return {row.id for row in rows}
 
 
+@needs(READS)
 def find_ids(
     tables: Tables, /, agent_id: str | UUID, prefix: str, *, limit: int = 10
 ) -> Operation[list[UUID]]:
@@ -165,11 +167,11 @@ def find_ids(
         "last": UUID(digits.ljust(32, "f")),
         "limit": limit,
     }
-    yield Reads()
-    rows = yield Execute(ids_within(tables), parameters)
+    rows = yield Run(ids_within(tables), parameters)
     return [row.id for row in rows]
 
 
+@needs(READS)
 def short_ids(
     tables: Tables, /, agent_id: str | UUID, memory_ids: UUID | str | Iterable[UUID | str]
 ) -> Operation[dict[UUID, str]]:
@@ -180,8 +182,7 @@ def short_ids(
     """
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    yield Reads()
-    rows = yield Execute(ids_beside(tables), {"owner_id": agent_id, "ids": ids})
+    rows = yield Run(ids_beside(tables), {"owner_id": agent_id, "ids": ids})
     return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
 
 

@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import DropTable
 
 from pgrecall.core.memory import NewMemory
-from pgrecall.core.steps import Copy, Execute, Inspect, Operation, Unlimited
+from pgrecall.core.steps import Copy, Mode, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
@@ -27,7 +27,7 @@ from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
 from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
 from pgrecall.memories.staging import all_staged, create_staging
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Tables
 from pgrecall.schema.fields import NEW, STATE_COLUMNS, TABLE
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import columns_of
@@ -41,6 +41,7 @@ _ELSEWHERE = tuple(name for name in STATE if name not in _IN_MEMORIES)
 _STAGED = (*_IN_MEMORIES, "state")
 
 
+@needs(Mode(unlimited=True))
 def restore(
     tables: Tables,
     /,
@@ -87,7 +88,6 @@ def restore(
             told = {name: one[name] for name in one if name not in OWNER_FIELDS}
             records.append(record_of(told, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
-    yield Unlimited()
     batch = yield from prepared(
         tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True
     )
@@ -121,18 +121,17 @@ def _restored(
     tables: Tables, agent_id: str, rows: Mapping[UUID, tuple[Incoming, Record]], policy: Policy
 ) -> Operation[dict[UUID, Any]]:
     """Stores the rows, whose ids differ. The outcome of each id."""
-    layout: Layout = yield Inspect()
     staging = create_staging(tables, _STAGED)
-    yield Execute(staging)
+    yield Run(staging)
     copied = ((ordinal, *_row(*row)) for ordinal, row in enumerate(rows.values()))
-    yield Copy(staging.table, copied, layout.embedding_oid)
+    yield Copy(staging.table, copied)
     outcomes = {}
     for first in range(0, len(rows), _PART):
         parameters = {"agent": agent_id, "first": first, "last": first + _PART - 1}
         parameters |= {"check_compliance": policy.check_compliance, "actor": policy.actor}
-        for row in (yield Execute(_restore_staged(tables), parameters)):
+        for row in (yield Run(_restore_staged(tables), parameters)):
             outcomes[row.memory_id] = row.outcome
-    yield Execute(DropTable(staging.table))
+    yield Run(DropTable(staging.table))
     return outcomes
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy.schema import DropTable
 
-from pgrecall.core.steps import Copy, Execute, Inspect, Operation, Verb
+from pgrecall.core.steps import Copy, Operation, Run
 from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy
@@ -22,7 +22,7 @@ from pgrecall.memories.staging import (
     staged_fields,
     staging,
 )
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Tables
 
 _PART = 10_000
 """Rows per call of `remember_rows`, which needs about 25 MB for them at 384 dimensions."""
@@ -32,7 +32,7 @@ def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> O
     """Stores one memory, or handles the existing one by the policy."""
     given = given_fields(memory)
     arguments = {"agent": agent_id, **given, **policy.arguments}
-    [row] = yield Verb(remember(tables, tuple(given)), arguments, refuses=False)
+    [row] = yield Run(remember(tables, tuple(given)), arguments)
     return _added(row, row.trust)
 
 
@@ -40,24 +40,23 @@ def stored_batch(
     tables: Tables, agent_id: str, memories: Mapping[int, Incoming], policy: Policy
 ) -> Operation[dict[int, Added]]:
     """Stores memories in one transaction. Maps ordinals to memories, whose ids must differ."""
-    layout: Layout = yield Inspect()
     staged = staged_fields(set().union(*memories.values()))
     table = staging(tables, staged)
-    yield Execute(create_staging(tables, staged))
-    yield Copy(table, _copied(staged, memories), layout.embedding_oid)
+    yield Run(create_staging(tables, staged))
+    yield Copy(table, _copied(staged, memories))
     results: dict[int, Added] = {}
     for first in range(0, max(memories) + 1, _PART):
         part = [ordinal for ordinal in memories if first <= ordinal < first + _PART]
         if part:
             bound = {"agent": agent_id, "first": first, "last": first + _PART - 1}
-            rows = yield Execute(remember_staged(tables, staged), bound | policy.arguments)
+            rows = yield Run(remember_staged(tables, staged), bound | policy.arguments)
             ids = [row.memory_id for row in rows]
-            found = yield Execute(trusts_statement(tables), {"owner_id": agent_id, "ids": ids})
+            found = yield Run(trusts_statement(tables), {"owner_id": agent_id, "ids": ids})
             trusts = {one.id: one.trust for one in found}
             results |= {
                 part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows
             }
-    yield Execute(DropTable(table))
+    yield Run(DropTable(table))
     return results
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from pgrecall.core.steps import Execute, Operation, Reads
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_count
 from pgrecall.memories.term import Term
 from pgrecall.ranking.words import telling_terms_statement
@@ -14,6 +14,7 @@ from pgrecall.schema.owner import require_owner
 MAX_TERMS = 10_000
 
 
+@needs(READS)
 def telling_terms(
     tables: Tables, /, agent_id: str | UUID, *, limit: int = 20
 ) -> Operation[list[Term]]:
@@ -23,6 +24,5 @@ def telling_terms(
     """
     agent_id = require_owner(tables, agent_id)
     require_count("limit", limit, at_least=1, at_most=MAX_TERMS)
-    yield Reads()
-    rows = yield Execute(telling_terms_statement(tables), {"owner_id": agent_id, "limit": limit})
+    rows = yield Run(telling_terms_statement(tables), {"owner_id": agent_id, "limit": limit})
     return [Term(row.term, row.memories, row.weight, row.telling) for row in rows]

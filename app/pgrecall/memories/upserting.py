@@ -7,7 +7,7 @@ from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
-from pgrecall.core.steps import Execute, Operation, Verb
+from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
@@ -21,6 +21,7 @@ from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
 
+@needs(VERB)
 def upsert(
     tables: Tables,
     /,
@@ -55,7 +56,7 @@ def upsert(
     new = _with_key(as_new(memory, fields, upsert))
     [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
     given, parameters = _call(agent_id, incoming, policy, reason)
-    [row] = yield Verb(upsert_statement(tables, given), parameters)
+    [row] = yield Run(upsert_statement(tables, given), parameters)
     return Added(row.memory_id, row.outcome)
 
 
@@ -100,7 +101,7 @@ def upsert_many(
     for ordinal in sorted(range(len(batch)), key=lambda ordinal: batch[ordinal]["id"]):
         if ordinal not in added or not added[ordinal].inserted:
             given, parameters = _call(agent_id, batch[ordinal], policy, reason)
-            [row] = yield Execute(upsert_statement(tables, given), parameters)
+            [row] = yield Run(upsert_statement(tables, given), parameters)
             added[ordinal] = Added(row.memory_id, row.outcome)
     return Batch(added[ordinal] for ordinal in range(len(batch)))
 

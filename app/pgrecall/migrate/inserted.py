@@ -191,12 +191,11 @@ def _refused() -> Iterator[tuple[str, str, str, str | None]]:
     for name, one in table.items():
         if one.needs is not None:
             missing = [_IS_MISSING.get(other, f"{other} IS NULL") for other in one.needs.names]
-            text = " or query_text" if "query_text" in one.needs.names else ""
             refused = " AND ".join((f"{name} IS NOT NULL", *missing))
-            yield name, refused, one.needs.message.replace(" or text", text), None
+            yield name, refused, one.needs.message, None
 
 
-_IS_MISSING = {"embedding": "query IS NULL", "expand_session": "expand_session = 0"}
+_IS_MISSING = {"expand_session": "expand_session = 0"}
 
 
 def _limit_of(text: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pgrecall.core.steps import Execute, Operation, Verb
+from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import require_count
 from pgrecall.errors import InputError
 from pgrecall.rank_index import index
@@ -49,6 +49,7 @@ Replaced = datetime | Literal["none", "any"]
 """The index that a build expects to replace: the one built at this moment, none, or any."""
 
 
+@needs(VERB)
 def rank_indexes(
     tables: Tables, /, *, agent_id: str | UUID | None = None, at_least: int = AT_LEAST
 ) -> Operation[list[RankIndexStatus]]:
@@ -59,7 +60,7 @@ def rank_indexes(
     `at_least` active memories. Raises InputError.
     """
     require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
-    rows = yield Verb(
+    rows = yield Run(
         rank_index_states(tables),
         {
             "agent": None if agent_id is None else require_owner(tables, agent_id),
@@ -83,9 +84,10 @@ def rank_indexes(
 _STATE = ("written", "changed", "used", "bytes", "due", "shrunk")
 
 
+@needs(VERB)
 def rank_index_progress(tables: Tables, /) -> Operation[float | None]:
     """Progress of the build under way, 0 to 1, during its HNSW phase; None if there is none."""
-    [row] = yield Verb(rank_index_progress_statement(tables))
+    [row] = yield Run(rank_index_progress_statement(tables))
     share: float | None = row.rank_index_progress
     return share
 
@@ -93,51 +95,58 @@ def rank_index_progress(tables: Tables, /) -> Operation[float | None]:
 def drop_rank_index(tables: Tables, /, agent_id: str | UUID) -> Operation[bool]:
     """Drops an agent's rank index, so its searches become exact. False if there is no index."""
     agent_id = require_owner(tables, agent_id)
-    [row] = yield Execute(drop_rank_index_statement(tables), {"agent": agent_id})
-    yield known_owners(tables, [agent_id], refresh=True)
+    [row] = yield Run(drop_rank_index_statement(tables), {"agent": agent_id})
+    yield known_owners(tables, [agent_id], anew=True)
     dropped: bool = row.drop_rank_index
     return dropped
 
 
+@needs(VERB)
 def drop_positions(tables: Tables) -> Operation[None]:
     """Drops all tables of positions that no index uses and no session reads."""
-    yield Verb(on_every_node(tables), {"routine": "drop_positions"})
+    yield Run(on_every_node(tables), {"routine": "drop_positions"})
 
 
+@needs(VERB)
 def drop_former_positions(tables: Tables, owner_id: str) -> Operation[None]:
     """Drops the tables of the owner's former index, unless a session reads them."""
-    yield Verb(drop_former_positions_statement(tables), {"agent": owner_id})
+    yield Run(drop_former_positions_statement(tables), {"agent": owner_id})
 
 
+@needs(VERB)
 def note_use(tables: Tables, owner_id: str) -> Operation[None]:
     """Notes in the owner's index what was used since its build and is not noted there."""
-    yield Verb(note_use_statement(tables), {"agent": owner_id})
+    yield Run(note_use_statement(tables), {"agent": owner_id})
 
 
+@needs(VERB)
 def memories_beside(tables: Tables, owner_id: str) -> Operation[list[UUID]]:
     """The memories that searches score beside the owner's index, in the order of a hash."""
-    [row] = yield Verb(memories_beside_statement(tables), {"agent": owner_id})
+    [row] = yield Run(memories_beside_statement(tables), {"agent": owner_id})
     found: list[UUID] = row.memories_beside
     return found
 
 
+@needs(VERB)
 def place_memories(tables: Tables, owner_id: str, ids: Sequence[UUID]) -> Operation[None]:
     """Places memories in the owner's index, as they are now."""
-    yield Verb(place_memories_statement(tables), {"agent": owner_id, "ids": list(ids)})
+    yield Run(place_memories_statement(tables), {"agent": owner_id, "ids": list(ids)})
 
 
+@needs(VERB)
 def note_placed(
     tables: Tables, owner_id: str, built_at: datetime, until: datetime
 ) -> Operation[None]:
     """Notes that what was written or changed `until` then is in the index built at this moment."""
     given = {"agent": owner_id, "built_at": built_at, "until": until}
-    yield Verb(note_placed_statement(tables), given)
-    yield known_owners(tables, [owner_id], refresh=True)
+    yield Run(note_placed_statement(tables), given)
+    yield known_owners(tables, [owner_id], anew=True)
 
 
+@needs(VERB)
 def align_positions(tables: Tables) -> Operation[None]:
     """Gives all tables of positions the present grants and row-level security."""
-    yield Verb(on_every_node(tables), {"routine": "align_positions"})
+    yield Run(on_every_node(tables), {"routine": "align_positions"})
 
 
 def owners(
@@ -149,7 +158,7 @@ def owners(
     """
     if agent_id is not None:
         return [require_owner(tables, agent_id)]
-    rows = yield Execute(large_owners_statement(tables), {"at_least": at_least})
+    rows = yield Run(large_owners_statement(tables), {"at_least": at_least})
     of_teams = bool(tables.prefix)
     return sorted(row.agent_id for row in rows if row.agent_id.startswith(TEAM) == of_teams)
 
@@ -161,10 +170,10 @@ def wait_for_writers(
 
     Returns the moment at which the wait began, or None if it timed out.
     """
-    [before] = yield Execute(lift_limits(tables))
+    [before] = yield Run(lift_limits(tables))
     given = {"agent": owner_id, "seconds": seconds, "written": written}
-    [row] = yield Execute(await_writers(tables), given)
-    yield Execute(restore_limits(tables), {"limits": before.limits})
+    [row] = yield Run(await_writers(tables), given)
+    yield Run(restore_limits(tables), {"limits": before.limits})
     moment: datetime | None = row.await_writers
     return moment
 
@@ -182,15 +191,15 @@ def build(
     Nothing is built if the owner has no active memory, or if the present index is not the expected
     one because another client was faster.
     """
-    [before] = yield Execute(lift_limits(tables))
+    [before] = yield Run(lift_limits(tables))
     if before.isolation != "read committed" and before.began_at < built_at:
-        yield Execute(restore_limits(tables), {"limits": before.limits})
+        yield Run(restore_limits(tables), {"limits": before.limits})
         raise InputError(
             f"an index cannot be built in a {before.isolation.upper()} transaction that is "
             "under way, which does not see what others write; use READ COMMITTED, or an Engine"
         )
     replaces: dict[Any, str | None] = {"none": "-infinity", "any": None}
-    [made] = yield Execute(
+    [made] = yield Run(
         make_rank_index(tables),
         {
             "agent": owner_id,
@@ -202,14 +211,14 @@ def build(
             "replaces": replaces.get(expected, expected),
         },
     )
-    yield Execute(restore_limits(tables), {"limits": before.limits})
+    yield Run(restore_limits(tables), {"limits": before.limits})
     if made.make_rank_index is None:
         return None
-    [row] = with_index((yield known_owners(tables, [owner_id], refresh=True)))
+    [row] = with_index((yield known_owners(tables, [owner_id], anew=True)))
     return index_of(row)
 
 
 def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[float]]]:
     """Embeddings of a random sample of memories, the same each time."""
-    rows = yield Execute(sample(tables), {"owner_id": owner_id, "number": number})
+    rows = yield Run(sample(tables), {"owner_id": owner_id, "number": number})
     return [row.embedding for row in rows]

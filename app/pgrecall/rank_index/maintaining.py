@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.interruption import says_how_far
-from pgrecall.core.steps import Call, Job, Transact
+from pgrecall.core.steps import Ask, Job, Part
 from pgrecall.core.validation import require_aware, require_callable, require_count
 from pgrecall.errors import DatabaseConflict, InputError
 from pgrecall.rank_index import building
@@ -51,9 +51,7 @@ def build_rank_indexes(
     """
     how = _how(at_least, m, ef_construction, as_of)
     require_callable("on_progress", on_progress)
-    owners: list[str] = yield Transact(
-        partial(building.owners, at_least=at_least, agent_id=agent_id)
-    )
+    owners: list[str] = yield Part(partial(building.owners, at_least=at_least, agent_id=agent_id))
     return (yield from _built([(owner_id, "any", how) for owner_id in owners], on_progress))
 
 
@@ -77,7 +75,7 @@ def maintain_rank_indexes(
     """
     how = _how(at_least, m, ef_construction, None)
     require_callable("on_progress", on_progress)
-    known: list[RankIndexStatus] = yield Transact(
+    known: list[RankIndexStatus] = yield Part(
         partial(building.rank_indexes, agent_id=agent_id, at_least=at_least)
     )
     due: list[_Due] = []
@@ -87,19 +85,19 @@ def maintain_rank_indexes(
         if index is None:
             due.append((owner_id, "none", how))
         elif status.shrunk:
-            yield Transact(partial(building.drop_rank_index, agent_id=owner_id))
+            yield Part(partial(building.drop_rank_index, agent_id=owner_id))
         elif status.due:
             as_before = building.Build(index.at_least, index.m, index.ef_construction, None)
             due.append((owner_id, index.built_at, as_before))
         else:
-            yield Transact(partial(building.note_use, owner_id=owner_id))
+            yield Part(partial(building.note_use, owner_id=owner_id))
             if status.beside:
                 beside.append(index)
     if beside:
         yield from _placed(beside)
     built = yield from _built(due, on_progress)
-    yield Transact(building.drop_positions)
-    yield Transact(building.align_positions)
+    yield Part(building.drop_positions)
+    yield Part(building.align_positions)
     return built
 
 
@@ -108,15 +106,15 @@ def _placed(indexes: Sequence[RankIndex]) -> Job[None]:
     for index in indexes:
         owner_id = index.agent_id
         waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
-        until = yield Transact(waiting)
+        until = yield Part(waiting)
         if until is None:
             return
-        ids: list[UUID] = yield Transact(partial(building.memories_beside, owner_id=owner_id))
+        ids: list[UUID] = yield Part(partial(building.memories_beside, owner_id=owner_id))
         for first in range(0, len(ids), BATCH):
             batch = ids[first : first + BATCH]
-            yield Transact(partial(building.place_memories, owner_id=owner_id, ids=batch))
+            yield Part(partial(building.place_memories, owner_id=owner_id, ids=batch))
         noted = partial(building.note_placed, built_at=index.built_at, until=until)
-        yield Transact(partial(noted, owner_id=owner_id))
+        yield Part(partial(noted, owner_id=owner_id))
 
 
 def _how(at_least: int, m: int, ef_construction: int, as_of: datetime | None) -> building.Build:
@@ -140,8 +138,8 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
     with says_how_far(lambda: f"{len(built)} of {len(due)} rank indexes are built"):
         for done, (owner_id, expected, how) in enumerate(due):
             if on_progress is not None:
-                yield Call(on_progress, (owner_id, done, len(due)))
-            built_at: datetime | None = yield Transact(
+                yield Ask(on_progress, (owner_id, done, len(due)))
+            built_at: datetime | None = yield Part(
                 partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
             )
             if built_at is None:
@@ -149,7 +147,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
                     f"a transaction that wrote memories has not ended within {PATIENCE:g} seconds: "
                     "end it and build again, so that what it wrote is not missed"
                 )
-            index: RankIndex | None = yield Transact(
+            index: RankIndex | None = yield Part(
                 partial(
                     building.build, owner_id=owner_id, how=how, built_at=built_at, expected=expected
                 )
@@ -158,9 +156,9 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
                 built.append(index)
                 # Uses in flight were noted in the former index.
                 waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
-                yield Transact(partial(waiting, written="memory_usage"))
-                yield Transact(partial(building.note_use, owner_id=owner_id))
-                yield Transact(partial(building.drop_former_positions, owner_id=owner_id))
+                yield Part(partial(waiting, written="memory_usage"))
+                yield Part(partial(building.note_use, owner_id=owner_id))
+                yield Part(partial(building.drop_former_positions, owner_id=owner_id))
     if on_progress is not None:
-        yield Call(on_progress, ("", len(due), len(due)))
+        yield Ask(on_progress, ("", len(due), len(due)))
     return built

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Executable
 
-from pgrecall.core.steps import Execute, Inspect, Operation
+from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import StoredVector, as_text
 from pgrecall.rank_index import space
 from pgrecall.rank_index.candidates import Source, Sources, search_candidates
@@ -87,7 +87,7 @@ def through_indexes(
     is_filtered, candidates = _is_filtered(wanted), attempt.candidates
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
-        found = yield Execute(attempt.statement, attempt.parameters(candidates))
+        found = yield Run(attempt.statement, attempt.parameters(candidates))
         if not found and not _leaves_out(wanted):
             yield from without_indexes(tables, [wanted.agent_id, *wanted.teams])
         if not found or found[0].total < wanted.most:
@@ -117,7 +117,7 @@ def first_attempt(
     if strategy == "exact" or wanted.is_divided or not _suits(wanted, strategy):
         return None
     owners = [wanted.agent_id, *wanted.teams]
-    rows = yield known_owners(tables, owners, refresh=strategy == "index")
+    rows = yield known_owners(tables, owners, anew=strategy == "index")
     moment = wanted.as_of or rows[0].now  # some seconds ago, which only affects candidates
     usable = [
         index
@@ -128,7 +128,7 @@ def first_attempt(
     ]
     if not usable:
         return None
-    layout: Layout = yield Inspect()
+    layout: Layout = yield Ask("layout")
     sources = _sources(wanted, owners, usable, moment, layout)
     if not wanted.shape.brings_along:  # otherwise the statement needs it, to add turns to hits
         wanted = replace(wanted, min_score=None)

@@ -42,18 +42,16 @@ class SearchArguments(FilterArguments, total=False):
     """Divides `weights` by their sum first."""
     min_score: Annotated[float | None, SHARE]
     """Leaves out memories with a lower score."""
-    min_similarity: Annotated[
-        float | None, COSINE, Needs(("embedding",), "needs a query vector or text")
-    ]
+    min_similarity: Annotated[float | None, COSINE, Needs(("query",), "needs query")]
     """Leaves out memories whose embedding has a lower cosine with the query's before scoring. From
-    -1 to 1. Needs a query vector or text. The signal similarity is never below 0, so 0 leaves out
-    what has a negative cosine."""
+    -1 to 1. Needs `query`. The signal similarity is never below 0, so 0 leaves out what has a
+    negative cosine."""
     min_relevance: Annotated[
-        float | None, SHARE, Needs(("embedding", "query_text"), "needs a query vector or text")
+        float | None, SHARE, Needs(("query", "query_text"), "needs query or query_text")
     ]
     """Leaves out memories with a lower relevance before scoring. Relevance is the mean of
     similarity and keyword, or the one of them that the query has, and does not depend on the
-    profile; words that no memory has lower it. Needs a query vector or text. 0 leaves out nothing,
+    profile; words that no memory has lower it. Needs `query` or `query_text`. 0 leaves out nothing,
     but measures relevance. The default is none for `search`, and the profile's for `context`."""
     teams: Sequence[str | UUID]
     """Ranks the memories of these teams together with the agent's."""
@@ -106,5 +104,6 @@ DEFAULTS: Mapping[str, Any] = {
 
 def require_known(arguments: Mapping[str, object]) -> None:
     """Raises UnknownName for an argument that a search does not take."""
-    others = "besides k, touch and the like there are"
-    checks.require_known(SearchArguments, arguments, "argument", others)
+    others = "besides query, k, touch and the like there are"
+    beside = ("agent_id", "query", "k")
+    checks.require_known(SearchArguments, arguments, "argument", others, beside)

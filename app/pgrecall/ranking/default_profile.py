@@ -7,7 +7,7 @@ from functools import lru_cache
 from sqlalchemy import Text, TextClause, bindparam, text
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Inspect, Lookup, Operation
+from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.errors import UnknownName
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring import profiles
@@ -18,18 +18,18 @@ from pgrecall.scoring.profile_file import from_values
 def default_profile(tables: Tables, otherwise: Profile = profiles.DEFAULT) -> Operation[Profile]:
     """The profile that the database holds for calls that name none, or else `otherwise`.
 
-    It is looked up, so a change is obeyed some seconds later. Raises UnknownName if the database
+    It is kept, so a change is obeyed some seconds later. Raises UnknownName if the database
     does not have that profile.
     """
-    layout: Layout = yield Inspect()
+    layout: Layout = yield Ask("layout")
     if not layout.has_default_profile:
         return otherwise
-    [(name,)] = yield Lookup(_name(tables), {})
+    [(name,)] = yield Run(_name(tables), keep=Keep())
     if name is None:
         return otherwise
     if name in profiles.BUILT_IN:
         return profiles.BUILT_IN[name]
-    found = yield Lookup(_definition(tables), {"name": name})
+    found = yield Run(_definition(tables), {"name": name}, keep=Keep())
     if not found:
         raise UnknownName(
             f"the default profile of this database, {shortened(name)}, is not installed: "

@@ -140,7 +140,7 @@ class Filters:
     @classmethod
     def of(cls, arguments: FilterArguments) -> Self:
         """Checks filters. Raises UnknownName for an unknown filter, InputError for a bad value."""
-        require_known(FilterArguments, arguments, "filter", "the filters are")
+        require_known(FilterArguments, arguments, "filter", "the filters are", ["agent_id"])
         return cls.among(checked(FilterArguments, arguments))
 
     @classmethod

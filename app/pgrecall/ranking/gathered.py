@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, FromClause, Table, any_, func, select, union
 from sqlalchemy.sql.util import ClauseAdapter
 
-from pgrecall.core.steps import Inspect, Operation
+from pgrecall.core.steps import Ask, Operation
 from pgrecall.ranking.conditions import OWNERS, of_owners
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.search_parameters import Search
@@ -21,7 +21,7 @@ Gathered = tuple[Tables, tuple[Expression, ...]]
 
 def gathered(tables: Tables, where: Sequence[Expression], *, several: bool) -> Operation[Gathered]:
     """All rows of the parameter `owners`, if these are `several` and may be on different nodes."""
-    layout: Layout = yield Inspect()
+    layout: Layout = yield Ask("layout")
     if not (several and layout.distributed):
         return tables, tuple(where)
     return _gathered(tables, where)

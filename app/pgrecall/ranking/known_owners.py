@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
 from sqlalchemy import DateTime, Select, func, literal_column, select
 
-from pgrecall.core.steps import Lookup, Operation
+from pgrecall.core.steps import Keep, Operation, Run
 from pgrecall.ranking.conditions import OWNERS, of_owners
 from pgrecall.schema import Tables
 
@@ -21,14 +21,14 @@ _INTERNAL = ("likeness", "term_memories", "common_terms")
 """Columns that only SQL functions read."""
 
 
-def known_owners(tables: Tables, owners: Sequence[str], *, refresh: bool = False) -> Lookup:
+def known_owners(tables: Tables, owners: Sequence[str], *, anew: bool = False) -> Run:
     """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
     Each row also has `is_large`, of all these owners together, and `now`, the time of the server.
-    Rows come from the cache, unless `refresh` is set. An outdated row is harmless: an index that
-    has been replaced returns no candidates, so every memory is scored.
+    Rows may have been kept, unless they are to be read `anew`. An outdated row is harmless: an
+    index that has been replaced returns no candidates, so every memory is scored.
     """
-    return Lookup(_statement(tables), {"owners": list(owners)}, refresh)
+    return Run(_statement(tables), {"owners": list(owners)}, keep=Keep(anew))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def without_indexes(tables: Tables, owners: Sequence[str]) -> Operation[None]:
     again: an index that falls short would only be asked for nothing."""
     known = known_owners(tables, owners)
     first = (yield known)[0]
-    yield replace(known, rows=[Unindexed(first.is_large, first.now)])
+    yield known._replace(keep=Keep(rows=[Unindexed(first.is_large, first.now)]))
 
 
 @lru_cache

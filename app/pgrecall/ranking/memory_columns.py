@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Integer, Row, and_, func, literal_column, null
 from sqlalchemy.sql.selectable import Join
 
-from pgrecall.core.memory import Memory, loaded_memory
+from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.ranking.conditions import OWNER, of_one, of_owners
-from pgrecall.schema import TEAM
 from pgrecall.schema.fields import COUNTERS, SHOWN
 from pgrecall.schema.verbs import column_of
 
@@ -53,23 +52,9 @@ def with_usage(
     return (memories if rows is None else rows).outerjoin(usage, same)
 
 
-MEMORY_COLUMNS = 1 + len(_FIELDS)
-"""The number of `memory_columns`."""
-
-
-def leading_memory(row: Sequence[Any]) -> Memory:
-    """The memory of a row that begins with `memory_columns`."""
-    return _of_owner(row[0], row[1:MEMORY_COLUMNS])
-
-
 def memory(row: Mapping[Any, Any]) -> Memory:
     """The memory of a row with the names of `memory_columns`."""
-    return _of_owner(row["agent_id"], (row[name] for name in _FIELDS))
-
-
-def _of_owner(owner_id: str, values: Iterable[Any]) -> Memory:
-    team_id = owner_id.removeprefix(TEAM) if owner_id.startswith(TEAM) else None
-    return loaded_memory((owner_id if team_id is None else None, team_id, *values))
+    return leading_memory([row["agent_id"], *(row[name] for name in _FIELDS)])
 
 
 def changed_memory(row: Row[Any]) -> Memory:

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from pgrecall.core.checks import K, checked
 from pgrecall.core.dates import period_of
+from pgrecall.core.embedders import Embedded
 from pgrecall.core.limits import MAX_QUERY_ENTITIES
-from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
@@ -36,7 +37,7 @@ class Question:
     search: Search
     """Complete except for the vector, the entities found in the text, and what follows from the
     profile if that is the default one."""
-    embedding: VectorLike | str | None
+    query: VectorLike | str | None
     arguments: SearchArguments
     floor: Callable[[Profile], float | None]
     entities_in: str | None
@@ -47,7 +48,7 @@ class Question:
         cls,
         tables: Tables,
         agent_id: str | UUID,
-        embedding: VectorLike | str | None,
+        query: VectorLike | str | None,
         *,
         k: int,
         arguments: SearchArguments,
@@ -61,8 +62,8 @@ class Question:
         agent_id = require_owner(tables, agent_id)
         K("k", k)
         require_known(arguments)
-        asked = require_query(embedding) if isinstance(embedding, str) else None
-        also = () if embedding is None else ("embedding",)
+        asked = require_query(query) if isinstance(query, str) else None
+        also = () if query is None else ("query",)
         given: Any = {**DEFAULTS, **checked(SearchArguments, arguments, also=also)}
         query_text, query_time = given.get("query_text"), given.get("query_time")
         if query_text is None:
@@ -72,7 +73,7 @@ class Question:
         zone = tables.in_zone(given.get("timezone")).zone
         if query_time is None and "dates" in given and asked is not None:
             query_time = period_of(asked, given["dates"], as_of=given.get("as_of"), zone=zone)
-        has_question = embedding is not None or query_text is not None
+        has_question = query is not None or query_text is not None
         wanted = Search(
             agent_id=agent_id,
             query=None,
@@ -87,7 +88,7 @@ class Question:
         )
         question = cls(
             wanted,
-            embedding,
+            query,
             given,
             floor if floor is not None and has_question else lambda _: None,
             entities_in=asked if "query_entities" not in given else None,
@@ -118,11 +119,11 @@ class Question:
         """Completes the search: embeds its text, unless `query` is its vector, finds the default
         profile if the caller named none, and the entities in the text if the profile needs them.
         """
-        vector = None if query is not None else self.embedding
+        vector = None if query is not None else self.query
         if isinstance(vector, str):
-            embedded: Embedded = yield Embed((vector,), as_query=True)
+            embedded: Embedded = yield Ask("embed_query", (vector,))
             vector = embedded.vectors[0]
-        layout: Layout = yield Inspect()
+        layout: Layout = yield Ask("layout")
         if vector is not None:
             query = layout.vector(vector)
         asked = self
@@ -131,7 +132,7 @@ class Question:
         search = asked.search
         entities = search.query_entities
         if asked.entities_in is not None:
-            found = yield Execute(
+            found = yield Run(
                 known_entities(tables),
                 {
                     "owners": [search.agent_id, *search.teams],
@@ -165,7 +166,7 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
     """The filters, without `text` if it contains only stop words."""
     if "text" not in filters.values:
         return filters
-    [found] = yield Execute(narrows(tables), {"text": filters.values["text"]})
+    [found] = yield Run(narrows(tables), {"text": filters.values["text"]})
     return filters if found.narrows else filters.without("text")
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.steps import Operation, Uncounted, Write
+from pgrecall.core.steps import Operation, Run, Uncounted
 from pgrecall.ranking.conditions import rows_of_arrays
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
@@ -43,7 +43,7 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Ope
     if len(owners) == 1 or wanted.distributed:
         for owner_id, ids in sorted(owners.items()):
             parameters = {"agent": owner_id, "memory_ids": ids, **how}
-            if (yield Write(touch_statement(tables), parameters)) is Uncounted:
+            if (yield Run(touch_statement(tables), parameters, counts=True)) is Uncounted:
                 return False
     elif owners:
         memories = [found.memory for found in hits]
@@ -51,7 +51,7 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Ope
             "hit_owners": [memory.owner_id for memory in memories],
             "hit_ids": [memory.id for memory in memories],
         }
-        if (yield Write(_touch_each(tables), arrays | how)) is Uncounted:
+        if (yield Run(_touch_each(tables), arrays | how, counts=True)) is Uncounted:
             return False
     return True
 

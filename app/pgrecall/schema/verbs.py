@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
+from pgrecall.core.steps import Run
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import FIELD, RECORD
 
@@ -77,6 +78,11 @@ def verb(
             _verbs.clear()
         _verbs[key] = _verb(tables, name, arguments, returns)
     return _verbs[key]
+
+
+def call_of(tables: Tables, types: Mapping[str, Any], name: str, **arguments: Any) -> Run:
+    """Calls the function with these arguments, whose types are among `types`."""
+    return Run(verb(tables, name, {argument: types[argument] for argument in arguments}), arguments)
 
 
 def _verb(

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Call, Job, Operation, Transact
+from pgrecall.core.steps import Ask, Job, Operation, Part
 from pgrecall.core.validation import in_list, require_callable, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -43,12 +43,12 @@ def check_rank_index(
     """
     require_count("sample", sample, at_least=1, at_most=10_000)
     require_callable("on_progress", on_progress)
-    owner_id: str = yield Transact(partial(_owner, agent_id=agent_id))
+    owner_id: str = yield Part(partial(_owner, agent_id=agent_id))
     asked = [] if queries is None else in_list(queries)
     if asked is None:
         raise InputError(f"queries must be a list of texts or vectors, got {shortened(queries)}")
     if queries is None:
-        asked = yield Transact(partial(building.sampled, owner_id=owner_id, number=sample))
+        asked = yield Part(partial(building.sampled, owner_id=owner_id, number=sample))
     if not asked:
         raise InputError(
             f"agent {shortened(owner_id)} has no embedded memories to use as queries; pass queries"
@@ -60,11 +60,11 @@ def check_rank_index(
         hits: dict[Strategy, Hits] = {}
         for strategy in ("exact", "index") if number % 2 else ("index", "exact"):
             start = time.perf_counter()
-            hits[strategy] = yield Transact(
+            hits[strategy] = yield Part(
                 partial(
                     search,
                     agent_id=agent_id,
-                    embedding=query,
+                    query=query,
                     k=k,
                     profile=profile,
                     weights=weights,
@@ -77,7 +77,7 @@ def check_rank_index(
         recalls.append(len(exact & index) / len(exact) if exact else 1.0)
         in_index += hits["index"].strategy == "index"
         if on_progress is not None:
-            yield Call(on_progress, (number, len(asked)))
+            yield Ask(on_progress, (number, len(asked)))
     return RankIndexCheck(
         agent_id=owner_id,
         profile=hits["exact"].profile,

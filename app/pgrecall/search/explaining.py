@@ -13,7 +13,7 @@ from sqlalchemy import Executable
 
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
-from pgrecall.core.steps import Execute, Operation, Reads
+from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
 from pgrecall.core.validation import require_id
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
@@ -39,12 +39,13 @@ from pgrecall.search.owner_by_owner import each_owner
 from pgrecall.search.searching import hit, in_effect
 
 
+@needs(READS_TOGETHER)
 def explain(
     tables: Tables,
     /,
     agent_id: str | UUID,
     memory_id: UUID | str,
-    embedding: VectorLike | str | None = None,
+    query: VectorLike | str | None = None,
     *,
     k: int = 10,
     **arguments: Unpack[SearchArguments],
@@ -61,8 +62,7 @@ def explain(
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """
     memory_id = require_id(memory_id)
-    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)
-    yield Reads("transaction")
+    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments, floor=lambda _: 0.0)
     wanted = yield from asked.resolved(tables)
     owners = [(described_statement(tables, one), one) for one in each_owner(wanted)]
     described = partial(_described, owners)
@@ -74,7 +74,7 @@ def explain(
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
     wanted = replace(wanted, profile=in_effect(wanted.profile, row._asdict()))
     found = hit(wanted.profile, row)
-    [counts] = yield Execute(standing(tables, wanted), standing_parameters(wanted, found))
+    [counts] = yield Run(standing(tables, wanted), standing_parameters(wanted, found))
     unmet = _unmet(row._asdict(), wanted)
     found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
@@ -93,7 +93,7 @@ def _described(
     """The memory of this id of each owner that has one."""
     rows: list[Any] = []
     for statement, one in statements:
-        rows += yield Execute(statement, one.parameters | {"id": memory_id})
+        rows += yield Run(statement, one.parameters | {"id": memory_id})
     return rows
 
 
@@ -117,7 +117,7 @@ def _terms(
     """The query's terms, with counts and weights for the memory's owner."""
     if not wanted.ranks_by_words:
         return ()
-    rows = yield Execute(
+    rows = yield Run(
         terms_of(tables, others=wanted.shape.worded_owners, as_of=wanted.as_of is not None),
         wanted.parameters | {"whose": found.memory.owner_id, "id": found.memory.id},
     )

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Executable
 
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Operation, Run
 from pgrecall.rank_index.candidates import Sources, SourcesShape, ranked_candidates
 from pgrecall.rank_index.strategy import through_indexes
 from pgrecall.ranking import ranked_rows
@@ -64,7 +64,7 @@ def owner_by_owner(tables: Tables, wanted: Search, strategy: Strategy) -> Operat
     for one in each_owner(alone):
         found = yield from through_indexes(tables, one, strategy, _ranked_candidates)
         if found is None:
-            rows.append((yield Execute(_ranked(tables, one), one.parameters)))
+            rows.append((yield Run(_ranked(tables, one), one.parameters)))
         else:
             rows.append(found.rows)
             candidates.append(found.total)

@@ -6,7 +6,7 @@ import re
 from typing import Any, Literal, Unpack
 from uuid import UUID
 
-from pgrecall.core.steps import Execute, Operation, Reads
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_bool
 from pgrecall.core.vectors import VectorLike
 from pgrecall.rank_index.strategy import first_attempt
@@ -21,11 +21,12 @@ from pgrecall.search.query_plan import QueryPlan
 from pgrecall.search.searching import require_strategy
 
 
+@needs(READS)
 def plan(
     tables: Tables,
     /,
     agent_id: str | UUID,
-    embedding: VectorLike | str | None = None,
+    query: VectorLike | str | None = None,
     *,
     k: int = 10,
     strategy: Strategy = "auto",
@@ -39,8 +40,7 @@ def plan(
     """
     require_strategy(strategy)
     require_bool("run", run)
-    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
-    yield Reads()
+    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     wanted = yield from asked.resolved(tables)
     wanted = each_owner(wanted)[0]
     attempt = yield from first_attempt(tables, wanted, strategy)
@@ -50,6 +50,6 @@ def plan(
     if attempt is not None:
         how, statement = "index", attempt.statement
         parameters = attempt.parameters(attempt.candidates)
-    rows = yield Execute(Explain(statement, run=run), parameters)
+    rows = yield Run(Explain(statement, run=run), parameters)
     lines = (re.sub(r"\[[-0-9.e,]{40,}\]", "[…]", row[0]) for row in rows)
     return QueryPlan(written(statement), "\n".join(lines), how)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Unpack, get_args
 from uuid import UUID
 
+from pgrecall.core.memory import LEADING, leading_memory
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Execute, Operation, Reads, Uncounted
+from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Run, Uncounted, needs
 from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -15,7 +16,6 @@ from pgrecall.rank_index.strategy import through_indexes
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.exact import search_statement
 from pgrecall.ranking.hits import Hits, Strategy
-from pgrecall.ranking.memory_columns import MEMORY_COLUMNS, leading_memory
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.statement import BESIDE, HAS_TERMS, LENDER, LENT, RELEVANCE, SIGNAL_PREFIX
@@ -31,11 +31,12 @@ MAX_STEPS = 2
 """The greatest `expand`."""
 
 
+@needs(lambda *_, expand=0, **__: READS_TOGETHER if expand else READS)
 def search(
     tables: Tables,
     /,
     agent_id: str | UUID,
-    embedding: VectorLike | str | None = None,
+    query: VectorLike | str | None = None,
     *,
     k: int = 10,
     expand: int = 0,
@@ -45,9 +46,9 @@ def search(
 ) -> Operation[Hits]:
     """The agent's k best memories for a query, best first; ties are ordered by id.
 
-    `embedding` is the query's vector, or its text if the repository has an embedder, or None to
-    rank by the other signals alone. SearchArguments describes the other arguments: profile,
-    weights, filters, thresholds and so on.
+    `query` is a text, which the repository's embedder embeds, or a vector, or None to rank by the
+    other signals alone. SearchArguments describes the other arguments: profile, weights, filters,
+    thresholds and so on.
 
     `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
     most k, by the same filters, thresholds and score, placed among the hits. Their `steps` is 1 or
@@ -73,9 +74,9 @@ def search(
     require_bool("touch", touch)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
-    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
+    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     # Linked memories are scored by a second statement, with the same now().
-    elsewhere = yield Reads("transaction" if expand else "nothing")
+    elsewhere = yield Ask("replica")
     wanted = yield from asked.resolved(tables)
     apart = yield from owner_by_owner(tables, wanted, strategy)
     found = yield from through_indexes(tables, wanted, strategy)
@@ -88,11 +89,11 @@ def search(
         parameters = wanted.parameters | apart.parameters
         if at_once:
             parameters |= touch_parameters(wanted.profile)
-        rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare, counts=at_once)
+        rows = yield Run(statement, parameters, may_prepare=wanted.may_prepare, counts=at_once)
         if rows is Uncounted:
             counted = False
             statement = search_statement(tables, wanted, exact=apart.exact)
-            rows = yield Execute(statement, parameters, may_prepare=wanted.may_prepare)
+            rows = yield Run(statement, parameters, may_prepare=wanted.may_prepare)
         scored = (hit(wanted.profile, row) for row in rows)
         hits = Hits(
             scored,
@@ -139,7 +140,7 @@ def _neighbours(
     for part in each_owner(wanted):
         owners = {part.agent_id, *part.teams}
         memories = [one.memory for one in hits if one.memory.owner_id in owners]
-        rows = yield Execute(
+        rows = yield Run(
             neighbours(tables, part, steps=steps),
             part.parameters
             | {
@@ -161,7 +162,7 @@ def place(found: ScoredMemory) -> tuple[float, UUID]:
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:
     """Converts a row of the search statement."""
-    names, values = row._fields[MEMORY_COLUMNS:], row[MEMORY_COLUMNS:]
+    names, values = row._fields[LEADING:], row[LEADING:]
     scored = dict(zip(names, values, strict=True))
     profile = in_effect(profile, scored)
     signals = {signal.name: scored[SIGNAL_PREFIX + signal.name] for signal in profile.signals}

@@ -21,6 +21,7 @@ from pgrecall.core import memory
 from pgrecall.core.checks import descriptions
 from pgrecall.core.label import Label
 from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
+from pgrecall.core.vectors import VectorLike
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.ranking import arguments, filters
 from pgrecall.scoring.profile import Profile
@@ -66,11 +67,6 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
             found |= {name: (info.annotation, info) for name, info in _MEMORY.model_fields.items()}
         elif one.name not in (*without, "where"):
             found[one.name] = _field(one.name, kind, one.default)
-        if one.name == "embedding" and str in get_args(kind):
-            found["query"] = (
-                str | None,
-                Field(None, description="The query's text.", json_schema_extra=BOUNDS["query"]),
-            )
     if in_url and "metadata" in found:
         found["metadata"] = (Json[dict[str, Any]] | None, Field(None, examples=['{"a": 1}']))
     if method in ("get", "upsert") and "key" in found:
@@ -100,21 +96,22 @@ def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
 
 
 def _in_json(kind: Any) -> Any:
-    """The type without what JSON does not have: UNSET, a field left out, Profile and tzinfo. An id,
-    which Python also takes as text, is text of a format there."""
+    """The type without what JSON does not have: UNSET, a field left out, and objects of Python. An
+    id, which Python also takes as text, is text of a format there."""
     kind = _LISTS.get(kind, kind)
     if get_origin(kind) not in (Union, UnionType):
         return kind
     kept = (
-        one
+        Vector if one == Sequence[float] else one
         for one in get_args(kind)
-        if one not in (Profile, tzinfo)
+        if one not in _OBJECTS
         and not (one is str and UUID in get_args(kind))
         and not any(isinstance(value, Unset) for value in get_args(one))
     )
     return reduce(or_, kept)
 
 
+_OBJECTS = {Profile, tzinfo, *get_args(VectorLike)} - {Sequence[float]}
 _LABEL = {"value": BOUNDS["key"], "weight": {"minimum": 0, "maximum": 1e9}}
 _NewLabel = Annotated[Label, Field(json_schema_extra={"properties": _LABEL})]
 _LISTS: dict[Any, Any] = {
@@ -128,7 +125,6 @@ _DESCRIPTIONS = {
     **descriptions(NewMemory),
 }
 _INSTEAD: dict[str, Any] = {
-    "embedding": Vector | None,
     "teams": Sequence[Annotated[str, Field(json_schema_extra=BOUNDS["owner"])]],
     "k": Limit,
     "limit": Annotated[int, Field(ge=1, le=1000)],

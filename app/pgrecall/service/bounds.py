@@ -67,14 +67,9 @@ BOUNDS: dict[str, Bounds] = {
 }
 """Argument or field → what is true of every value that is accepted."""
 
-_CALLED = {"embedding": ("query", "embedding")}
 _NEEDS: dict[str, Sequence[str]] = {
     "turn": ("session",),
-    **{
-        name: [field for other in one.needs.names for field in _CALLED.get(other, (other,))]
-        for name, one in _ARGUMENTS.items()
-        if one.needs is not None
-    },
+    **{name: one.needs.names for name, one in _ARGUMENTS.items() if one.needs is not None},
 }
 """Field → fields of which it needs one; the repository checks it where it uses them."""
 

@@ -66,10 +66,6 @@ def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
     asked = body.given("owner")
     if adds:
         asked["memory"] = NewMemory(**{one: asked.pop(one) for one in MEMORY_FIELDS & asked.keys()})
-    if {"query", "embedding"} <= fields.keys():
-        text = asked.pop("query", None)
-        if text is not None and asked.setdefault("embedding", text) != text:
-            asked.setdefault("query_text", text)
     if "teams" in fields:
         caller.require_teams(asked.get("teams") or ())
         if "touch" in fields:

@@ -1,0 +1,69 @@
+"""Answers steps that need no connection: by the caller's functions, or by the repository's tools.
+
+The asynchronous repository awaits what can be awaited, and runs other tools in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any, NamedTuple
+
+from pgrecall.core.embedders import AsyncEmbedder, Embedded, Embedder, model_name
+from pgrecall.core.entity_finding import Entities, Found, checked_names, found
+from pgrecall.core.steps import Ask
+from pgrecall.core.tokens import TokenCounter, counted
+from pgrecall.errors import EmbedderRequired, InputError
+
+
+class Tools(NamedTuple):
+    """What a repository was made with to embed texts, to count tokens and to find entities."""
+
+    embedder: Embedder | AsyncEmbedder | None
+    token_counter: TokenCounter
+    entities: Entities
+
+
+def answer(step: Ask, tools: Tools) -> Any:
+    texts = step.arguments
+    match step.function:
+        case "embed":
+            return _embedded(tools, texts, _sync(tools).embed_documents([*texts]))
+        case "embed_query":
+            return _embedded(tools, texts, [_sync(tools).embed_query(*texts)])
+        case "count_tokens":
+            return counted(tools.token_counter, texts)
+        case "find_entities":
+            return found(tools.entities, texts)
+        case function:
+            assert callable(function)
+            return function(*texts)
+
+
+async def aanswer(step: Ask, tools: Tools) -> Any:
+    texts, embedder, finder = step.arguments, tools.embedder, tools.entities
+    if callable(step.function):
+        answered = step.function(*step.arguments)
+        return await answered if isawaitable(answered) else answered
+    if step.function == "embed" and isinstance(embedder, AsyncEmbedder):
+        return _embedded(tools, texts, await embedder.aembed_documents([*texts]))
+    if step.function == "embed_query" and isinstance(embedder, AsyncEmbedder):
+        return _embedded(tools, texts, [await embedder.aembed_query(*texts)])
+    if step.function == "find_entities" and iscoroutinefunction(finder):
+        return Found([checked_names(await finder(text)) for text in texts], looks_up=False)
+    return await asyncio.to_thread(answer, step, tools)
+
+
+def _sync(tools: Tools) -> Embedder:
+    if tools.embedder is None:
+        raise EmbedderRequired()
+    assert isinstance(tools.embedder, Embedder)
+    return tools.embedder
+
+
+def _embedded(tools: Tools, texts: tuple[str, ...], made: Any) -> Embedded:
+    """Raises InputError unless the embedder returned a vector for each text."""
+    vectors = list(made)
+    if len(vectors) != len(texts):
+        raise InputError(f"the embedder returned {len(vectors)} vectors for {len(texts)} texts")
+    return Embedded(vectors, model_name(tools.embedder))
