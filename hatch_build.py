@@ -129,16 +129,23 @@ class _Stub:
     def _keys(self, module: str, name: str) -> Iterator[tuple[str, ast.expr, ast.expr]]:
         """The keys of a TypedDict with hints and defaults, those of its base last."""
         source = self._imported(module).get(name, module)
-        found = self._class(source, name)
+        new = self._entries(source, "NewMemory") if name == "NewMemoryFields" else ()
+        defaults = {key: _shown(one.value) for key, one in new if one.value is not None}
+        for key, one in self._entries(source, name):
+            hint = WithoutChecks().visit(one.annotation)
+            is_optional = "None" in ast.unparse(hint).split(" | ")
+            default = ast.Constant(None if is_optional and name != "MemoryChanges" else ...)
+            yield key, hint, defaults.get(key, default)
+
+    def _entries(self, module: str, name: str) -> Iterator[tuple[str, ast.AnnAssign]]:
+        """The annotated names of a class, those of its bases last."""
+        found = self._class(module, name)
         for node in found.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                hint = WithoutChecks().visit(node.annotation)
-                is_optional = "None" in ast.unparse(hint).split(" | ")
-                default = ast.Constant(None if is_optional and name != "MemoryChanges" else ...)
-                yield node.target.id, hint, default
-        for base in found.bases:
-            if ast.unparse(base) != "TypedDict":
-                yield from self._keys(source, ast.unparse(base))
+                yield node.target.id, node
+        for base in map(ast.unparse, found.bases):
+            if base != "TypedDict":
+                yield from self._entries(self._imported(module).get(base, module), base)
 
     def _written(self, module: str, name: str) -> str:
         """The public members of a class as they are, without what they do."""

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pgrecall.context.assembled import Context, LeftOut, Packed
     from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
     from pgrecall.core.label import Label
-    from pgrecall.core.memory import Memory, MemoryChanges, NewMemory
+    from pgrecall.core.memory import Memory, MemoryChanges, NewMemory, NewMemoryDict
     from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
     from pgrecall.core.openai_embedder import OpenAIEmbedder
     from pgrecall.core.tokens import tiktoken_counter
@@ -95,6 +95,7 @@ __all__ = [
     "MemoryRepository",
     "NearDuplicate",
     "NewMemory",
+    "NewMemoryDict",
     "OpenAIEmbedder",
     "OwnerCount",
     "Packed",
@@ -137,7 +138,7 @@ _MODULES = {
     "context.assembled": "Context LeftOut Packed",
     "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
     "core.label": "Label",
-    "core.memory": "Memory MemoryChanges NewMemory",
+    "core.memory": "Memory MemoryChanges NewMemory NewMemoryDict",
     "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
     "core.openai_embedder": "OpenAIEmbedder",
     "core.tokens": "tiktoken_counter",

@@ -60,7 +60,7 @@ class RecallVectorStore(VectorStore):
     def __init__(
         self,
         *repositories: MemoryRepository | AsyncMemoryRepository,
-        agent_id: str,
+        agent_id: str | UUID,
         **search: Any,
     ) -> None:
         self._either = Either(repositories, type(self).__name__)
@@ -82,7 +82,7 @@ class RecallVectorStore(VectorStore):
         *,
         ids: list[str] | None = None,
         bind: Engine | Connection | Session | None = None,
-        agent_id: str = "",
+        agent_id: str | UUID = "",
         schema: str = DEFAULT_SCHEMA,
         **search: Any,
     ) -> Self:
@@ -103,7 +103,7 @@ class RecallVectorStore(VectorStore):
         *,
         ids: list[str] | None = None,
         bind: AsyncEngine | AsyncConnection | AsyncSession | None = None,
-        agent_id: str = "",
+        agent_id: str | UUID = "",
         schema: str = DEFAULT_SCHEMA,
         **search: Any,
     ) -> Self:
@@ -258,7 +258,7 @@ class RecallVectorStore(VectorStore):
         given = in_list(ids)
         if given is None or not all(map(is_storable, given)):
             raise InputError("the ids of documents must be a list of texts")
-        owner = self._either.prefix + self._agent_id
+        owner = self._either.prefix + str(self._agent_id)
         found = [[id_of_key(owner, one), *_uuids(one)] for one in given]
         return [memory_id for several in found for memory_id in several]
 
@@ -304,7 +304,7 @@ class RecallRetriever(BaseRetriever):
     repository: MemoryRepository | AsyncMemoryRepository
     async_repository: AsyncMemoryRepository | None = None
     """For asynchronous calls. Without it they run in a thread."""
-    agent_id: str
+    agent_id: str | UUID
     k: int = 4
     """How many memories to return."""
     profile: Profile | str | None = None
@@ -313,7 +313,7 @@ class RecallRetriever(BaseRetriever):
     """Replaces the profile's weights."""
     as_of: datetime | None = None
     """The moment that the query is asked about."""
-    teams: Sequence[str] = ()
+    teams: Sequence[str | UUID] = ()
     """Teams whose memories are ranked with the agent's."""
     filter: Mapping[str, Any] | None = None
     """The filter `metadata`."""

@@ -50,7 +50,7 @@ class World:
             repository = self._repo.teams if owner == "team" else self._repo
             memories = [self._memory(number) for number in range(many)]
             repository.add_many(owner, memories, duplicates="allow")
-            self._ids[owner] = [one.id for one in memories if one.id is not None]
+            self._ids[owner] = [one.id for one in memories if isinstance(one.id, UUID)]
         for owner in (*OWNERS, "indexed"):
             for first in range(0, len(self._ids[owner]), 30):
                 self._repo.touch(owner, self._ids[owner][first : first + 10])

@@ -83,11 +83,18 @@ NAMES = {field.name for field in fields(NewMemory)} - {"key", "labels"}
 """Of what is stored; a key is not, an id is made from it."""
 
 
-@pytest.mark.parametrize("way", ["add", "add_many", "update"])
+WAYS = ("add", "add arguments", "add a dict", "add_many", "add_many dicts", "supersede", "upsert")
+
+
+@pytest.mark.parametrize("way", [*WAYS, "update"])
 def test_every_field_comes_back_as_it_was_given(repo: MemoryRepository, way: str) -> None:
     memory = _stored(repo, FULL, way)
 
     given = {name: getattr(FULL, name) for name in NAMES}
+    if way == "upsert":
+        given["id"] = memory.id
+    elif way == "supersede":
+        given |= {"valid_from": memory.valid_from, "requires_approval": False}
     assert {name: getattr(memory, name) for name in NAMES} == given
     assert [name for name in NAMES if getattr(FULL, name) == getattr(DEFAULT, name)] == []
 
@@ -154,10 +161,26 @@ def test_what_is_as_large_as_may_be_is_stored(shared_repo: MemoryRepository, way
 
 
 def _stored(repo: MemoryRepository, memory: NewMemory, way: str, agent: str = "agent") -> Memory:
+    named: Any = {name: getattr(memory, name) for name in NAMES}
+    beside: Any = {name: value for name, value in named.items() if name != "content"}
+    memory_id: UUID
     if way == "add":
-        memory_id: UUID = repo.add(agent, memory, check_compliance=False)
+        memory_id = repo.add(agent, memory, check_compliance=False)
+    elif way == "add arguments":
+        memory_id = repo.add(agent, memory.content, check_compliance=False, **beside)
+    elif way == "add a dict":
+        memory_id = repo.add(agent, named, check_compliance=False)
     elif way == "add_many":
         [memory_id] = repo.add_many(agent, [memory], check_compliance=False)
+    elif way == "add_many dicts":
+        [memory_id] = repo.add_many(agent, [named], check_compliance=False)
+    elif way == "supersede":
+        old = repo.add(agent, NewMemory("old", embedding=NORTH, importance=0.1, created_at=None))
+        beside |= {"valid_from": None, "requires_approval": False}
+        memory_id = repo.supersede(agent, old, memory.content, check_compliance=False, **beside)
+    elif way == "upsert":
+        beside |= {"id": None, "key": "key"}
+        memory_id = repo.upsert(agent, memory.content, check_compliance=False, **beside)
     else:
         bare = NewMemory("bare", id=memory.id, embedding=NORTH, trust=None)
         memory_id = repo.add(agent, bare)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from typing import Any
-from uuid import UUID
 
 import pytest
 from sqlalchemy import Engine
@@ -130,7 +129,7 @@ def test_floors_are_what_searches_with_them_return(
                 touch=False,
                 **everything,
             )
-            relevant: set[UUID] = set(query.relevant)
+            relevant = set(query.relevant)
             if not relevant:
                 silent += not hits
                 continue

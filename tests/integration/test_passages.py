@@ -18,15 +18,15 @@ from tests.integration.support import NORTH, at
 from tests.tracer import traced
 
 CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, int]] = {
-    "get": (lambda repo, ids: repo.get("agent", next(ids)), 10, 23),
-    "invalidate": (lambda repo, ids: repo.invalidate("agent", [next(ids)]), 11, 25),
+    "get": (lambda repo, ids: repo.get("agent", next(ids)), 9, 20),
+    "invalidate": (lambda repo, ids: repo.invalidate("agent", [next(ids)]), 10, 24),
     "record_outcome": (
         lambda repo, ids: repo.record_outcome("agent", next(ids), "success"),
-        14,
-        34,
+        13,
+        31,
     ),
-    "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 24, 67),
-    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 29, 100),
+    "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 24, 66),
+    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 28, 95),
 }
 
 

@@ -89,7 +89,7 @@ def use(engine: Engine, stored: Sequence[NewMemory]) -> dict[UUID, tuple[int, da
     for one in stored[::3]:
         created = one.created_at if isinstance(one.created_at, datetime) else ago(50)
         accessed = created + rng.uniform() * (MOMENT - created)
-        assert one.id is not None
+        assert isinstance(one.id, UUID)
         used[one.id] = int(rng.integers(1, 80)), accessed
         sql(
             engine,

@@ -100,8 +100,8 @@ def test_the_successor_of_an_upserted_memory_is_superseded_in_turn(mine: Owner) 
 
 def test_a_key_is_needed_and_a_bad_memory_changes_nothing(mine: Owner) -> None:
     id_ = mine.upsert(keyed("one"))
-    for bad in (NewMemory("no key", embedding=NORTH), "text", None):
-        with pytest.raises(InvalidMemory, match="upsert needs a NewMemory with a key"):
+    for bad in (NewMemory("no key", embedding=NORTH), "text", {"content": "no key"}):
+        with pytest.raises(InvalidMemory, match="upsert needs a memory with a key"):
             mine.upsert(bad)
     with pytest.raises(NotCompliant):
         mine.upsert(keyed("two", compliant=False))

@@ -58,8 +58,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/langchain.py",
-        "owner = self._either.prefix + self._agent_id",
-        "owner = self._agent_id",
+        "owner = self._either.prefix + str(self._agent_id)",
+        "owner = str(self._agent_id)",
         f"{DOCUMENTS}::test_documents_may_belong_to_a_team",
     ),
 )

@@ -437,8 +437,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/schema/owner.py",
-        "if owner_id.startswith(TEAM) and not tables.prefix:",
-        "if owner_id == TEAM and not tables.prefix:",
+        "if owner_id.startswith(TEAM) and not prefix:",
+        "if owner_id == TEAM and not prefix:",
         "unit/test_repository_surface.py::test_an_agent_or_team_that_cannot_be",
     ),
     Mutant(

@@ -87,4 +87,22 @@ MUTANTS = (
         "pass",
         "integration/test_testing.py::test_settings_are_fixtures_and_nothing",
     ),
+    Mutant(
+        "sql/recall/list_memories.sql",
+        "most integer DEFAULT 50",
+        "most integer DEFAULT 20",
+        "integration/test_defaults.py::test_psql_has_the_defaults",
+    ),
+    Mutant(
+        "app/pgrecall/core/validation.py",
+        "return UUID(value)",
+        "return value",
+        "integration/test_ids_as_text.py::test_a_method_does_the_same",
+    ),
+    Mutant(
+        "app/pgrecall/memories/incoming.py",
+        "if fields and not isinstance(memory, str):",
+        "if False:",
+        "unit/test_bad_arguments.py::test_the_fields_of_a_memory_stand_in_one_place",
+    ),
 )

@@ -201,8 +201,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/method.py",
-        "DEFAULTS.get(key)",
-        "None",
+        "defaults.get(key), as_written",
+        "None, as_written",
         "unit/test_repository_surface.py::test_the_defaults_shown_are_those_that_hold",
     ),
     Mutant(

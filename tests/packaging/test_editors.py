@@ -21,7 +21,8 @@ APP = Path(__file__).parents[2] / "app"
 
 MADE = """
 from uuid import UUID
-from pgrecall import AsyncMemoryRepository, Context, Hits, Memory, MemoryChanges, MemoryRepository
+from pgrecall import Added, AsyncMemoryRepository, Context, Hits, Memory, MemoryChanges
+from pgrecall import MemoryRepository, NewMemory, NewMemoryDict
 from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -35,7 +36,13 @@ hits: Hits = repo.search("a", "b", k=3, tags=["c"], profile="hybrid", lend=None)
 memory: Memory = repo.teams.update("a", ID, importance=0.9, trust=None, reason="b")
 changes: MemoryChanges = {"importance": 0.9}
 repo.update("a", ID, **changes)
-labelled: int = repo.labels.add("a", ID, "b")
+added: Added = repo.add("a", "b", importance=0.8, tags=["c"], key="d", labels=["e"])
+repo.upsert("a", "b", key="c", embedding=None)
+repo.supersede("a", ID, {"content": "b", "metadata": {"c": 1}})
+rows: list[NewMemoryDict] = [{"content": "b", "id": str(ID), "importance": 0.8}]
+repo.add_many("a", [*rows, "c", NewMemory("d"), {"content": "e", "turn": 1, "session": "f"}])
+labelled: int = repo.labels.add(ID, "b", "c")
+repo.delete("a", ["b", ID], dry_run=True)
 
 async def main() -> Context:
     await later.labels.add("a", ID, "b")
@@ -47,7 +54,11 @@ WRONG = {
     'repo.update("a", ID, importence=0.9)': "call-arg",
     'repo.update("a", ID, importance="much")': "arg-type",
     'repo.update("a", ID, key="b")': "call-arg",
-    'repo.labels.add("a", "b", "c")': "arg-type",
+    'repo.add("a", "b", importance="much")': "arg-type",
+    'repo.add("a", "b", tag=["c"])': "call-arg",
+    'repo.add("a", {"content": "b", "tag": ["c"]})': "arg-type",
+    'repo.add_many("a", [{"importance": 0.8}])': "list-item",
+    'repo.labels.add("a", 5, "c")': "arg-type",
     'repo.links.add("a", ID)': "call-arg",
     'found: Hits = later.search("a", "b")': "assignment",
     "repo.link": "attr-defined",

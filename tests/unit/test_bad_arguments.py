@@ -72,7 +72,7 @@ def test_an_id_that_is_no_uuid_is_refused(repo: MemoryRepository) -> None:
     for name, good in METHODS.items():
         for argument in {"memory_id", "memory_ids", "source_id", "target_id"} & good.keys():
             several = [[ID, "7"]] if argument == "memory_ids" and name != "ids.shorten" else []
-            for bad in ("0" * 32, 7, None, b"0" * 16, *several):
+            for bad in ("0" * 31, 7, None, b"0" * 16, *several):
                 with pytest.raises(InputError, match=r"UUID|by its id|needs ids"):
                     method(repo, name)(**{"agent_id": "a"} | good | {argument: bad})
 
@@ -162,24 +162,64 @@ def test_a_memory_that_cannot_be_stored_is_refused(repo: MemoryRepository) -> No
     for fields, message in MEMORIES:
         bad = replace(GOOD, **fields)
         refuses(repo, lambda repo, bad: repo.add("a", bad), bad, f"^{message}", InvalidMemory)
-        batch = [GOOD, GOOD, bad, GOOD]
+        batch: list[Any] = [GOOD, GOOD, bad, GOOD]
         told = f"^memory 2 of 4: {message}"
+        refuses(repo, lambda repo, batch: repo.add_many("a", batch), batch, told, InvalidMemory)
+        as_dict = {"content": "x", "embedding": NORTH, **fields}
+        batch = [GOOD, "text", as_dict, GOOD]
         refuses(repo, lambda repo, batch: repo.add_many("a", batch), batch, told, InvalidMemory)
 
 
 def test_what_is_no_memory_and_no_batch_is_refused(repo: MemoryRepository) -> None:
-    for memory in (None, 7, {"content": "a"}, b"text"):
+    for memory in (None, 7, ["a"], b"text"):
         kind = type(memory).__name__
         alone, second = (
-            rf"^a memory must be a NewMemory or text, got {kind}",
+            rf"^a memory must be text, a NewMemory or a dict, got {kind}",
             rf"^memory 1 of 2:.*{kind}",
         )
         refuses(repo, lambda repo, bad: repo.add("a", bad), memory, alone, InvalidMemory)
-        batch = [GOOD, memory]
+        batch: list[Any] = [GOOD, memory]
         refuses(repo, lambda repo, bad: repo.add_many("a", bad), batch, second, InvalidMemory)
-    for no_batch in ("text", GOOD, 7, None):
+    for no_batch in ("text", GOOD, {"content": "a"}, 7, None):
         kind = type(no_batch).__name__
         refuses(repo, lambda repo, bad: repo.add_many("a", bad), no_batch, kind, InvalidMemory)
+
+
+def test_a_field_that_no_memory_has_is_answered_by_the_nearest(repo: MemoryRepository) -> None:
+    tag: dict[str, Any] = {"tag": ["b"]}
+    text: Any = {"content": "text", **tag}
+    ways: list[tuple[Callable[[], Any], str]] = [
+        (lambda: repo.add("a", "text", **tag), ""),
+        (lambda: repo.add("a", text), ""),
+        (lambda: repo.upsert("a", "text", key="b", **tag), ""),
+        (lambda: repo.supersede("a", ID, "text", **tag), ""),
+        (lambda: repo.add_many("a", [GOOD, text]), "memory 1 of 2: "),
+        (lambda: repo.upsert_many("a", [text]), "memory 0 of 1: "),
+    ]
+    for call, place in ways:
+        message = rf"^{place}unknown field tag \(did you mean tags\?\); the fields are"
+        with pytest.raises(UnknownName, match=message):
+            call()
+    with pytest.raises(UnknownName, match=r"duplicate \(did you mean duplicates\?\)"):
+        repo.add("a", "text", duplicate="keep")  # type: ignore[call-arg]
+
+
+def test_the_fields_of_a_memory_stand_in_one_place(repo: MemoryRepository) -> None:
+    memories: list[Any] = [GOOD, {"content": "text"}]
+    for memory in memories:
+        kind = type(memory).__name__
+        told = rf"^give the fields of a memory in one place: tags beside a text, or in the {kind}$"
+        with pytest.raises(InputError, match=told):
+            repo.add("a", memory, tags=["b"])
+        with pytest.raises(InputError, match=told):
+            repo.upsert("a", memory, tags=["b"])
+        with pytest.raises(InputError, match=told):
+            repo.supersede("a", ID, memory, tags=["b"])
+    with pytest.raises(InputError, match="text of a memory once"):
+        repo.add("a", "text", content="another")  # type: ignore[call-arg]
+    without: Any = {"tags": ["b"]}
+    with pytest.raises(InvalidMemory, match=r"^memory 0 of 1: a memory needs content"):
+        repo.add_many("a", [without])
 
 
 def test_more_labels_than_an_event_should_hold_are_refused(repo: MemoryRepository) -> None:

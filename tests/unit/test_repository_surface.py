@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from pgrecall import MemoryChanges, MemoryRepository, NewMemory
+from pgrecall import MemoryChanges, MemoryRepository, NewMemory, NewMemoryDict
+from pgrecall.core.memory import NewMemoryFields
 from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
@@ -64,7 +65,7 @@ def test_a_method_is_named_as_it_is_called(name: str) -> None:
 
 def test_a_traceback_names_the_method() -> None:
     with pytest.raises(InputError) as raised:
-        NOWHERE.labels.add("a", "no id", "b")  # type: ignore[arg-type]
+        NOWHERE.labels.add("a", "no id", "b")
 
     assert "add" in [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
 
@@ -78,16 +79,23 @@ def test_the_defaults_shown_are_those_that_hold() -> None:
     named = {"profile": "hybrid"}
     assert asked(**shown | named).search == asked(**named).search
     assert Filters.of(_shown("count", FilterArguments)) == Filters()  # type: ignore[arg-type]
+    assert NewMemory("text", **_shown("add", NewMemoryFields)) == NewMemory("text")
     with pytest.raises(InvalidMemory, match="at least one field"):
         NOWHERE.update("a", UUID(int=0), **_shown("update", MemoryChanges))
 
 
-def test_update_takes_the_fields_of_a_memory() -> None:
-    taken = {name: hint.__forward_arg__ for name, hint in MemoryChanges.__annotations__.items()}
+@pytest.mark.parametrize(
+    ("declared", "without"),
+    [
+        (MemoryChanges, {"id", "key", "labels"}),
+        (NewMemoryFields, {"content"}),
+        (NewMemoryDict, set[str]()),
+    ],
+)
+def test_methods_take_the_fields_of_a_memory(declared: Any, without: set[str]) -> None:
+    taken = {name: hint.__forward_arg__ for name, hint in declared.__annotations__.items()}
 
-    assert taken == {
-        one.name: one.type for one in fields(NewMemory) if one.name not in ("id", "key", "labels")
-    }
+    assert taken == {one.name: one.type for one in fields(NewMemory) if one.name not in without}
 
 
 NO_AGENTS: tuple[tuple[Any, str], ...] = (
@@ -95,9 +103,8 @@ NO_AGENTS: tuple[tuple[Any, str], ...] = (
     ("x" * 201, r"agent_id.*200.*201"),
     ("a\0b", r"agent_id.*NUL.*position 1"),
     ("\ud800", r"agent_id.*surrogate.*position 0"),
-    (None, r"agent_id must be text, got NoneType|has no agent_id"),
-    (7, r"agent_id must be text, got int"),
-    (UUID(int=1), r"agent_id must be text, got UUID"),
+    (None, r"agent_id must be text or a UUID, got None|has no agent_id"),
+    (7, r"agent_id must be text or a UUID, got 7"),
     *((f"team:{end}", r"must not begin with 'team:'.*teams`") for end in ("", "red", "x" * 195)),
 )
 

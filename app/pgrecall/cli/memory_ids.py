@@ -47,7 +47,7 @@ def id_of(repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = 
 
 
 def short_ids(
-    repo: MemoryRepository, agent: str, ids: Iterable[UUID], teams: Sequence[str] = ()
+    repo: MemoryRepository, agent: str, ids: Iterable[UUID], teams: Sequence[str | UUID] = ()
 ) -> dict[UUID, str]:
     """As `id_of` takes them for the agent and these teams."""
     found = list(ids)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import UUID
 
 import typer
 
@@ -184,6 +185,7 @@ WRITTEN: dict[Any, Written] = {
     datetime: Written(str, moment),
     tuple[datetime, datetime]: Written(tuple[str, str], period),
     Sequence[str]: Written(list[str], list),
+    Sequence[str | UUID]: Written(list[str], list),
     Mapping[str, float]: Written(list[str], shares),
     Mapping[str, Any]: Written(list[str], conditions),
     dict[str, Any]: Written(list[str], pairs),

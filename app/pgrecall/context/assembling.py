@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC
 from functools import partial
 from typing import Any, Unpack
+from uuid import UUID
 
 from pgrecall.context import styles
 from pgrecall.context.assembled import Context, LeftOut, Packed
@@ -42,7 +43,7 @@ MAX_RESERVES = 100
 def context(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     query: VectorLike | str | None = None,
     *,
     max_tokens: int = 4000,

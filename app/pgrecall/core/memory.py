@@ -53,7 +53,7 @@ class NewMemory:
 
     content: str
     _: KW_ONLY
-    id: UUID | None = None
+    id: UUID | str | None = None
     """If None, the client makes one (UUID version 7). Adding an id again stores nothing new."""
     key: str | None = None
     """The caller's own name for the memory, which identifies it in place of its text. The id is
@@ -107,13 +107,17 @@ class NewMemory:
     of kind keyword, weight 1. If a weight is above 1, all are divided by the greatest."""
 
 
-class MemoryChanges(TypedDict, total=False):
-    """The fields that `update` can change: those of NewMemory except `id`, `key` and `labels`.
+NEW_DEFAULTS: Final[Mapping[str, Any]] = {
+    one.name: {} if one.name == "metadata" else one.default
+    for one in fields(NewMemory)
+    if one.name != "content"
+}
+"""Field of a new memory → what stands in it if it is not given."""
 
-    Fields that are UNSET do not change.
-    """
 
-    content: str
+class MemoryFields(TypedDict, total=False):
+    """The fields that a new memory and an update have in common, except the text."""
+
     embedding: VectorLike | Literal[Unset.UNSET] | None
     embedding_model: str | None
     memory_type: str
@@ -154,6 +158,29 @@ class MemoryChanges(TypedDict, total=False):
     tokens: int | None
     session: str | None
     turn: int | None
+
+
+class MemoryChanges(MemoryFields, total=False):
+    """The fields that `update` can change: those of NewMemory except `id`, `key` and `labels`.
+
+    Fields that are UNSET do not change.
+    """
+
+    content: str
+
+
+class NewMemoryFields(MemoryFields, total=False):
+    """The fields that `add` and others take beside a text: those of NewMemory except `content`."""
+
+    id: UUID | str | None
+    key: str | None
+    labels: Sequence[Label | str]
+
+
+class NewMemoryDict(NewMemoryFields):
+    """A dict that stands for a NewMemory."""
+
+    content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import datetime, timedelta
 from fractions import Fraction
 from numbers import Integral, Rational, Real
@@ -91,17 +92,26 @@ def require_name(name: str, value: object, *, error: type[InputError] = InputErr
 def require_texts(
     name: str, values: object, *, error: type[InputError] = InputError
 ) -> Sequence[str] | None:
+    """A list of texts; None passes."""
     if values is None:
         return None
+    several = require_few(name, values, error=error)
+    for value in several:
+        if not is_storable(value):
+            require_text(f"{name}: {shortened(value)}", value, error=error)
+        require_length(f"a text of {name}", value, error=error)
+    return several if isinstance(several, Sequence) else sorted(several)
+
+
+def require_few(
+    name: str, values: object, *, error: type[InputError] = InputError
+) -> Sequence[Any] | Set[Any]:
+    """A list or set of at most MAX_VALUES values."""
     if isinstance(values, str) or not isinstance(values, Sequence | Set):
         raise error(f"{name} must be a list of texts, got {type(values).__name__}")
     if len(values) > MAX_VALUES:
         raise error(f"{name} may have at most {MAX_VALUES:,} texts, got {len(values):,}")
-    for value in values:
-        if not is_storable(value):
-            require_text(f"{name}: {shortened(value)}", value, error=error)
-        require_length(f"a text of {name}", value, error=error)
-    return values if isinstance(values, Sequence) else sorted(values)
+    return values
 
 
 def require_aware(name: str, value: Any, *, error: type[InputError] = InputError) -> Any:
@@ -303,19 +313,22 @@ def in_list(values: object) -> list[Any] | None:
     return list(iterator)
 
 
+def require_id(
+    value: object, name: str = "a memory's id", *, error: type[InputError] = InputError
+) -> UUID:
+    """A UUID, or the text of one."""
+    if isinstance(value, UUID):
+        return value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return UUID(value)
+    raise error(f"{name} must be a UUID, or one as text, got {shortened(value)}")
+
+
 def require_ids(memory_ids: object) -> list[UUID]:
     """One id or several, as a sorted list without duplicates."""
-    ids: Sequence[Any] | None
-    if isinstance(memory_ids, UUID):
-        ids = [memory_ids]
-    else:
-        ids = memory_ids if isinstance(memory_ids, list | tuple) else in_list(memory_ids)
-    if ids is None:
-        raise InputError(f"a memory's id must be a uuid.UUID, got {shortened(memory_ids)}")
-    for memory_id in ids:
-        if not isinstance(memory_id, UUID):
-            raise InputError(f"a memory's id must be a uuid.UUID, got {shortened(memory_id)}")
-    return sorted(set(ids))
+    several = in_list(memory_ids)
+    return sorted(set(map(require_id, [memory_ids] if several is None else several)))
 
 
 def require_one_of(

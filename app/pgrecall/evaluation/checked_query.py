@@ -14,6 +14,7 @@ from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import (
     in_list,
     require_bool,
+    require_id,
     require_name,
     require_query,
 )
@@ -55,9 +56,8 @@ def checked_query(query: object) -> CheckedQuery:
     given = checked(SearchArguments, asked)
     if query.group is not None:
         require_name("group", query.group)
-    if query.agent_id is not None:
-        require_name("agent_id", query.agent_id)
     require_bool("recorded", query.recorded)
+    owner = query.agent_id
     entities = given.get("query_entities")
     if entities is None and not isinstance(query.query, str) and text is None:
         entities = []  # only a text can contain known entities
@@ -69,7 +69,7 @@ def checked_query(query: object) -> CheckedQuery:
         query_text=text,
         query_entities=entities,
         query_time=given.get("query_time"),
-        agent_id=query.agent_id,
+        agent_id=str(owner) if isinstance(owner, UUID) else owner,
         recorded=query.recorded,
     )
 
@@ -83,13 +83,11 @@ def _relevant(relevant: object) -> dict[UUID, float]:
     )
     gains: dict[UUID, float] = {}
     for memory_id, gain in given:
-        if not isinstance(memory_id, UUID):
-            raise InputError(f"a memory's id must be a uuid.UUID, got {shortened(memory_id)}")
         if (
             isinstance(gain, bool)
             or not isinstance(gain, int | float)
             or not 1e-6 <= gain <= MAX_GAIN
         ):
             raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {shortened(gain)}")
-        gains[memory_id] = float(gain)
+        gains[require_id(memory_id)] = float(gain)
     return gains

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any, Unpack
+from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
@@ -55,15 +56,15 @@ from pgrecall.scoring.signals import EntityOverlap, Keyword, Signal, Similarity
 def evaluate(
     tables: Tables,
     /,
-    agent_id: str | None,
+    agent_id: str | UUID | None,
     queries: Iterable[JudgedQuery],
     *,
-    agents: Sequence[str] | None = None,
+    agents: Sequence[str | UUID] | None = None,
     profiles: Sequence[Profile | str] | None = None,
     k: int = 10,
     min_score: float | None = None,
     min_similarity: float | None = None,
-    teams: Sequence[str] = (),
+    teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
     timezone: str | tzinfo | None = None,
@@ -127,7 +128,7 @@ def evaluate(
 
 def measured(
     tables: Tables,
-    teams: Sequence[str],
+    teams: Sequence[str | UUID],
     checked: Sequence[CheckedQuery],
     profiles: Sequence[Profile],
     k: int,

@@ -16,7 +16,7 @@ class JudgedQuery:
 
     query: VectorLike | str | None
     """Its text, its vector, or None to rank without either."""
-    relevant: Iterable[UUID] | Mapping[UUID, float]
+    relevant: Iterable[UUID | str] | Mapping[UUID, float] | Mapping[str, float]
     """The ids of the memories that answer it, optionally with a gain above 0 (default 1). Empty: no
     memory does; such queries are for evaluating floors."""
     _: KW_ONLY
@@ -28,7 +28,7 @@ class JudgedQuery:
     """Its text, if `query` is a vector. Entities are found in it too."""
     query_entities: Sequence[str] | None = None
     """Its entities; None: those found in its text."""
-    agent_id: str | None = None
+    agent_id: str | UUID | None = None
     """The owner whose memories it is about; None: the evaluation's `agent_id`."""
     recorded: bool = False
     """Whether its labels come from use. Then changes by feedback, outcomes and use after its

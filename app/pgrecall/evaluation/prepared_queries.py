@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from uuid import UUID
 
 from pgrecall.core.dates import Period, period_of, require_dates
 from pgrecall.core.quoting import shortened
-from pgrecall.core.validation import in_list, require_texts
+from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import CheckedQuery, checked_query
 from pgrecall.ranking.question import other_owners
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.owner import require_owner, require_owners
 
 
 def checked_queries(queries: object) -> list[CheckedQuery]:
@@ -35,12 +36,11 @@ def checked_queries(queries: object) -> list[CheckedQuery]:
 def with_owner_ids(
     tables: Tables,
     checked: Sequence[CheckedQuery],
-    agent_id: str | None,
-    agents: Sequence[str] | None,
+    agent_id: str | UUID | None,
+    agents: Sequence[str | UUID] | None,
 ) -> list[CheckedQuery]:
     """The queries, each with the stored id of its owner; raises InputError."""
-    named = require_texts("agents", agents) or ()
-    listed = dict.fromkeys(require_owner(tables, one, "agents") for one in named)
+    listed = dict.fromkeys(require_owners(tables, agents, "agents"))
     own = None if agent_id is None else require_owner(tables, agent_id)
     if own is None and len(listed) == 1:
         [own] = listed
@@ -79,7 +79,7 @@ def by_owner(checked: Sequence[CheckedQuery]) -> dict[str | None, list[int]]:
     return found
 
 
-def searched_owners(tables: Tables, query: CheckedQuery, teams: Sequence[str]) -> list[str]:
+def searched_owners(tables: Tables, query: CheckedQuery, teams: Sequence[str | UUID]) -> list[str]:
     """The owners whose memories are ranked for a query: its own and the teams."""
     assert query.agent_id is not None
     return [query.agent_id, *other_owners(tables, query.agent_id, teams)]

@@ -26,7 +26,7 @@ KEYS = (
 
 
 def load_queries(
-    path: str | Path, agent_id: str | None = None, *, of_teams: bool = False
+    path: str | Path, agent_id: str | UUID | None = None, *, of_teams: bool = False
 ) -> list[JudgedQuery]:
     """Reads judged queries from a .jsonl file, gzipped or not.
 
@@ -82,7 +82,7 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
     if query.query_entities is not None:
         record["query_entities"] = list(query.query_entities)
     if query.agent_id is not None:
-        record["agent"] = query.agent_id
+        record["agent"] = str(query.agent_id)
     if query.recorded:
         record["recorded"] = True
     if query.query_time is not None:
@@ -90,7 +90,7 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
     return record
 
 
-def _parsed(line: str, agent_id: str | None, of_teams: bool) -> JudgedQuery:
+def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQuery:
     values = json.loads(line)
     if not isinstance(values, dict):
         raise InputError(f"a line must be one JSON object, got {type(values).__name__}")
@@ -107,6 +107,8 @@ def _parsed(line: str, agent_id: str | None, of_teams: bool) -> JudgedQuery:
         raise InputError(f"query must be a text or a list of numbers, got {shortened(query)}")
     named, recorded = values.get("agent"), values.get("recorded")
     owner = agent_id if named is None else require_name("agent", named)
+    if isinstance(owner, UUID):
+        owner = str(owner)
     if owner is None:
         raise InputError("a line needs agent, unless one agent_id is given for all lines")
     labelled = JudgedQuery(

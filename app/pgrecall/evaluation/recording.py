@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from sqlalchemy import Text
 
 from pgrecall.core.limits import is_blank
@@ -13,7 +15,7 @@ from pgrecall.schema.verbs import verb
 
 
 @needs(READS)
-def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[JudgedQuery]]:
+def recorded_queries(tables: Tables, /, agent_id: str | UUID) -> Operation[list[JudgedQuery]]:
     """Judged queries from recorded use, for `evaluate` and `tune`.
 
     A query is recorded by `query=` of feedback and outcomes (in psql, the key query of the
@@ -25,10 +27,11 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[JudgedQ
     So a vote does not make its own memory look better found.
     """
     owner_id = require_owner(tables, agent_id)
+    named = owner_id.removeprefix(tables.prefix)
     called = verb(tables, "recorded_queries", {"agent": Text})
     rows = yield Run(called, {"agent": owner_id})
     return [
-        JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=agent_id, recorded=True)
+        JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=named, recorded=True)
         for row in rows
         if not is_blank(row.query)  # as older versions recorded them
     ]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, Unpack, cast
+from uuid import UUID
 
 from sqlalchemy.schema import CreateTable, DropTable
 
@@ -77,14 +78,14 @@ MAX_PAIRS = 60_000
 def tune(
     tables: Tables,
     /,
-    agent_id: str | None,
+    agent_id: str | UUID | None,
     queries: Iterable[JudgedQuery],
     *,
-    agents: Sequence[str] | None = None,
+    agents: Sequence[str | UUID] | None = None,
     start: Profile | str | None = None,
     k: int = 10,
     held_out: float = 0.5,
-    teams: Sequence[str] = (),
+    teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
     timezone: str | tzinfo | None = None,
@@ -208,7 +209,7 @@ def _require_enough(different: int, queries: int) -> None:
 
 def _best(
     tables: Tables,
-    teams: Sequence[str],
+    teams: Sequence[str | UUID],
     checked: Sequence[CheckedQuery],
     profile: Profile,
     start: Profile,

@@ -10,6 +10,7 @@ from functools import partial
 from inspect import signature
 from time import perf_counter
 from typing import Any, Generic, Self, TypeVar
+from uuid import UUID
 
 from sqlalchemy import Engine
 
@@ -109,6 +110,8 @@ class Invocation(Generic[T]):
         given = self.start.args if self.engine is None else self.start.args[1:]  # without tables
         named = self.start.keywords
         owner = given[0] if given else named.get("agent_id", named.get("owner_id"))
+        if isinstance(owner, UUID):
+            owner = str(owner)
         if not isinstance(owner, str):
             return None
         prefix = self.tables.prefix

@@ -5,7 +5,7 @@ Importing all operations takes longer than a search, and most programs call few 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import cached_property, partial, update_wrapper
 from importlib import import_module
 from inspect import Parameter, signature
@@ -13,7 +13,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from pgrecall.core.checks import as_written
-from pgrecall.core.memory import UNSET, MemoryChanges
+from pgrecall.core.memory import NEW_DEFAULTS, UNSET, MemoryChanges, MemoryFields, NewMemoryFields
 from pgrecall.core.steps import Job, Operation
 from pgrecall.execution.invocation import Invocation
 from pgrecall.execution.ranked_by import profile_argument, ranked_by
@@ -177,11 +177,14 @@ def _written_out(parameters: list[Parameter], operation: Callable[..., Any]) -> 
         name = parameter.annotation.removeprefix("Unpack[").removesuffix("]")
         taken = operation.__globals__[name]
         hints: dict[str, Any] = taken.__annotations__
-        if taken is MemoryChanges:
-            defaults: dict[str, Any] = dict.fromkeys(hints, UNSET)
-        else:
-            own_first = sorted(hints, key=FilterArguments.__annotations__.__contains__)
-            defaults = {key: DEFAULTS.get(key) for key in own_first}
-        for key, default in defaults.items():
-            hint = as_written(hints[key].__forward_arg__)
+        base, defaults = _SHOWN.get(taken, (FilterArguments, DEFAULTS))
+        for key in sorted(hints, key=base.__annotations__.__contains__):  # its own keys first
+            default, hint = defaults.get(key), as_written(hints[key].__forward_arg__)
             yield Parameter(key, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+_SHOWN: Mapping[type, tuple[type, Mapping[str, Any]]] = {
+    MemoryChanges: (MemoryFields, dict.fromkeys(MemoryChanges.__annotations__, UNSET)),
+    NewMemoryFields: (MemoryFields, NEW_DEFAULTS),
+}
+"""Other keywords than those of a search: the TypedDict that they extend, and their defaults."""

@@ -26,7 +26,7 @@ NUMBERS = ("scanned", "archived", "deleted", "swept", "events", "runs")
 def collect_garbage(
     policy: GarbagePolicy | None = None,
     *,
-    agent_id: str | None = None,
+    agent_id: str | UUID | None = None,
     dry_run: bool = False,
     batch_size: int = BATCH_SIZE,
     on_progress: Callable[[GarbageRun], Any] | None = None,

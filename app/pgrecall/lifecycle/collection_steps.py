@@ -43,7 +43,7 @@ class Collection:
     """The owner whose memories are collected; None: every owner."""
 
 
-def owners(tables: Tables, agent_id: str | None = None) -> Operation[list[tuple[str, bool]]]:
+def owners(tables: Tables, agent_id: str | UUID | None = None) -> Operation[list[tuple[str, bool]]]:
     """The owners to collect, ordered by id, and whether each has memories.
 
     An owner without memories may have left counters, labels, links or history. If `agent_id` is

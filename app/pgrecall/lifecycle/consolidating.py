@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from pgrecall.core.interruption import says_how_far
 from pgrecall.core.quoting import shortened
@@ -19,7 +20,7 @@ Summarise = Callable[[list[str]], str] | Callable[[list[str]], Awaitable[str]]
 
 
 def consolidate(
-    agent_id: str,
+    agent_id: str | UUID,
     summarise: Summarise | None = None,
     *,
     min_similarity: float = 0.80,

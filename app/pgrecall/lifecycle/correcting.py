@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Unpack
 from uuid import UUID
 
 from sqlalchemy import Boolean, Double, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.memory import Memory, NewMemory
+from pgrecall.core.memory import Memory, NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import VERB, Operation, Run, needs
-from pgrecall.core.validation import require_bool, require_given_share, require_ids
+from pgrecall.core.validation import require_bool, require_given_share, require_id, require_ids
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.event_fields import note, noted
+from pgrecall.memories.incoming import as_new
 from pgrecall.memories.preparing import Policy, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
 from pgrecall.ranking.memory_columns import changed_memory
@@ -26,18 +28,20 @@ from pgrecall.schema.verbs import NOTE, memory_record, verb
 def supersede(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
-    new: NewMemory | str,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
+    new: NewMemory | NewMemoryDict | str,
     *,
     reason: str | None = None,
     actor: str | None = None,
     run: str | None = None,
     force: bool = False,
     check_compliance: bool = True,
+    **fields: Unpack[NewMemoryFields],
 ) -> Operation[Added]:
     """Stores `new` in place of a memory, which stays in the table but is no longer recalled.
 
+    `new` is given as to `add`: as a text with fields beside it, as a NewMemory or as a dict.
     The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
     default now), with the reason superseded and the new one as its successor. The new memory's
     importance is at least the old one's, and it takes over the subject if it names none. If it is
@@ -50,11 +54,12 @@ def supersede(
     MemoryNotFound, and what `add` raises.
     """
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     require_bool("force", force)
     noted(reason=reason, actor=actor, run=run)
     policy = Policy.of("keep", None, check_compliance, actor)
-    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
+    memory = as_new(new, fields, supersede)
+    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
     given = given_fields(incoming)
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
     note = {} if run is None else {"run": run}
@@ -70,8 +75,8 @@ def supersede(
 def invalidate(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -88,8 +93,8 @@ def invalidate(
 def revive(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -113,8 +118,8 @@ def revive(
 def approve(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -136,8 +141,8 @@ def approve(
 def reject(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -154,8 +159,8 @@ def reject(
 def set_importance(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     importance: float,
     *,
     reason: str | None = None,
@@ -167,7 +172,7 @@ def set_importance(
     """
     share = require_given_share("importance", importance, error=InvalidMemory)
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     noted(reason=reason, actor=actor)
     arguments = {"agent": Text(), "memory_id": Uuid(), "importance": Double(), **NOTE}
     [row] = yield Run(
@@ -187,8 +192,8 @@ def set_importance(
 def promote(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -204,8 +209,8 @@ def promote(
 def demote(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -221,8 +226,8 @@ def demote(
 def _several(
     tables: Tables,
     name: str,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     reason: str | None,
     actor: str | None,
     **options: bool,

@@ -58,7 +58,7 @@ _ARGUMENTS: Mapping[str, Any] = {
 def near_duplicates(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     threshold: float = NEAR_DUPLICATE,
     limit: int = 100,
@@ -86,7 +86,7 @@ def near_duplicates(
 def clusters(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     min_similarity: float = 0.80,
     min_size: int = 3,
@@ -118,7 +118,7 @@ def clusters(
 @needs(VERB)
 def consolidate_cluster(
     tables: Tables,
-    agent_id: str,
+    agent_id: str | UUID,
     cluster: Cluster,
     text: str | None,
     actor: str | None,
@@ -128,9 +128,10 @@ def consolidate_cluster(
     Returns None and changes nothing if one of the memories has changed or is gone since it was
     read.
     """
+    agent_id = require_owner(tables, agent_id)
     members = cluster.memories
     given: dict[str, Any] = {
-        "agent": require_owner(tables, agent_id),
+        "agent": agent_id,
         "memory_ids": [member.id for member in members],
         "seen": [member.updated_at for member in members],
         "actor": actor,
@@ -149,7 +150,7 @@ def consolidate_cluster(
 def complete_stale_tasks(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     older_than: timedelta = timedelta(days=7),
     actor: str | None = None,
@@ -176,7 +177,7 @@ def complete_stale_tasks(
 def prune(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     older_than: timedelta | None = None,
     below_score: float | None = None,

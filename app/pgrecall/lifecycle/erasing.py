@@ -45,8 +45,8 @@ _MAY_VACUUM = text(
 def erase(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     dry_run: bool = False,
 ) -> Operation[Erased]:
@@ -73,7 +73,7 @@ def erase(
 
 
 def erase_owner(
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     dry_run: bool = False,
     batch_size: int = BATCH_SIZE,
@@ -112,7 +112,7 @@ def erase_owner(
 
 
 @needs(ALONE)
-def vacuum(tables: Tables, /, agent_id: str) -> Operation[None]:
+def vacuum(tables: Tables, /, agent_id: str | UUID) -> Operation[None]:
     """Removes deleted rows from the tables, and from the agent's rank index: VACUUM (ANALYZE).
 
     For use after an erasure, instead of waiting for autovacuum. It blocks neither readers nor
@@ -142,13 +142,13 @@ def _positions(schema: str) -> TextClause:
 
 
 @needs(VERB)
-def _counted(tables: Tables, agent_id: str) -> Operation[Any]:
+def _counted(tables: Tables, agent_id: str | UUID) -> Operation[Any]:
     [row] = yield call_of(tables, _ARGUMENTS, "count_owner", agent=require_owner(tables, agent_id))
     return row
 
 
 @needs(VERB)
-def _batch(tables: Tables, agent_id: str, batch_size: int) -> Operation[Any]:
+def _batch(tables: Tables, agent_id: str | UUID, batch_size: int) -> Operation[Any]:
     owner_id = require_owner(tables, agent_id)
     [row] = yield call_of(
         tables, _ARGUMENTS, "erase_owner_batch", agent=owner_id, batch_size=batch_size
@@ -156,7 +156,7 @@ def _batch(tables: Tables, agent_id: str, batch_size: int) -> Operation[Any]:
     return row
 
 
-def _forget_lookups(tables: Tables, agent_id: str) -> Operation[None]:
+def _forget_lookups(tables: Tables, agent_id: str | UUID) -> Operation[None]:
     """What searches cached of the agent's rank index."""
     yield known_owners(tables, [require_owner(tables, agent_id)], anew=True)
 

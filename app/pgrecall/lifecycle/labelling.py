@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from pgrecall.core.label import Label, LabelKind, require_kinds, require_labels
 from pgrecall.core.memory import Memory
 from pgrecall.core.steps import READS, VERB, Operation, Run, needs
-from pgrecall.core.validation import require_count, require_ids, require_texts
+from pgrecall.core.validation import require_count, require_id, require_texts
 from pgrecall.lifecycle.label_statements import labelled_statement
 from pgrecall.memories.event_fields import note
 from pgrecall.ranking.memory_columns import memory
@@ -36,8 +36,8 @@ MOST = 10_000
 def label(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     labels: Label | str | Sequence[Label | str],
     *,
     actor: str | None = None,
@@ -58,8 +58,8 @@ def label(
 def unlabel(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     labels: Label | str | Sequence[Label | str],
     *,
     actor: str | None = None,
@@ -77,10 +77,12 @@ def unlabel(
 
 
 @needs(READS)
-def labels(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Label]]:
+def labels(
+    tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str
+) -> Operation[list[Label]]:
     """The labels of a memory, the greatest weight first."""
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     asked = verb(tables, "labels", _MEMORY)
     rows = yield Run(asked, {"agent": agent_id, "memory_id": memory_id})
     return [Label(row.value, row.kind, row.weight) for row in rows]
@@ -90,7 +92,7 @@ def labels(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[
 def labelled(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     values: str | Sequence[str],
     *,
     kinds: Sequence[LabelKind] | None = None,
@@ -113,13 +115,13 @@ def labelled(
 
 def _given(
     tables: Tables,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     labels: Label | str | Sequence[Label | str],
     actor: str | None,
 ) -> dict[str, Any]:
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     checked = require_labels(labels)
     return {
         "agent": agent_id,

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Double, Text, Uuid
 
 from pgrecall.core.steps import ALONE, READS, VERB, Operation, Run, needs
-from pgrecall.core.validation import require_given_share, require_ids, require_name
+from pgrecall.core.validation import require_given_share, require_id, require_name
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.link import Link
 from pgrecall.memories.event_fields import note
@@ -32,9 +32,9 @@ _LINK: Mapping[str, Any] = {**_UNLINK, "weight": Double}
 def link(
     tables: Tables,
     /,
-    agent_id: str,
-    source_id: UUID,
-    target_id: UUID,
+    agent_id: str | UUID,
+    source_id: UUID | str,
+    target_id: UUID | str,
     kind: str = "related",
     *,
     weight: float = 1.0,
@@ -53,9 +53,9 @@ def link(
 def unlink(
     tables: Tables,
     /,
-    agent_id: str,
-    source_id: UUID,
-    target_id: UUID,
+    agent_id: str | UUID,
+    source_id: UUID | str,
+    target_id: UUID | str,
     kind: str = "related",
     *,
     actor: str | None = None,
@@ -67,10 +67,10 @@ def unlink(
 
 
 @needs(READS)
-def links(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Link]]:
+def links(tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str) -> Operation[list[Link]]:
     """The links from and to a memory, strongest first."""
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     asked = verb(tables, "links", _MEMORY)
     rows = yield Run(asked, {"agent": agent_id, "memory_id": memory_id})
     return [Link(**row._asdict()) for row in rows]
@@ -78,15 +78,15 @@ def links(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[L
 
 def _pair(
     tables: Tables,
-    agent_id: str,
-    source_id: UUID,
-    target_id: UUID,
+    agent_id: str | UUID,
+    source_id: UUID | str,
+    target_id: UUID | str,
     kind: str,
     actor: str | None,
 ) -> dict[str, Any]:
     agent_id = require_owner(tables, agent_id)
-    ids = require_ids([source_id, target_id])
-    if len(ids) < 2:
+    source_id, target_id = require_id(source_id), require_id(target_id)
+    if source_id == target_id:
         raise InputError(f"a link leads from one memory to another, got {source_id} twice")
     return {
         "agent": agent_id,

@@ -15,7 +15,7 @@ from pgrecall.core.memory import Memory
 from pgrecall.core.steps import READS, VERB, Operation, Run, needs
 from pgrecall.core.validation import (
     require_bool,
-    require_ids,
+    require_id,
     require_name,
     require_one_of,
     require_query,
@@ -56,8 +56,8 @@ Feedback = Literal["useful", "not_useful", "outdated", "incorrect"]
 def record_outcome(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     outcome: Outcome,
     *,
     reason: str | None = None,
@@ -101,8 +101,8 @@ def record_outcome(
 def adjust_trust(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     delta: float,
     reason: str,
     actor: str,
@@ -130,8 +130,8 @@ def adjust_trust(
 def feedback(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     kind: Feedback,
     context: str | None = None,
     *,
@@ -165,17 +165,19 @@ def feedback(
 
 
 @needs(READS)
-def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Event]]:
+def history(
+    tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str
+) -> Operation[list[Event]]:
     """The events of a memory, oldest first; also if it has been deleted since."""
     called = verb(tables, "history", _OF_ONE, _EVENT)
     given = _named(tables, agent_id, memory_id)
     rows = yield Run(called, given)
-    return [Event(memory_id=memory_id, **row._asdict()) for row in rows]
+    return [Event(memory_id=given["memory_id"], **row._asdict()) for row in rows]
 
 
-def _named(tables: Tables, agent_id: str, memory_id: UUID) -> dict[str, Any]:
+def _named(tables: Tables, agent_id: str | UUID, memory_id: UUID | str) -> dict[str, Any]:
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     return {"agent": agent_id, "memory_id": memory_id}
 
 

@@ -81,14 +81,15 @@ class MemoryTools:
         """Store something worth knowing in later conversations: what the user prefers, decides,
         corrects or is going to do. Call it as soon as you learn it. A text that is stored already
         is not stored twice. If it contradicts a memory, use `correct` instead."""
-        new = NewMemory(
+        added = await self.repo.add(
+            agent,
             content,
             memory_type=memory_type,
             importance=importance,
             tags=tags or (),
             entities=entities or (),
         )
-        return Remembered.of(await self.repo.add(agent, new))
+        return Remembered.of(added)
 
     async def recall(
         self,
@@ -122,7 +123,7 @@ class MemoryTools:
         query: Query,
         max_tokens: Annotated[
             int, Field(ge=1, le=100_000, description="Length of the text at most.")
-        ] = 1_000,
+        ] = 4_000,
         timezone: TimeZone = None,
     ) -> Prompt:
         """Get the memories that matter for a question as one text of limited length, for a prompt.
@@ -173,7 +174,7 @@ class MemoryTools:
     async def list_memories(
         self,
         agent: Agent,
-        limit: Annotated[int, Field(ge=1, le=MOST, description="How many to return.")] = 20,
+        limit: Annotated[int, Field(ge=1, le=MOST, description="How many to return.")] = MOST,
         after: Annotated[str | None, Field(description="`next` of the page before.")] = None,
         memory_types: Types = None,
         tags: Tags = None,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 from uuid import UUID
 
-from pgrecall.core.memory import NewMemory
+from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import ALONE, Operation, needs
 from pgrecall.core.validation import in_list, require_one_of
 from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.batch import Batch
+from pgrecall.memories.incoming import as_new
 from pgrecall.memories.preparing import DuplicatePolicy, Policy, prepared
 from pgrecall.memories.storing import stored, stored_batch
 from pgrecall.schema import Tables
@@ -24,8 +25,8 @@ OnError = Literal["raise", "report"]
 def add(
     tables: Tables,
     /,
-    agent_id: str,
-    memory: NewMemory | str,
+    agent_id: str | UUID,
+    memory: NewMemory | NewMemoryDict | str,
     *,
     duplicates: DuplicatePolicy = "bump",
     near_duplicates: float | None = None,
@@ -33,10 +34,12 @@ def add(
     actor: str | None = None,
     run: str | None = None,
     supersede_subject: bool = False,
+    **fields: Unpack[NewMemoryFields],
 ) -> Operation[Added]:
     """Stores one memory. Returns its id as an Added, which also says whether it was stored.
 
-    A text alone becomes a memory with all defaults, embedded by the repository's embedder.
+    The memory is a text, and the fields of NewMemory are arguments; or it is a NewMemory, or a dict
+    of its fields. The repository's embedder embeds the text unless there is an `embedding`.
 
     A memory with a `key` is identified by the key. Without one, two memories are the same if they
     have the same text (ignoring case, white space and Unicode form), memory_type and component, and
@@ -68,21 +71,23 @@ def add(
     records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
     a conversation or a job.
 
-    Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
-    then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
-    DatabaseConflict if another writer stored the same memory meanwhile: repeat the transaction.
+    Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName, EmbedderRequired or
+    SupersessionConflict; then nothing is stored. In your own transaction at REPEATABLE READ or
+    SERIALIZABLE, it raises DatabaseConflict if another writer stored the same memory meanwhile:
+    repeat the transaction.
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject, run)
     agent_id = require_owner(tables, agent_id)
-    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
+    new = as_new(memory, fields, add)
+    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
     return (yield from stored(tables, agent_id, incoming, policy))
 
 
 def add_many(
     tables: Tables,
     /,
-    agent_id: str,
-    memories: Iterable[NewMemory | str],
+    agent_id: str | UUID,
+    memories: Iterable[NewMemory | NewMemoryDict | str],
     *,
     duplicates: DuplicatePolicy = "bump",
     near_duplicates: float | None = None,
@@ -94,6 +99,7 @@ def add_many(
 ) -> Operation[Batch]:
     """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
 
+    A memory is a text, a NewMemory, or a dict of its fields: `{"content": "…", "importance": 0.8}`.
     If one memory is bad, none is stored, and the error names its position, counted from 0. With
     `on_error="report"` the others are stored, and `refused` of the result maps the position of each
     bad memory to its error. Errors that concern the whole batch are raised all the same. Of
@@ -101,7 +107,7 @@ def add_many(
     Rows are sent by COPY. With `near_duplicates` or `supersede_subject` they are added one by one
     instead, since each is compared with those before it.
 
-    Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict.
+    Raises what `add` raises.
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject, run)
     agent_id = require_owner(tables, agent_id)

@@ -13,7 +13,13 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from pgrecall.core.embedders import Embedded
 from pgrecall.core.memory import UNSET, Memory, MemoryChanges
 from pgrecall.core.steps import ALONE, VERB, Ask, Operation, Run, needs
-from pgrecall.core.validation import require_aware, require_bool, require_ids, require_name
+from pgrecall.core.validation import (
+    require_aware,
+    require_bool,
+    require_id,
+    require_ids,
+    require_name,
+)
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import noted
@@ -36,8 +42,8 @@ _UPDATE = {
 def update(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -57,7 +63,7 @@ def update(
     DuplicateMemory if another active memory of the agent has this content. Then nothing is changed.
     """
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     noted(reason=reason, actor=actor)
     for name in ("id", "key"):
         if name in changes:
@@ -104,7 +110,12 @@ def _as_json(value: Any) -> Any:
 
 @needs(ALONE)
 def touch(
-    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID], *, key: str | None = None
+    tables: Tables,
+    /,
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
+    *,
+    key: str | None = None,
 ) -> Operation[int]:
     """Counts one retrieval of each memory and sets its last access to now. Returns how many exist.
 
@@ -128,7 +139,12 @@ def touch(
 
 @needs(ALONE)
 def extend_expiry(
-    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID], *, expires_at: datetime
+    tables: Tables,
+    /,
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
+    *,
+    expires_at: datetime,
 ) -> Operation[int]:
     """Moves the expiry of memories to a later time. Returns how many there were.
 

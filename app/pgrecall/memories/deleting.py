@@ -40,8 +40,8 @@ def _needs(
 def delete(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID] | None = None,
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str] | None = None,
     *,
     dry_run: bool = False,
     reason: str | None = None,

@@ -31,7 +31,7 @@ from pgrecall.core.validation import (
     require_bool,
     require_callable,
     require_count,
-    require_ids,
+    require_id,
 )
 from pgrecall.errors import InputError
 from pgrecall.ranking.conditions import conditions, custom_conditions, owned, scope
@@ -55,8 +55,8 @@ def export(
     /,
     write: Callable[[list[str]], Any],
     *,
-    agent_id: str | Sequence[str] | None = None,
-    after: tuple[str, UUID] | None = None,
+    agent_id: str | UUID | Sequence[str | UUID] | None = None,
+    after: tuple[str | UUID, UUID | str] | None = None,
     events: bool = False,
     batch_size: int = BATCH_SIZE,
     filters: FilterArguments | None = None,
@@ -127,12 +127,12 @@ def _begin(after: object, named: list[str] | None) -> tuple[str | None, UUID]:
     """The owner and the id to begin behind; no owner for the first one."""
     if after is None:
         return None, _BEFORE_ALL
-    if not isinstance(after, tuple) or len(after) != 2 or not isinstance(after[0], str):
+    if not isinstance(after, tuple) or len(after) != 2 or not isinstance(after[0], str | UUID):
         raise InputError(f"after must be an owner and an id, got {shortened(after)}")
-    [last_id] = require_ids(after[1])
-    if named is not None and after[0] not in named:
-        raise InputError(f"after names {shortened(after[0])}, which is not exported")
-    return after[0], last_id
+    owner_id, last_id = str(after[0]), require_id(after[1])
+    if named is not None and owner_id not in named:
+        raise InputError(f"after names {shortened(owner_id)}, which is not exported")
+    return owner_id, last_id
 
 
 def _next(tables: Tables, named: list[str] | None, owner_id: str | None) -> Operation[str | None]:

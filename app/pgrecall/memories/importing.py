@@ -20,7 +20,7 @@ from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.quoting import LONGEST, path_of, shortened
-from pgrecall.core.validation import require_bool, require_callable, require_count, require_name
+from pgrecall.core.validation import require_bool, require_callable, require_count
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError, InvalidLine, PgRecallError, SupersessionConflict
 from pgrecall.memories.added import Added
@@ -119,7 +119,7 @@ class Line:
 
 def import_file(
     store: Store,
-    agent_id: str | None,
+    agent_id: str | UUID | None,
     path: Source,
     *,
     batch_size: int = BATCH_SIZE,
@@ -152,7 +152,6 @@ def import_file(
     cut in the file of rejects.
     """
     if agent_id is not None:
-        require_name("agent_id", agent_id)
         require_owner(store._tables, agent_id)
     require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
     require_bool("check_compliance", check_compliance)
@@ -241,7 +240,7 @@ class _File:
     """A file of memories, and how to read its lines."""
 
     tables: Tables
-    agent_id: str | None
+    agent_id: str | UUID | None
     source: Source
     fields: Mapping[str, str]
     timezone: tzinfo | None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
+from inspect import signature
 from itertools import compress
 from operator import attrgetter, is_not
+from types import MappingProxyType
 from typing import Any
 
 from pgrecall.core.label import require_labels
 from pgrecall.core.memory import LABELS, UNSET, NewMemory
 from pgrecall.core.quoting import did_you_mean, listed
-from pgrecall.errors import InvalidMemory, UnknownName
+from pgrecall.errors import InputError, InvalidMemory, UnknownName
 from pgrecall.schema.fields import CHECKS, NOTHING
 
 
@@ -20,12 +22,8 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises UnknownName for an unknown field, and InvalidMemory for a bad value.
     """
-    unknown = [name for name in values if name not in FIELDS]
-    if unknown:
-        raise UnknownName(
-            f"unknown field {listed(unknown)}{did_you_mean(unknown, FIELDS)}; the fields are "
-            f"{', '.join(sorted(FIELDS))}"
-        )
+    if not values.keys() <= FIELDS:
+        raise _unknown(values, FIELDS)
     stored = {name: CHECKS[name](name, value) for name, value in values.items()}
     start, end = stored.get("valid_from"), stored.get("valid_until")
     if start is not None and end is not None and not start < end:
@@ -33,6 +31,59 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     if stored.get("id") is not None and stored.get("key") is not None:
         raise InvalidMemory("give a memory an id or a key, not both")
     return stored
+
+
+def _unknown(
+    values: Mapping[str, Any], known: Collection[str], also: Iterable[str] = ()
+) -> UnknownName:
+    """The error about names that are not `known`; one may be meant for one of `also`."""
+    unknown = values.keys() - known
+    return UnknownName(
+        f"unknown field {listed(unknown)}{did_you_mean(unknown, [*known, *also])}; the fields are "
+        f"{', '.join(sorted(known))}"
+    )
+
+
+def as_new(
+    memory: object,
+    fields: Mapping[str, Any] = MappingProxyType({}),
+    beside: Callable[..., Any] | None = None,
+) -> NewMemory:
+    """The NewMemory that a text, a mapping or a NewMemory stands for.
+
+    A text may have `fields`, the arguments of the operation `beside` that are not its own.
+    """
+    if fields and not isinstance(memory, str):
+        raise InputError(
+            f"give the fields of a memory in one place: {listed(fields)} beside a text, or in the "
+            f"{type(memory).__name__}"
+        )
+    match memory:
+        case NewMemory():
+            return memory
+        case str():
+            given = fields
+        case Mapping():
+            given = memory
+        case _:
+            raise InvalidMemory(
+                f"a memory must be text, a NewMemory or a dict, got {type(memory).__name__}"
+            )
+    if not given.keys() <= _ALL:
+        raise _unknown(given, _ALL, () if beside is None else _options(beside))
+    if isinstance(memory, str):
+        if "content" in given:
+            raise InputError("give the text of a memory once, not as content too")
+        return NewMemory(memory, **given)
+    if "content" not in given:
+        raise InvalidMemory("a memory needs content, its text")
+    return NewMemory(**given)
+
+
+def _options(operation: Callable[..., Any]) -> list[str]:
+    return [
+        one.name for one in signature(operation).parameters.values() if one.kind is one.KEYWORD_ONLY
+    ]
 
 
 _FIELDS = fields(NewMemory)
@@ -67,5 +118,6 @@ def checked_memory(memory: NewMemory) -> dict[str, Any]:
     return changed | {name: NOTHING[name] for name in NOTHING if changed.get(name, ...) is None}
 
 
-FIELDS = frozenset(_NAMES) - {LABELS}
+_ALL = frozenset(_NAMES)
+FIELDS = _ALL - {LABELS}
 """Those that are columns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
+from uuid import UUID
 
 from sqlalchemy import Boolean, Integer, Text
 
@@ -37,7 +38,7 @@ MOST = 10_000
 def list_memories(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     order: str | Sequence[str] = NEWEST_FIRST,
     limit: int = 50,

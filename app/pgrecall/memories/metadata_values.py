@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Unpack
+from uuid import UUID
 
 from sqlalchemy import Select, desc, func, literal_column
 from sqlalchemy.dialects.postgresql import JSONB
@@ -20,7 +21,7 @@ from pgrecall.schema.owner import require_owner
 
 @needs(READS)
 def metadata_values(
-    tables: Tables, /, agent_id: str, key: str, **filters: Unpack[FilterArguments]
+    tables: Tables, /, agent_id: str | UUID, key: str, **filters: Unpack[FilterArguments]
 ) -> Operation[list[tuple[Any, int]]]:
     """The values that a key of the metadata has, with the number of memories, most first.
 

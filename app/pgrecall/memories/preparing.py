@@ -9,12 +9,12 @@ from typing import Any, Literal, get_args
 from pgrecall.core.embedders import Embedded
 from pgrecall.core.entity_finding import Found, merged
 from pgrecall.core.ids import id_of_key, new_id
-from pgrecall.core.memory import NewMemory
+from pgrecall.core.memory import NewMemory, NewMemoryDict
 from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.validation import require_bool, require_one_of, require_share
-from pgrecall.errors import InputError, InvalidMemory, NotCompliant
+from pgrecall.errors import InputError, NotCompliant
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.incoming import checked_memory
+from pgrecall.memories.incoming import as_new, checked_memory
 from pgrecall.ranking.entities import known_in_texts
 from pgrecall.schema import Layout, Tables
 
@@ -66,18 +66,10 @@ Incoming = dict[str, Any]
 tokens and embedding."""
 
 
-def _as_new(memory: NewMemory | str) -> NewMemory:
-    if isinstance(memory, str):
-        return NewMemory(memory)
-    if not isinstance(memory, NewMemory):
-        raise InvalidMemory(f"a memory must be a NewMemory or text, got {type(memory).__name__}")
-    return memory
-
-
 def prepared(
     tables: Tables,
     agent_id: str,
-    memories: Sequence[NewMemory | str],
+    memories: Sequence[NewMemory | NewMemoryDict | str],
     policy: Policy,
     *,
     named: bool,
@@ -92,7 +84,7 @@ def prepared(
     checked: dict[int, Incoming] = {}
     for position, memory in enumerate(memories):
         with Position(position, len(memories), named, refused):
-            checked[position] = _checked(agent_id, _as_new(memory), policy)
+            checked[position] = _checked(agent_id, as_new(memory), policy)
     to_embed = [one for one in checked.values() if "embedding" not in one]
     if to_embed:
         embedded: Embedded = yield Ask("embed", tuple(values["content"] for values in to_embed))

@@ -16,6 +16,7 @@ from pgrecall.core.validation import (
     require_aware,
     require_bool,
     require_count,
+    require_id,
     require_ids,
     require_name,
     require_text,
@@ -36,14 +37,15 @@ from pgrecall.schema.owner import require_owner
 FEWEST_DIGITS, SHOWN_DIGITS = 4, 8
 """The fewest hexadecimal digits of an id that can be looked up, and that are shown."""
 MOST_IDS = 1_000
+NAMED = "a memory's id, if there is no key,"
 
 
 @needs(READS)
 def get(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID | None = None,
+    agent_id: str | UUID,
+    memory_id: UUID | str | None = None,
     *,
     key: str | None = None,
     include_embedding: bool = False,
@@ -53,9 +55,12 @@ def get(
     Its embedding is only read with `include_embedding`.
     """
     agent_id = require_owner(tables, agent_id)
-    parameters = {"owner_id": agent_id, "id": _id(agent_id, memory_id, key)}
+    one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
     require_bool("include_embedding", include_embedding)
-    rows = yield Run(get_statement(tables, embedding=include_embedding, one=True), parameters)
+    rows = yield Run(
+        get_statement(tables, embedding=include_embedding, one=True),
+        {"owner_id": agent_id, "id": one},
+    )
     return leading_memory(rows[0]) if rows else None
 
 
@@ -63,45 +68,46 @@ def get(
 def get_many(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
+    agent_id: str | UUID,
+    memory_ids: UUID | str | Iterable[UUID | str],
     *,
     include_embedding: bool = False,
 ) -> Operation[dict[UUID, Memory]]:
     """Those of these memories that the agent has, valid or not, by id, in the order given."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    given = [memory_ids] if isinstance(memory_ids, UUID) else memory_ids
+    given = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
     require_bool("include_embedding", include_embedding)
     rows = yield Run(
         get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "ids": ids}
     )
     found = {row.id: leading_memory(row) for row in rows}
-    return {memory_id: found[memory_id] for memory_id in given if memory_id in found}
+    return {one: found[one] for one in map(require_id, given) if one in found}
 
 
 @needs(READS)
 def exists(
-    tables: Tables, /, agent_id: str, memory_id: UUID | None = None, *, key: str | None = None
+    tables: Tables,
+    /,
+    agent_id: str | UUID,
+    memory_id: UUID | str | None = None,
+    *,
+    key: str | None = None,
 ) -> Operation[bool]:
     """Whether the agent has a memory of this id or key, valid or not."""
     agent_id = require_owner(tables, agent_id)
-    return bool((yield from existing(tables, agent_id, _id(agent_id, memory_id, key))))
+    one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
+    return bool((yield from existing(tables, agent_id, one)))
 
 
-def _id(agent_id: str, memory_id: UUID | None, key: str | None) -> UUID:
-    if (memory_id is None) == (key is None):
-        raise InputError("name a memory by its id or by its key, not by both or neither")
-    if isinstance(memory_id, UUID):
-        return memory_id
-    if memory_id is None:
-        return id_of_key(agent_id, require_name("key", key))
-    [found] = require_ids([memory_id])
-    return found
+def _of_key(agent_id: str, memory_id: object, key: str) -> UUID:
+    if memory_id is not None:
+        raise InputError("name a memory by its id or by its key, not by both")
+    return id_of_key(agent_id, require_name("key", key))
 
 
 @needs(READS)
-def key_id(tables: Tables, /, agent_id: str, key: str) -> Operation[UUID]:
+def key_id(tables: Tables, /, agent_id: str | UUID, key: str) -> Operation[UUID]:
     """The id that belongs to a key, for methods that take ids. There need not be such a memory."""
     agent_id = require_owner(tables, agent_id)
     yield from ()  # no statement
@@ -112,7 +118,7 @@ def key_id(tables: Tables, /, agent_id: str, key: str) -> Operation[UUID]:
 def count(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     as_of: datetime | None = None,
     **filters: Unpack[FilterArguments],
@@ -130,7 +136,7 @@ def count(
 
 @needs(READS)
 def existing(
-    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]
+    tables: Tables, /, agent_id: str | UUID, memory_ids: UUID | str | Iterable[UUID | str]
 ) -> Operation[set[UUID]]:
     """Which of these ids the agent has, so that only the others need embedding and adding."""
     agent_id = require_owner(tables, agent_id)
@@ -141,7 +147,7 @@ def existing(
 
 @needs(READS)
 def find_ids(
-    tables: Tables, /, agent_id: str, prefix: str, *, limit: int = 10
+    tables: Tables, /, agent_id: str | UUID, prefix: str, *, limit: int = 10
 ) -> Operation[list[UUID]]:
     """The ids of the agent's memories that begin with these hexadecimal digits, in order.
 
@@ -167,7 +173,7 @@ def find_ids(
 
 @needs(READS)
 def short_ids(
-    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]
+    tables: Tables, /, agent_id: str | UUID, memory_ids: UUID | str | Iterable[UUID | str]
 ) -> Operation[dict[UUID, str]]:
     """The shortest unique beginning of each id among the agent's memories, at least 8 digits.
 

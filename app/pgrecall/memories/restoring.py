@@ -45,7 +45,7 @@ _STAGED = (*_IN_MEMORIES, "state")
 def restore(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     memories: Iterable[Mapping[str, Any]],
     *,
     check_compliance: bool = True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_count
 from pgrecall.memories.term import Term
@@ -13,7 +15,9 @@ MAX_TERMS = 10_000
 
 
 @needs(READS)
-def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Operation[list[Term]]:
+def telling_terms(
+    tables: Tables, /, agent_id: str | UUID, *, limit: int = 20
+) -> Operation[list[Term]]:
     """The terms that are most characteristic of an agent's memories, the most telling first.
 
     Reads the words of all its memories. Raises InputError.

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
-from pgrecall.core.memory import NewMemory
+from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.batch import Batch
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.preparing import Incoming, Policy, prepared
+from pgrecall.memories.incoming import as_new
+from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, upsert_statement
 from pgrecall.memories.storing import stored_batch
 from pgrecall.schema import Tables
@@ -24,15 +25,19 @@ from pgrecall.schema.owner import require_owner
 def upsert(
     tables: Tables,
     /,
-    agent_id: str,
-    memory: NewMemory,
+    agent_id: str | UUID,
+    memory: NewMemory | NewMemoryDict | str,
     *,
     reason: str | None = None,
     actor: str | None = None,
     run: str | None = None,
     check_compliance: bool = True,
+    **fields: Unpack[NewMemoryFields],
 ) -> Operation[Added]:
     """Stores a memory under its key, or gives the memory that has this key its text and fields.
+
+    The memory is given as to `add`: as a text with `key` and other fields beside it, as a NewMemory
+    or as a dict.
 
     The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
     `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
@@ -48,8 +53,8 @@ def upsert(
     policy = Policy.of("keep", None, check_compliance, actor, run=run)
     noted(reason=reason, actor=actor, run=run)
     agent_id = require_owner(tables, agent_id)
-    _require_key(memory)
-    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
+    new = _with_key(as_new(memory, fields, upsert))
+    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
     given, parameters = _call(agent_id, incoming, policy, reason)
     [row] = yield Run(upsert_statement(tables, given), parameters)
     return Added(row.memory_id, row.outcome)
@@ -58,8 +63,8 @@ def upsert(
 def upsert_many(
     tables: Tables,
     /,
-    agent_id: str,
-    memories: Iterable[NewMemory],
+    agent_id: str | UUID,
+    memories: Iterable[NewMemory | NewMemoryDict],
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -80,9 +85,11 @@ def upsert_many(
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
+    keyed = []
     for position, memory in enumerate(several):
-        _require_key(memory, f"memory {position} of {len(several)}: ")
-    batch = yield from prepared(tables, agent_id, several, policy, named=True)
+        with Position(position, len(several), named=True):
+            keyed.append(_with_key(as_new(memory)))
+    batch = yield from prepared(tables, agent_id, keyed, policy, named=True)
     if not batch:
         return Batch()
     firsts: dict[UUID, int] = {}
@@ -99,9 +106,10 @@ def upsert_many(
     return Batch(added[ordinal] for ordinal in range(len(batch)))
 
 
-def _require_key(memory: NewMemory, place: str = "") -> None:
-    if getattr(memory, "key", None) is None:
-        raise InvalidMemory(f"{place}upsert needs a NewMemory with a key")
+def _with_key(memory: NewMemory) -> NewMemory:
+    if memory.key is None:
+        raise InvalidMemory("upsert needs a memory with a key")
+    return memory
 
 
 def _call(

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from textwrap import fill, indent
 from typing import Any, get_args
+from uuid import UUID
 
 from sqlalchemy import ColumnElement, literal_column, select
 
@@ -55,6 +56,7 @@ _LEFT_OUT = ("where", "normalise_weights", "dates", "timezone")
 """Arguments that have no meaning in SQL."""
 _TYPES: dict[Any, str] = {
     Sequence[str]: "text[]",
+    Sequence[str | UUID]: "text[]",
     Mapping[str, Any]: "jsonb",
     Mapping[str, float]: "jsonb",
     tuple[datetime, datetime]: "tstzrange",

@@ -51,7 +51,7 @@ Replaced = datetime | Literal["none", "any"]
 
 @needs(VERB)
 def rank_indexes(
-    tables: Tables, /, *, agent_id: str | None = None, at_least: int = AT_LEAST
+    tables: Tables, /, *, agent_id: str | UUID | None = None, at_least: int = AT_LEAST
 ) -> Operation[list[RankIndexStatus]]:
     """The rank indexes of one agent or of all, ordered by agent, and those that should be built.
 
@@ -92,7 +92,7 @@ def rank_index_progress(tables: Tables, /) -> Operation[float | None]:
     return share
 
 
-def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
+def drop_rank_index(tables: Tables, /, agent_id: str | UUID) -> Operation[bool]:
     """Drops an agent's rank index, so its searches become exact. False if there is no index."""
     agent_id = require_owner(tables, agent_id)
     [row] = yield Run(drop_rank_index_statement(tables), {"agent": agent_id})
@@ -149,7 +149,9 @@ def align_positions(tables: Tables) -> Operation[None]:
     yield Run(on_every_node(tables), {"routine": "align_positions"})
 
 
-def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operation[list[str]]:
+def owners(
+    tables: Tables, at_least: int, agent_id: str | UUID | None = None
+) -> Operation[list[str]]:
     """Owners of at least `at_least` active memories, ordered by id; or only `agent_id` if given.
 
     Raises InputError.

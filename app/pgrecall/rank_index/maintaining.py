@@ -26,7 +26,7 @@ Progress = Callable[[str, int, int], Any]
 
 def build_rank_indexes(
     *,
-    agent_id: str | None = None,
+    agent_id: str | UUID | None = None,
     at_least: int = AT_LEAST,
     m: int = M,
     ef_construction: int = EF_CONSTRUCTION,
@@ -57,7 +57,7 @@ def build_rank_indexes(
 
 def maintain_rank_indexes(
     *,
-    agent_id: str | None = None,
+    agent_id: str | UUID | None = None,
     at_least: int = AT_LEAST,
     m: int = M,
     ef_construction: int = EF_CONSTRUCTION,

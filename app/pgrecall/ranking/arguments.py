@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Annotated, Any
+from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import COSINE, SHARE, Between, Count, Length, Needs, Texts
@@ -52,7 +53,7 @@ class SearchArguments(FilterArguments, total=False):
     similarity and keyword, or the one of them that the query has, and does not depend on the
     profile; words that no memory has lower it. Needs `query` or `query_text`. 0 leaves out nothing,
     but measures relevance. The default is none for `search`, and the profile's for `context`."""
-    teams: Sequence[str]
+    teams: Sequence[str | UUID]
     """Ranks the memories of these teams together with the agent's."""
     query_entities: Annotated[Sequence[str] | None, Texts(MAX_QUERY_ENTITIES)]
     """The entities that entity_overlap compares with. Default: the known entities that occur in the

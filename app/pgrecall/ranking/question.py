@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
+from uuid import UUID
 
 from pgrecall.core.checks import K, checked
 from pgrecall.core.dates import period_of
 from pgrecall.core.embedders import Embedded
 from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.steps import Ask, Operation, Run
-from pgrecall.core.validation import require_query, require_texts
+from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.default_profile import default_profile
@@ -21,7 +22,7 @@ from pgrecall.ranking.known_owners import known_owners
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.words import narrows
 from pgrecall.schema import Layout, Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.owner import require_owner, require_owners
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
@@ -46,7 +47,7 @@ class Question:
     def of(
         cls,
         tables: Tables,
-        agent_id: str,
+        agent_id: str | UUID,
         query: VectorLike | str | None,
         *,
         k: int,
@@ -153,12 +154,12 @@ class Question:
         )
 
 
-def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[str, ...]:
-    """The stored ids of the teams, without duplicates; raises InputError."""
-    named = require_texts("teams", teams) or ()
-    others = dict.fromkeys(require_owner(tables.of_teams(), team, "teams") for team in named)
-    others.pop(agent_id, None)
-    return tuple(others)
+def other_owners(tables: Tables, agent_id: str, teams: Sequence[str | UUID]) -> tuple[str, ...]:
+    """The stored ids of the teams, without the owner and duplicates; raises InputError."""
+    if isinstance(teams, tuple) and not teams:  # the default, which takes no time so
+        return ()
+    named = require_owners(tables.of_teams(), teams, "teams")
+    return tuple(one for one in named if one != agent_id)
 
 
 def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:

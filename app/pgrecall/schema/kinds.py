@@ -25,6 +25,7 @@ from pgrecall.core.validation import (
     require_bool,
     require_count,
     require_given_share,
+    require_id,
     require_json_object,
     require_name,
     require_one_of,
@@ -89,9 +90,7 @@ def _moment(name: str, value: Any) -> Any:
 
 
 def _id(name: str, value: Any) -> UUID | None:
-    if value is not None and not isinstance(value, UUID):
-        raise InvalidMemory(f"{name} must be a uuid.UUID, got {shortened(value)}")
-    return value
+    return None if value is None else require_id(value, name, error=InvalidMemory)
 
 
 def _one_of(known: Sequence[str], name: str, value: Any) -> str:

@@ -7,15 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
 from typing import Any
+from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Ask, Job, Part
-from pgrecall.core.validation import in_list, require_callable, require_count, require_text
+from pgrecall.core.steps import Ask, Job, Operation, Part
+from pgrecall.core.validation import in_list, require_callable, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index import building
 from pgrecall.rank_index.index import RankIndexCheck
 from pgrecall.ranking.hits import Hits, Strategy
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
 from pgrecall.scoring.profile import Profile
 from pgrecall.search.searching import search
 
@@ -23,7 +26,7 @@ SAMPLE = 50
 
 
 def check_rank_index(
-    agent_id: str,
+    agent_id: str | UUID,
     *,
     sample: int = SAMPLE,
     queries: Sequence[VectorLike | str] | None = None,
@@ -38,10 +41,9 @@ def check_rank_index(
     retrievals are counted. `on_progress(done, total)` is called after each query. Raises InputError
     if there are no queries.
     """
-    require_text("agent_id", agent_id)
     require_count("sample", sample, at_least=1, at_most=10_000)
     require_callable("on_progress", on_progress)
-    [owner_id] = yield Part(partial(building.owners, at_least=1, agent_id=agent_id))
+    owner_id: str = yield Part(partial(_owner, agent_id=agent_id))
     asked = [] if queries is None else in_list(queries)
     if asked is None:
         raise InputError(f"queries must be a list of texts or vectors, got {shortened(queries)}")
@@ -49,7 +51,7 @@ def check_rank_index(
         asked = yield Part(partial(building.sampled, owner_id=owner_id, number=sample))
     if not asked:
         raise InputError(
-            f"agent {shortened(agent_id)} has no embedded memories to use as queries; pass queries"
+            f"agent {shortened(owner_id)} has no embedded memories to use as queries; pass queries"
         )
     recalls: list[float] = []
     times: dict[Strategy, list[float]] = {"exact": [], "index": []}
@@ -87,3 +89,9 @@ def check_rank_index(
         index_ms=median(times["index"]),
         in_index=in_index,
     )
+
+
+def _owner(tables: Tables, agent_id: str | UUID) -> Operation[str]:
+    """The agent's id as stored."""
+    yield from ()
+    return require_owner(tables, agent_id)

@@ -14,7 +14,7 @@ from sqlalchemy import Executable
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
 from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
-from pgrecall.core.validation import require_ids
+from pgrecall.core.validation import require_id
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
@@ -43,8 +43,8 @@ from pgrecall.search.searching import hit, in_effect
 def explain(
     tables: Tables,
     /,
-    agent_id: str,
-    memory_id: UUID,
+    agent_id: str | UUID,
+    memory_id: UUID | str,
     query: VectorLike | str | None = None,
     *,
     k: int = 10,
@@ -61,7 +61,7 @@ def explain(
 
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """
-    [memory_id] = require_ids([memory_id])
+    memory_id = require_id(memory_id)
     asked = Question.of(tables, agent_id, query, k=k, arguments=arguments, floor=lambda _: 0.0)
     wanted = yield from asked.resolved(tables)
     owners = [(described_statement(tables, one), one) for one in each_owner(wanted)]
@@ -69,7 +69,7 @@ def explain(
     rows = yield from described(memory_id)
     if not rows:
         whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
-        raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
+        raise MemoryNotFound(f"agent {shortened(str(agent_id))}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
     wanted = replace(wanted, profile=in_effect(wanted.profile, row._asdict()))

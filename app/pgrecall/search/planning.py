@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any, Literal, Unpack
+from uuid import UUID
 
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_bool
@@ -24,7 +25,7 @@ from pgrecall.search.searching import require_strategy
 def plan(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     query: VectorLike | str | None = None,
     *,
     k: int = 10,

@@ -35,7 +35,7 @@ MAX_STEPS = 2
 def search(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | UUID,
     query: VectorLike | str | None = None,
     *,
     k: int = 10,

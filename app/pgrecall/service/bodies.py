@@ -13,13 +13,14 @@ from functools import reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
 from pgrecall.core import memory
 from pgrecall.core.checks import descriptions
 from pgrecall.core.label import Label
-from pgrecall.core.memory import NewMemory, Unset
+from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
 from pgrecall.core.vectors import VectorLike
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.ranking import arguments, filters
@@ -57,7 +58,10 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
     function = getattr(AsyncMemoryRepository, method)
     names = vars(filters) | vars(arguments) | vars(memory) | inspect.unwrap(function).__globals__
     found: dict[str, Any] = {"owner": (str | None, Field(None, exclude=True))} if in_url else {}
-    for one in [*inspect.signature(function).parameters.values()][2:]:  # after self and agent_id
+    taken = inspect.signature(function).parameters
+    if {"memory", "new"} & taken.keys():  # its fields stand in the memory
+        without = (*without, *MEMORY_FIELDS)
+    for one in [*taken.values()][2:]:  # after self and agent_id
         kind = eval(one.annotation, names)  # noqa: S307  our own signatures
         if one.name == "memory":
             found |= {name: (info.annotation, info) for name, info in _MEMORY.model_fields.items()}
@@ -82,6 +86,8 @@ def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: An
 def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
     if default is inspect.Parameter.empty:
         default = ...
+    elif isinstance(default, tuple) and default:
+        default = [*default]
     elif not isinstance(default, str | int | float):
         default = None
     said, bounds = _DESCRIPTIONS.get(name), BOUNDS.get(name)
@@ -90,14 +96,17 @@ def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
 
 
 def _in_json(kind: Any) -> Any:
-    """The type without what JSON does not have: UNSET, a field left out, and objects of Python."""
+    """The type without what JSON does not have: UNSET, a field left out, and objects of Python. An
+    id, which Python also takes as text, is text of a format there."""
     kind = _LISTS.get(kind, kind)
     if get_origin(kind) not in (Union, UnionType):
         return kind
     kept = (
         Vector if one == Sequence[float] else one
         for one in get_args(kind)
-        if one not in _OBJECTS and not any(isinstance(value, Unset) for value in get_args(one))
+        if one not in _OBJECTS
+        and not (one is str and UUID in get_args(kind))
+        and not any(isinstance(value, Unset) for value in get_args(one))
     )
     return reduce(or_, kept)
 
@@ -128,7 +137,7 @@ _MEMORY: type[Body] = create_model(
     "NewMemoryBody",
     __base__=Body,
     **{
-        name: _field(name, kind, inspect.Parameter.empty if name == "content" else None)
+        name: _field(name, kind, NEW_DEFAULTS.get(name, inspect.Parameter.empty))
         for name, kind in get_type_hints(NewMemory).items()
         if name != "_"
     },  # type: ignore[call-overload]

@@ -52,6 +52,7 @@ BOUNDS: dict[str, Bounds] = {
     **dict.fromkeys(("near_duplicates", "max_similarity"), checks.SHARE.schema),
     **dict.fromkeys(_NAMES, _NAME),
     "owner": _length(limits.MAX_NAME_LENGTH + len(TEAM)),
+    "teams": Texts().schema,
     "query": _length(limits.MAX_QUERY_LENGTH),
     "after": _SHOWN,
     "order": {"items": {"type": "string", "pattern": f"^-?({_COLUMNS})$"}},
