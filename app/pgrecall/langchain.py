@@ -31,7 +31,7 @@ from pgrecall.core.validation import in_list
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
-from pgrecall.execution.either import Calls, Either, call
+from pgrecall.execution.repository_pair import Calls, RepositoryPair, call
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
@@ -63,7 +63,7 @@ class RecallVectorStore(VectorStore):
         agent_id: str | UUID,
         **search: Any,
     ) -> None:
-        self._either = Either(repositories, type(self).__name__)
+        self._either = RepositoryPair(repositories, type(self).__name__)
         self._agent_id = agent_id
         self._search = search
 
@@ -321,9 +321,9 @@ class RecallRetriever(BaseRetriever):
     """Other arguments of `repository.search`, by name."""
 
     @cached_property
-    def _either(self) -> Either:
+    def _either(self) -> RepositoryPair:
         given = (self.repository, self.async_repository)
-        return Either((one for one in given if one is not None), type(self).__name__)
+        return RepositoryPair((one for one in given if one is not None), type(self).__name__)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **arguments: Any

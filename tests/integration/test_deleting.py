@@ -12,7 +12,7 @@ from sqlalchemy import Engine, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import InputError
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, before, sql
 from tests.migrations.asking import wait_until
@@ -74,7 +74,7 @@ def test_a_filter_that_leaves_out_nothing_is_refused(
     given = everything | ({"metadata": "{}"} if "metadata" in everything else {})
     named = "".join(f", {name} => %({name})s" for name in given)
     call: Any = f"SELECT pgrecall.forget_matching(%(agent)s, dry_run => %(dry_run)s{named})"
-    with pytest.raises(InputError, match="erase_owner deletes all"), translated():
+    with pytest.raises(InputError, match="erase_owner deletes all"), map_errors():
         connection.execute(call, {"agent": stocked.name, "dry_run": dry_run} | given)
     assert len(left(stocked)) == 6
 

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_TEXT_LENGTH, MAX_VALUES
 from pgrecall.errors import DatabaseError, InputError, UnknownName
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.metadata_filter import OPERATORS, path_of
 from tests.integration.owner import Owner
@@ -294,14 +294,14 @@ def test_a_path_is_explained(mine: Owner) -> None:
 
 def test_comparisons_that_cannot_be_are_refused_in_psql_too(connection: Connection) -> None:
     for operator in ("$like", "$", "$GT", "$where", "$eq "):
-        with pytest.raises(UnknownName) as refused, translated():
+        with pytest.raises(UnknownName) as refused, map_errors():
             recall(connection, "five_factor", "agent", metadata={"n": {operator: 1}})
         assert repr(operator) in str(refused.value)
         assert ", ".join(OPERATORS) in str(refused.value)
     for operator, value in (
         *(("$in", 1), ("$nin", "ab"), ("$exists", 1), ("$gt", None), ("$lt", True), ("$gte", [1])),
     ):
-        with pytest.raises(InputError, match=rf"\{operator} takes"), translated():
+        with pytest.raises(InputError, match=rf"\{operator} takes"), map_errors():
             recall(connection, "five_factor", "agent", metadata={"n": {operator: value}})
 
 
@@ -330,7 +330,7 @@ def test_a_filter_ends_at_its_limits_in_python_and_in_psql(
 ) -> None:
     with pytest.raises(InputError, match=said):
         shared_repo.search("agent", **filters)
-    with pytest.raises(InputError, match=said), translated():
+    with pytest.raises(InputError, match=said), map_errors():
         recall(connection, "five_factor", "agent", **filters)
 
 

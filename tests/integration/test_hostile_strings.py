@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from pgrecall import MemoryRepository, NewMemory, Profile
 from pgrecall.core.limits import MAX_FILTER_TEXT
 from pgrecall.errors import UnknownName
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Recency
 from tests.integration.recalling import Connection, installed, recall
 from tests.integration.support import NORTH, NOW, at, before, contents, sql
@@ -122,7 +122,7 @@ def test_filters_find_the_very_same_text(
 
     assert contents(shared_repo.search(agent, NORTH, **filters)) == ["it"]
     assert [row["content"] for row in recall(connection, "tiered", agent, **filters)] == ["it"]
-    with pytest.raises(UnknownName, match=r"(?s)unknown tiers .*; known are "), translated():
+    with pytest.raises(UnknownName, match=r"(?s)unknown tiers .*; known are "), map_errors():
         recall(connection, "tiered", agent, tiers=[text])
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from pgrecall import Memory, MemoryRepository, NewMemory, Page
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.memories.ordering import sortable
 from pgrecall.schema import tables
 from tests.integration.owner import Owner
@@ -90,7 +90,7 @@ def listed(connection: Connection, agent: str, **arguments: Any) -> list[dict[st
     given = {"agent": agent, **arguments}
     named = ", ".join(f"{name} => %({name})s" for name in given)
     call: Any = f"SELECT * FROM pgrecall.list_memories({named})"
-    with translated():
+    with map_errors():
         return connection.execute(call, given).fetchall()
 
 

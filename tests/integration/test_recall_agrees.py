@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from pgrecall import LeftOut, MemoryRepository, NewMemory, Packed, Profile, migrate
 from pgrecall.errors import InputError, MemoryNotFound
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity
 from tests.conftest import DIMENSIONS
@@ -176,7 +176,7 @@ def test_explain_accounts_as_the_repository_does(
 
 def test_explain_of_a_memory_that_there_is_not(connection: Connection) -> None:
     id_ = "019aa0e2-0000-7000-8000-000000000000"
-    with pytest.raises(MemoryNotFound, match=f"agent 'agent' has no memory {id_}"), translated():
+    with pytest.raises(MemoryNotFound, match=f"agent 'agent' has no memory {id_}"), map_errors():
         recall(connection, "trust", AGENT, function="explain", memory_id=id_)
 
 
@@ -228,7 +228,7 @@ def test_a_context_that_cannot_be_packed_is_refused(connection: Connection) -> N
         *({"reserve": {"task": 0.7, "fact": 0.7}}, {"reserve": {"task": "all"}}),
     )
     for given in bad:
-        with pytest.raises(InputError), translated():
+        with pytest.raises(InputError), map_errors():
             recall(connection, "trust", AGENT, function="context", **given)
 
 

@@ -19,7 +19,7 @@ from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
 from pgrecall.core.checks import Between, Count, Length, Number, Texts, Words, arguments_of
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError, InvalidProfile, InvalidVector, PgRecallError, UnknownName
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.signals import Similarity
@@ -42,7 +42,7 @@ def contents(rows: Rows) -> list[str]:
 @contextmanager
 def refused(error: type[PgRecallError], match: str) -> Iterator[None]:
     """As the repository would say it."""
-    with pytest.raises(error, match=match), translated():
+    with pytest.raises(error, match=match), map_errors():
         yield
 
 

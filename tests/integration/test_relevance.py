@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.errors import InputError
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Importance, Keyword, Similarity
 from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import build
@@ -229,7 +229,7 @@ def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_n
     for query, floor, message in cases:
         with pytest.raises(InputError, match=message):
             world.repository.search(AGENT, query, min_relevance=floor)
-        with pytest.raises(InputError, match=message), translated():
+        with pytest.raises(InputError, match=message), map_errors():
             recall(connection, "hybrid", AGENT, query=query, min_relevance=floor)
     [hit] = world.repository.search(AGENT, QUERY, k=1, query_text="word1x", touch=False)
     assert (hit.relevance, "relevance" in hit.record()) == (None, False)

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
-from pgrecall.ranking.known_owners import LARGE
+from pgrecall.ranking.owner_facts import LARGE_OWNER
 from tests.integration.support import at, contents, sql
 
 QUERY = at(0)
@@ -155,8 +155,8 @@ def test_plans_of_small_agents_are_cached(memories: Engine) -> None:
 
 
 def test_searches_of_a_large_agent_are_planned_for_it(own_engine: Engine) -> None:
-    sql(own_engine, MANY, agent="large", rows=LARGE + 1)
-    sql(own_engine, MANY, agent="other", rows=LARGE)
+    sql(own_engine, MANY, agent="large", rows=LARGE_OWNER + 1)
+    sql(own_engine, MANY, agent="other", rows=LARGE_OWNER)
     sql(own_engine, "ANALYZE pgrecall.agent_memories")
     free = ["min_parallel_table_scan_size=0", "parallel_setup_cost=0", "parallel_tuple_cost=0"]
     options = {"options": " ".join(f"-c {setting}" for setting in free)}

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory
 from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Similarity
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, NOW, before, contents, read, similar
@@ -126,7 +126,7 @@ def test_a_place_that_cannot_be_is_refused(
         with pytest.raises(InvalidMemory):
             repo.add_many(agent, ["good", NewMemory("bad", embedding=NORTH, **one)])
     assert repo.count(agent) == 0
-    with pytest.raises(InvalidMemory, match="session"), translated():
+    with pytest.raises(InvalidMemory, match="session"), map_errors():
         connection.execute("SELECT pgrecall.remember(%s, 'x', turn => 3)", [agent])
 
 
@@ -309,7 +309,7 @@ def test_what_cannot_be_asked_is_refused(
         with pytest.raises(InputError):
             repo.search(agent, NORTH, **bad)
     for bad in in_sql:
-        with pytest.raises(InputError), translated():
+        with pytest.raises(InputError), map_errors():
             recall(connection, "hybrid", agent, **bad)
 
 

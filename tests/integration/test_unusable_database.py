@@ -17,7 +17,7 @@ from pgrecall.errors import (
     SchemaOutdated,
     SchemaTooNew,
 )
-from pgrecall.execution.translation import translation
+from pgrecall.execution.error_mapping import mapped_error
 from tests.conftest import DIMENSIONS
 from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, contents, sql
@@ -156,7 +156,7 @@ def test_a_transaction_that_lasted_too_long_for_the_server(
     [("25P03", "idle_in_transaction_session_timeout"), ("25P04", "transaction_timeout")],
 )
 def test_timeouts_that_end_the_session_name_the_setting(state: str, setting: str) -> None:
-    error = translation(psycopg.errors.lookup(state)("terminating connection due to a timeout"))
+    error = mapped_error(psycopg.errors.lookup(state)("terminating connection due to a timeout"))
 
     assert isinstance(error, DatabaseTimeout)
     assert setting in str(error)
@@ -221,7 +221,7 @@ def test_settings_that_end_a_statement_are_named(database_url: str, engine: Engi
     with pytest.raises(DatabaseError, match="restrict_nonsystem_relation_kind"):
         repo.update("agent", repo.ids.of_key("agent", "k"), importance=0.1)
 
-    error = translation(
+    error = mapped_error(
         psycopg.errors.ConfigurationLimitExceeded('exceeds "temp_file_limit" (1kB)')
     )
     assert not isinstance(error, DatabaseUnavailable)

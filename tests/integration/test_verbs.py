@@ -23,7 +23,7 @@ from pgrecall.errors import (
     SupersessionConflict,
     UnknownName,
 )
-from pgrecall.execution.translation import translation
+from pgrecall.execution.error_mapping import mapped_error
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import TABLES, Owner, north
@@ -294,7 +294,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(
             with pytest.raises(psycopg.Error) as refused:
                 call_named(connection, name, {"agent": mine.name} | GOOD[name] | score | wrong, ids)
 
-            assert type(translation(refused.value)) is error, wrong
+            assert type(mapped_error(refused.value)) is error, wrong
             assert refused.value.diag.message_primary
     assert (mine.everything(), mine.rows("gc_runs")) == (stored, [])
 

@@ -236,7 +236,7 @@ MUTANTS = (
         "integration/test_pooled_connections.py::test_a_call_interrupted_anywhere",
     ),
     Mutant(
-        "app/pgrecall/execution/translation.py",
+        "app/pgrecall/execution/error_mapping.py",
         '"25P03": "idle',
         '"25P99": "idle',
         "integration/test_unusable_database.py::test_timeouts_that_end_the_session",

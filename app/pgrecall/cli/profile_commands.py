@@ -14,7 +14,7 @@ from pgrecall.cli.output import Output, Verbatim, table
 from pgrecall.cli.written import argument, named_or_loaded, option
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.connecting import own_connection
 from pgrecall.migrate.installing import install_profile
 from pgrecall.migrate.score_function import readable, score_functions
@@ -84,7 +84,7 @@ def install(
     Installing it again replaces it. Your profile needs another name than the built-in ones.
     """
     assert isinstance(profile, Profile)
-    with database.engine() as engine, translated(), own_connection(engine) as own:
+    with database.engine() as engine, map_errors(), own_connection(engine) as own:
         pin_transaction(own)
         extension_schema = own.scalar(
             text(
@@ -133,7 +133,7 @@ def default(
 
 def _installed(database: Database) -> list[tuple[str, str, str]]:
     """Name, comment and definition of every profile's score function in the schema."""
-    with database.engine() as engine, translated(), engine.connect() as connection:
+    with database.engine() as engine, map_errors(), engine.connect() as connection:
         rows = connection.execute(
             text(
                 "SELECT substr(p.proname, 7), coalesce(obj_description(p.oid, 'pg_proc'), ''), "

@@ -23,7 +23,7 @@ from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
 from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.execution import AsyncMemoryRepository
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.access import require_policies
 from pgrecall.migrate.service_keys import list_keys
 
@@ -95,7 +95,7 @@ def serve(
             role = ROLE
             migrate.protect(url, role, schema=database.schema)
         if keyed:
-            with translated(), engine.connect() as connection:
+            with map_errors(), engine.connect() as connection:
                 require_policies(connection, database.schema, role)
         settings = ServiceSettings(
             database_url=url,

@@ -33,18 +33,18 @@ from pgrecall.execution import prepared_statement as prepared
 from pgrecall.execution.asking import Tools, aanswer
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import acopy_rows
-from pgrecall.execution.inspection import require_psycopg
-from pgrecall.execution.invocation import NO_REPLICA, Connect, Invocation
-from pgrecall.execution.retries import pause
-from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
-from pgrecall.execution.translation import (
+from pgrecall.execution.error_mapping import (
     DATABASE_ERRORS,
     cannot_count,
     cause_of,
     interruption,
-    translation,
+    mapped_error,
 )
+from pgrecall.execution.inspection import require_psycopg
+from pgrecall.execution.invocation import NO_REPLICA, ConnectionRequest, Invocation
+from pgrecall.execution.retries import pause
+from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
+from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -173,7 +173,7 @@ class Repository:
                         return result
                     if isinstance(request, Ask):
                         reply = await aanswer(request, self._tools)
-                    elif isinstance(request, Connect):
+                    elif isinstance(request, ConnectionRequest):
                         await stack.aclose()
                         borrowed = self._borrowed(request, call)
                         connection = await stack.enter_async_context(borrowed)
@@ -197,11 +197,11 @@ class Repository:
         except DATABASE_ERRORS as error:
             if ended := interruption(error, outer):
                 raise ended from None
-            raise translation(error, in_doubt=call.in_doubt) from cause_of(error)
+            raise mapped_error(error, in_doubt=call.in_doubt) from cause_of(error)
 
     @asynccontextmanager
     async def _borrowed(
-        self, needs: Connect, call: Invocation[Any]
+        self, needs: ConnectionRequest, call: Invocation[Any]
     ) -> AsyncIterator[AsyncConnection]:
         """As in the synchronous repository.
 

@@ -19,7 +19,7 @@ from pgrecall.core.quoting import did_you_mean, shortened
 from pgrecall.core.steps import ALONE, EMBEDS, TRANSACTION, Ask, Copy, Keep, Mode, Run
 from pgrecall.execution.embedding_model import record_model, unrecorded_model
 from pgrecall.execution.inspection import LAYOUTS, inspect
-from pgrecall.execution.lookups import cache, cached
+from pgrecall.execution.row_cache import cache_rows, cached_rows
 from pgrecall.schema import Layout, Tables, tables
 from pgrecall.schema.verbs import lift_limits
 
@@ -34,7 +34,7 @@ NO_REPLICA = (
 
 
 @dataclass(frozen=True, slots=True)
-class Connect:
+class ConnectionRequest:
     """Connects, for all further steps, and returns a former connection to its pool. Result: the
     engine of the connection.
 
@@ -48,7 +48,7 @@ class Connect:
     """Whether the server would compile statements (JIT), which takes longer than they do."""
 
 
-Request = Connect | Ask | Run | Copy
+Request = ConnectionRequest | Ask | Run | Copy
 
 
 class Invocation(Generic[T]):
@@ -191,7 +191,7 @@ class Invocation(Generic[T]):
             raise _with_advice(error, self.start) from None
         new_model: str | None = None
         recorded: Layout | None = None
-        connect: Connect | None = None
+        connect: ConnectionRequest | None = None
         reply: Any = None
         while True:
             try:
@@ -245,7 +245,7 @@ class Invocation(Generic[T]):
                 reply = yield step
                 continue
             if step.counts and connect.replica:
-                connect = Connect(ALONE)
+                connect = ConnectionRequest(ALONE)
                 yield connect
             self.counts |= step.counts
             if step.keep is not None:
@@ -255,7 +255,7 @@ class Invocation(Generic[T]):
                 step = step._replace(parameters={**step.parameters, "durable": False})
             reply = yield step
 
-    def _needs(self) -> Connect:
+    def _needs(self) -> ConnectionRequest:
         """What connection the operation needs, with these arguments."""
         mode: Mode | Callable[..., Mode] = getattr(self.start.func, "mode", TRANSACTION)
         if not isinstance(mode, Mode):
@@ -265,16 +265,16 @@ class Invocation(Generic[T]):
             mode = replace(mode, alone=mode.alone and not self.ours, unlimited=self.ours)
         self.only_reads |= mode.reads
         if not mode.reads or self.replica is None or self.of_job:
-            return Connect(mode)
+            return ConnectionRequest(mode)
         self.engine = self.replica
-        return Connect(mode, replica=True)
+        return ConnectionRequest(mode, replica=True)
 
     def _kept(self, step: Run, keep: Keep) -> Generator[Run, Any, Any]:
         assert self.engine is not None
-        rows = cached(self.engine, step, keep)
+        rows = cached_rows(self.engine, step, keep)
         if rows is None:
             rows = yield step
-            cache(self.engine, step, rows)
+            cache_rows(self.engine, step, rows)
         return rows
 
 

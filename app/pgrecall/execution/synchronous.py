@@ -32,18 +32,18 @@ from pgrecall.execution import prepared_statement as prepared
 from pgrecall.execution.asking import Tools, answer
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_rows
-from pgrecall.execution.inspection import require_psycopg
-from pgrecall.execution.invocation import NO_REPLICA, Connect, Invocation
-from pgrecall.execution.retries import pause
-from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
-from pgrecall.execution.translation import (
+from pgrecall.execution.error_mapping import (
     DATABASE_ERRORS,
     cannot_count,
     cause_of,
     interruption,
-    translation,
+    mapped_error,
 )
+from pgrecall.execution.inspection import require_psycopg
+from pgrecall.execution.invocation import NO_REPLICA, ConnectionRequest, Invocation
+from pgrecall.execution.retries import pause
+from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
+from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -172,7 +172,7 @@ class Repository:
                         return result
                     if isinstance(request, Ask):
                         reply = answer(request, self._tools)
-                    elif isinstance(request, Connect):
+                    elif isinstance(request, ConnectionRequest):
                         stack.close()
                         borrowed = self._borrowed(request, call)
                         connection = stack.enter_context(borrowed)
@@ -196,10 +196,10 @@ class Repository:
         except DATABASE_ERRORS as error:
             if ended := interruption(error, outer):
                 raise ended from None
-            raise translation(error, in_doubt=call.in_doubt) from cause_of(error)
+            raise mapped_error(error, in_doubt=call.in_doubt) from cause_of(error)
 
     @contextmanager
-    def _borrowed(self, needs: Connect, call: Invocation[Any]) -> Iterator[Connection]:
+    def _borrowed(self, needs: ConnectionRequest, call: Invocation[Any]) -> Iterator[Connection]:
         """A connection for the call, on an Engine in a transaction, or none where statements may
         run alone.
 

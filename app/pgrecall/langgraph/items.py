@@ -19,7 +19,7 @@ from pgrecall.core.memory import UNSET, Memory, NewMemory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import require_count, require_text, require_texts
 from pgrecall.errors import InputError
-from pgrecall.execution.either import Either
+from pgrecall.execution.repository_pair import RepositoryPair
 
 Namespace = tuple[str, ...]
 CONTENT_TYPE = "langgraph item"
@@ -38,7 +38,7 @@ class Items:
     """What the ids of all these agents begin with."""
     fields: Sequence[str] | None
     """The paths whose texts are the content; None for all texts and numbers."""
-    either: Either
+    either: RepositoryPair
     """Where the memories are."""
 
     def __post_init__(self) -> None:

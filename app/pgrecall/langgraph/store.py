@@ -17,7 +17,7 @@ from pgrecall.core.steps import Ask
 from pgrecall.core.validation import require_bool
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
-from pgrecall.execution.either import Call, Calls, Either, all_pages, call
+from pgrecall.execution.repository_pair import Call, Calls, RepositoryPair, all_pages, call
 from pgrecall.langgraph import items
 from pgrecall.langgraph.items import Items, Namespace
 from pgrecall.memories.owner_count import OwnerCount
@@ -66,7 +66,7 @@ class RecallStore(base.BaseStore):
         touch: bool = True,
         **search: Unpack[SearchArguments],
     ) -> None:
-        self._either = Either(repositories, type(self).__name__)
+        self._either = RepositoryPair(repositories, type(self).__name__)
         self._items = Items(owner_labels, owner_prefix, fields, self._either)
         self.ttl_config = ttl
         self._touch = require_bool("touch", touch)

@@ -17,7 +17,7 @@ from pgrecall.core.steps import ALONE, VERB, Ask, Job, Operation, Part, Run, nee
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
 from pgrecall.errors import DatabaseError
 from pgrecall.lifecycle.erased import Erased
-from pgrecall.ranking.known_owners import known_owners
+from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import Tables
 from pgrecall.schema.names import full_name, quoted
 from pgrecall.schema.owner import require_owner
@@ -158,7 +158,7 @@ def _batch(tables: Tables, agent_id: str | UUID, batch_size: int) -> Operation[A
 
 def _forget_lookups(tables: Tables, agent_id: str | UUID) -> Operation[None]:
     """What searches cached of the agent's rank index."""
-    yield known_owners(tables, [require_owner(tables, agent_id)], anew=True)
+    yield owner_facts(tables, [require_owner(tables, agent_id)], anew=True)
 
 
 def _numbers(row: Any, *names: str) -> dict[str, Any]:

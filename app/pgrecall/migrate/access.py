@@ -8,8 +8,8 @@ from sqlalchemy import Connection, text
 
 from pgrecall.core.validation import require_name, require_one_of, require_schema_name
 from pgrecall.errors import InputError
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.execution.inspection import schema_missing
-from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import Target, connected, own_connection
 from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -60,7 +60,7 @@ def protect(
     """
     if role is not None:
         require_name("role", role)
-        with translated(), connected(target) as connection:
+        with map_errors(), connected(target) as connection:
             pin_transaction(connection)
             quoted = connection.dialect.identifier_preparer.quote_identifier(role)
             if not connection.scalar(_KNOWN, {"role": role}):
@@ -103,7 +103,7 @@ def require_policies(connection: Connection, schema: str, role: str | None) -> N
 
 def _call(target: Target, schema: str, call: str, parameters: dict[str, str]) -> None:
     require_schema_name(schema)
-    with translated(), own_connection(target) as connection:
+    with map_errors(), own_connection(target) as connection:
         pin_transaction(connection)
         if read_status(connection, schema).revision is None:
             raise schema_missing(schema)

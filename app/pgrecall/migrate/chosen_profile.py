@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Text, bindparam, text
 
 from pgrecall.core.validation import require_schema_name, require_text
 from pgrecall.errors import SchemaOutdated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.execution.inspection import schema_missing
-from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import Target, own_connection
 from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -40,7 +40,7 @@ def default_profile(target: Target, *, schema: str = DEFAULT_SCHEMA) -> str | No
 @contextmanager
 def _connected(target: Target, schema: str) -> Iterator[Connection]:
     require_schema_name(schema)
-    with translated(), own_connection(target) as connection:
+    with map_errors(), own_connection(target) as connection:
         pin_transaction(connection)
         if read_status(connection, schema).revision is None:
             raise schema_missing(schema)

@@ -25,8 +25,8 @@ from pgrecall.errors import (
     MigrationFailed,
     SchemaError,
 )
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.execution.inspection import schema_missing, too_new
-from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import Target, own_connection, require_usable
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
@@ -164,7 +164,7 @@ _embedding_type = embedding_type  # the functions above take an argument of this
 def _migrating(target: Target, schema: str) -> Iterator[tuple[Connection, Status]]:
     """A connection that may migrate the schema, and the status of this."""
     require_schema_name(schema)
-    with translated(), own_connection(target) as connection:
+    with map_errors(), own_connection(target) as connection:
         pin_transaction(connection)
         require_usable(connection, schema)
         yield connection, _status(connection, schema)
@@ -222,7 +222,7 @@ def _config(
 @contextmanager
 def _failing_as_ours() -> Iterator[None]:
     try:
-        with _alembic, translated():
+        with _alembic, map_errors():
             yield
     except CommandError as error:
         raise InputError(f"alembic: {cut(str(error))}") from error

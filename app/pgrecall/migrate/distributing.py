@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 from pgrecall.core.quoting import cut
 from pgrecall.core.validation import require_schema_name
 from pgrecall.errors import DatabaseError, MigrationFailed, SchemaOutdated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.execution.inspection import schema_missing
-from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import LOCK_TIMEOUT, Target, own_connection
 from pgrecall.migrate.locking import exclusive, guarding
 from pgrecall.migrate.state import pin_transaction, read_nodes, read_status
@@ -47,7 +47,7 @@ def distribute(target: Target, *, schema: str = DEFAULT_SCHEMA) -> Distribution:
     """
     require_schema_name(schema)
     try:
-        with translated(), own_connection(target) as connection:
+        with map_errors(), own_connection(target) as connection:
             pin_transaction(connection)
             _require_newest(connection, schema)
             connection.rollback()

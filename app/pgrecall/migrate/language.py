@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import text
 
 from pgrecall.core.validation import require_schema_name
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.execution.inspection import schema_missing
-from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import Target, own_connection
 from pgrecall.migrate.settings import require_language
 from pgrecall.migrate.state import pin_transaction, qualified_language, read_status
@@ -24,7 +24,7 @@ def change_language(target: Target, language: str, *, schema: str = DEFAULT_SCHE
     require_schema_name(schema)
     require_language(language)
     # READ COMMITTED, whatever the engine's: rows written before the lock was taken must be visible.
-    with translated(), own_connection(target) as connection:
+    with map_errors(), own_connection(target) as connection:
         pin_transaction(connection)
         if read_status(connection, schema).language is None:
             raise schema_missing(schema)

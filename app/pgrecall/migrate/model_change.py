@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import delete, insert
 
 from pgrecall.core.validation import require_name, require_schema_name
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.execution.inspection import schema_missing
-from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import Target, connected
 from pgrecall.migrate.state import pin_transaction, read_status
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
@@ -21,7 +21,7 @@ def change_embedding_model(target: Target, model: str, *, schema: str = DEFAULT_
     """
     require_schema_name(schema)
     require_name("model", model)
-    with translated(), connected(target) as connection:
+    with map_errors(), connected(target) as connection:
         pin_transaction(connection)
         if read_status(connection, schema).revision != REVISION:
             raise schema_missing(schema)

@@ -17,7 +17,7 @@ from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import require_name, require_one_of
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 
 Scope = Literal["read", "write", "maintain"]
@@ -48,7 +48,7 @@ def create_key(
     key_id = secrets.token_hex(6)
     secret, token = _new_secret(key_id)
     values = {"id": key_id, "name": name, "owners": owner_set(owners), "scope": scope}
-    with translated(), engine.begin() as connection:
+    with map_errors(), engine.begin() as connection:
         row = {**values, "hash": hash_of_secret(secret)}
         connection.execute(insert(tables(schema).service_keys).values(row))
     return key_id, token
@@ -71,7 +71,7 @@ def list_keys(engine: Engine, *, schema: str = DEFAULT_SCHEMA) -> list[dict[str,
     _require_schema(engine, schema)
     keys = tables(schema).service_keys
     shown = [column for column in keys.c if column.name != "hash"]
-    with translated(), engine.connect() as connection:
+    with map_errors(), engine.connect() as connection:
         rows = connection.execute(select(*shown).order_by(keys.c.created_at.desc(), keys.c.id))
         return [dict(row._mapping) for row in rows]
 
@@ -110,7 +110,7 @@ def _change(engine: Engine, schema: str, key_id: str, **values: Any) -> None:
     _require_schema(engine, schema)
     keys = tables(schema).service_keys
     wanted = (keys.c.id == key_id) & keys.c.revoked_at.is_(None)
-    with translated(), engine.begin() as connection:
+    with map_errors(), engine.begin() as connection:
         changed = connection.execute(update(keys).where(wanted).values(**values)).rowcount
     if not changed:
         raise InputError(f"there is no key {shortened(key_id)} in use: see `pgrecall keys list`")

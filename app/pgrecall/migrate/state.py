@@ -14,7 +14,7 @@ from pgrecall.core.resources import migrations_folder
 from pgrecall.core.validation import require_schema_name
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate import indexes, repeatable
 from pgrecall.migrate.connecting import Target, connected
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
@@ -53,7 +53,7 @@ class Status:
 def status(target: Target, *, schema: str = DEFAULT_SCHEMA) -> Status:
     """Reads the status of a schema; raises DatabaseUnavailable if there is no connection."""
     require_schema_name(schema)
-    with translated(), connected(target) as connection:
+    with map_errors(), connected(target) as connection:
         pin_transaction(connection)
         return read_status(connection, schema)
 

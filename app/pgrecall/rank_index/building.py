@@ -29,7 +29,7 @@ from pgrecall.rank_index.calls import (
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.sample import sample
 from pgrecall.rank_index.strategy import index_of, with_index
-from pgrecall.ranking.known_owners import known_owners
+from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import lift_limits, restore_limits
@@ -96,7 +96,7 @@ def drop_rank_index(tables: Tables, /, agent_id: str | UUID) -> Operation[bool]:
     """Drops an agent's rank index, so its searches become exact. False if there is no index."""
     agent_id = require_owner(tables, agent_id)
     [row] = yield Run(drop_rank_index_statement(tables), {"agent": agent_id})
-    yield known_owners(tables, [agent_id], anew=True)
+    yield owner_facts(tables, [agent_id], anew=True)
     dropped: bool = row.drop_rank_index
     return dropped
 
@@ -140,7 +140,7 @@ def note_placed(
     """Notes that what was written or changed `until` then is in the index built at this moment."""
     given = {"agent": owner_id, "built_at": built_at, "until": until}
     yield Run(note_placed_statement(tables), given)
-    yield known_owners(tables, [owner_id], anew=True)
+    yield owner_facts(tables, [owner_id], anew=True)
 
 
 @needs(VERB)
@@ -214,7 +214,7 @@ def build(
     yield Run(restore_limits(tables), {"limits": before.limits})
     if made.make_rank_index is None:
         return None
-    [row] = with_index((yield known_owners(tables, [owner_id], anew=True)))
+    [row] = with_index((yield owner_facts(tables, [owner_id], anew=True)))
     return index_of(row)
 
 

@@ -17,7 +17,7 @@ from pgrecall.rank_index.calls import falls_short_statement
 from pgrecall.rank_index.candidates import Source, Sources, search_candidates
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.ranking.hits import Strategy
-from pgrecall.ranking.known_owners import known_owners, without_indexes
+from pgrecall.ranking.owner_facts import owner_facts, without_indexes
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
@@ -118,7 +118,7 @@ def first_attempt(
     if strategy == "exact" or wanted.is_divided or not _suits(wanted, strategy):
         return None
     owners = [wanted.agent_id, *wanted.teams]
-    rows = yield known_owners(tables, owners, anew=strategy == "index")
+    rows = yield owner_facts(tables, owners, anew=strategy == "index")
     moment = wanted.as_of or rows[0].now  # some seconds ago, which only affects candidates
     usable = [
         index
@@ -239,7 +239,7 @@ def direction(
 
 
 def with_index(rows: Iterable[Any]) -> list[Any]:
-    """The rows of `known_owners` that are rank indexes."""
+    """The rows of `owner_facts` that are rank indexes."""
     return [row for row in rows if row.agent_id is not None]
 
 

@@ -18,7 +18,7 @@ from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.known_owners import known_owners
+from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.words import narrows
 from pgrecall.schema import Layout, Tables
@@ -142,7 +142,7 @@ class Question:
             )
             entities = [row.entity for row in found]
         filters = yield from narrowing(tables, search.filters)
-        known = yield known_owners(tables, [search.agent_id, *search.teams])
+        known = yield owner_facts(tables, [search.agent_id, *search.teams])
         return replace(
             search,
             query=query,

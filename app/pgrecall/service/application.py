@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from pgrecall.errors import PgRecallError
 from pgrecall.execution import AsyncMemoryRepository
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.access import require_policies
 from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.service import memory_os_routes, memory_routes, pages, service_routes
@@ -73,7 +73,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     watch_signals()
     async with AsyncExitStack() as opened:
         opened.push_async_callback(own.dispose)
-        with translated():
+        with map_errors():
             async with own.connect() as connection:
                 pooled = await _is_pooled(connection)
                 if settings.keyed:

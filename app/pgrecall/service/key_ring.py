@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall.errors import DatabaseUnavailable
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.service_keys import matches
 from pgrecall.schema import tables
 from pgrecall.service.bearer import Key
@@ -88,7 +88,7 @@ class KeyRing:
 
     async def _read(self, key_id: str) -> _Cached | None:
         read_at = time.monotonic()
-        with translated():
+        with map_errors():
             async with self._engine.connect() as connection:
                 row = (await connection.execute(self._query, {"id": key_id})).first()
         self._cached.pop(key_id, None)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pgrecall.core.memory import TEAM
-from pgrecall.execution.translation import translated
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.state import read_status
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.profiles import BUILT_IN
@@ -55,7 +55,7 @@ async def status(request: Request, key: AnyKey) -> Response:
     """Show versions, pending migrations and the owners' rank indexes. Needs the scope maintain."""
     require_scope(key, "maintain")
     state = request.app.state
-    with translated():
+    with map_errors():
         async with state.own.connect() as connection:
             found = await connection.run_sync(read_status, state.settings.schema)
     indexes = await state.repo.rank_indexes.status()

@@ -14,14 +14,14 @@ from pgrecall.core.steps import Keep, Operation, Run
 from pgrecall.ranking.conditions import OWNERS, of_owners
 from pgrecall.schema import Tables
 
-LARGE: Final = 20_000
+LARGE_OWNER: Final = 20_000
 """For owners with more memories than this, each search is planned again: a parallel plan saves more
 than planning costs."""
 _INTERNAL = ("likeness", "term_memories", "common_terms")
 """Columns that only SQL functions read."""
 
 
-def known_owners(tables: Tables, owners: Sequence[str], *, anew: bool = False) -> Run:
+def owner_facts(tables: Tables, owners: Sequence[str], *, anew: bool = False) -> Run:
     """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
     Each row also has `is_large`, of all these owners together, and `now`, the time of the server.
@@ -43,7 +43,7 @@ class Unindexed:
 def without_indexes(tables: Tables, owners: Sequence[str]) -> Operation[None]:
     """Lets the next searches of these owners score every memory at once, until the rows are read
     again: an index that falls short would only be asked for nothing."""
-    known = known_owners(tables, owners)
+    known = owner_facts(tables, owners)
     first = (yield known)[0]
     yield known._replace(keep=Keep(rows=[Unindexed(first.is_large, first.now)]))
 
@@ -57,7 +57,7 @@ def _statement(tables: Tables) -> Select[Any]:
     one_more = (
         select(literal_column("1"))
         .where(of_owners(memories, OWNERS), ever)
-        .offset(literal_column(str(LARGE)))
+        .offset(literal_column(str(LARGE_OWNER)))
         .exists()
     )
     now = func.statement_timestamp(type_=DateTime(timezone=True)).label("now")

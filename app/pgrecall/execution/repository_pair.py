@@ -40,7 +40,7 @@ def all_pages(method: str, *arguments: Any, most: int | None = None, **named: An
             return found
 
 
-class Either:
+class RepositoryPair:
     """One repository or one of each kind.
 
     Without an asynchronous repository, asynchronous calls run in a thread. Without a synchronous

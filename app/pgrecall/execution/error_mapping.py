@@ -86,12 +86,12 @@ _PREPARED = ("26000", "42P05")
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def map_errors() -> Iterator[None]:
     """Converts errors of psycopg and SQLAlchemy to PgRecallError."""
     try:
         yield
     except DATABASE_ERRORS as error:
-        raise translation(error) from cause_of(error)
+        raise mapped_error(error) from cause_of(error)
 
 
 def is_lost(error: BaseException | None) -> bool:
@@ -131,7 +131,7 @@ def _is_foreign(error: Exception) -> bool:
     return isinstance(error, StatementError) and not isinstance(error, DBAPIError)
 
 
-def translation(error: Exception, *, in_doubt: bool = False) -> BaseException:
+def mapped_error(error: Exception, *, in_doubt: bool = False) -> BaseException:
     """The PgRecallError for one of DATABASE_ERRORS.
 
     in_doubt: whether a change was sent that the server has not answered.
