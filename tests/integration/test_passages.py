@@ -22,8 +22,8 @@ CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, i
     "invalidate": (lambda repo, ids: repo.invalidate("agent", [next(ids)]), 10, 24),
     "record_outcome": (
         lambda repo, ids: repo.record_outcome("agent", next(ids), "success"),
-        13,
-        31,
+        12,
+        29,
     ),
     "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 24, 66),
     "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 28, 95),

@@ -36,9 +36,9 @@ def clusters_statement(tables: Tables) -> Select[Any]:
     )
     return (
         select(
+            *memory_columns(memories, usage),
             found.c.cluster,
             found.c.similarity.label("to_centre"),
-            *memory_columns(memories, usage),
         )
         .select_from(with_usage(memories, usage).join(found, found.c.memory_id == memories.c.id))
         .where(owned(memories))

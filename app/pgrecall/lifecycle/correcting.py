@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Boolean, Double, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.memory import Memory, NewMemory, NewMemoryDict, NewMemoryFields
+from pgrecall.core.memory import Memory, NewMemory, NewMemoryDict, NewMemoryFields, leading_memory
 from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import require_bool, require_given_share, require_id, require_ids
 from pgrecall.errors import InvalidMemory
@@ -18,7 +18,6 @@ from pgrecall.memories.event_fields import note, noted
 from pgrecall.memories.incoming import as_new
 from pgrecall.memories.preparing import Policy, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
-from pgrecall.ranking.memory_columns import changed_memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, memory_record, verb
@@ -185,7 +184,7 @@ def set_importance(
             "actor": actor,
         },
     )
-    return changed_memory(row)
+    return leading_memory(row)
 
 
 @needs(VERB)

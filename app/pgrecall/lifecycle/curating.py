@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, DateTime, Double, Integer, Interval, Text, Uuid
 
 from pgrecall.core.embedding_type import Embedding
+from pgrecall.core.memory import leading_memory
 from pgrecall.core.steps import READS, VERB, Mode, Operation, Run, needs
 from pgrecall.core.validation import require_count, require_duration, require_given_share
 from pgrecall.errors import InputError
@@ -22,7 +23,6 @@ from pgrecall.memories.event_fields import noted
 from pgrecall.memories.preparing import NEAR_DUPLICATE, Policy, prepared
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.memory_columns import memory
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
@@ -109,9 +109,8 @@ def clusters(
     rows = yield Run(clusters_statement(tables), asked)
     found = []
     for _, members in groupby(rows, key=lambda row: row.cluster):
-        whole = [dict(row._asdict()) for row in members]
-        similarities = [one.pop("to_centre") for one in whole]
-        found.append(Cluster([memory(one) for one in whole], similarities))
+        whole = [*members]
+        found.append(Cluster([*map(leading_memory, whole)], [row.to_centre for row in whole]))
     return found
 
 

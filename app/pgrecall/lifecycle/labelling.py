@@ -10,12 +10,11 @@ from sqlalchemy import Double, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.label import Label, LabelKind, require_kinds, require_labels
-from pgrecall.core.memory import Memory
+from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.steps import READS, VERB, Operation, Run, needs
 from pgrecall.core.validation import require_count, require_id, require_texts
 from pgrecall.lifecycle.label_statements import labelled_statement
 from pgrecall.memories.event_fields import note
-from pgrecall.ranking.memory_columns import memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb
@@ -110,7 +109,7 @@ def labelled(
     if of_kinds is not None:
         parameters["label_kinds"] = of_kinds
     rows = yield Run(labelled_statement(tables, of_kind=of_kinds is not None), parameters)
-    return [(memory(row._asdict()), float(row.weight)) for row in rows]
+    return [(leading_memory(row), float(row.weight)) for row in rows]
 
 
 def _given(

@@ -11,7 +11,7 @@ from sqlalchemy import Boolean, ColumnElement, Double, Text, Uuid, column
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.checks import COSINE
-from pgrecall.core.memory import Memory
+from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.steps import READS, VERB, Operation, Run, needs
 from pgrecall.core.validation import (
     require_bool,
@@ -24,7 +24,6 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.event import Event
 from pgrecall.memories.event_fields import note
-from pgrecall.ranking.memory_columns import memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import memory_record, verb
@@ -185,4 +184,4 @@ def _changed(tables: Tables, name: str, given: Mapping[str, Any]) -> Operation[M
     arguments = {argument: _ARGUMENTS[argument] for argument in given}
     called = verb(tables, name, arguments, memory_record(tables))
     [row] = yield Run(called, given)
-    return memory(row._asdict())
+    return leading_memory(row)

@@ -11,7 +11,7 @@ from sqlalchemy import Boolean, DateTime, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pgrecall.core.embedders import Embedded
-from pgrecall.core.memory import UNSET, Memory, MemoryChanges
+from pgrecall.core.memory import UNSET, Memory, MemoryChanges, leading_memory
 from pgrecall.core.steps import ALONE, VERB, Ask, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
@@ -24,7 +24,6 @@ from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked
-from pgrecall.ranking.memory_columns import changed_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
@@ -96,7 +95,7 @@ def update(
             "actor": actor,
         },
     )
-    return changed_memory(row)
+    return leading_memory(row)
 
 
 def _as_json(value: Any) -> Any:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Boolean, Integer, Text
 
-from pgrecall.core.memory import Memory
+from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
@@ -23,7 +23,6 @@ from pgrecall.memories.ordering import NEWEST_FIRST, Ordering
 from pgrecall.memories.owner_count import OwnerCount
 from pgrecall.memories.page import Page
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.memory_columns import memory
 from pgrecall.ranking.question import narrowing
 from pgrecall.ranking.statement import count_statement
 from pgrecall.schema import Tables
@@ -83,7 +82,7 @@ def list_memories(
     )
     ends = {f"{LAST}{n}": value for n, value in enumerate(last or ()) if value is not None}
     rows = yield Run(statement, parameters | ends | {"limit": limit + 1})
-    found = [memory(row._asdict()) for row in rows[:limit]]
+    found = [leading_memory(row) for row in rows[:limit]]
     counted = None
     if total:
         [[counted]] = yield Run(

@@ -1,26 +1,22 @@
-"""The columns of a memory in every statement that reads one, and conversion of rows to Memory."""
+"""The columns of a memory in every statement that reads one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Integer, Row, and_, func, literal_column, null
+from sqlalchemy import ColumnElement, FromClause, Integer, and_, func, literal_column, null
 from sqlalchemy.sql.selectable import Join
 
-from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.ranking.conditions import OWNER, of_one, of_owners
-from pgrecall.schema.fields import COUNTERS, SHOWN
+from pgrecall.schema.fields import COUNTERS, ROW
 from pgrecall.schema.verbs import column_of
-
-_FIELDS = tuple(field.name for field in SHOWN)
 
 
 def memory_columns(
     memories: FromClause, usage: FromClause, *, embedding: bool = False
 ) -> list[ColumnElement[Any]]:
     """The fields of `Memory` by name; the embedding is NULL unless `embedding` is true."""
-    columns = {name: counted(name, memories, usage) for name in ("agent_id", *_FIELDS)}
+    columns = {name: counted(name, memories, usage) for name in ROW}
     columns |= {name: columns[name].label(name) for name in COUNTERS}
     if not embedding:
         columns["embedding"] = null().label("embedding")
@@ -50,13 +46,3 @@ def with_usage(
     if not of_one(owners):  # for one owner the planner infers this
         same = and_(same, of_owners(usage, owners))
     return (memories if rows is None else rows).outerjoin(usage, same)
-
-
-def memory(row: Mapping[Any, Any]) -> Memory:
-    """The memory of a row with the names of `memory_columns`."""
-    return leading_memory([row["agent_id"], *(row[name] for name in _FIELDS)])
-
-
-def changed_memory(row: Row[Any]) -> Memory:
-    """Converts the row that a verb returned; without the embedding, as in `get`."""
-    return memory({**row._asdict(), "embedding": None})

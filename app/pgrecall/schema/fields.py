@@ -281,6 +281,8 @@ NEW: Final = _named(field.name for field in fields(NewMemory))
 """The fields of NewMemory that are columns, in its order."""
 SHOWN: Final = _named(field.name for field in fields(Memory) if field.name != "agent_id")
 """The fields of Memory but its owner, in its order."""
+ROW: Final = ("agent_id", *(field.name for field in SHOWN))
+"""The columns from which a Memory is made."""
 STATE_COLUMNS: Final = tuple(field for field in FIELDS if field.part == "state")
 INTERNAL: Final = tuple(field.name for field in TABLE if not field.shown)
 """Columns that only the database reads and writes."""

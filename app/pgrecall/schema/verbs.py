@@ -25,7 +25,7 @@ from sqlalchemy.types import TypeEngine
 
 from pgrecall.core.steps import Run
 from pgrecall.schema import Tables
-from pgrecall.schema.fields import FIELD, RECORD
+from pgrecall.schema.fields import FIELD, ROW
 
 _COUNTED = "memories, counters, labels, links, events"
 _COLLECTED = "scanned, archived, deleted, swept, events, runs"
@@ -134,13 +134,13 @@ def restore_limits(tables: Tables) -> Executable:
 
 @lru_cache
 def memory_record(tables: Tables) -> tuple[ColumnElement[Any], ...]:
-    """The columns of the view memory_records: the fields of `Memory`, with a NULL embedding."""
+    """The fields of `Memory` in their order, of the view memory_records; the embedding is NULL."""
     return tuple(
         literal_column(
-            "NULL" if field.name == "embedding" else field.name,
-            column_of(field.name, tables.memories, tables.memory_usage).type,
-        ).label(field.name)
-        for field in RECORD
+            "NULL" if name == "embedding" else name,
+            column_of(name, tables.memories, tables.memory_usage).type,
+        ).label(name)
+        for name in ROW
     )
 
 
