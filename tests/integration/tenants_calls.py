@@ -97,7 +97,7 @@ CALLS: dict[str, list[str]] = {
     ],
     "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who', '{{}}')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
-    "beside_index": ["beside_index('one', 'ranks_', '2020-01-01')"],
+    "beside_index": ["beside_index('one', {relation}, '2020-01-01')"],
     "beside_since": ["beside_since('one', '2020-01-01')"],
     "used_since": ["used_since('one', '2020-01-01')"],
     "count_with": ["count_with('one', 'onesecret', NULL)"],
