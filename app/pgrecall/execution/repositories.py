@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from pgrecall.execution import synchronous
+from pgrecall.execution.gone import Advises
 from pgrecall.execution.method import LazyModule, method, method_of_job
 from pgrecall.execution.namespace import Namespace
 
@@ -142,7 +143,7 @@ class Ids(Namespace[R_co]):
     shorten = method(lambda: reading.short_ids)
 
 
-class Methods:
+class Methods(Advises):
     """The methods and namespaces of both repositories."""
 
     add = method(lambda: adding.add)
