@@ -414,7 +414,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
         lambda r: list(r.search("one", at(3), strategy="index", touch=False)),
         lambda r: list(r.search("one", at(3), **HYBRID)),
     ],
-    "upkeep.set_importance": lambda m, _, at: [lambda r: r.upkeep.set_importance("one", m, 0.9)],
     "ids.shorten": lambda m, _, at: [lambda r: r.ids.shorten("one", m)],
     "supersede": lambda m, _, at: [lambda r: r.supersede("one", m, _new(at))],
     "upkeep.extend_expiry": lambda m, _, at: [

@@ -148,7 +148,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "evaluation.recorded_queries": {},
     "revive": {"memory_ids": [ID]},
     "search": {"query": NORTH},
-    "upkeep.set_importance": {"memory_id": ID, "importance": 0.5},
     "ids.shorten": {"memory_ids": [ID]},
     "supersede": {"memory_id": ID, "new": NewMemory("b", embedding=NORTH)},
     "upkeep.extend_expiry": {"memory_ids": [ID], "expires_at": datetime(2030, 1, 1, tzinfo=UTC)},

@@ -165,9 +165,6 @@ CASES = (
     Case("invalidate", lambda r: (r.invalidate(A, (one for one in [ONE])), r.count(A)), (1, 4)),
     Case("revive", lambda r: (r.revive(A, GONE), r.count(A)), (1, 6)),
     Case(
-        "upkeep.set_importance", lambda r: r.upkeep.set_importance(A, ONE, 0.125).importance, 0.125
-    ),
-    Case(
         "upkeep.approve",
         lambda r: (awaiting(r), r.upkeep.approve(A, number(9)), r.count(A)),
         (5, 1, 6),

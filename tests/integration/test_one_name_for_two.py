@@ -100,7 +100,7 @@ WORKS: dict[str, Work] = {
     "unlink": lambda repo, ids: repo.links.remove(NAME, ids[0], ids[1], "next"),
     "supersede": lambda repo, ids: repo.supersede(NAME, ids[0], NewMemory("new", embedding=NORTH)),
     "invalidate": lambda repo, ids: repo.invalidate(NAME, ids),
-    "importance": lambda repo, ids: repo.upkeep.set_importance(NAME, ids[0], 0.9),
+    "importance": lambda repo, ids: repo.update(NAME, ids[0], importance=0.9),
     "demote": lambda repo, ids: repo.upkeep.demote(NAME, ids),
     "say it again": lambda repo, ids: repo.add(NAME, NewMemory("ONE", embedding=NORTH)),
     "consolidate": lambda repo, ids: repo.upkeep.consolidate(

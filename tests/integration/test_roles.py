@@ -101,7 +101,6 @@ def test_writers_change_memories(repo: MemoryRepository, level: Level) -> None:
     repo.update(owner, one, content="one at least", embedding=at(1))
     repo.feedback(owner, one, "useful")
     repo.record_outcome(owner, one, "failure")
-    repo.upkeep.set_importance(owner, one, 0.9)
     repo.labels.add(owner, one, ["word"])
     repo.links.add(owner, one, other, "before")
     assert repo.upkeep.promote(owner, one) == 1

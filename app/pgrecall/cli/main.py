@@ -52,7 +52,7 @@ class _Commands(LateGroup):
         "context": "assemble",
         "terms": "terms",
         **dict.fromkeys(("outcome", "feedback", "trust", "history"), "use"),
-        **dict.fromkeys(("supersede", "importance", "invalidate", "revive"), "correct"),
+        **dict.fromkeys(("supersede", "invalidate", "revive"), "correct"),
         **dict.fromkeys(("approve", "reject", "promote", "demote"), "correct"),
         **dict.fromkeys(("near-duplicates", "clusters", "consolidate"), "curate"),
         **dict.fromkeys(("complete-tasks", "prune"), "curate"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 GONE: Final[Mapping[str, str]] = {
     "prepare": "search once on each connection",
+    "set_importance": "use update(agent_id, memory_id, importance=…)",
 }
 """The name of a method → what to do instead."""
 

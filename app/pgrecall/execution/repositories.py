@@ -102,7 +102,6 @@ class Upkeep(Namespace[R_co]):
     """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
 
     adjust_trust = method(lambda: using.adjust_trust)
-    set_importance = method(lambda: correcting.set_importance)
     approve = method(lambda: correcting.approve)
     reject = method(lambda: correcting.reject)
     promote = method(lambda: correcting.promote)
