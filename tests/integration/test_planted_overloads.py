@@ -163,7 +163,6 @@ COMMANDS = """
     trust ONE 0.1 --reason r --actor who
     history ONE
     supersede ONE another
-    importance TWO 0.9
     invalidate TWO
     revive TWO
     approve TWO
