@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pgrecall.memories.owner_count import OwnerCount
     from pgrecall.memories.page import Page
     from pgrecall.memories.term import Term
-    from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
+    from pgrecall.rank_index.index import RankIndex, RankIndexStatus
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
     from pgrecall.ranking.hits import Hits, Strategy
@@ -103,7 +103,6 @@ __all__ = [
     "ProfileEvaluation",
     "QueryPlan",
     "RankIndex",
-    "RankIndexCheck",
     "RankIndexStatus",
     "Recency",
     "ScoredMemory",
@@ -161,7 +160,7 @@ _MODULES = {
     "memories.owner_count": "OwnerCount",
     "memories.page": "Page",
     "memories.term": "Term",
-    "rank_index.index": "RankIndex RankIndexCheck RankIndexStatus",
+    "rank_index.index": "RankIndex RankIndexStatus",
     "ranking.arguments": "SearchArguments",
     "ranking.filters": "FilterArguments",
     "ranking.hits": "Hits Strategy",

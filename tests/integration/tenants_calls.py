@@ -331,7 +331,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
         lambda r: r.rank_indexes.build(agent_id="one", at_least=1),
         lambda r: r.rank_indexes.build(at_least=100),
     ],
-    "rank_indexes.check": lambda m, _, at: [lambda r: r.rank_indexes.check("one")],
     "upkeep.clusters": lambda m, _, at: [
         lambda r: r.upkeep.clusters("one", min_similarity=0.5, more_than=1)
     ],
@@ -397,7 +396,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
     ],
     "upkeep.promote": lambda m, _, at: [lambda r: r.upkeep.promote("one", m)],
     "upkeep.prune": lambda m, _, at: [lambda r: r.upkeep.prune("one", below_score=1)],
-    "rank_indexes.progress": lambda m, _, at: [lambda r: r.rank_indexes.progress()],
     "rank_indexes.status": lambda m, _, at: [
         lambda r: r.rank_indexes.status(agent_id="one", at_least=1)
     ],

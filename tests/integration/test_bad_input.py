@@ -102,7 +102,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "add_many": {"memories": [NewMemory("a", embedding=NORTH)]},
     "upkeep.adjust_trust": {"memory_id": ID, "delta": 0.1, "reason": "a", "actor": "b"},
     "rank_indexes.build": {"agent_id": "a"},
-    "rank_indexes.check": {"queries": [NORTH]},
     "erase": {"memory_ids": [ABSENT]},
     "upkeep.erase_owner": {},
     "upkeep.clusters": {},
@@ -141,7 +140,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "upkeep.promote": {"memory_ids": [ID]},
     "upkeep.reject": {"memory_ids": [ID]},
     "upkeep.prune": {"below_score": 0.1},
-    "rank_indexes.progress": {},
     "owners": {},
     "rank_indexes.status": {},
     "record_outcome": {"memory_id": ID, "outcome": "success"},
@@ -172,7 +170,6 @@ OF_MANY = (
     "upkeep.collect_garbage",
     "rank_indexes.status",
     "rank_indexes.maintain",
-    "rank_indexes.progress",
     "owners",
     "transfer.export",
 )

@@ -236,7 +236,6 @@ CASES = (
     ),
     Case("rank_indexes.build", lambda r: len(r.rank_indexes.build(at_least=1)), 2),
     Case("rank_indexes.maintain", lambda r: len(r.rank_indexes.maintain(at_least=1)), 2),
-    Case("rank_indexes.check", lambda r: indexed(r).rank_indexes.check(A).recall, 1.0),
     Case(
         "rank_indexes.status",
         lambda r: [one.agent_id for one in r.rank_indexes.status(at_least=5)],
@@ -253,7 +252,6 @@ CASES = (
         lambda r: r.upkeep.extend_expiry(A, ONE, expires_at=LATER),
         0,
     ),
-    Case("rank_indexes.progress", lambda r: r.rank_indexes.progress(), None),
     Case("rank_indexes.drop", lambda r: indexed(r).rank_indexes.drop(A), True),
 )
 

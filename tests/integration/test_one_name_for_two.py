@@ -172,5 +172,4 @@ def test_a_team_is_found_by_its_id_as_it_is_stored(repo: MemoryRepository) -> No
     assert [status.agent_id for status in repo.teams.rank_indexes.status(agent_id=STORED)] == [
         STORED
     ]
-    assert repo.teams.rank_indexes.check(STORED, sample=1).agent_id == STORED
     assert repo.teams.upkeep.erase_owner(STORED).memories == 2

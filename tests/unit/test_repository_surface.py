@@ -26,7 +26,7 @@ OF_ALL_AGENTS = (
     *("rank_indexes.maintain", "rank_indexes.status", "transfer.export"),
 )
 """What works on the memories of every agent unless one is named."""
-OF_NO_AGENT = ("rank_indexes.progress", "owners")
+OF_NO_AGENT = ("owners",)
 
 
 def test_what_one_repository_can_do_the_other_can() -> None:

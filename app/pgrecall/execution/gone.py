@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 GONE: Final[Mapping[str, str]] = {
     "prepare": "search once on each connection",
     "set_importance": "use update(agent_id, memory_id, importance=…)",
+    "progress": "rank_indexes.status tells it",
+    "check": "use the command `pgrecall index check`",
 }
 """The name of a method → what to do instead."""
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         upserting,
     )
     from pgrecall.rank_index import building, maintaining
-    from pgrecall.search import checking, explaining, planning, searching
+    from pgrecall.search import explaining, planning, searching
 else:
     assembling = LazyModule("context.assembling")
     evaluating = LazyModule("evaluation.evaluating")
@@ -61,7 +61,6 @@ else:
     upserting = LazyModule("memories.upserting")
     building = LazyModule("rank_index.building")
     maintaining = LazyModule("rank_index.maintaining")
-    checking = LazyModule("search.checking")
     explaining = LazyModule("search.explaining")
     planning = LazyModule("search.planning")
     searching = LazyModule("search.searching")
@@ -92,9 +91,7 @@ class RankIndexes(Namespace[R_co]):
 
     build = method_of_job(lambda: maintaining.build_rank_indexes)
     maintain = method_of_job(lambda: maintaining.maintain_rank_indexes)
-    check = method_of_job(lambda: checking.check_rank_index)
     status = method(lambda: building.rank_indexes)
-    progress = method(lambda: building.rank_index_progress)
     drop = method(lambda: building.drop_rank_index)
 
 
