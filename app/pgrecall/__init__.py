@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pgrecall.memories.importing import import_file
     from pgrecall.memories.owner_count import OwnerCount
     from pgrecall.memories.page import Page
-    from pgrecall.memories.term import Term
     from pgrecall.rank_index.index import RankIndex, RankIndexStatus
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
@@ -113,7 +112,6 @@ __all__ = [
     "SignalAccount",
     "Similarity",
     "Strategy",
-    "Term",
     "Time",
     "Trust",
     "Tuning",
@@ -159,7 +157,6 @@ _MODULES = {
     "memories.importing": "import_file",
     "memories.owner_count": "OwnerCount",
     "memories.page": "Page",
-    "memories.term": "Term",
     "rank_index.index": "RankIndex RankIndexStatus",
     "ranking.arguments": "SearchArguments",
     "ranking.filters": "FilterArguments",

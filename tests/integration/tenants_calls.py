@@ -418,7 +418,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
         lambda r: r.upkeep.extend_expiry("one", m, expires_at=before(-9))
     ],
     "upkeep.metadata_values": lambda m, o, at: [lambda r: r.upkeep.metadata_values("one", "a")],
-    "upkeep.telling_terms": lambda m, _, at: [lambda r: r.upkeep.telling_terms("one")],
     "touch": lambda m, _, at: [lambda r: r.touch("one", m)],
     "evaluation.tune": lambda m, _, at: [lambda r: r.evaluation.tune("one", _queries(m, at))],
     "labels.remove": lambda m, _, at: [lambda r: r.labels.remove("one", m, "onelabel")],

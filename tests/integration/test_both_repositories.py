@@ -241,11 +241,6 @@ CASES = (
         lambda r: [one.agent_id for one in r.rank_indexes.status(at_least=5)],
         [A],
     ),
-    Case(
-        "upkeep.telling_terms",
-        lambda r: "1" in {term.term for term in r.upkeep.telling_terms(A)},
-        True,
-    ),
     Case("upkeep.metadata_values", lambda r: r.upkeep.metadata_values(A, "m"), []),
     Case(
         "upkeep.extend_expiry",

@@ -157,7 +157,6 @@ COMMANDS = """
     plan tea --run
     explain ONE tea
     context tea
-    terms
     outcome ONE success
     feedback ONE useful
     trust ONE 0.1 --reason r --actor who

@@ -50,7 +50,6 @@ class _Commands(LateGroup):
         **dict.fromkeys(("list", "get", "owners"), "list_memories"),
         "explain": "explain",
         "context": "assemble",
-        "terms": "terms",
         **dict.fromkeys(("outcome", "feedback", "trust", "history"), "use"),
         **dict.fromkeys(("supersede", "invalidate", "revive"), "correct"),
         **dict.fromkeys(("approve", "reject", "promote", "demote"), "correct"),

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         metadata_values,
         reading,
         restoring,
-        telling_terms,
         upserting,
     )
     from pgrecall.rank_index import building, maintaining
@@ -57,7 +56,6 @@ else:
     metadata_values = LazyModule("memories.metadata_values")
     reading = LazyModule("memories.reading")
     restoring = LazyModule("memories.restoring")
-    telling_terms = LazyModule("memories.telling_terms")
     upserting = LazyModule("memories.upserting")
     building = LazyModule("rank_index.building")
     maintaining = LazyModule("rank_index.maintaining")
@@ -112,7 +110,6 @@ class Upkeep(Namespace[R_co]):
     erase_owner = method_of_job(lambda: erasing.erase_owner)
     vacuum = method(lambda: erasing.vacuum)
     extend_expiry = method(lambda: changing.extend_expiry)
-    telling_terms = method(lambda: telling_terms.telling_terms)
     metadata_values = method(lambda: metadata_values.metadata_values)
 
 
