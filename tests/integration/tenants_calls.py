@@ -417,7 +417,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
     "upkeep.extend_expiry": lambda m, _, at: [
         lambda r: r.upkeep.extend_expiry("one", m, expires_at=before(-9))
     ],
-    "upkeep.metadata_values": lambda m, o, at: [lambda r: r.upkeep.metadata_values("one", "a")],
     "touch": lambda m, _, at: [lambda r: r.touch("one", m)],
     "evaluation.tune": lambda m, _, at: [lambda r: r.evaluation.tune("one", _queries(m, at))],
     "labels.remove": lambda m, _, at: [lambda r: r.labels.remove("one", m, "onelabel")],

@@ -149,7 +149,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "ids.shorten": {"memory_ids": [ID]},
     "supersede": {"memory_id": ID, "new": NewMemory("b", embedding=NORTH)},
     "upkeep.extend_expiry": {"memory_ids": [ID], "expires_at": datetime(2030, 1, 1, tzinfo=UTC)},
-    "upkeep.metadata_values": {"key": "a"},
     "touch": {"memory_ids": [ID]},
     "evaluation.tune": {"queries": QUERIES},
     "labels.remove": {"memory_id": ID, "labels": ["a"]},

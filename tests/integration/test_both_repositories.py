@@ -241,7 +241,6 @@ CASES = (
         lambda r: [one.agent_id for one in r.rank_indexes.status(at_least=5)],
         [A],
     ),
-    Case("upkeep.metadata_values", lambda r: r.upkeep.metadata_values(A, "m"), []),
     Case(
         "upkeep.extend_expiry",
         lambda r: r.upkeep.extend_expiry(A, ONE, expires_at=LATER),

@@ -43,7 +43,7 @@ ON_THE_REPLICA = {
     *("get", "get_many", "list", "exists", "existing", "count", "owners", "history"),
     *("search", "context", "explain", "plan", "labels.of", "labels.find", "links.of"),
     *("upkeep.near_duplicates", "upkeep.clusters"),
-    *("upkeep.metadata_values", "evaluation.recorded_queries", "transfer.export"),
+    *("evaluation.recorded_queries", "transfer.export"),
     *("ids.find", "ids.shorten"),
 }
 

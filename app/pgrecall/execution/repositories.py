@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         deleting,
         exporting,
         listing,
-        metadata_values,
         reading,
         restoring,
         upserting,
@@ -53,7 +52,6 @@ else:
     deleting = LazyModule("memories.deleting")
     exporting = LazyModule("memories.exporting")
     listing = LazyModule("memories.listing")
-    metadata_values = LazyModule("memories.metadata_values")
     reading = LazyModule("memories.reading")
     restoring = LazyModule("memories.restoring")
     upserting = LazyModule("memories.upserting")
@@ -110,7 +108,6 @@ class Upkeep(Namespace[R_co]):
     erase_owner = method_of_job(lambda: erasing.erase_owner)
     vacuum = method(lambda: erasing.vacuum)
     extend_expiry = method(lambda: changing.extend_expiry)
-    metadata_values = method(lambda: metadata_values.metadata_values)
 
 
 class Evaluations(Namespace[R_co]):
