@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
     from pgrecall.core.openai_embedder import OpenAIEmbedder
     from pgrecall.core.tokens import tiktoken_counter
-    from pgrecall.evaluation.floors import Floor, FloorEvaluation
+    from pgrecall.evaluation.floors import Floor
     from pgrecall.evaluation.judged_query import JudgedQuery
     from pgrecall.evaluation.queries_file import load_queries, save_queries
     from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
@@ -77,7 +77,6 @@ __all__ = [
     "FastEmbedEmbedder",
     "FilterArguments",
     "Floor",
-    "FloorEvaluation",
     "Frequency",
     "GarbagePolicy",
     "GarbageRun",
@@ -138,7 +137,7 @@ _MODULES = {
     "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
     "core.openai_embedder": "OpenAIEmbedder",
     "core.tokens": "tiktoken_counter",
-    "evaluation.floors": "Floor FloorEvaluation",
+    "evaluation.floors": "Floor",
     "evaluation.judged_query": "JudgedQuery",
     "evaluation.queries_file": "load_queries save_queries",
     "evaluation.results": "Difference Evaluation ProfileEvaluation Scores",
