@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
     from pgrecall.core.openai_embedder import OpenAIEmbedder
     from pgrecall.core.tokens import tiktoken_counter
-    from pgrecall.evaluation.floors import Floor, FloorEvaluation
+    from pgrecall.evaluation.floors import Floor
     from pgrecall.evaluation.judged_query import JudgedQuery
     from pgrecall.evaluation.queries_file import load_queries, save_queries
     from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from pgrecall.memories.importing import import_file
     from pgrecall.memories.owner_count import OwnerCount
     from pgrecall.memories.page import Page
-    from pgrecall.memories.term import Term
-    from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
+    from pgrecall.rank_index.index import RankIndex, RankIndexStatus
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
     from pgrecall.ranking.hits import Hits, Strategy
@@ -78,7 +77,6 @@ __all__ = [
     "FastEmbedEmbedder",
     "FilterArguments",
     "Floor",
-    "FloorEvaluation",
     "Frequency",
     "GarbagePolicy",
     "GarbageRun",
@@ -104,7 +102,6 @@ __all__ = [
     "ProfileEvaluation",
     "QueryPlan",
     "RankIndex",
-    "RankIndexCheck",
     "RankIndexStatus",
     "Recency",
     "ScoredMemory",
@@ -115,7 +112,6 @@ __all__ = [
     "SignalAccount",
     "Similarity",
     "Strategy",
-    "Term",
     "Time",
     "Trust",
     "Tuning",
@@ -142,7 +138,7 @@ _MODULES = {
     "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
     "core.openai_embedder": "OpenAIEmbedder",
     "core.tokens": "tiktoken_counter",
-    "evaluation.floors": "Floor FloorEvaluation",
+    "evaluation.floors": "Floor",
     "evaluation.judged_query": "JudgedQuery",
     "evaluation.queries_file": "load_queries save_queries",
     "evaluation.results": "Difference Evaluation ProfileEvaluation Scores",
@@ -161,8 +157,7 @@ _MODULES = {
     "memories.importing": "import_file",
     "memories.owner_count": "OwnerCount",
     "memories.page": "Page",
-    "memories.term": "Term",
-    "rank_index.index": "RankIndex RankIndexCheck RankIndexStatus",
+    "rank_index.index": "RankIndex RankIndexStatus",
     "ranking.arguments": "SearchArguments",
     "ranking.filters": "FilterArguments",
     "ranking.hits": "Hits Strategy",

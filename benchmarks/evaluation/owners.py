@@ -118,10 +118,9 @@ def print_silence(console: Console, silent: Mapping[float, float], answered: Eva
     table = Table(title="general questions that return nothing", title_justify="left")
     for column in ("min_relevance", "silent", f"recall@{K} of those with an answer"):
         table.add_column(column, justify="right")
-    floors = answered.floors
-    assert floors is not None
+    recalls = {one.min_relevance: one.recall for one in answered.floors or ()}
     for floor, share in silent.items():
-        table.add_row(f"{floor:g}", f"{share:.2f}", f"{floors.at(floor).recall:.3f}")
+        table.add_row(f"{floor:g}", f"{share:.2f}", f"{recalls[floor]:.3f}")
     console.print(table)
 
 

@@ -28,7 +28,7 @@ KINDS = ("psycopg", "sync", "async")
 VECTOR = [1.0, 0.0, 0.0]
 CALLS = (
     *("add", "add_many", "upsert", "get", "get_many", "list", "count", "search", "context"),
-    *("explain", "touch", "record_outcome", "feedback", "update", "set_importance", "supersede"),
+    *("explain", "touch", "record_outcome", "feedback", "update", "supersede"),
     *("labels", "history"),
 )
 """The kinds of calls, as each client makes them in turn. `add` makes the memory of others."""
@@ -57,7 +57,6 @@ class Repository:
             "record_outcome": lambda: repo.record_outcome(agent, about, "success", touch=False),
             "feedback": lambda: repo.feedback(agent, about, "useful"),
             "update": lambda: repo.update(agent, about, tags=[text]),
-            "set_importance": lambda: repo.upkeep.set_importance(agent, about, 0.4),
             "supersede": lambda: repo.supersede(agent, about, new(text + " instead"), force=True),
             "labels": lambda: repo.labels.add(agent, about, ["label"]),
             "history": lambda: repo.history(agent, about),
@@ -103,7 +102,6 @@ class Statements:
         "feedback": "SELECT id FROM pgrecall.record_feedback(%(agent)s, %(id)s, 'useful')",
         "update": "SELECT id FROM pgrecall.update_memory(%(agent)s, %(id)s, "
         "jsonb_build_object('tags', ARRAY[%(text)s]))",
-        "set_importance": "SELECT id FROM pgrecall.set_importance(%(agent)s, %(id)s, 0.4)",
         "supersede": "SELECT successor FROM pgrecall.supersede(%(agent)s, %(id)s, "
         f"{NEW.format(' || $$ instead$$', '')}, force => true)",
         "labels": "SELECT label FROM pgrecall.label(%(agent)s, %(id)s, ARRAY['label'], "

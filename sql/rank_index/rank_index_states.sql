@@ -120,14 +120,21 @@ COMMENT ON FUNCTION count_positions IS
     'How many positions the tables of a rank index hold on this node.';
 
 -- A build creates its table and indexes in one transaction, so no other session sees the table.
-CREATE OR REPLACE FUNCTION rank_index_progress() RETURNS float8
+-- It holds the lock of make_rank_index, which names the owner.
+CREATE OR REPLACE FUNCTION rank_index_progress(agent text DEFAULT NULL) RETURNS float8
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
-    of_builds CONSTANT text := 'SELECT sum(p.blocks_done)::float8 / nullif(sum(p.blocks_total), 0) '
+    of_builds text := 'SELECT sum(p.blocks_done)::float8 / nullif(sum(p.blocks_total), 0) '
         'FROM pg_stat_progress_create_index p '
         'WHERE p.datname = current_database() AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.relid)';
     share float8;
 BEGIN
+    IF agent IS NOT NULL THEN
+        of_builds := of_builds || format(' AND EXISTS (SELECT FROM pg_locks l '
+            'WHERE l.pid = p.pid AND l.locktype = ''advisory'' AND l.granted AND l.objsubid = 1 '
+            'AND (l.classid::bigint << 32) + l.objid::bigint = %s)',
+            hashtextextended(format('pgrecall rank index %s %s', current_schema(), agent), 0));
+    END IF;
     IF is_distributed() THEN
         RETURN (SELECT avg(nullif(n.result, '')::float8) FROM run_command_on_workers(of_builds) n WHERE n.success);
     END IF;
@@ -137,4 +144,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_index_progress IS
-    'How much of the graphs being built is done, 0 to 1; NULL while none is being built.';
+    'How much of the graphs being built is done, of one owner or of all, 0 to 1; NULL while none is being built.';

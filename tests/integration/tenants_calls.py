@@ -332,7 +332,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
         lambda r: r.rank_indexes.build(agent_id="one", at_least=1),
         lambda r: r.rank_indexes.build(at_least=100),
     ],
-    "rank_indexes.check": lambda m, _, at: [lambda r: r.rank_indexes.check("one")],
     "upkeep.clusters": lambda m, _, at: [
         lambda r: r.upkeep.clusters("one", min_similarity=0.5, more_than=1)
     ],
@@ -398,7 +397,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
     ],
     "upkeep.promote": lambda m, _, at: [lambda r: r.upkeep.promote("one", m)],
     "upkeep.prune": lambda m, _, at: [lambda r: r.upkeep.prune("one", below_score=1)],
-    "rank_indexes.progress": lambda m, _, at: [lambda r: r.rank_indexes.progress()],
     "rank_indexes.status": lambda m, _, at: [
         lambda r: r.rank_indexes.status(agent_id="one", at_least=1)
     ],
@@ -415,14 +413,11 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
         lambda r: list(r.search("one", at(3), strategy="index", touch=False)),
         lambda r: list(r.search("one", at(3), **HYBRID)),
     ],
-    "upkeep.set_importance": lambda m, _, at: [lambda r: r.upkeep.set_importance("one", m, 0.9)],
     "ids.shorten": lambda m, _, at: [lambda r: r.ids.shorten("one", m)],
     "supersede": lambda m, _, at: [lambda r: r.supersede("one", m, _new(at))],
     "upkeep.extend_expiry": lambda m, _, at: [
         lambda r: r.upkeep.extend_expiry("one", m, expires_at=before(-9))
     ],
-    "upkeep.metadata_values": lambda m, o, at: [lambda r: r.upkeep.metadata_values("one", "a")],
-    "upkeep.telling_terms": lambda m, _, at: [lambda r: r.upkeep.telling_terms("one")],
     "touch": lambda m, _, at: [lambda r: r.touch("one", m)],
     "evaluation.tune": lambda m, _, at: [lambda r: r.evaluation.tune("one", _queries(m, at))],
     "labels.remove": lambda m, _, at: [lambda r: r.labels.remove("one", m, "onelabel")],

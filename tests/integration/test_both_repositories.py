@@ -165,9 +165,6 @@ CASES = (
     Case("invalidate", lambda r: (r.invalidate(A, (one for one in [ONE])), r.count(A)), (1, 4)),
     Case("revive", lambda r: (r.revive(A, GONE), r.count(A)), (1, 6)),
     Case(
-        "upkeep.set_importance", lambda r: r.upkeep.set_importance(A, ONE, 0.125).importance, 0.125
-    ),
-    Case(
         "upkeep.approve",
         lambda r: (awaiting(r), r.upkeep.approve(A, number(9)), r.count(A)),
         (5, 1, 6),
@@ -239,24 +236,16 @@ CASES = (
     ),
     Case("rank_indexes.build", lambda r: len(r.rank_indexes.build(at_least=1)), 2),
     Case("rank_indexes.maintain", lambda r: len(r.rank_indexes.maintain(at_least=1)), 2),
-    Case("rank_indexes.check", lambda r: indexed(r).rank_indexes.check(A).recall, 1.0),
     Case(
         "rank_indexes.status",
         lambda r: [one.agent_id for one in r.rank_indexes.status(at_least=5)],
         [A],
     ),
     Case(
-        "upkeep.telling_terms",
-        lambda r: "1" in {term.term for term in r.upkeep.telling_terms(A)},
-        True,
-    ),
-    Case("upkeep.metadata_values", lambda r: r.upkeep.metadata_values(A, "m"), []),
-    Case(
         "upkeep.extend_expiry",
         lambda r: r.upkeep.extend_expiry(A, ONE, expires_at=LATER),
         0,
     ),
-    Case("rank_indexes.progress", lambda r: r.rank_indexes.progress(), None),
     Case("rank_indexes.drop", lambda r: indexed(r).rank_indexes.drop(A), True),
 )
 

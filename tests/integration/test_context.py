@@ -214,10 +214,9 @@ def test_so_many_of_the_best_are_considered(repo: MemoryRepository, agent: str) 
 
     several: list[tuple[dict[str, Any], int]] = [
         ({"k": 2}, 6),
-        ({"k": 2, "max_skips": 1}, 2),
         ({"k": 2, "consider": 4}, 4),
-        ({"k": 20, "max_skips": 500}, 80),
-        ({"k": 90, "max_skips": 500}, 90),
+        ({"k": 30}, 80),
+        ({"k": 90}, 90),
         ({"k": 1, "consider": 500}, 100),
         ({"k": 2, "reserve": {"task": 0.1}}, 80),
         ({"k": 2, "reserve": {}}, 6),
@@ -263,7 +262,7 @@ def test_a_parameter_of_ones_own_keeps_its_value_or_is_refused_for_its_name(
     repo.add_many(agent, [note(f"{n}", n) for n in (0.2, 0.8)])
     free = {"mine", "place", "cost"}
     ours = {
-        *("floor", "budget", "most", "max_skips", "diversity", "max_similarity"),
+        *("floor", "budget", "most", "diversity", "max_similarity"),
         *("per_line", "per_escape", "reserved_types", "reserved_shares"),
         *("measured_ids", "measured_costs", "labels", "label_kinds", "hit_ids", "hit_owners"),
     }
@@ -404,7 +403,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"max_tokens": 0}, r"max_tokens must lie within 1 and 2147483647, got 0"),
     ({"max_tokens": 2**31}, r"max_tokens .*got 2147483648"),
     ({"k": 0}, r"k must lie within 1 and 500, got 0"),
-    ({"max_skips": 0}, r"max_skips must lie within 1 and 500, got 0"),
     ({"consider": 19}, r"consider must lie within 20 and 500, got 19"),
     ({"k": 5, "consider": 4}, r"consider must lie within 5 and 500, got 4"),
     ({"min_score": 1.5}, r"min_score must lie within 0 and 1, got 1\.5"),

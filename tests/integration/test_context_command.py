@@ -116,7 +116,7 @@ def test_why_a_memory_is_left_out_is_told(run: Run, agent: str) -> None:
         ("--max-tokens 20", "longer than the rest"),
         (KEEPING, "rest reserved for other types"),
         ("--max-similarity 0.8", "nearly the same as one above"),
-        ("--max-tokens 20 --max-skips 1", "too many before it did not fit"),
+        ("--max-tokens 20", "too many before it did not fit"),
         ("-k 1", "enough are included"),
     ):
         done = run("context", QUESTION, "-a", agent, *ALL, *options.split())
@@ -147,7 +147,7 @@ def test_nothing_known_is_said_with_the_floor(
 MOMENT = "2026-07-01T00:00:00+00:00"
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("-k 2 --diversity 0.9", {"k": 2, "diversity": 0.9}),
-    ("--max-tokens 20 --max-skips 1", {"max_tokens": 20, "max_skips": 1}),
+    ("--max-tokens 20", {"max_tokens": 20}),
     ("--reserve a=b=0.5 --max-tokens 60", {"reserve": {"a=b": 0.5}, "max_tokens": 60}),
     (
         "--reserve episodic=0.5 --reserve instruction=0.5 --max-tokens 60 -p hybrid",

@@ -181,10 +181,10 @@ def test_two_put_away_memories_of_one_text_are_not_revived_together(mine: Owner)
 def test_importance_and_tiers_are_in_the_history(mine: Owner) -> None:
     memory_id = mine.add(north("a", importance=0.2, tier="medium", expires_at=NOW + 365 * DAY))
 
-    assert mine.upkeep.set_importance(memory_id, 0.9, **NOTE) == mine.read(memory_id)
+    assert mine.update(memory_id, importance=0.9, **NOTE) == mine.read(memory_id)
     mine.upkeep.demote(memory_id, **NOTE)
 
-    assert told(mine, memory_id, "importance") == ({"importance": 0.2}, {"importance": 0.9})
+    assert told(mine, memory_id, "updated") == ({"importance": 0.2}, {"importance": 0.9})
     old, new = told(mine, memory_id, "demoted")
     expiries = [datetime.fromisoformat(one.pop("expires_at")) for one in (old, new)]
     assert (old, new) == ({"tier": "medium"}, {"tier": "short"})

@@ -127,7 +127,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "context": lambda repo, **named: repo.context(A, NORTH, **UNTOUCHED, **named).packed,
     "explain": lambda repo, **named: repo.explain(A, repo.list(A)[0].id, NORTH, **LATER, **named),
     "plan": lambda repo, **named: repo.plan(A, NORTH, **named).statement,
-    "check": lambda repo, **named: repo.rank_indexes.check(A, sample=1, **named).profile,
 }
 
 

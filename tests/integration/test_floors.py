@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import FloorEvaluation, JudgedQuery, MemoryRepository, NewMemory, profiles
+from pgrecall import Evaluation, Floor, JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
-from pgrecall.evaluation.floors import Reach
+from pgrecall.evaluation.floors import proposed, table_of
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, at, before, similar
 
@@ -18,9 +18,8 @@ AGENT, TEAM = "agent", "red"
 WORDS = [f"word{n}x" for n in range(30)]
 
 
-def floors_of(found: Any) -> FloorEvaluation:
-    assert isinstance(found.floors, FloorEvaluation)
-    return found.floors
+def floors_of(found: Evaluation) -> dict[float, Floor]:
+    return {one.min_relevance: one for one in found.floors or ()}
 
 
 def test_floors_counted_by_hand(engine: Engine) -> None:
@@ -40,7 +39,6 @@ def test_floors_counted_by_hand(engine: Engine) -> None:
     found = repo.evaluation.evaluate(AGENT, queries, k=2)
 
     floors = floors_of(found)
-    assert (len(floors.answered), len(floors.unanswered)) == (2, 2)
     expected = {
         0.0: (0.0, 0.0, None, 1.0),
         0.2: (0.0, 0.0, None, 1.0),
@@ -50,27 +48,29 @@ def test_floors_counted_by_hand(engine: Engine) -> None:
         0.9: (1.0, 0.5, 2 / 3, 0.5),
     }
     for floor, values in expected.items():
-        one = floors.at(floor)
+        one = floors[floor]
         assert (one.silent, one.lost, one.precision, one.recall) == values
-    assert [round(one.min_relevance, 5) for one in floors.floors] == [0.0, 0.3, 0.86603]
-    assert [one.silent for one in floors.floors] == [0.0, 0.5, 1.0]
-    proposed = {share: floors.proposed(share) for share in (0.5, 0.9)}
-    assert proposed == {0.5: floors.floors[2], 0.9: floors.floors[1]}
+    own = found.profiles[0].profile.min_relevance
+    uneven = [floor for floor in floors if floor != own and round(floor * 100) / 100 != floor]
+    assert [round(floor, 5) for floor in uneven] == [0.3, 0.86603]
+    assert [floors[floor].silent for floor in uneven] == [0.5, 1.0]
+    for share, floor in ((0.5, uneven[1]), (0.9, uneven[0])):
+        assert proposed([*floors.values()], share) == floors[floor]
     assert found.profiles[0].overall.queries == 2
-    assert found.record()["floors"]["floors"][1]["silent"] == 0.5
+    assert found.record()["floors"][40]["silent"] == 0.5
 
 
 def test_a_memory_that_gives_way_is_found_by_a_higher_floor() -> None:
-    crowded = Reach(0.9, [(0.6, 0.4)], 1)
+    crowded = (0.9, [(0.6, 0.4)], 1)
 
-    assert [crowded.recall(floor) for floor in (0, 0.4, 0.41, 0.6, 0.61)] == [0, 0, 1, 1, 0]
-    assert Reach(None, [], 1).is_silent(0)
-    assert not Reach(0.5, [], 1).is_silent(0.5)
-    nothing_silent = FloorEvaluation(10, profiles.hybrid, [crowded], [Reach(1.0, [], 0)])
-    assert nothing_silent.proposed(0.5) is None
-    for bad in (0, 1.1, True):
-        with pytest.raises(InputError, match="precision"):
-            nothing_silent.proposed(bad)
+    floors = {one.min_relevance: one for one in table_of([crowded, (1.0, [], 0)])}
+
+    recalls = [floors[floor].recall for floor in (0, 0.4, 0.41, 0.6, 0.61)]
+    assert recalls == [0, 0, 1, 1, 0]
+    assert [floors[floor].lost for floor in (0.9, 0.91)] == [0, 1]
+    assert proposed([*floors.values()], 0.5) is None
+    [nobody, *_] = table_of([crowded, (None, [], 0)])
+    assert (nobody.min_relevance, nobody.silent) == (0, 1)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_floors_are_what_searches_with_them_return(
                 continue
             lost += not hits
             recalls.append(len(relevant & {hit.memory.id for hit in hits}) / len(relevant))
-        one = floors_of(found).at(floor)
+        one = floors_of(found)[floor]
         assert one.silent == silent / 6
         assert one.lost == lost / 12
         assert one.recall == pytest.approx(sum(recalls) / 12)
@@ -168,7 +168,7 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     )
 
     assert found.training.floors is not None
-    chosen = found.training.floors.proposed(0.9)
+    chosen = proposed(found.training.floors, 0.9)
     assert chosen is not None
     assert found.floor is not None
     assert found.floor.min_relevance == chosen.min_relevance
@@ -177,5 +177,6 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
         assert found.proposed.min_relevance == chosen.min_relevance
     with pytest.raises(InputError, match="precision needs queries without an answer"):
         repo.evaluation.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
-    with pytest.raises(InputError, match="precision must be above 0 and at most 1"):
-        repo.evaluation.tune("tuned", [*known, *unknown], precision=0.0)
+    for bad in (0, 1.1, True):
+        with pytest.raises(InputError, match="precision must be above 0 and at most 1"):
+            repo.evaluation.tune("tuned", [*known, *unknown], precision=bad)

@@ -175,12 +175,7 @@ def test_what_waits_for_approval_is_listed_and_decided(run: Run, mine: Owner) ->
     assert mine.history(UUID(ids[0]))[-1].actor == "Ann"
 
 
-def test_importance_is_overridden_and_nothing_revived_beside_its_like(
-    run: Run, mine: Owner, memory: UUID
-) -> None:
-    assert run("importance", memory, "0.9").out.strip() == f"{memory}: importance 0.9000"
-    [record] = run("importance", memory, "0", "--json").records
-    assert record == {"id": str(memory), "importance": 0.0}
+def test_nothing_is_revived_beside_its_like(run: Run, mine: Owner, memory: UUID) -> None:
     mine.put(memory, status="archived")
     mine.add("INES drinks tea")
     refused = run("revive", memory)
@@ -475,7 +470,7 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(run: Run, mine
     everything = ("--min-size", "2", "--min-similarity", "0", "--more-than", "1")
     commands: list[tuple[object, ...]] = [
         *(("outcome", one, "success"), ("trust", one, "0.1", "--reason", "why", "--actor", "Ann")),
-        *(("feedback", one, "useful"), ("importance", one, "0.9"), ("demote", one)),
+        *(("feedback", one, "useful"), ("demote", one)),
         *(("promote", one), ("invalidate", one), ("revive", one), ("label", one, "x")),
         *(("labels", one), ("labelled", "x"), ("unlabel", one, "x"), ("link", one, other)),
         *(("links", one), ("unlink", one, other), ("near-duplicates", "--threshold", "0")),
@@ -500,7 +495,7 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(run: Run, mine
 ID = "{id}"
 NO_SUCH_MEMORY: list[tuple[str, ...]] = [
     *(("outcome", ID, "success"), ("trust", ID, "0.1", "--reason", "x", "--actor", "y")),
-    *(("feedback", ID, "useful"), ("supersede", ID, "new"), ("importance", ID, "0.5")),
+    *(("feedback", ID, "useful"), ("supersede", ID, "new")),
     *(("label", ID, "x"), ("unlabel", ID, "x"), ("link", ID, UNKNOWN)),
 ]
 OTHERS: list[tuple[str, ...]] = [
@@ -572,7 +567,7 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("trust", ID, "much", "--reason", "x", "--actor", "y"), "delta"),
     (("trust", ID, "0.1", "--actor", "y"), "--reason"),
     (("feedback", ID, "good"), "good"),
-    (("importance", ID, "nan"), "importance must lie within 0 and 1"),
+    (("supersede", ID, "x", "--importance", "nan"), "importance must lie within 0 and 1"),
     (("supersede", ID, "x", "--valid-from", "soon"), "--valid-from"),
     (("invalidate",), "ID"),
     (("complete-tasks", "--days", "-1"), "older_than"),

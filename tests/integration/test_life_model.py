@@ -156,7 +156,7 @@ class Life:
 
     RULES = (
         *("add", "add_many", "update", "delete", "touch", "record_outcome", "adjust_trust"),
-        *("feedback", "supersede", "invalidate", "revive", "set_importance", "change_tier"),
+        *("feedback", "supersede", "invalidate", "revive", "change_tier"),
         *("complete_stale_tasks", "prune", "erase_owner"),
     )
 
@@ -556,11 +556,12 @@ class Life:
             return None
         if old.text == memory.text or of_key == memory_id:
             return InvalidMemory
-        holds = old.valid_until is not None and old.valid_until > now
-        if not force and (old.invalidation_reason is not None or holds):
+        if not force and old.invalidation_reason is not None:
             return SupersessionConflict
         if memory.valid_until is not None and memory.valid_until <= now:
             return InvalidMemory
+        if not force and old.valid_until is not None and old.valid_until > now:
+            return SupersessionConflict
         put_away = known is not None and (known.status != "active" or known.invalidation_reason)
         return SupersessionConflict if put_away else None
 
@@ -597,15 +598,6 @@ class Life:
             refused(errors[0], self.of.revive, ids, force=force)
         else:
             assert self.of.revive(ids, force=force) == away
-
-    def set_importance(self, chance: Random) -> None:
-        memory_id, importance = self.one(chance), chance.choice([0.0, 0.4, 1.0])
-        if memory_id not in self.memories:
-            refused(MemoryNotFound, self.of.upkeep.set_importance, memory_id, importance)
-        else:
-            self.of.upkeep.set_importance(memory_id, importance)
-            self.memories[memory_id].importance = importance
-            self.note(memory_id, "importance")
 
     def change_tier(self, chance: Random) -> None:
         ids, up = self.some(chance, 3), chance.choice(FLAGS)

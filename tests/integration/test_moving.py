@@ -68,7 +68,7 @@ def _live(repo: MemoryRepository, owner: str, size: int, dice: random.Random) ->
     newer = repo.supersede(owner, one, NewMemory("Newer.", embedding=None), force=True)
     repo.supersede(owner, newer, NewMemory("Newest.", embedding=None), force=True)
     repo.invalidate(owner, two, reason="wrong")
-    repo.upkeep.set_importance(owner, last, 1 / 3)
+    repo.update(owner, last, importance=1 / 3)
     repo.upkeep.demote(owner, last)
     if owner == "bob":
         repo.upkeep.prune(owner, older_than=timedelta(days=300))

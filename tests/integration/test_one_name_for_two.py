@@ -67,7 +67,6 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryReposit
             assert not told(NAME, first)
         assert not own.links.of(NAME, second)
         assert not own.search(NAME, NORTH)
-        assert not own.upkeep.telling_terms(NAME)
         assert not own.evaluation.recorded_queries(NAME)
         assert not own.rank_indexes.status(agent_id=NAME)
         assert not own.rank_indexes.drop(NAME)
@@ -100,7 +99,7 @@ WORKS: dict[str, Work] = {
     "unlink": lambda repo, ids: repo.links.remove(NAME, ids[0], ids[1], "next"),
     "supersede": lambda repo, ids: repo.supersede(NAME, ids[0], NewMemory("new", embedding=NORTH)),
     "invalidate": lambda repo, ids: repo.invalidate(NAME, ids),
-    "importance": lambda repo, ids: repo.upkeep.set_importance(NAME, ids[0], 0.9),
+    "importance": lambda repo, ids: repo.update(NAME, ids[0], importance=0.9),
     "demote": lambda repo, ids: repo.upkeep.demote(NAME, ids),
     "say it again": lambda repo, ids: repo.add(NAME, NewMemory("ONE", embedding=NORTH)),
     "consolidate": lambda repo, ids: repo.upkeep.consolidate(
@@ -172,5 +171,4 @@ def test_a_team_is_found_by_its_id_as_it_is_stored(repo: MemoryRepository) -> No
     assert [status.agent_id for status in repo.teams.rank_indexes.status(agent_id=STORED)] == [
         STORED
     ]
-    assert repo.teams.rank_indexes.check(STORED, sample=1).agent_id == STORED
     assert repo.teams.upkeep.erase_owner(STORED).memories == 2

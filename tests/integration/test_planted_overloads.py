@@ -157,13 +157,11 @@ COMMANDS = """
     plan tea --run
     explain ONE tea
     context tea
-    terms
     outcome ONE success
     feedback ONE useful
     trust ONE 0.1 --reason r --actor who
     history ONE
     supersede ONE another
-    importance TWO 0.9
     invalidate TWO
     revive TWO
     approve TWO

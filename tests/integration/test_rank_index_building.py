@@ -511,7 +511,7 @@ def test_parameters_are_checked(site: Site) -> None:
                 repo.rank_indexes.maintain(**{"at_least": 1} | options)
     indexes = repo.rank_indexes
     for agent_id in ("", "x" * 201, "a\0b", 7, b"agent"):
-        for work in (indexes.build, indexes.drop, indexes.check, indexes.status):
+        for work in (indexes.build, indexes.drop, indexes.status):
             with pytest.raises(InputError):
                 work(agent_id=agent_id)
     assert repo.rank_indexes.status(agent_id=A) == []
@@ -677,14 +677,21 @@ def test_by_hand_an_index_is_built_maintained_and_dropped(site: Site) -> None:
 def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(site: Site) -> None:
     repo, seen = site.repo, list[float | None]()
     fill(repo, number=1_000)
-    assert repo.rank_indexes.progress() is None
+    fill(repo, "other", 10)
+
+    def progress() -> float | None:
+        mine, other = repo.rank_indexes.status(at_least=1)
+        assert (mine.agent_id, other.agent_id, other.progress) == (A, "other", None)
+        return mine.progress
+
+    assert progress() is None
 
     running = site.background.submit(site.build, m=32, ef_construction=300)
     while not running.done():
-        seen.append(repo.rank_indexes.progress())
+        seen.append(progress())
 
     assert running.result().memories == 1_000
     shares = [share for share in seen if share is not None]
     assert len(set(shares)) > 1, "the build was not seen going on"
     assert all(0 <= share <= 1 for share in shares)
-    assert repo.rank_indexes.progress() is None
+    assert progress() is None

@@ -203,7 +203,7 @@ def test_the_list_tells_what_has_happened_and_what_is_due(run: Run, repo: Memory
 
     assert list(a) == [
         *("agent_id", "due", "shrunk", "written", "changed", "used", "bytes"),
-        *("memories", "index"),
+        *("memories", "progress", "index"),
     ]
     assert (a["agent_id"], a["due"], a["memories"]) == ("a", None, None)
     assert (a["written"], a["changed"]) == (1, 1)
@@ -215,6 +215,7 @@ def test_the_list_tells_what_has_happened_and_what_is_due(run: Run, repo: Memory
         "shrunk": False,
         **dict.fromkeys(("written", "changed", "used", "bytes"), 0),
         "memories": 60,
+        "progress": None,
         "index": None,
     }
     heading, _, first, second = shown.out.splitlines()

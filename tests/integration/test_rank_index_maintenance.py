@@ -14,8 +14,9 @@ import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event
 
 from pgrecall import MemoryRepository, NewMemory
+from pgrecall.cli.rank_indexes import Checks
 from pgrecall.errors import InputError
-from pgrecall.rank_index.index import MAX_AGE
+from pgrecall.rank_index.index import MAX_AGE, RankIndexCheck
 from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import (
     AGED,
@@ -442,32 +443,35 @@ def test_progress_is_not_that_of_another_index_of_the_host(
         site.background.submit(site.run, index)
         going_on = "SELECT pid FROM pg_stat_progress_create_index"
         wait_until("that index is being built", lambda: bool(site.values(going_on)))
-        assert site.repo.rank_indexes.progress() is None
+        fill(site.repo)
+        assert [one.progress for one in site.repo.rank_indexes.status(at_least=1)] == [None]
+        assert site.values("SELECT pgrecall.rank_index_progress()") == [None]
 
 
 # Checking
 
 
+def check_of(repo: MemoryRepository, **asked: Any) -> RankIndexCheck:
+    usual: dict[str, Any] = {"profile": "hybrid", "on_progress": lambda *_: None}
+    return Checks(repo).check(A, **usual | asked)
+
+
 def test_a_check_compares_with_exact_ranking_and_counts_nothing(site: Site) -> None:
     fill(site.repo)
-    without = site.repo.rank_indexes.check(A, sample=4)
+    without = check_of(site.repo, sample=4)
     assert (without.recall, without.in_index, without.queries) == (1.0, 0, 4)
     site.build()
     told: list[tuple[int, int]] = []
 
-    check = site.repo.rank_indexes.check(A, sample=7, k=5, on_progress=lambda *n: told.append(n))
+    check = check_of(site.repo, sample=7, k=5, on_progress=lambda *n: told.append(n))
 
     assert (check.agent_id, check.profile, check.k, check.queries) == (A, "hybrid", 5, 7)
     assert (check.recall, check.worst, check.in_index) == (1.0, 1.0, 7)
     assert min(check.exact_ms, check.index_ms) > 0
     assert told == [(n, 7) for n in range(1, 8)]
     for profile in PROFILES:
-        check = site.repo.rank_indexes.check(
-            A, queries=[NORTH, at(40), at(90)], profile=profile, k=3
-        )
+        check = check_of(site.repo, queries=[NORTH, at(40), at(90)], profile=profile, k=3)
         assert (check.profile, check.queries, check.recall) == (profile, 3, 1.0)
-    check = site.repo.rank_indexes.check(A, weights={"similarity": 0.7, "recency": 0.3}, sample=3)
-    assert (check.recall, check.in_index) == (1.0, 3)
     assert value(site.url, "SELECT count(*) FROM pgrecall.memory_usage") == 0
     assert due(site.repo) is None
 
@@ -487,7 +491,7 @@ def test_a_check_draws_the_same_sample_each_time_and_no_more_than_there_is(site:
                 seen.append(tuple(arguments[3]["source_0_direction"].split(",")[:DIMENSIONS]))
 
         event.listen(watched, "before_cursor_execute", see)
-        assert MemoryRepository(watched).rank_indexes.check(A, sample=10_000).queries == 12
+        assert check_of(MemoryRepository(watched), sample=10_000).queries == 12
         watched.dispose()
 
     assert asked[0] == asked[1]
@@ -503,7 +507,7 @@ def test_a_check_finds_an_index_that_finds_too_little(site: Site) -> None:
         f"(SELECT memory_id FROM pgrecall.{index.relation} ORDER BY memory_id LIMIT 150)"
     )
 
-    check = site.repo.rank_indexes.check(A, sample=20)
+    check = check_of(site.repo, sample=20)
 
     assert check.in_index == 20
     assert 0.2 < check.recall < 0.8
@@ -513,13 +517,13 @@ def test_a_check_finds_an_index_that_finds_too_little(site: Site) -> None:
 def test_a_check_of_nothing_or_of_nonsense_is_refused(site: Site) -> None:
     for embedding in (None, NORTH):
         with pytest.raises(InputError, match=rf"{A}.*no embedded memories"):
-            site.repo.rank_indexes.check(A)
+            check_of(site.repo)
         site.repo.add(A, NewMemory(f"{embedding}", embedding=embedding))
     cases: list[dict[str, Any]] = [
         *({"sample": n} for n in (0, 10_001, 1.5, None)),
-        *({"k": 0}, {"queries": []}, {"queries": [[1.0, 2.0]]}),
-        *({"profile": "unknown"}, {"weights": {"similarity": 2.0}}),
+        *({"k": 0}, {"queries": [[1.0, 2.0]]}),
+        {"profile": "unknown"},
     ]
     for bad in cases:
         with pytest.raises(InputError):
-            site.repo.rank_indexes.check(A, **bad)
+            check_of(site.repo, **bad)

@@ -81,7 +81,6 @@ def test_who_may_read_may_search_through_the_index(site: Site, built: str) -> No
                 assert [status.index for status in within.rank_indexes.status(agent_id=A)] == [
                     index
                 ]
-                assert within.rank_indexes.progress() is None
             assert_denied(site.engine, role, f"DELETE FROM pgrecall.{index.relation}")
 
 

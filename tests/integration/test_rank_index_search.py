@@ -312,7 +312,6 @@ BETTERED: dict[str, tuple[str, Change]] = {
     "embedded anew": ("similarity", lambda r, m: r.update(BIG, m, embedding=QUERY)),
     "replaced": ("similarity", _replaced),
     "updated": ("importance", lambda r, m: r.update(BIG, m, importance=1.0)),
-    "set importance": ("importance", lambda r, m: r.upkeep.set_importance(BIG, m, 1.0)),
     "useful": ("usefulness", lambda r, m: [r.feedback(BIG, m, "useful") for _ in range(30)]),
     "touched": ("recency", lambda r, m: r.touch(BIG, m)),
     "dated anew": ("recency", lambda r, m: r.update(BIG, m, created_at=datetime.now(UTC))),

@@ -189,8 +189,8 @@ def test_explain_of_a_memory_that_there_is_not(connection: Connection) -> None:
         {},
         {"max_tokens": 300},
         {"max_tokens": 500, "k": 4, "min_score": 0.5},
-        {"max_tokens": 60, "max_skips": 1, "consider": 60},
-        {"max_tokens": 800, "max_similarity": 0.6, "max_skips": 5},
+        {"max_tokens": 60, "consider": 60},
+        {"max_tokens": 800, "max_similarity": 0.6},
         {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
         {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "query_text": "fire"},
         {"max_tokens": 500, "query_time": (before(90), before(60)), "query_text": "fire"},
@@ -220,6 +220,15 @@ def test_context_packs_as_the_repository_does(
     assert {row["id"]: row["relevance"] for row in rows} == near(
         {one.hit.memory.id: one.hit.relevance for one in every}
     )
+
+
+def test_psql_may_stop_after_another_number_of_memories_that_do_not_fit(
+    connection: Connection,
+) -> None:
+    asked: dict[str, Any] = {"query": QUERY, "function": "context", "max_tokens": 6, "as_of": NOW}
+    for number in (1, 5):
+        rows = recall(connection, "hybrid", AGENT, max_skips=number, **asked)
+        assert [row["verdict"] for row in rows].count("too_long") == number
 
 
 def test_a_context_that_cannot_be_packed_is_refused(connection: Connection) -> None:

@@ -214,7 +214,7 @@ def test_the_votes_that_made_a_label_do_not_lift_it(repo: MemoryRepository, agen
     for _ in range(2):
         repo.feedback(agent, label, "useful", query="q")
         repo.record_outcome(agent, label, "success", query="q")
-    repo.upkeep.set_importance(agent, label, 0.9)
+    repo.update(agent, label, importance=0.9)
 
     for profile in LEARNED.values():
         [first, *_] = repo.search(agent, "q", profile=profile, touch=False)
@@ -230,13 +230,13 @@ def test_what_was_known_before_counts_at_the_time_of_each_query(
 
     def lift(memory: UUID, importance: float) -> None:
         repo.feedback(agent, memory, "useful", query=f"{importance}")
-        repo.upkeep.set_importance(agent, memory, importance)
+        repo.update(agent, memory, importance=importance)
 
     lift(ids[3], 0.6)  # of four equals the last
     lift(ids[3], 0.7)  # the only one that was lifted
     lift(ids[2], 0.8)  # after that one and the two equals before it
     repo.feedback(agent, ids[1], "incorrect")
-    repo.upkeep.set_importance(agent, ids[1], 0.0)
+    repo.update(agent, ids[1], importance=0.0)
 
     for signal in ("usefulness", "importance"):
         assert ranks(repo, agent, LEARNED[signal]) == [1 / 4, 1.0, 1 / 4]

@@ -42,8 +42,8 @@ from tests.unit.test_repository_surface import OF_NO_AGENT
 ON_THE_REPLICA = {
     *("get", "get_many", "list", "exists", "existing", "count", "owners", "history"),
     *("search", "context", "explain", "plan", "labels.of", "labels.find", "links.of"),
-    *("upkeep.near_duplicates", "upkeep.clusters", "upkeep.telling_terms"),
-    *("upkeep.metadata_values", "evaluation.recorded_queries", "transfer.export"),
+    *("upkeep.near_duplicates", "upkeep.clusters"),
+    *("evaluation.recorded_queries", "transfer.export"),
     *("ids.find", "ids.shorten"),
 }
 

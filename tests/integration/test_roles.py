@@ -74,7 +74,6 @@ def test_everyone_let_in_reads(repo: MemoryRepository) -> None:
     assert repo.get(AGENT, first) is not None
     assert repo.history(AGENT, first)
     assert repo.count(AGENT) == 60
-    assert repo.upkeep.telling_terms(AGENT)
     assert repo.upkeep.near_duplicates(AGENT) is not None
     assert repo.rank_indexes.status() is not None
 
@@ -101,7 +100,6 @@ def test_writers_change_memories(repo: MemoryRepository, level: Level) -> None:
     repo.update(owner, one, content="one at least", embedding=at(1))
     repo.feedback(owner, one, "useful")
     repo.record_outcome(owner, one, "failure")
-    repo.upkeep.set_importance(owner, one, 0.9)
     repo.labels.add(owner, one, ["word"])
     repo.links.add(owner, one, other, "before")
     assert repo.upkeep.promote(owner, one) == 1

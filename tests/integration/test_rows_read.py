@@ -204,7 +204,8 @@ OF_NO_MEMORIES = {
     *("drop_rank_index", "count_runs", "end_garbage_run", "expire_runs"),
 }
 OF_RANK_INDEXES = {
-    *("memories_beside", "memories_of", "rank_candidates", "rank_index_states", "worded_candidates")
+    *("memories_beside", "memories_of", "rank_candidates", "rank_index_progress"),
+    *("rank_index_states", "worded_candidates"),
 }
 """Asked for an owner with a rank index, or for all owners; they have tests of their own."""
 

@@ -14,6 +14,7 @@ from psycopg import sql as composing
 from sqlalchemy import Engine, NullPool, create_engine, make_url, select, text
 
 from pgrecall import MemoryRepository, NewMemory
+from pgrecall.cli.rank_indexes import Checks
 from pgrecall.testing import new_database
 from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, at
@@ -110,4 +111,5 @@ def test_embeddings_are_lists_whether_pgvector_s_types_are_registered_or_not(
 
         assert connection.scalars(asked).all() == [NORTH]
         repo.rank_indexes.build(agent_id="agent", at_least=1)
-        assert repo.rank_indexes.check("agent", sample=3, k=5).recall == 1
+        check: dict[str, Any] = {"profile": "hybrid", "on_progress": lambda *_: None}
+        assert Checks(repo).check("agent", sample=3, **check).recall == 1

@@ -274,7 +274,6 @@ def test_on_an_engine_a_verb_is_one_statement_in_autocommit(
         "record_outcome": ("record_outcome", a, "success"),
         "adjust_trust": ("upkeep.adjust_trust", a, -0.1, "why", "who"),
         "record_feedback": ("feedback", a, "useful"),
-        "set_importance": ("upkeep.set_importance", a, 0.3),
         "move_tier": ("upkeep.demote", a),
         "label": ("labels.add", a, ["x"]),
         "unlabel": ("labels.remove", a, ["x"]),

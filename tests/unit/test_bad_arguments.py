@@ -489,7 +489,7 @@ CASES: list[Case] = [
     *each("upkeep.adjust_trust", "metadata", "metadata", {"a": "b\0"}, {"a": 1j}),
     *each("feedback", "metadata", "metadata", 5),
     # Correcting
-    *each("upkeep.set_importance", "importance", "importance", -0.1, 1.1, NAN, None, True),
+    *each("update", "importance", "importance", -0.1, 1.1, NAN, True),
     ("revive", {"force": None}, "force"),
     ("supersede", {"force": 1}, "force"),
     ("supersede", {"new": NewMemory("x", embedding=None, compliant=False)}, "check_compliance=Fa"),
@@ -563,7 +563,7 @@ KINDS: dict[tuple[str, str], type[InputError]] = {
     ("update", "status"): UnknownName,
     ("update", "compliant"): NotCompliant,
     ("update", "tier"): InvalidMemory,
-    ("upkeep.set_importance", "importance"): InvalidMemory,
+    ("update", "importance"): InvalidMemory,
 }
 """Of some arguments the error is of a kind of its own."""
 

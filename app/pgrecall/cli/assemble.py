@@ -44,9 +44,6 @@ class Packing(SearchArguments, total=False):
             metavar="TYPE=SHARE",
         ),
     ]
-    max_skips: Annotated[
-        int, option("Stop after this many memories in a row that do not fit. Default: 3.")
-    ]
     diversity: Annotated[
         float, option("Rank memories lower that are similar to those above, 0 to 1.")
     ]

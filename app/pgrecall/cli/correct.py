@@ -1,4 +1,4 @@
-"""pgrecall supersede, importance, invalidate, revive, approve, reject, promote, demote"""
+"""pgrecall supersede, invalidate, revive, approve, reject, promote, demote"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pgrecall.cli.database import Agent
 from pgrecall.cli.embedding import StoresOne
 from pgrecall.cli.memory_ids import MemoryId, MemoryIds
 from pgrecall.cli.options import Actor, Reason
-from pgrecall.cli.output import Output, changed, number
+from pgrecall.cli.output import Output, number
 from pgrecall.cli.written import ISO_8601, argument, option
 from pgrecall.core.memory import NewMemory
 from pgrecall.execution import MemoryRepository
@@ -36,20 +36,6 @@ def supersede(
     added = repo.supersede(agent, memory, new, reason=reason, actor=actor, force=force)
     record = {"id": added, "outcome": added.outcome, "superseded": memory}
     return Output([record], f"{memory} superseded by {added}")
-
-
-@app.declare("pgrecall importance 0197a3c2 0.9 --agent zoe")
-def importance(
-    repo: MemoryRepository,
-    memory: MemoryId,
-    value: Annotated[float, argument("0 to 1.")],
-    agent: Agent,
-    reason: Reason = None,
-    actor: Actor = None,
-) -> Output:
-    """Set the importance of a memory."""
-    found = repo.upkeep.set_importance(agent, memory, value, reason=reason, actor=actor)
-    return changed(found, "importance")
 
 
 SEVERAL = {

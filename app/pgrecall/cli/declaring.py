@@ -1,9 +1,9 @@
 """A function as a command: from options to one call, and from its result to what is printed.
 
-@app.declare("pgrecall importance ID 0.9 --agent zoe")
-def importance(repo: MemoryRepository, agent: Agent, memory: MemoryId, value: …) -> Output:
-    \"\"\"Set the importance of a memory.\"\"\"
-    return changed(repo.upkeep.set_importance(agent, memory, value), "importance")
+@app.declare("pgrecall label ID tea --agent zoe")
+def label(repo: MemoryRepository, agent: Agent, memory: MemoryId, label: …) -> Output:
+    \"\"\"Give a memory labels.\"\"\"
+    return number("labelled", repo.labels.add(agent, memory, label), "new")
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from pgrecall.cli.app import App
 from pgrecall.cli.embedding import EmbedsTexts
-from pgrecall.cli.floor_table import Precision, floors_shown
 from pgrecall.cli.judged import (
     Judging,
     QueriesFile,
@@ -25,8 +24,12 @@ from pgrecall.cli.output import Output, require_writable, right, table, working
 from pgrecall.cli.written import option
 from pgrecall.errors import PgRecallError
 from pgrecall.evaluation import chart
+from pgrecall.evaluation.floors import Floor
 from pgrecall.evaluation.results import METRICS, Evaluation, ProfileEvaluation, Scores
 from pgrecall.scoring.profiles import BUILT_IN
+
+STEP = 0.05
+"""Between two floors that are shown."""
 
 app = App(panel="Choose a profile")
 
@@ -47,7 +50,6 @@ def evaluate(
     file: QueriesFile = None,
     recorded: Recorded = False,
     profiles: Profiles = None,
-    precision: Precision = None,
     plot: Annotated[Path | None, option("Draw a chart, too: .png or .svg.")] = None,
     **options: Unpack[Measuring],
 ) -> Output:
@@ -59,7 +61,7 @@ def evaluate(
     Similarity alone, keyword alone and hybrid are always measured, too.
 
     Queries that name no relevant memory show what each min_relevance does: how many of them find
-    nothing, and how much recall that costs. --plot draws this as a second chart, NAME-floors.
+    nothing, and how much recall that costs.
     """
     require_source(file, recorded=recorded)
     if plot is not None:
@@ -73,7 +75,7 @@ def evaluate(
     return Output(
         [found.record()],
         *evaluation_shown(found),
-        *floors_shown(found.floors, precision),
+        *floors_shown(found),
         notes=[Text(one, style="yellow") for one in missing_noted(found.missing, agents)],
         problem=None if plot is None else _problem_drawing(found, plot),
     )
@@ -83,8 +85,6 @@ def _problem_drawing(found: Evaluation, plot: Path) -> PgRecallError | None:
     """Draws; what is wrong waits until the results are printed."""
     try:
         chart.draw(found, plot)
-        if found.floors is not None:
-            chart.draw_floors(found.floors, plot.with_stem(f"{plot.stem}-floors"))
     except PgRecallError as problem:
         return problem
     return None
@@ -97,6 +97,27 @@ def evaluation_shown(found: Evaluation) -> list[RenderableType]:
         _table("all queries", found, [(one, one.overall) for one in found.compared]),
         *(_table(name, found, [(o, o.by_group[name]) for o in found.compared]) for name in groups),
     ]
+
+
+def floors_shown(found: Evaluation) -> list[RenderableType]:
+    """A table of floors by STEP, and the profile's, as far as they leave anything."""
+    profile = found.profiles[0].profile
+    rows = []
+    for one in found.floors or ():
+        is_own = one.min_relevance == profile.min_relevance
+        if is_own or not round(one.min_relevance * 1e6) % round(STEP * 1e6):
+            rows.append((*_floor(one), "the profile's" if is_own else ""))
+        if one.silent == 1 and one.lost == 1:
+            break
+    silent = ("nothing found, no answer", "nothing found, answer")
+    columns = right("min_relevance", *silent, "precision", f"recall@{found.k}", "")
+    title = f"min_relevance, by {profile.name}"
+    return [table(*columns, rows=rows, title=title)] if rows else []
+
+
+def _floor(floor: Floor) -> list[str]:
+    values = (floor.min_relevance, floor.silent, floor.lost, floor.precision, floor.recall)
+    return ["" if value is None else f"{value:.3f}" for value in values]
 
 
 def _table(title: str, found: Evaluation, rows: list[tuple[ProfileEvaluation, Scores]]) -> Table:

@@ -22,6 +22,8 @@ from pgrecall.cli.written import option
 from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
+from pgrecall.execution.method import method_of_job
+from pgrecall.execution.namespace import Namespace, R_co
 from pgrecall.memories.lines import lines_of, naming_line
 from pgrecall.rank_index.index import (
     AT_LEAST,
@@ -33,9 +35,9 @@ from pgrecall.rank_index.index import (
 )
 from pgrecall.rank_index.maintaining import Progress as ShowProgress
 from pgrecall.scoring.profiles import BUILT_IN
-from pgrecall.search.checking import SAMPLE
+from pgrecall.search.checking import SAMPLE, check_rank_index
 
-POLL = 0.3
+POLL = 1.0
 """Seconds between two looks at how far the server is."""
 
 app = App(
@@ -48,6 +50,12 @@ app = App(
 AtLeast = Annotated[
     int, option(f"Only agents with this many memories or more. Default: {AT_LEAST}.")
 ]
+
+
+class Checks(Namespace[R_co]):
+    """What only this command does with a repository."""
+
+    check = method_of_job(lambda: check_rank_index)
 
 
 class Building(TypedDict, total=False):
@@ -132,7 +140,7 @@ def check(
                 progress.update(task, completed=done, total=total)  # type: ignore[arg-type]
 
             found.append(
-                repo.rank_indexes.check(
+                Checks(repo).check(
                     agent, sample=sample, queries=texts, k=k, profile=profile, on_progress=show
                 )
             )
@@ -159,13 +167,17 @@ def _progress(repo: MemoryRepository) -> Iterator[ShowProgress]:
         agents = progress.add_task("waiting for writers", total=None)
         graph = progress.add_task("graph", total=1.0, visible=False)
         over = threading.Event()
+        current = ""
 
         def watch() -> None:
             while not over.wait(POLL):
-                share = repo.rank_indexes.progress()
+                of_it = repo.rank_indexes.status(agent_id=current, at_least=1) if current else ()
+                share = next((status.progress for status in of_it), None)
                 progress.update(graph, completed=share or 0.0, visible=share is not None)
 
         def show(agent_id: str, done: int, total: int) -> None:
+            nonlocal current
+            current = agent_id
             name = f"building for {plain(agent_id)}" if agent_id else "built"
             progress.update(agents, description=name, completed=done, total=total)
 

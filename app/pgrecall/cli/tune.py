@@ -12,7 +12,6 @@ from rich.text import Text
 from pgrecall.cli.app import App
 from pgrecall.cli.embedding import EmbedsTexts
 from pgrecall.cli.evaluate import evaluation_shown
-from pgrecall.cli.floor_table import Precision
 from pgrecall.cli.judged import (
     Judging,
     QueriesFile,
@@ -66,7 +65,13 @@ def tune(
     held_out: Annotated[
         float, option("Share of the queries, or of the agents, to judge by.")
     ] = 0.5,
-    precision: Precision = None,
+    precision: Annotated[
+        float | None,
+        option(
+            "Propose a min_relevance: of the queries that find nothing, at least this share has "
+            "no answer, 0 to 1."
+        ),
+    ] = None,
     **options: Unpack[Judging],
 ) -> Output:
     """Search for weights and a half-life that find more, and write them as a profile.

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pgrecall.context import styles
 from pgrecall.context.assembled import Context, LeftOut, Packed
-from pgrecall.context.packing import PACKED, Packing, pack, pack_candidates
+from pgrecall.context.packing import MAX_SKIPS, PACKED, Packing, pack, pack_candidates
 from pgrecall.context.styles import category
 from pgrecall.core.limits import MAX_CONSIDERED
 from pgrecall.core.quoting import shortened
@@ -49,7 +49,6 @@ def context(
     max_tokens: int = 4000,
     k: int = 20,
     reserve: Mapping[str, float] | None = None,
-    max_skips: int = 3,
     diversity: float = 0.0,
     max_similarity: float | None = None,
     consider: int | None = None,
@@ -61,9 +60,9 @@ def context(
     """The agent's best memories for a query, as text for a prompt of at most `max_tokens`.
 
     One statement ranks as `search` does, with the same arguments, and packs: best first, at most k.
-    A memory that does not fit into the rest of the budget is skipped; after `max_skips` in a row,
-    packing stops. `consider` is how many ranked memories are looked at: by default max_skips · k
-    but at most 80 (or k), and 80 where `reserve` or `max_similarity` may skip more.
+    A memory that does not fit into the rest of the budget is skipped; after three in a row,
+    packing stops. `consider` is how many ranked memories are looked at: by default 3 · k but at
+    most 80 (or k), and 80 where `reserve` or `max_similarity` may skip more.
 
     Memories below `min_score` or `min_relevance` are left out. The default floor of relevance is
     the profile's; 0 turns it off. If no memory reaches it, the context is empty and `emptied_by`
@@ -95,13 +94,12 @@ def context(
     require_bool("touch", touch)
     require_strategy(strategy)
     most = require_count("k", k, at_least=1, at_most=MAX_CONSIDERED)
-    max_skips = require_count("max_skips", max_skips, at_least=1, at_most=MAX_CONSIDERED)
     max_tokens = require_count("max_tokens", max_tokens, at_least=1, at_most=MAX_TOKENS)
     shares = _reserve(reserve)
     max_similarity = require_share("max_similarity", max_similarity)
     if consider is None:
         passes_over = bool(shares) or max_similarity is not None
-        consider = max(most, MAX_K if passes_over else min(most * max_skips, MAX_K))
+        consider = max(most, MAX_K if passes_over else min(most * MAX_SKIPS, MAX_K))
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     zone = tables.in_zone(arguments.get("timezone")).zone
     chosen = styles.named(style, zone or UTC)
@@ -122,7 +120,6 @@ def context(
         most=most,
         min_score=wanted.min_score or 0.0,
         min_relevance=floor,
-        max_skips=max_skips,
         style=chosen,
         added=added,
         reserve=shares,

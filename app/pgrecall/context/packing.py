@@ -47,6 +47,8 @@ RELEVANT = "relevant"
 it out; the order in which verdicts were reached; the rank of the packed memory that it is a near
 duplicate of; and whether it reaches the floor of relevance."""
 PACKED = "packed"
+MAX_SKIPS = 3
+"""After so many memories in a row that do not fit, packing stops."""
 MOST = 2_000_000_000
 """Greatest estimate of one memory's tokens, so that the sum with its block is still an integer."""
 
@@ -70,7 +72,6 @@ class Packing:
     most: int
     min_score: float
     min_relevance: float | None
-    max_skips: int
     style: Style
     added: Added
     reserve: Mapping[str, float] = field(default_factory=dict)
@@ -95,7 +96,6 @@ class Packing:
             "most": self.most,
             "floor": self.min_score,
             **({} if self.min_relevance is None else {"min_relevance": self.min_relevance}),
-            "max_skips": self.max_skips,
             "per_block": self.added.per_block,
             "per_line": self.added.per_line,
             "per_escape": self.added.per_escape,
@@ -246,7 +246,7 @@ def _verdicts(tables: Tables, pool: CTE, packing: PackingShape, beside: CTE | No
         _bound("budget"),
         _bound("most"),
         _bound("floor", Double()),
-        _bound("max_skips"),
+        _number(MAX_SKIPS),
         _bound("reserved_types", ARRAY(Text)),
         _bound("reserved_shares", ARRAY(Double)),
         _alike(tables, pool) if packing.compares else literal_column("NULL", ARRAY(Double)),

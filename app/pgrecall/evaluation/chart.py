@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import ExtraMissing, InputError
-from pgrecall.evaluation.floors import FloorEvaluation
 from pgrecall.evaluation.results import METRICS, Evaluation, Scores
 
 FORMATS = (".png", ".svg")
 LONGEST_NAME = 30
-FLOORS = 100
-"""Number of steps of the lines from a floor of 0 to 1."""
 MAX_HEIGHT = 60.0
 """In inches, since matplotlib draws at most 65,536 pixels. More bars become thinner."""
 FIRST = "_of all queries"
@@ -55,31 +51,6 @@ def draw(evaluation: Evaluation, path: Path) -> None:
     labels = [_shown(one.profile.name) for one in evaluation.compared]
     figure.legend(bars, labels, loc="lower center", ncols=min(len(labels), 5), frameon=False)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
-    _save(figure, path)
-
-
-def draw_floors(found: FloorEvaluation, path: Path) -> None:
-    """Writes a line chart of the effect of each min_relevance. Raises what `draw` raises."""
-    require_format(path)
-    figure = _figure()(figsize=(7.0, 4.2))
-    axis = figure.subplots()
-    floors = [found.at(number / FLOORS) for number in range(FLOORS + 1)]
-    places = [one.min_relevance for one in floors]
-    recall = f"recall@{found.k} of the {len(found.answered):,} with an answer"
-    axis.plot(places, [one.recall for one in floors], label=recall)
-    silent = f"{len(found.unanswered):,} without an answer: return nothing"
-    axis.plot(places, [one.silent for one in floors], label=silent)
-    precise = [math.nan if one.precision is None else one.precision for one in floors]
-    axis.plot(places, precise, label="of those that return nothing: without an answer")
-    own = found.profile.min_relevance
-    if own is not None:
-        axis.axvline(own, color="grey", linestyle=":", label=f"the profile's floor, {own:g}")
-    axis.set_xlim(0, 1)
-    axis.set_ylim(0, 1)
-    axis.set_xlabel("min_relevance")
-    axis.set_title(f"nothing known, by {_shown(found.profile.name)}")
-    axis.legend(frameon=False)
-    figure.tight_layout()
     _save(figure, path)
 
 

@@ -19,7 +19,7 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.floor_statistics import evaluate_floors
+from pgrecall.evaluation.floors import evaluate_floors
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.pairs import EvaluationShape
 from pgrecall.evaluation.prepared_queries import (

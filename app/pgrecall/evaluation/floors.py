@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+from uuid import UUID
 
 from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Operation, Run
 from pgrecall.errors import InputError
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.reach import reach_statement
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.gathered import gathered_search
+from pgrecall.ranking.question import Question
+from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
 
 STEP = 10**RECORD_DECIMALS
+STEPS = 100
+"""Floors of every table, evenly from 0 to 1."""
+
+Reach = tuple[float | None, Sequence[tuple[float, float]], int]
+"""Of one query: the highest relevance of any memory, None if none is ranked; for each relevant
+memory its relevance and the floor above which it is among the k best (negative: with any floor);
+and the number of relevant memories."""
 
 
 def require_precision(value: object) -> float:
@@ -39,81 +54,94 @@ class Floor:
 
     def record(self) -> dict[str, float | None]:
         """The floor as plain JSON values."""
-        names = ("min_relevance", "silent", "lost", "precision", "recall")
-        values = {name: getattr(self, name) for name in names}
         return {
             name: None if value is None else round(value, RECORD_DECIMALS)
-            for name, value in values.items()
+            for name, value in asdict(self).items()
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What one query returns, depending on the floor."""
-
-    best: float | None
-    """The highest relevance of any memory; None if no memory is ranked."""
-    relevant: Sequence[tuple[float, float]]
-    """For each relevant memory, its relevance and the floor above which it is among the k best
-    (negative: with any floor)."""
-    answers: int
-    """The number of relevant memories."""
-
-    def is_silent(self, floor: float) -> bool:
-        """Whether the query returns nothing with this floor."""
-        return self.best is None or self.best < floor
-
-    def recall(self, floor: float) -> float:
-        """The share of the relevant memories that are returned among the k best with this floor."""
-        found = sum(above < floor <= relevance for relevance, above in self.relevant)
-        return found / self.answers
+def proposed(floors: Sequence[Floor], precision: float) -> Floor | None:
+    """The floor by which most queries without an answer return nothing, on the condition that at
+    least this share of the queries that return nothing have no answer. None if no floor meets it.
+    """
+    kept = [one for one in floors if (one.precision or 0) >= precision and one.silent]
+    return max(kept, key=lambda one: (one.silent, -one.min_relevance), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class FloorEvaluation:
-    """The effect of every possible min_relevance."""
+def table_of(reaches: Sequence[Reach], others: Iterable[float] = ()) -> list[Floor]:
+    """The floors of STEPS, `others`, and each at which one more query without an answer returns
+    nothing, in order."""
+    highest = {best or 0.0 for best, _, answers in reaches if not answers}
+    least = (min(math.floor(best * STEP + 1) / STEP, 1.0) for best in highest)
+    even = (number / STEPS for number in range(STEPS + 1))
+    return [_floor(reaches, one) for one in sorted({*even, *least, *others})]
 
-    k: int
-    profile: Profile
-    answered: Sequence[Reach]
-    """For queries with an answer, in the order given."""
-    unanswered: Sequence[Reach]
-    """For queries without an answer."""
 
-    def at(self, min_relevance: float) -> Floor:
-        """The effect of this floor."""
-        silent = sum(one.is_silent(min_relevance) for one in self.unanswered)
-        lost = sum(one.is_silent(min_relevance) for one in self.answered)
-        recalls = (one.recall(min_relevance) for one in self.answered)
-        return Floor(
-            min_relevance,
-            silent / len(self.unanswered),
-            lost / len(self.answered),
-            silent / (silent + lost) if silent + lost else None,
-            math.fsum(recalls) / len(self.answered),
-        )
+def _floor(reaches: Sequence[Reach], floor: float) -> Floor:
+    answered = [one for one in reaches if one[-1]]
+    lost = sum(best is None or best < floor for best, *_ in answered)
+    silent = sum(best is None or best < floor for best, _, answers in reaches if not answers)
+    recalls = (
+        sum(above < floor <= relevance for relevance, above in relevant) / answers
+        for _, relevant, answers in answered
+    )
+    return Floor(
+        floor,
+        silent / (len(reaches) - len(answered)),
+        lost / len(answered),
+        silent / (silent + lost) if silent + lost else None,
+        math.fsum(recalls) / len(answered),
+    )
 
-    @property
-    def floors(self) -> list[Floor]:
-        """0 and every floor at which one more query without an answer returns nothing."""
-        highest = {0.0 if one.best is None else one.best for one in self.unanswered}
-        least = (math.floor(best * STEP + 1) / STEP for best in highest)
-        return [self.at(floor) for floor in sorted({0.0, *(min(one, 1.0) for one in least)})]
 
-    def proposed(self, precision: float) -> Floor | None:
-        """The floor by which most queries without an answer return nothing, on the condition that
-        at least this share of the queries that return nothing have no answer. None if no floor
-        meets the condition."""
-        least = require_precision(precision)
-        kept = [one for one in self.floors if (one.precision or 0) >= least and one.silent]
-        return max(kept, key=lambda one: (one.silent, -one.min_relevance), default=None)
+def evaluate_floors(
+    tables: Tables,
+    checked: Sequence[CheckedQuery],
+    profile: Profile,
+    k: int,
+    arguments: SearchArguments,
+    others: Iterable[float] = (),
+) -> Operation[list[Floor]]:
+    """The table of floors, the profile's and `others` among them, by one exact statement a query.
 
-    def record(self) -> dict[str, Any]:
-        """The evaluation as plain JSON values."""
-        return {
-            "k": self.k,
-            "profile": self.profile.name,
-            "answered": len(self.answered),
-            "unanswered": len(self.unanswered),
-            "floors": [one.record() for one in self.floors],
+    Some queries have an answer, and some have none.
+    """
+    reaches: list[Reach] = []
+    for number, query in enumerate(checked):
+        assert query.agent_id is not None
+        of_query: dict[str, Any] = {
+            **arguments,
+            "profile": profile,
+            "as_of": query.as_of or arguments.get("as_of"),
+            "query_text": query.query_text,
+            "query_entities": query.query_entities,
+            "query_time": query.query_time,
+            "min_relevance": 0.0,
         }
+        try:
+            question = Question.of(
+                tables,
+                query.agent_id,
+                query.query,
+                k=k,
+                arguments=cast("SearchArguments", of_query),
+            )
+        except InputError as error:
+            raise type(error)(f"query {number}: {error}") from None
+        wanted = yield from question.resolved(tables, query.vector)
+        parameters = {**wanted.parameters, "ids": list(query.relevant)}
+        statement = reach_statement(*(yield from gathered_search(tables, wanted)))
+        rows = yield Run(statement, parameters)
+        reaches.append((rows[0].best, tuple(_relevant(rows).values()), len(query.relevant)))
+    own = () if profile.min_relevance is None else (profile.min_relevance,)
+    return table_of(reaches, (*own, *others))
+
+
+def _relevant(rows: Sequence[Any]) -> dict[UUID, tuple[float, float]]:
+    """Maps ids to relevance. If two owners have a memory of one id, the better one counts."""
+    found: dict[UUID, tuple[float, float]] = {}
+    for row in rows:
+        if row.id is not None:
+            reach = row.relevance, -1.0 if row.above is None else row.above
+            found[row.id] = max(found.get(row.id, reach), reach)
+    return found

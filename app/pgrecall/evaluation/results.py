@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pgrecall.evaluation.floors import FloorEvaluation
+from pgrecall.evaluation.floors import Floor
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
 
@@ -105,8 +105,9 @@ class Evaluation:
     is left out if it is among `profiles`, or if no query has the vector or text that it needs."""
     missing: int
     """Number of relevant memories that do not exist; they count as not found."""
-    floors: FloorEvaluation | None = None
-    """The effect of each min_relevance on the first profile; None if every query has an answer."""
+    floors: Sequence[Floor] | None = None
+    """The effect of each min_relevance on the first profile: by hundredths, its own, and wherever
+    one more query without an answer returns nothing. None if every query has an answer."""
 
     @property
     def compared(self) -> Sequence[ProfileEvaluation]:
@@ -120,5 +121,5 @@ class Evaluation:
             "missing": self.missing,
             "profiles": [one.record() for one in self.profiles],
             "baselines": [one.record() for one in self.baselines],
-            **({} if self.floors is None else {"floors": self.floors.record()}),
+            **({} if self.floors is None else {"floors": [one.record() for one in self.floors]}),
         }

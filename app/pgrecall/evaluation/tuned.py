@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgrecall.evaluation.floors import Floor
+from pgrecall.evaluation.floors import Floor, proposed
 from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
@@ -64,11 +64,9 @@ class Tuning:
     def floor(self) -> Floor | None:
         """The effect on the held-out queries of the floor chosen on the training queries. None if
         no floor meets the precision or if no precision was passed."""
-        chosen_by, judged_by = self.training.floors, self.held_out.floors
-        if self.precision is None or chosen_by is None or judged_by is None:
-            return None
-        chosen = chosen_by.proposed(self.precision)
-        return None if chosen is None else judged_by.at(chosen.min_relevance)
+        chosen = proposed(self.training.floors or (), self.precision or 1.0)
+        judged_by = {one.min_relevance: one for one in self.held_out.floors or ()}
+        return None if chosen is None else judged_by[chosen.min_relevance]
 
     @property
     def proposed(self) -> Profile | None:

@@ -32,8 +32,7 @@ from pgrecall.evaluation.candidate_statements import (
 )
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
-from pgrecall.evaluation.floor_statistics import evaluate_floors
-from pgrecall.evaluation.floors import require_precision
+from pgrecall.evaluation.floors import Floor, evaluate_floors, proposed, require_precision
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.prepared_queries import (
     answered,
@@ -157,14 +156,17 @@ def tune(
     found = _tuned(profile, searched, best, free)
     arguments = cast("SearchArguments", {**filters, "teams": teams, "as_of": as_of})
     evaluations = []
+    floor: Floor | None = None
     for number, part in enumerate(parts):
         evaluation = yield from measured(
             tables, teams, part, (profile, found), k, chosen, {}, as_of, seed
         )
-        if unknown is not None:
+        if unknown is not None and precision is not None:
+            others = () if floor is None else (floor.min_relevance,)
             floors = yield from evaluate_floors(
-                tables, [*part, *unknown[number]], found, k, arguments
+                tables, [*part, *unknown[number]], found, k, arguments, others
             )
+            floor = proposed(floors, precision)
             evaluation = replace(evaluation, floors=floors)
         evaluations.append(evaluation)
     training, held_back = evaluations

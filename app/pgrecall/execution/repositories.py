@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from pgrecall.execution import synchronous
+from pgrecall.execution.gone import Advises
 from pgrecall.execution.method import LazyModule, method, method_of_job
 from pgrecall.execution.namespace import Namespace
 
@@ -27,14 +28,12 @@ if TYPE_CHECKING:
         deleting,
         exporting,
         listing,
-        metadata_values,
         reading,
         restoring,
-        telling_terms,
         upserting,
     )
     from pgrecall.rank_index import building, maintaining
-    from pgrecall.search import checking, explaining, planning, searching
+    from pgrecall.search import explaining, planning, searching
 else:
     assembling = LazyModule("context.assembling")
     evaluating = LazyModule("evaluation.evaluating")
@@ -53,14 +52,11 @@ else:
     deleting = LazyModule("memories.deleting")
     exporting = LazyModule("memories.exporting")
     listing = LazyModule("memories.listing")
-    metadata_values = LazyModule("memories.metadata_values")
     reading = LazyModule("memories.reading")
     restoring = LazyModule("memories.restoring")
-    telling_terms = LazyModule("memories.telling_terms")
     upserting = LazyModule("memories.upserting")
     building = LazyModule("rank_index.building")
     maintaining = LazyModule("rank_index.maintaining")
-    checking = LazyModule("search.checking")
     explaining = LazyModule("search.explaining")
     planning = LazyModule("search.planning")
     searching = LazyModule("search.searching")
@@ -91,9 +87,7 @@ class RankIndexes(Namespace[R_co]):
 
     build = method_of_job(lambda: maintaining.build_rank_indexes)
     maintain = method_of_job(lambda: maintaining.maintain_rank_indexes)
-    check = method_of_job(lambda: checking.check_rank_index)
     status = method(lambda: building.rank_indexes)
-    progress = method(lambda: building.rank_index_progress)
     drop = method(lambda: building.drop_rank_index)
 
 
@@ -101,7 +95,6 @@ class Upkeep(Namespace[R_co]):
     """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
 
     adjust_trust = method(lambda: using.adjust_trust)
-    set_importance = method(lambda: correcting.set_importance)
     approve = method(lambda: correcting.approve)
     reject = method(lambda: correcting.reject)
     promote = method(lambda: correcting.promote)
@@ -115,8 +108,6 @@ class Upkeep(Namespace[R_co]):
     erase_owner = method_of_job(lambda: erasing.erase_owner)
     vacuum = method(lambda: erasing.vacuum)
     extend_expiry = method(lambda: changing.extend_expiry)
-    telling_terms = method(lambda: telling_terms.telling_terms)
-    metadata_values = method(lambda: metadata_values.metadata_values)
 
 
 class Evaluations(Namespace[R_co]):
@@ -142,7 +133,7 @@ class Ids(Namespace[R_co]):
     shorten = method(lambda: reading.short_ids)
 
 
-class Methods:
+class Methods(Advises):
     """The methods and namespaces of both repositories."""
 
     add = method(lambda: adding.add)

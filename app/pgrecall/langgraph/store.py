@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Unpack
 from uuid import UUID
 
@@ -16,10 +17,12 @@ from pgrecall.core.quoting import listed
 from pgrecall.core.steps import Ask
 from pgrecall.core.validation import require_bool
 from pgrecall.errors import InputError
-from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
+from pgrecall.execution import AsyncMemoryRepository, MemoryRepository, namespace
+from pgrecall.execution.method import method
 from pgrecall.execution.repository_pair import Call, Calls, RepositoryPair, all_pages, call
 from pgrecall.langgraph import items
 from pgrecall.langgraph.items import Items, Namespace
+from pgrecall.memories.metadata_values import metadata_values
 from pgrecall.memories.owner_count import OwnerCount
 from pgrecall.ranking.arguments import SearchArguments, require_known
 
@@ -29,6 +32,14 @@ _OURS = ("content_types", "metadata", "statuses", "include_invalid", "teams", "a
 
 Found = list[tuple[Memory, float | None]]
 """Memories with their scores; None without a query."""
+
+
+class _Values(namespace.Namespace[namespace.R_co]):
+    of = method(lambda: metadata_values)
+
+
+def _namespaces(owner: str, repository: Any) -> Any:
+    return _Values(repository).of(owner, "namespace", **_ITEMS)
 
 
 class RecallStore(base.BaseStore):
@@ -176,8 +187,8 @@ class RecallStore(base.BaseStore):
         matches = op.match_conditions or ()
         found: set[Namespace] = set()
         for owner in (yield from self._owners_below(items.fixed_labels(matches))):
-            counted = yield call("upkeep.metadata_values", owner, "namespace", **_ITEMS)
-            found |= {tuple(labels) for labels, _ in counted}
+            values = yield partial(_namespaces, owner)
+            found |= {tuple(labels) for labels in values}
         shown = {ns[: op.max_depth] for ns in found if all(items.matching(m, ns) for m in matches)}
         return sorted(shown)[op.offset : op.offset + op.limit]
 

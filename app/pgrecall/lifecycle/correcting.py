@@ -1,4 +1,4 @@
-"""Corrections: supersede, invalidate, revive, approval, importance, tiers."""
+"""Corrections: supersede, invalidate, revive, approval, tiers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import Unpack
 from uuid import UUID
 
-from sqlalchemy import Boolean, Double, Text, Uuid
+from sqlalchemy import Boolean, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from pgrecall.core.memory import Memory, NewMemory, NewMemoryDict, NewMemoryFields, leading_memory
+from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import VERB, Operation, Run, needs
-from pgrecall.core.validation import require_bool, require_given_share, require_id, require_ids
-from pgrecall.errors import InvalidMemory
+from pgrecall.core.validation import require_bool, require_id, require_ids
 from pgrecall.memories.added import Added
 from pgrecall.memories.event_fields import note, noted
 from pgrecall.memories.incoming import as_new
@@ -20,7 +19,7 @@ from pgrecall.memories.preparing import Policy, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import NOTE, memory_record, verb
+from pgrecall.schema.verbs import NOTE, verb
 
 
 @needs(VERB)
@@ -152,39 +151,6 @@ def reject(
     Other ids are ignored. `revive` makes a rejected memory active after all.
     """
     return (yield from _several(tables, "reject", agent_id, memory_ids, reason, actor))
-
-
-@needs(VERB)
-def set_importance(
-    tables: Tables,
-    /,
-    agent_id: str | UUID,
-    memory_id: UUID | str,
-    importance: float,
-    *,
-    reason: str | None = None,
-    actor: str | None = None,
-) -> Operation[Memory]:
-    """Sets a memory's importance, in [0, 1]. Returns the memory.
-
-    Raises MemoryNotFound or InvalidMemory.
-    """
-    share = require_given_share("importance", importance, error=InvalidMemory)
-    agent_id = require_owner(tables, agent_id)
-    memory_id = require_id(memory_id)
-    noted(reason=reason, actor=actor)
-    arguments = {"agent": Text(), "memory_id": Uuid(), "importance": Double(), **NOTE}
-    [row] = yield Run(
-        verb(tables, "set_importance", arguments, memory_record(tables)),
-        {
-            "agent": agent_id,
-            "memory_id": memory_id,
-            "importance": share,
-            "reason": reason,
-            "actor": actor,
-        },
-    )
-    return leading_memory(row)
 
 
 @needs(VERB)

@@ -23,7 +23,6 @@ from pgrecall.rank_index.calls import (
     note_use_statement,
     on_every_node,
     place_memories_statement,
-    rank_index_progress_statement,
     rank_index_states,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
@@ -55,9 +54,9 @@ def rank_indexes(
 ) -> Operation[list[RankIndexStatus]]:
     """The rank indexes of one agent or of all, ordered by agent, and those that should be built.
 
-    Each status says what was written, changed and used since the build, and in `due` why
-    maintenance is needed, if it is. An agent without an index is listed, as due, if it has at least
-    `at_least` active memories. Raises InputError.
+    Each status says what was written, changed and used since the build, in `due` why maintenance
+    is needed, if it is, and in `progress` how far a build is that is under way. An agent without an
+    index is listed, as due, if it has at least `at_least` active memories. Raises InputError.
     """
     require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
     rows = yield Run(
@@ -81,15 +80,7 @@ def rank_indexes(
     ]
 
 
-_STATE = ("written", "changed", "used", "bytes", "due", "shrunk")
-
-
-@needs(VERB)
-def rank_index_progress(tables: Tables, /) -> Operation[float | None]:
-    """Progress of the build under way, 0 to 1, during its HNSW phase; None if there is none."""
-    [row] = yield Run(rank_index_progress_statement(tables))
-    share: float | None = row.rank_index_progress
-    return share
+_STATE = ("written", "changed", "used", "bytes", "due", "shrunk", "progress")
 
 
 def drop_rank_index(tables: Tables, /, agent_id: str | UUID) -> Operation[bool]:

@@ -21,14 +21,17 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import NullType
 
 from pgrecall.schema import Tables
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import columns_of, verb
 
 
 def rank_index_states(tables: Tables) -> Executable:
     """The status of each index, of one `agent` or of all, and of owners that should have one."""
     arguments: dict[str, Any] = {"agent": Text(), "at_least": BigInteger(), "of_teams": Boolean()}
     arguments |= {"max_beside": BigInteger(), "max_age": Interval()}
-    return verb(tables, "rank_index_states", arguments)
+    share = f'"{tables.schema}".rank_index_progress'
+    progress = f"CASE WHEN (SELECT {share}()) IS NOT NULL THEN {share}(agent_id) END AS progress"
+    columns = (*columns_of("rank_index_states").split(", "), progress)
+    return verb(tables, "rank_index_states", arguments, tuple(map(literal_column, columns)))
 
 
 def large_owners_statement(tables: Tables) -> Executable:
@@ -92,7 +95,3 @@ def note_placed_statement(tables: Tables) -> Executable:
     """Notes until when all that was written is in the index that was built at a moment."""
     moment = DateTime(timezone=True)
     return verb(tables, "note_placed", {"agent": Text(), "built_at": moment, "until": moment})
-
-
-def rank_index_progress_statement(tables: Tables) -> Executable:
-    return verb(tables, "rank_index_progress", {})

@@ -84,6 +84,8 @@ class RankIndexStatus:
     maintenance drops it."""
     memories: int | None = None
     """Number of the owner's active memories; None if there is an index."""
+    progress: float | None = None
+    """How much of the graph is built, 0 to 1, while the server builds one for this owner."""
 
     @property
     def beside(self) -> int:
@@ -101,6 +103,7 @@ class RankIndexStatus:
             "used": self.used,
             "bytes": self.bytes,
             "memories": self.memories,
+            "progress": self.progress,
             "index": None if self.index is None else self.index.record(),
         }
 

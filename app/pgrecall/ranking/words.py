@@ -24,13 +24,12 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
-    table,
     true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableValuedAlias
 
-from pgrecall.ranking.conditions import OWNER, moment, of_one, owned, text_query, texts
+from pgrecall.ranking.conditions import OWNER, moment, of_one, text_query, texts
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
@@ -187,16 +186,3 @@ def narrows(tables: Tables) -> Select[Any]:
     """Whether the `text` filter has any word that is not a stop word."""
     nodes: Any = func.numnode(text_query(tables.schema), type_=Integer())
     return select((nodes > literal_column("0")).label("narrows"))
-
-
-@lru_cache
-def telling_terms_statement(tables: Tables) -> Select[Any]:
-    """The `limit` most telling terms of `owner_id`: term, memories, weight, telling."""
-    names = ("agent_id", "term", "memories", "weight", "telling")
-    view = table("telling_terms", *map(column, names), schema=tables.schema)
-    return (
-        select(view.c.term, view.c.memories, view.c.weight, view.c.telling)
-        .where(owned(view))
-        .order_by(view.c.telling.desc(), view.c.term)
-        .limit(bindparam("limit", type_=Integer()))
-    )

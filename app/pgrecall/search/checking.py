@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import fmean, median
 from typing import Any
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Ask, Job, Operation, Part
-from pgrecall.core.validation import in_list, require_callable, require_count
+from pgrecall.core.steps import Ask, Job, Part
+from pgrecall.core.validation import require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index import building
 from pgrecall.rank_index.index import RankIndexCheck
 from pgrecall.ranking.hits import Hits, Strategy
-from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
 from pgrecall.scoring.profile import Profile
 from pgrecall.search.searching import search
 
@@ -31,9 +29,8 @@ def check_rank_index(
     sample: int = SAMPLE,
     queries: Sequence[VectorLike | str] | None = None,
     k: int = 10,
-    profile: Profile | str | None = None,
-    weights: Mapping[str, float] | None = None,
-    on_progress: Callable[[int, int], Any] | None = None,
+    profile: Profile | str,
+    on_progress: Callable[[int, int], Any],
 ) -> Job[RankIndexCheck]:
     """Compares searches that use an agent's rank index with exact ones: their recall and time.
 
@@ -42,16 +39,12 @@ def check_rank_index(
     if there are no queries.
     """
     require_count("sample", sample, at_least=1, at_most=10_000)
-    require_callable("on_progress", on_progress)
-    owner_id: str = yield Part(partial(_owner, agent_id=agent_id))
-    asked = [] if queries is None else in_list(queries)
-    if asked is None:
-        raise InputError(f"queries must be a list of texts or vectors, got {shortened(queries)}")
-    if queries is None:
-        asked = yield Part(partial(building.sampled, owner_id=owner_id, number=sample))
+    [owner_id] = yield Part(partial(building.owners, at_least=1, agent_id=agent_id))
+    asked = queries or (yield Part(partial(building.sampled, owner_id=owner_id, number=sample)))
     if not asked:
         raise InputError(
-            f"agent {shortened(owner_id)} has no embedded memories to use as queries; pass queries"
+            f"agent {shortened(agent_id)} has no embedded memories to use as queries; name a file "
+            "of them"
         )
     recalls: list[float] = []
     times: dict[Strategy, list[float]] = {"exact": [], "index": []}
@@ -67,7 +60,6 @@ def check_rank_index(
                     query=query,
                     k=k,
                     profile=profile,
-                    weights=weights,
                     strategy=strategy,
                     touch=False,
                 )
@@ -76,8 +68,7 @@ def check_rank_index(
         exact, index = ({hit.memory.id for hit in hits[s]} for s in ("exact", "index"))
         recalls.append(len(exact & index) / len(exact) if exact else 1.0)
         in_index += hits["index"].strategy == "index"
-        if on_progress is not None:
-            yield Ask(on_progress, (number, len(asked)))
+        yield Ask(on_progress, (number, len(asked)))
     return RankIndexCheck(
         agent_id=owner_id,
         profile=hits["exact"].profile,
@@ -89,9 +80,3 @@ def check_rank_index(
         index_ms=median(times["index"]),
         in_index=in_index,
     )
-
-
-def _owner(tables: Tables, agent_id: str | UUID) -> Operation[str]:
-    """The agent's id as stored."""
-    yield from ()
-    return require_owner(tables, agent_id)

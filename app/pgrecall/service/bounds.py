@@ -61,7 +61,7 @@ BOUNDS: dict[str, Bounds] = {
     "style": {"enum": [*STYLES]},
     "profile": {"enum": [*BUILT_IN, None]},
     "diversity": {"minimum": 0, "exclusiveMaximum": 1},
-    **dict.fromkeys(("max_skips", "consider"), Count(1, limits.MAX_CONSIDERED).schema),
+    "consider": Count(1, limits.MAX_CONSIDERED).schema,
     "tokens": {"minimum": 0, "maximum": MAX_TOKENS},
     "turn": {"minimum": 0, "maximum": limits.MAX_TURN},
 }
