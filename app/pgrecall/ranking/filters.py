@@ -102,7 +102,7 @@ class FilterShape:
 
     @property
     def reads_usage(self) -> bool:
-        """Whether a condition needs `memory_usage`."""
+        """True if a condition needs `memory_usage`."""
         return "min_trust" in self.given and self.apply_decay
 
 
@@ -116,7 +116,7 @@ class Filters:
     include_invalid: bool = False
     where: Sequence[Expression] = ()
     apply_decay: bool = True
-    """Whether min_trust applies to trust after decay. An argument of search, not a filter."""
+    """True if min_trust applies to trust after decay. An argument of search, not a filter."""
 
     @property
     def shape(self) -> FilterShape:
@@ -125,7 +125,7 @@ class Filters:
 
     @property
     def are_default(self) -> bool:
-        """Whether no filter is given."""
+        """True if no filter narrows the search."""
         return not self.where and not self.parameters
 
     @property

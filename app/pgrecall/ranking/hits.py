@@ -27,7 +27,7 @@ class Hits(list[ScoredMemory]):
     profile: str
     """The name of the profile that ranked them."""
     touched: bool
-    """Whether their retrieval was counted. With `touch`, it is not if the database's disk is full
+    """True if their retrieval was counted. With `touch`, it is not if the database's disk is full
     or a lock was not free within lock_timeout; the hits are right all the same."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a search needs to know of owners first: their rank indexes, and whether they are large."""
+"""Facts of owners that a search needs first: their rank indexes, and whether they are large."""
 
 from __future__ import annotations
 
