@@ -94,7 +94,7 @@ class SearchV1(Body):
 
 
 class FeedbackV1(Body):
-    """What was thought of a memory."""
+    """Feedback on a memory."""
 
     memory_id: Name
     type: Feedback
@@ -243,7 +243,7 @@ DECAY_RATES = {tier: log(2) / (24 * days) for tier, days in _recency.half_lives_
 
 
 def _brief(memory: Memory) -> dict[str, Any]:
-    """What both a memory and a result of a search show."""
+    """The fields that a memory and a result of a search have in common."""
     own = {name: one for name, one in memory.metadata.items() if name not in IN_METADATA}
     same = ("content", "tier", "memory_nature", "created_at")
     shown = {"id": _name(memory), "content_type": memory.content_type or "text", "metadata": own}
