@@ -116,7 +116,7 @@ def id_of_source(given: str | int, owner_id: str) -> UUID:
 
 
 def is_uuid(given: object) -> bool:
-    """Whether an id in a file is a UUID."""
+    """True if an id in a file is a UUID."""
     try:
         UUID(str(given))
     except ValueError:
