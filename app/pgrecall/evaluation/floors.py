@@ -49,7 +49,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What one query returns, depending on the floor."""
+    """The result of one query, depending on the floor."""
 
     best: float | None
     """The highest relevance of any memory; None if no memory is ranked."""
@@ -60,7 +60,7 @@ class Reach:
     """The number of relevant memories."""
 
     def is_silent(self, floor: float) -> bool:
-        """Whether the query returns nothing with this floor."""
+        """True if the query returns nothing with this floor."""
         return self.best is None or self.best < floor
 
     def recall(self, floor: float) -> float:
