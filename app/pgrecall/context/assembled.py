@@ -78,7 +78,7 @@ class Context:
     query_time: Period | None = None
     """The query's period, given or found in its text."""
     touched: bool = False
-    """Whether retrieval was counted, as `touched` of Hits."""
+    """True if retrieval was counted, as `touched` of Hits."""
 
     def record(self) -> dict[str, Any]:
         """The context as plain JSON values."""
