@@ -175,7 +175,7 @@ def _name(parameter: str, told: Any) -> str:
 
 
 def _read(one: Parameter, value: Any) -> Any:
-    """What was written as a value; an InputError names the option."""
+    """The value of the text; an InputError names the option."""
     written = WRITTEN.get(_kind(one.annotation))
     if value is None or value == []:
         return None

@@ -1,4 +1,4 @@
-"""What evaluate shows of each floor of relevance."""
+"""The table of evaluate with each floor of relevance."""
 
 from __future__ import annotations
 
