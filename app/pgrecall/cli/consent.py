@@ -20,7 +20,7 @@ def given(file: Path, asked: Mapping[str, str]) -> bool | None:
 
 
 def note(file: Path, asked: Mapping[str, str], allowed: bool) -> None:
-    """Keeps what the user said, in place of what was said of the file before."""
+    """Stores the user's answer, in place of an earlier one about the file."""
     kept = _note(file)
     said = {"file": str(file), "values": _digest(asked), "allowed": allowed}
     try:
@@ -31,7 +31,7 @@ def note(file: Path, asked: Mapping[str, str], allowed: bool) -> None:
 
 
 def folder() -> Path:
-    """Where it is kept: no project can bring it along."""
+    """The folder of the answers: no project can bring it along."""
     import platformdirs
 
     return Path(platformdirs.user_state_path("pgrecall")) / "consents"

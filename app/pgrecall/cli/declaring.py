@@ -144,7 +144,7 @@ def as_command(function: Function) -> Callable[..., None]:
 
 
 def _kind(annotation: Any) -> Any:
-    """The type of a value, without what Typer is told of it."""
+    """The type of a value, without its options for Typer."""
     return without_none(get_args(annotation)[0])
 
 

@@ -66,7 +66,7 @@ def period_record(period: Period | None) -> dict[str, Any]:
 
 
 def require_dates(dates: object) -> str | None:
-    """Returns the language in which to find dates, or None if dates are not wanted.
+    """Returns the language in which to find dates, or None to find no dates.
 
     Raises UnknownName for a language that dateparser does not know, and ExtraMissing if dateparser
     is not installed.

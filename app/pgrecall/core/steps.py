@@ -39,11 +39,11 @@ class Ask(NamedTuple):
 
 
 class Keep(NamedTuple):
-    """Result of a statement that the engine keeps for some seconds, for data that an operation can
-    handle when it is out of date."""
+    """Caching of a statement's rows for some seconds, for data that an operation can handle when it
+    is out of date."""
 
     anew: bool = False
-    """Forgets all that the engine has kept, first."""
+    """Clears the engine's cache first."""
     rows: Sequence[Any] | None = None
     """Rows to cache in place of the statement's, without executing it."""
 

@@ -1,4 +1,4 @@
-"""Calls: the attempts of an operation, and what the log and OpenTelemetry are told of it."""
+"""Calls: the attempts of an operation, and its facts for the log and OpenTelemetry."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ DEFAULTS: FilterArguments = {"statuses": ("active",), "include_invalid": False, 
 
 @dataclass(frozen=True, slots=True)
 class FilterShape:
-    """Which filters are given, without their values."""
+    """The names of the filters in use, without their values."""
 
     given: frozenset[str]
     include_invalid: bool
@@ -111,7 +111,7 @@ class Filters:
     """Checked FilterArguments."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    """The other filters that are given, and not at their default."""
+    """The other filters in use, without those at their default."""
     metadata: MetadataFilter | None = None
     include_invalid: bool = False
     where: Sequence[Expression] = ()

@@ -23,7 +23,7 @@ class Hits(list[ScoredMemory]):
     candidates: int | None
     """The number of memories scored, if the index was used."""
     query_time: Period | None
-    """The query's period, given or found in its text."""
+    """The query's period: the caller's, or that in its text."""
     profile: str
     """The name of the profile that ranked them."""
     touched: bool

@@ -289,5 +289,5 @@ INTERNAL: Final = tuple(field.name for field in TABLE if not field.shown)
 COUNTERS: Final = tuple(field.name for field in USAGE if field.default == "0")
 """The columns of memory_usage that never decrease."""
 NOTHING: Final = {field.name: field.none for field in FIELDS if field.none is not None}
-"""Stand-ins for None in fields where NULL is a field that is not given; see
+"""Stand-ins for None in fields where NULL means that the field is absent; see
 sql/verbs/new_memory.sql."""

@@ -97,7 +97,7 @@ class Scope:
     query_entities: ColumnElement[Any]
     """A text array without duplicates."""
     explicit_as_of: ColumnElement[Any] | None = None
-    """An explicit `as_of`: retrievals after it are ignored. None: `as_of` was not given."""
+    """An explicit `as_of`: retrievals after it are ignored. None: there is none."""
     keyword: ColumnElement[float] | None = None
     """The share of the query's known terms that a memory has; None: the query has no text."""
     coverage: ColumnElement[float] | None = None

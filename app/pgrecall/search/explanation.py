@@ -70,7 +70,7 @@ class Explanation:
     terms: tuple[TermAccount, ...] = ()
     """Greatest weight first. Empty if the profile has no keyword signal or the query no text."""
     query_time: Period | None = None
-    """The query's period, given or found in its text."""
+    """The query's period: the caller's, or that in its text."""
 
     @property
     def loses_most_in(self) -> str | None:

@@ -33,7 +33,7 @@ class AddedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """The memories in the order given, and the errors of those refused, by position from 0."""
+    """The memories in the batch's order, and the errors of refused ones, by position from 0."""
 
     added: list[AddedAnswer]
     refused: dict[int, str]

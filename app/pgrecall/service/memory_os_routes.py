@@ -62,7 +62,7 @@ class UpdateV1(Body):
     model_config = example(importance_score=0.95, metadata={"verified": True})
 
     def columns(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields by their names here, given the metadata stored before."""
+        """The fields by their names here, with `stored`, the memory's metadata before."""
         given = {name: value for name, value in self.given().items() if value is not None}
         own = {name: given.pop(name) for name in IN_METADATA if name in given}
         kept = {name: value for name, value in stored.items() if name in IN_METADATA}
@@ -103,7 +103,7 @@ class FeedbackV1(Body):
 
 
 class ContextV1(Body):
-    """A query for which memories are wanted as text."""
+    """A query whose memories to return as text."""
 
     query: Query
     max_tokens: MaxTokens = 4000

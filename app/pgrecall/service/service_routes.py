@@ -23,7 +23,7 @@ from pgrecall.service.request_metrics import exposed
 from pgrecall.service.time_limit import TookTooLong, within
 
 READY_SECONDS = 2.0
-"""The database is asked for so long whether it is ready."""
+"""Time limit of the check that the database is ready."""
 router = APIRouter(tags=["service"])
 Record = dict[str, Any]
 
