@@ -37,7 +37,7 @@ def argument(help_: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Written:
-    """Typer's type for a type, and the function that converts its values."""
+    """The type that Typer reads for a type, and the function that converts its values."""
 
     typed: Any
     read: Callable[[Any], Any]

@@ -218,7 +218,7 @@ def stay_path(data: Path) -> Path:
 
 
 def stays(data: Path) -> bool:
-    """True if the server that runs is the one that was started to stay."""
+    """True if the running server is the one that was started to stay."""
     try:
         return stay_path(data).read_text(encoding="utf-8") == identity(data)
     except OSError:

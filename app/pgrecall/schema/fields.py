@@ -53,7 +53,7 @@ class Field(NamedTuple):
     """The writer: a caller for good (name) or until it is changed (memory), verbs and `restore`
     (state), only the database (row), or feedback and retrievals (usage)."""
     null: bool | None = None
-    """True if the column may be NULL; None: where it has no default."""
+    """True if the column may be NULL; None: if it has no default."""
     none: str | float | None = None
     """The value that means NULL in `new_memory`, where NULL means that the field is absent."""
     computed: str | None = None
