@@ -101,7 +101,7 @@ class DatabaseError(PgRecallError):
     """The database refused the statement."""
 
     may_have_changed = False
-    """Whether a change may have been made all the same: the connection was lost before the server
+    """True if a change may have been made all the same: the connection was lost before the server
     answered. Nothing else leaves this open."""
 
 

@@ -254,7 +254,7 @@ class RecallVectorStore(VectorStore):
         return True
 
     def _memory_ids(self, ids: Sequence[str] | None) -> list[UUID]:
-        """Those that documents of these ids may have: made from their keys, or their own."""
+        """Ids of the memories of documents with these ids: made from their keys, or their own."""
         given = in_list(ids)
         if given is None or not all(map(is_storable, given)):
             raise InputError("the ids of documents must be a list of texts")

@@ -24,7 +24,7 @@ Run = Annotated[str | None, option("Where it comes from, such as a conversation,
 
 
 class Fields(TypedDict, total=False):
-    """Those of NewMemory that are options."""
+    """The fields of NewMemory that are options."""
 
     memory_type: Annotated[
         str, option("Type: fact, preference, task … Default: episodic.", "--type")
@@ -56,7 +56,7 @@ class Fields(TypedDict, total=False):
 
 
 class KeyedFields(Fields, total=False):
-    """Those of `add`."""
+    """The options of `add`."""
 
     key: Annotated[str, option("Your key for this memory: a second write adds nothing.")]
 

@@ -48,19 +48,19 @@ class File:
     values: Mapping[str, str]
 
     def asked(self) -> dict[str, str]:
-        """What needs consent if it is a project's."""
+        """The values that need consent in a project's file."""
         return {name: value for name, value in self.values.items() if name in PERSONAL}
 
 
 @dataclass
 class Settings:
-    """What the files say."""
+    """The settings of the files."""
 
     used: dict[str, Setting] = field(default_factory=dict)
     withheld: dict[str, Setting] = field(default_factory=dict)
-    """What the project's file may not set, as far as the user has said."""
+    """Settings of the project's file that lack the user's consent."""
     consent: bool | None = None
-    """What the user said; None: nothing."""
+    """The user's answer; None: no answer yet."""
 
 
 def user_file() -> Path:
@@ -88,10 +88,10 @@ def settings() -> Settings:
 
 
 def undecided(found: Settings, needed: Iterable[str]) -> str | None:
-    """What to ask the user before settings are used that a project's file may not set by itself.
+    """The question to the user before use of settings that a project's file may not set by itself.
 
     To go on without them would store memories elsewhere than the file says, or compare them by
-    another model. None: the user has said it, or none of them is needed.
+    another model. None: the user has answered, or none of them is needed.
     """
     names = [name for name in needed if name in found.withheld]
     if not names or found.consent is not None:

@@ -1,4 +1,4 @@
-"""What the user said of a project's file that names a database or code; kept for its values."""
+"""The user's consent to a project's file that names a database or code; stored for its values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pgrecall.errors import InputError
 
 
 def given(file: Path, asked: Mapping[str, str]) -> bool | None:
-    """Whether the user allowed the file to set these values; None: nothing was said of them."""
+    """True if the user allows the file to set these values; None: no answer about them yet."""
     try:
         said = json.loads(_note(file).read_text(encoding="utf-8"))
         return bool(said["allowed"]) if said["values"] == _digest(asked) else None
@@ -20,7 +20,7 @@ def given(file: Path, asked: Mapping[str, str]) -> bool | None:
 
 
 def note(file: Path, asked: Mapping[str, str], allowed: bool) -> None:
-    """Keeps what the user said, in place of what was said of the file before."""
+    """Stores the user's answer, in place of an earlier one about the file."""
     kept = _note(file)
     said = {"file": str(file), "values": _digest(asked), "allowed": allowed}
     try:
@@ -31,7 +31,7 @@ def note(file: Path, asked: Mapping[str, str], allowed: bool) -> None:
 
 
 def folder() -> Path:
-    """Where it is kept: no project can bring it along."""
+    """The folder of the answers: no project can bring it along."""
     import platformdirs
 
     return Path(platformdirs.user_state_path("pgrecall")) / "consents"

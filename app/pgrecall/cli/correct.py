@@ -48,7 +48,7 @@ SEVERAL = {
     "promote": "Move memories up one tier: from short to medium, from medium to long.",
     "demote": "Move memories down one tier: from long to medium, from medium to short.",
 }
-"""What is done to any number of memories alike: the method's name → the help."""
+"""Methods that change any number of memories alike: the name → the help."""
 
 
 def _declare(name: str, help_: str) -> None:

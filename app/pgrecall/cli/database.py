@@ -117,7 +117,7 @@ def token_counter() -> TokenCounter:
 
 
 def _code() -> str:
-    """What changes with every edit and every version of what migrates."""
+    """A hash of the code that migrates, which changes with every edit and version."""
     folders = (Path(__file__).parents[1], sql_folder(), migrations_folder())
     files = (
         file for folder in folders for file in folder.rglob("*.*") if file.suffix in (".py", ".sql")

@@ -144,7 +144,7 @@ def as_command(function: Function) -> Callable[..., None]:
 
 
 def _kind(annotation: Any) -> Any:
-    """The type of a value, without what Typer is told of it."""
+    """The type of a value, without its options for Typer."""
     return without_none(get_args(annotation)[0])
 
 
@@ -175,7 +175,7 @@ def _name(parameter: str, told: Any) -> str:
 
 
 def _read(one: Parameter, value: Any) -> Any:
-    """What was written as a value; an InputError names the option."""
+    """The value of the text; an InputError names the option."""
     written = WRITTEN.get(_kind(one.annotation))
     if value is None or value == []:
         return None

@@ -1,4 +1,4 @@
-"""What embeds the texts of a command: --embedder or --vector."""
+"""The embedder of a command's texts: --embedder or --vector."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def made_embedder(name: str | None, written: str | None = None) -> Embedder:
 
 
 def entities(find_entities: bool) -> Entities:
-    """What finds the entities of a command's texts."""
+    """The entity finder for a command's texts."""
     return "auto" if find_entities else None
 
 

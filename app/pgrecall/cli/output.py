@@ -1,4 +1,4 @@
-"""What commands print: tables for people, one JSON object per line for machines."""
+"""Output of commands: tables for people, one JSON object per line for machines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Verbatim:
 
 
 class Output:
-    """What a command prints: `records` for machines, `parts` for people."""
+    """Output of a command: `records` for machines, `parts` for people."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ def require_writable(path: Path) -> None:
 
 
 LEAST_SHOWN = 0.05
-"""What a signal has to contribute to some hit to have a column of its own."""
+"""Least contribution to some hit for which a signal has a column of its own."""
 
 
 def shown_hits(

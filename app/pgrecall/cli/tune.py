@@ -40,7 +40,7 @@ VERDICTS = {
     ),
     "no better": ("no better on the held-out queries; no profile is proposed", "red"),
 }
-"""Verdict → what is said of it, and its color. Other verdicts name a baseline that is better."""
+"""Verdict → its text and its color. Other verdicts name a baseline that is better."""
 
 
 @app.declare(

@@ -37,14 +37,14 @@ def argument(help_: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Written:
-    """What Typer reads for a type, and the function that makes the value of it."""
+    """The type that Typer reads for a type, and the function that converts its values."""
 
     typed: Any
     read: Callable[[Any], Any]
 
     @property
     def is_repeated(self) -> bool:
-        """Whether the option is given once for each value."""
+        """True if the option is written once for each value."""
         return bool(self.typed == list[str])
 
 
@@ -103,7 +103,7 @@ def conditions(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _sign(text: str) -> str:
-    """What stands between key and value; = for a JSON object, too."""
+    """The sign between key and value; = for a JSON object, too."""
     if text.lstrip().startswith("{"):
         return "="
     place = min((text.index(sign) for sign in "=!<>" if sign in text), default=0)

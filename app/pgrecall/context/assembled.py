@@ -57,7 +57,7 @@ class Context:
     strategy: Literal["exact", "index"]
     """The strategy that found the memories."""
     min_relevance: float | None = None
-    """The floor that was used: the one given, or the profile's; None: no floor."""
+    """The floor in use: the caller's, or the profile's; None: no floor."""
 
     @property
     def emptied_by(self) -> Literal["min_score", "min_relevance"] | None:
@@ -76,9 +76,9 @@ class Context:
         return max((hit.relevance for hit in hits if hit.relevance is not None), default=None)
 
     query_time: Period | None = None
-    """The query's period, given or found in its text."""
+    """The query's period: the caller's, or that in its text."""
     touched: bool = False
-    """Whether retrieval was counted, as `touched` of Hits."""
+    """True if retrieval was counted, as `touched` of Hits."""
 
     def record(self) -> dict[str, Any]:
         """The context as plain JSON values."""

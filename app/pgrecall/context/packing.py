@@ -55,10 +55,10 @@ MOST = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class PackingShape:
-    """What the text of the statement depends on, in addition to the shape of the search."""
+    """The part of the statement's shape that a search does not have."""
 
     compares: bool
-    """Whether memories are compared with packed ones."""
+    """True if memories are compared with packed ones."""
     indents: bool
     escaped: str
 

@@ -105,7 +105,7 @@ class Style:
         return f"[{''.join(self.escapes)}]" if self.escapes else ""
 
     def text(self, memories: Sequence[Memory], marker: str) -> str:
-        """Renders memories by category and, within a category, in the order given. Turns of a
+        """Renders memories by category and, within a category, in their order here. Turns of a
         session follow its first one, in their own order."""
         if not memories:
             return ""

@@ -142,7 +142,7 @@ K = Count(1, 1_000_000)
 
 
 class Needs(NamedTuple):
-    """Arguments of which one must be given, too, and the message without it."""
+    """Arguments of which one is required, too, and the message without it."""
 
     names: tuple[str, ...]
     message: str
@@ -209,7 +209,7 @@ def require_known(
 def checked(
     declared: type, given: Mapping[str, Any], *, also: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The arguments as they are used, without those that are None. `also` are given, too.
+    """The arguments as they are used, without those that are None. `also` names further ones.
 
     Their names must be known.
     """

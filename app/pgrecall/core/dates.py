@@ -66,7 +66,7 @@ def period_record(period: Period | None) -> dict[str, Any]:
 
 
 def require_dates(dates: object) -> str | None:
-    """Returns the language in which to find dates, or None if dates are not wanted.
+    """Returns the language in which to find dates, or None to find no dates.
 
     Raises UnknownName for a language that dateparser does not know, and ExtraMissing if dateparser
     is not installed.
@@ -201,7 +201,7 @@ def _read(
 
 
 def _may_name(phrase: str, first: str, size: int) -> bool:
-    """Whether a phrase can name a period at all. Bare numbers and lone abbreviations cannot."""
+    """True if a phrase can name a period at all. Bare numbers and lone abbreviations cannot."""
     if first.lower() in _FILLERS:
         return False  # tried without the filler
     if size == 1 and len(phrase) <= 3:
@@ -210,7 +210,7 @@ def _may_name(phrase: str, first: str, size: int) -> bool:
 
 
 def _is_counted(phrase: str, data: Any, other: Any) -> bool:
-    """Whether the phrase consists of numbers only, such as "the 12th" or "one of three".
+    """True if the phrase consists of numbers only, such as "the 12th" or "one of three".
 
     Such a phrase gives another date if day and month are read in the other order.
     """
@@ -224,7 +224,7 @@ def _is_counted(phrase: str, data: Any, other: Any) -> bool:
 
 
 def _is_doubtful(text: str, words: Sequence[re.Match[str]], place: int) -> bool:
-    """Whether a word may only look like the name of a day or a month."""
+    """True if a word may only look like the name of a day or a month."""
     word = words[place]
     if word[0].lower() not in _DOUBTFUL:
         return False
@@ -285,7 +285,7 @@ def _within(inner: _Found, outer: _Found) -> _Found | None:
 
 
 def _holds(outer: _Found, inner: _Found) -> bool:
-    """Whether `inner` lies within `outer` and is shorter."""
+    """True if `inner` lies within `outer` and is shorter."""
     within = outer.start <= inner.start and inner.end <= outer.end
     return within and inner.end - inner.start < outer.end - outer.start
 

@@ -124,6 +124,6 @@ class LocalEmbedder:
 
 
 def model_name(embedder: object) -> str | None:
-    """What an embedder calls its model; LangChain's classes call it `model` or `model_name`."""
+    """The embedder's name for its model: in LangChain's classes `model` or `model_name`."""
     names = (getattr(embedder, name, None) for name in ("model", "model_name"))
     return next((name for name in names if isinstance(name, str) and name), None)

@@ -35,7 +35,7 @@ class Found:
 
     names: list[list[str]]
     looks_up: bool
-    """Whether the owner's known entities are to be looked up in the texts, too."""
+    """True: also look up the owner's known entities in the texts."""
 
 
 def capitalised_names(text: str) -> list[str]:

@@ -57,10 +57,10 @@ _UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text shows nothing: it is empty, or of spaces and zero-width characters."""
+    """True if a text shows nothing: it is empty, or of spaces and zero-width characters."""
     return not text.strip(BLANK)
 
 
 def is_storable(value: object) -> bool:
-    """Whether the value is text that PostgreSQL can store: no NUL, no lone surrogate."""
+    """True if the value is text that PostgreSQL can store: no NUL, no lone surrogate."""
     return isinstance(value, str) and _UNSTORABLE.search(value) is None

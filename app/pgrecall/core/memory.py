@@ -112,7 +112,7 @@ NEW_DEFAULTS: Final[Mapping[str, Any]] = {
     for one in fields(NewMemory)
     if one.name != "content"
 }
-"""Field of a new memory → what stands in it if it is not given."""
+"""Field of a new memory → its default."""
 
 
 class MemoryFields(TypedDict, total=False):

@@ -11,7 +11,7 @@ from pgrecall.core.quoting import cut, shortened
 from pgrecall.errors import EmbeddingFailed, ExtraMissing, InputError
 
 _NO_KEY = "none"
-"""What the client sends instead; without any it would not send a request."""
+"""The key of a client without one, which otherwise would not send a request."""
 
 
 class OpenAIEmbedder:

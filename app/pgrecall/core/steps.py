@@ -39,13 +39,13 @@ class Ask(NamedTuple):
 
 
 class Keep(NamedTuple):
-    """Result of a statement that the engine keeps for some seconds, for data that an operation can
-    handle when it is out of date."""
+    """Caching of a statement's rows for some seconds, for data that an operation can handle when it
+    is out of date."""
 
     anew: bool = False
-    """Forgets all that the engine has kept, first."""
+    """Clears the engine's cache first."""
     rows: Sequence[Any] | None = None
-    """What to keep in place of the statement's rows, without executing it."""
+    """Rows to cache in place of the statement's, without executing it."""
 
 
 class Run(NamedTuple):
@@ -54,9 +54,9 @@ class Run(NamedTuple):
     statement: Executable
     parameters: Mapping[str, Any] = MappingProxyType({})
     may_prepare: bool = True
-    """Whether the server may cache the statement's plan."""
+    """True if the server may cache the statement's plan."""
     counts: bool = False
-    """Whether it counts retrievals. Result where it cannot: Uncounted, unless the transaction is
+    """True if it counts retrievals. Result where it cannot: Uncounted, unless the transaction is
     the caller's. If the operation has read on a replica, it is a transaction of its own on the
     primary, and only others that count may follow."""
     keep: Keep | None = None
@@ -94,7 +94,7 @@ Job = Generator[Part | Ask, Any, T]
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What an operation needs of its connection. By default, a transaction."""
+    """Requirements of an operation for its connection. By default, a transaction."""
 
     reads: bool = False
     """It only reads, apart from counting: it runs on the repository's replica, if there is one."""

@@ -237,7 +237,7 @@ def _items(value: object) -> Iterable[Any]:
 
 
 def _is_deep(value: object) -> bool:
-    """Whether lists and objects are nested more than MAX_DEPTH levels deep."""
+    """True if lists and objects are nested more than MAX_DEPTH levels deep."""
     level: dict[int, object] = {id(value): value}
     for _ in range(MAX_DEPTH):
         level = {  # each once, whatever it is a part of

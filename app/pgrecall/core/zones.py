@@ -10,7 +10,7 @@ from pgrecall.errors import InputError, UnknownName
 
 
 def require_zone(timezone: str | tzinfo | None) -> tzinfo | None:
-    """The time zone of this IANA name, or the one given; None passes.
+    """The time zone of this IANA name, or the argument if it is a time zone; None passes.
 
     Raises UnknownName for a name that Python has no zone for, and InputError for anything else.
     """

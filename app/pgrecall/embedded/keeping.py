@@ -28,7 +28,7 @@ class ServerStatus:
     url: str | None
     version: str | None
     stays: bool
-    """Whether it was started to run until it is stopped."""
+    """True if it was started to run until it is stopped."""
     users: list[int]
     """The ids of other processes that use it."""
     connections: int
@@ -73,7 +73,7 @@ def stop(directory: str | Path, *, force: bool = False) -> bool:
 
 
 def status(directory: str | Path) -> ServerStatus:
-    """What the server of a directory does. Starts nothing. Raises ExtraMissing."""
+    """The status of the server of a directory. Starts nothing. Raises ExtraMissing."""
     data = resolved(directory)
     found = postmaster(data)
     url = None if found is None else found.get_uri()

@@ -52,7 +52,7 @@ def require_data_of(data: Path, postgres_version: int) -> None:
 
 
 def is_plain(data: PurePath) -> bool:
-    """Whether pgserver can use this path unquoted in a shell command and a URL.
+    """True if pgserver can use this path unquoted in a shell command and a URL.
 
     Every path works on Windows, where the server listens on a port and no shell is involved.
     Elsewhere pgserver does not quote the path, and a socket's name has at most 103 bytes on macOS.
@@ -107,7 +107,7 @@ def start_server(server: Any) -> None:
 
 
 def postmaster(data: Path) -> Any | None:
-    """What pgserver knows of the server of a folder, if one runs or has just been killed."""
+    """pgserver's facts about a folder's server; None unless it runs or was just killed."""
     try:
         found = pgserver().utils.PostmasterInfo.read_from_pgdata(data)
     except AssertionError:  # it is starting, and has written half of its file

@@ -157,7 +157,7 @@ def _join(use: _Use, data: Path, postgres_version: int, temporary: Path | None) 
 
 
 def leave_for_killed(data: str, postgres_version: str, temporary: str) -> None:
-    """What a process would have done at its end: stop the server, unless others use it."""
+    """Stops the server, unless others use it, in place of a process that was killed."""
     import fasteners
 
     folder = Path(data)
@@ -218,7 +218,7 @@ def stay_path(data: Path) -> Path:
 
 
 def stays(data: Path) -> bool:
-    """Whether the server that runs is the one that was started to stay."""
+    """True if the running server is the one that was started to stay."""
     try:
         return stay_path(data).read_text(encoding="utf-8") == identity(data)
     except OSError:
@@ -226,6 +226,6 @@ def stays(data: Path) -> bool:
 
 
 def identity(data: Path) -> str:
-    """What tells this run of a server from others: its process and when that started."""
+    """The identity of this run of a server: its process and when that started."""
     lines = (data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
     return f"{lines[0]} {lines[2]}"

@@ -31,7 +31,7 @@ class JudgedQuery:
     agent_id: str | UUID | None = None
     """The owner whose memories it is about; None: the evaluation's `agent_id`."""
     recorded: bool = False
-    """Whether its labels come from use. Then changes by feedback, outcomes and use after its
+    """True if its labels come from use. Then changes by feedback, outcomes and use after its
     `as_of` are ignored."""
     query_time: tuple[datetime, datetime] | None = None
     """Its period, start and end."""

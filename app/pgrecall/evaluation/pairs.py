@@ -81,20 +81,20 @@ class EvaluationShape:
     filters: FilterShape
     has_teams: bool
     has_as_of: bool
-    """Whether all queries have one explicit as_of."""
+    """True if all queries have one explicit as_of."""
     moments_differ: bool
-    """Whether queries have moments of their own."""
+    """True if queries have moments of their own."""
     finds_entities: bool
     has_text: bool
     has_min_score: bool
     has_min_similarity: bool
     has_period: bool = False
-    """Whether some query has a period."""
+    """True if some query has a period."""
     redistributes: tuple[bool, ...] = ()
     """For each profile, whether it redistributes weights of signals that a query has no value for.
     """
     has_recorded: bool = False
-    """Whether some queries are recorded, which are ranked by the signals of their moment."""
+    """True if some queries are recorded, which are ranked by the signals of their moment."""
 
     @property
     def owners(self) -> str:
@@ -107,7 +107,7 @@ class EvaluationShape:
         return tuple(dict.fromkeys(signal for profile in self.profiles for signal in profile))
 
     def reads(self, kind: type[Signal]) -> bool:
-        """Whether some profile has a signal of this kind."""
+        """True if some profile has a signal of this kind."""
         return any(isinstance(signal, kind) for signal in self.signals)
 
 

@@ -197,7 +197,7 @@ def comes_before(
     other: ColumnElement[Any],
     other_id: ColumnElement[Any],
 ) -> ColumnElement[bool]:
-    """Whether a memory comes before another: best first, ties by id."""
+    """Condition: a memory comes before another, best first, ties by id."""
     return or_(score > other, and_(score == other, memory_id < other_id))
 
 

@@ -35,7 +35,7 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval does not contain 0 and there are at least FEWEST queries."""
+        """True if the interval excludes 0 and there are at least FEWEST queries."""
         return self.queries >= FEWEST and (self.low > 0 or self.high < 0)
 
 
@@ -53,7 +53,7 @@ class Scores:
 
     @property
     def intervals_over(self) -> Literal["owners", "queries"]:
-        """What is resampled for the intervals of the differences."""
+        """The unit of resampling for the intervals of the differences."""
         return "owners" if self.owners >= FEWEST_OWNERS else "queries"
 
     def record(self) -> dict[str, Any]:

@@ -96,17 +96,17 @@ def tune(
     """Searches for weights, and a half-life of recency, that rank what answers the queries first.
 
     The queries are split at random, copies of a question together; with several owners, the owners
-    are split. `held_out` is the share that is kept back. Candidates are chosen by mean nDCG over
-    all ranks on the training part. The best is then evaluated on the part kept back, exactly as by
+    are split. `held_out` is the share for the evaluation. Candidates are chosen by mean nDCG over
+    all ranks on the training part. The best is then evaluated on the held-out part, exactly as by
     `evaluate`.
 
     A signal that is the same for all memories keeps its weight, since the queries say nothing about
-    it. A profile without `keyword` may be given it if queries have a text. Half-lives by type or
+    it. A profile without `keyword` may gain it if queries have a text. Half-lives by type or
     tier do not change.
 
-    `Tuning.proposed` is None if the profile found does no better than `start` on the part kept
-    back, or worse than similarity alone, keyword alone or hybrid. `verdict` says which, and whether
-    the evidence is thin.
+    `Tuning.proposed` is None if the best profile does no better than `start` on the held-out part,
+    or worse than similarity alone, keyword alone or hybrid. `verdict` says which, and whether the
+    evidence is thin.
 
     With `precision`, queries without an answer are split in the same way, and `Tuning.floor` is the
     proposed `min_relevance`: the one that makes most of them return nothing, while at least this

@@ -17,7 +17,7 @@ from pgrecall.errors import EmbedderRequired, InputError
 
 
 class Tools(NamedTuple):
-    """What a repository was made with to embed texts, to count tokens and to find entities."""
+    """A repository's arguments for embedding texts, counting tokens and finding entities."""
 
     embedder: Embedder | AsyncEmbedder | None
     token_counter: TokenCounter

@@ -30,10 +30,10 @@ from pgrecall.errors import (
 from pgrecall.execution.stale_plans import is_stale, psycopg_error
 
 DATABASE_ERRORS = (PoolTimeout, PendingRollbackError, DBAPIError, psycopg.Error, StatementError)
-"""What psycopg and SQLAlchemy raise."""
+"""The errors that psycopg and SQLAlchemy raise."""
 _CONFLICTS = ("40001", "40P01")
 _INTERNAL = "XX000"
-"""What some errors of a worker of Citus become."""
+"""The SQLSTATE that some errors of a worker of Citus get."""
 _READ_ONLY = "25006"
 _TIME_LIMITS = {
     "57014": "statement_timeout ended the statement, or somebody cancelled it: raise "
@@ -46,7 +46,7 @@ _TIME_LIMITS = {
     "25P04": "transaction_timeout ended the transaction: raise it for this role, or do less at a "
     "time",
 }
-"""What ended a statement, and what to do."""
+"""The reason for which a statement ended, and advice, by SQLSTATE."""
 _CHECK_VIOLATION = "23514"
 _LIMIT_EXCEEDED = "53400"
 _NOT_IN_STATE = "55000"
@@ -95,7 +95,7 @@ def map_errors() -> Iterator[None]:
 
 
 def is_lost(error: BaseException | None) -> bool:
-    """Whether the connection was lost, so that the server's answer is not known."""
+    """True if the connection was lost, so that the server's answer is not known."""
     original = psycopg_error(error)
     if not isinstance(original, psycopg.OperationalError):
         return False
@@ -104,7 +104,7 @@ def is_lost(error: BaseException | None) -> bool:
 
 
 def cannot_count(error: Exception) -> bool:
-    """Whether the disk is full, or a lock was not free in time: what does not keep from reading."""
+    """True if the disk is full, or a lock was not free in time: neither prevents reading."""
     original = psycopg_error(error)
     return original is not None and original.sqlstate in ("53100", "55P03")
 

@@ -1,4 +1,4 @@
-"""Calls: the attempts of an operation, and what the log and OpenTelemetry are told of it."""
+"""Calls: the attempts of an operation, and its facts for the log and OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class ConnectionRequest:
 
     mode: Mode
     replica: bool = False
-    """Whether to connect to the repository's replica."""
+    """True: connect to the repository's replica."""
     compiles: bool = False
-    """Whether the server would compile statements (JIT), which takes longer than they do."""
+    """True if the server would compile statements (JIT), which takes longer than they do."""
 
 
 Request = ConnectionRequest | Ask | Run | Copy
@@ -76,11 +76,11 @@ class Invocation(Generic[T]):
         self.replica, self.of_job = replica, job is not None
         self.name = f"{job}.{start.func.__name__}" if job else start.func.__name__
         self.durable = durable or not ours
-        """Whether the commit of a touch waits for the disk."""
+        """True if the commit of a touch waits for the disk."""
         self.ours = ours
-        """Whether the transaction is its own, and not the caller's, who may roll it back."""
+        """True if the transaction is its own, and not the caller's, who may roll it back."""
         self.answers: dict[Ask, Any] = {}
-        """What the repository answered, so that a retry does not ask it again."""
+        """The repository's answers, so that a retry does not ask again."""
         self.slow_after = slow_after
         """Seconds from which on the call is logged as slow."""
         self._span: Any = None
@@ -88,16 +88,16 @@ class Invocation(Generic[T]):
         self.layout: Layout | None = None
         """That of the database it is connected to."""
         self.only_reads = False
-        """Whether it only reads, apart from counting retrievals."""
+        """True if it only reads, apart from counting retrievals."""
         self.counts = False
-        """Whether it has counted retrievals."""
+        """True if it has counted retrievals."""
         self.is_connected = False
         self.is_alone = False
-        """Whether each of its statements is a transaction of its own."""
+        """True if each of its statements is a transaction of its own."""
         self.in_doubt = False
-        """Whether a change was sent, and not answered yet."""
+        """True if a change was sent, and not answered yet."""
         self.may_retry = True
-        """Whether no function of the caller has been called yet."""
+        """True if no function of the caller has been called yet."""
         self.embedding_seconds = 0.0
         self.began, self.seconds = perf_counter(), 0.0
         self.result: T | None = None
@@ -256,7 +256,7 @@ class Invocation(Generic[T]):
             reply = yield step
 
     def _needs(self) -> ConnectionRequest:
-        """What connection the operation needs, with these arguments."""
+        """The connection that the operation needs, with these arguments."""
         mode: Mode | Callable[..., Mode] = getattr(self.start.func, "mode", TRANSACTION)
         if not isinstance(mode, Mode):
             mode = mode(*self.start.args, **self.start.keywords)

@@ -89,7 +89,7 @@ class Method(Generic[P, T]):
 
     @cached_property
     def operation(self) -> Callable[..., Any]:
-        """What the method executes."""
+        """The function that the method executes."""
         return self._place()
 
     @property

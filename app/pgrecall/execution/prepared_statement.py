@@ -45,7 +45,7 @@ class PreparedStatement:
         self.depends_on_values = has_binds and bool(
             compiled.post_compile_params or compiled.literal_execute_params
         )
-        """Whether the text does, because a condition compares with a list."""
+        """True if the text depends on values, because a condition compares with a list."""
         self._parameters = [
             (name, bind.required, bind.effective_value, _to_send(bind.type))
             for name in (compiled.positiontup or () if has_binds else ())
@@ -59,7 +59,7 @@ class PreparedStatement:
         ]
         """The places of the columns that are embeddings."""
         self.prepare: bool | None = None
-        """What to say to psycopg: at first None, since what is executed once is not worth it."""
+        """psycopg's argument `prepare`; None at first, since one execution is not worth it."""
 
     def values(self, given: Mapping[str, Any]) -> list[Any]:
         """The value of each parameter, in the order of their numbers."""
@@ -111,8 +111,8 @@ def send_vectors(driver: Any) -> None:
 
 
 def is_observed(connection: Connection, driver: Any) -> bool:
-    """Whether SQLAlchemy has to execute statements: for listeners, echo, or the cursor class of the
-    caller. True if SQLAlchemy lacks the attributes.
+    """True if SQLAlchemy has to execute statements: for listeners, echo, or the cursor class of the
+    caller. Also True if SQLAlchemy lacks the attributes.
     """
     engine = connection.engine
     return (

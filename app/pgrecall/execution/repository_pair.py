@@ -28,7 +28,7 @@ def call(method: str, *arguments: Any, **named: Any) -> Call:
 
 
 def all_pages(method: str, *arguments: Any, most: int | None = None, **named: Any) -> Calls[Any]:
-    """What a method lists in pages, or the first `most` of it."""
+    """All rows of a method that lists pages, or the first `most` of them."""
     found: list[Any] = []
     after: str | None = None
     while True:
@@ -72,7 +72,7 @@ class RepositoryPair:
 
     @property
     def prefix(self) -> str:
-        """What the stored ids of owners begin with: that of teams, or nothing."""
+        """The beginning of the stored ids of owners: that of teams, or empty."""
         return self._one._tables.prefix
 
     @property
@@ -82,7 +82,7 @@ class RepositoryPair:
 
     @property
     def embedder(self) -> Any:
-        """What both repositories embed with; None if they do not."""
+        """The embedder of both repositories; None if they have none."""
         return self._one._tools.embedder
 
     def run(self, calls: Calls[T]) -> T:

@@ -12,7 +12,7 @@ from pgrecall.core.steps import Keep, Run
 
 TTL_SECONDS = 5.0
 MAX_ENTRIES = 10_000
-"""Of the statements kept for one engine. Beyond it, all are forgotten."""
+"""Maximum number of cached statements of one engine. Beyond it, the cache is cleared."""
 
 _caches: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
 

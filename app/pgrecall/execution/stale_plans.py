@@ -17,7 +17,7 @@ def psycopg_error(error: BaseException | None) -> psycopg.Error | None:
 
 
 def is_stale(error: BaseException | None) -> bool:
-    """Whether what the statement had prepared, or was about to call, has just been replaced."""
+    """True if the statement's prepared plan, or a function that it calls, has been replaced."""
     cause = psycopg_error(error)
     if cause is None:
         return False
@@ -29,9 +29,9 @@ def is_stale(error: BaseException | None) -> bool:
 
 
 def may_execute_again(connection: Connection, driver: Any, error: BaseException) -> bool:
-    """Whether the statement that failed is stale and was a transaction of its own.
+    """True if the failed statement is stale and was a transaction of its own.
 
-    psycopg then discards all that it has prepared on the connection, after the next statement,
+    psycopg then discards all prepared statements of the connection, after the next statement,
     which must not be prepared. It would do so itself at a rollback, but autocommit has none.
     """
     if not is_stale(error) or connection.invalidated:
@@ -41,6 +41,6 @@ def may_execute_again(connection: Connection, driver: Any, error: BaseException)
 
 
 def may_repeat(connection: Connection) -> bool:
-    """Whether a caller's transaction is as it was before a call failed, thanks to a savepoint."""
+    """True if a savepoint has restored the caller's transaction after a failed call."""
     driver: Any = connection.connection.driver_connection
     return bool(driver.info.transaction_status == TransactionStatus.INTRANS)

@@ -22,7 +22,7 @@ class Settings(NamedTuple):
 
 
 def is_spoiled(connection: Connection, mode: Settings, /) -> bool:
-    """Whether a connection that had this mode must not return to its pool."""
+    """True if a connection that had this mode must not return to its pool."""
     if connection.invalidated or connection.closed:
         return False
     driver: Any = connection.connection.driver_connection
@@ -33,7 +33,7 @@ def is_spoiled(connection: Connection, mode: Settings, /) -> bool:
 
 
 def needs_none(connection: Connection, driver: Any, /) -> bool:
-    """Whether a statement that is atomic by itself may run without a transaction.
+    """True if a statement that is atomic by itself may run without a transaction.
 
     It may not if the connection has settings of transactions (isolation level, read only), because
     psycopg only applies them at BEGIN. The server's default isolation level does not count: it is

@@ -33,13 +33,13 @@ class Items:
     """The rule by which items are memories: of the agent that their first labels name."""
 
     labels: int
-    """How many labels name the agent."""
+    """The number of labels that name the agent."""
     prefix: str
-    """What the ids of all these agents begin with."""
+    """The beginning of the ids of all these agents."""
     fields: Sequence[str] | None
     """The paths whose texts are the content; None for all texts and numbers."""
     either: RepositoryPair
-    """Where the memories are."""
+    """The repository with the memories."""
 
     def __post_init__(self) -> None:
         require_count("owner_labels", self.labels, at_least=1, at_most=100)
@@ -53,7 +53,7 @@ class Items:
         return self.beginning(namespace)
 
     def beginning(self, prefix: Namespace) -> str:
-        """What the ids of agents begin with whose namespaces begin so."""
+        """The beginning of the ids of agents whose namespaces begin with `prefix`."""
         for label in prefix:
             if not is_storable(label) or not label or "." in label:
                 raise base.InvalidNamespaceError(
@@ -63,11 +63,11 @@ class Items:
         return self.prefix + ".".join(prefix[: self.labels])
 
     def has_below(self, owner: str, prefix: Namespace) -> bool:
-        """Whether an agent may have namespaces that begin so."""
+        """True if an agent may have namespaces that begin with `prefix`."""
         return tuple(owner[len(self.prefix) :].split("."))[: len(prefix)] == prefix
 
     def condition(self, prefix: Namespace) -> dict[str, Any]:
-        """What an agent's items in namespaces that begin so have in their metadata."""
+        """The condition on metadata for an agent's items in namespaces that begin with `prefix`."""
         places = range(self.labels, len(prefix))
         return {f"namespace.{place}": {"$eq": prefix[place]} for place in places}
 
@@ -120,7 +120,7 @@ def expiry(minutes: float) -> datetime:
 
 
 def is_item(memory: Memory) -> bool:
-    """Whether a memory is an item that a search could return."""
+    """True if a memory is an item that a search could return."""
     return (
         memory.content_type == CONTENT_TYPE
         and memory.status == "active"
@@ -159,7 +159,7 @@ def fixed_labels(matches: Sequence[base.MatchCondition]) -> Namespace:
 
 
 def matching(match: base.MatchCondition, namespace: Namespace) -> bool:
-    """Whether a namespace begins or ends as asked; "*" is any label."""
+    """True if a namespace begins or ends as `match` requires; "*" is any label."""
     if match.match_type not in ("prefix", "suffix"):
         raise InputError(f"match_type must be prefix or suffix, got {match.match_type!r}")
     step = 1 if match.match_type == "prefix" else -1

@@ -61,7 +61,7 @@ def owners(tables: Tables, agent_id: str | UUID | None = None) -> Operation[list
 
 @needs(VERB)
 def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Operation[Any]:
-    """What a run would do to an owner's memories: scanned, archived, deleted and so on."""
+    """Counts of a run without its changes, for one owner: scanned, archived, deleted and so on."""
     [row] = yield call_of(tables, _ARGUMENTS, "count_garbage", agent=owner_id, **policy.parameters)
     return row
 

@@ -1,4 +1,4 @@
-"""What an erasure removed."""
+"""The result of an erasure."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _MAY_VACUUM = text(
     "SELECT pg_has_role(c.relowner, 'USAGE') AS may "
     "  FROM pg_class c WHERE c.oid = to_regclass(:memories)"
 )
-"""Whether the role owns our tables: VACUUM skips others."""
+"""True if the role owns our tables: VACUUM skips others."""
 
 
 @needs(VERB)
@@ -157,7 +157,7 @@ def _batch(tables: Tables, agent_id: str | UUID, batch_size: int) -> Operation[A
 
 
 def _forget_lookups(tables: Tables, agent_id: str | UUID) -> Operation[None]:
-    """What searches cached of the agent's rank index."""
+    """Refreshes the cached facts of the agent's rank index."""
     yield owner_facts(tables, [require_owner(tables, agent_id)], anew=True)
 
 

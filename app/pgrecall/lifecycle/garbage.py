@@ -68,7 +68,7 @@ class GarbagePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GarbageRun:
-    """What a run did or, with dry_run, would have done."""
+    """The effects of a run, or with dry_run those that it would have."""
 
     id: UUID | None
     """The id of its row in gc_runs; None for a dry run, which has no row."""

@@ -30,7 +30,7 @@ INSTRUCTIONS = (
 )
 
 Access = Callable[[Effect], AbstractContextManager[tuple[MemoryTools, str | None]]]
-"""What a call with this effect may use, and the agent, which is None if the model names it.
+"""The tools for a call with this effect, and the agent, which is None if the model names it.
 
 Entering it may raise PgRecallError, which is the answer to the model.
 """

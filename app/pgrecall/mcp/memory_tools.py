@@ -57,13 +57,13 @@ Effect = Literal["reads", "adds", "changes", "destroys"]
 
 @dataclass(frozen=True, slots=True)
 class MemoryTools:
-    """What a model can do with the memories of an agent."""
+    """The tools of a model for the memories of an agent."""
 
     repo: AsyncMemoryRepository
     profile: Profile | str | None = None
-    """How to rank. None: as the repository does."""
+    """The profile to rank by. None: the repository's."""
     touch: bool = True
-    """Whether what is recalled counts as retrieved."""
+    """True: recalled memories count as retrieved."""
 
     async def remember(
         self,

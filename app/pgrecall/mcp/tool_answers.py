@@ -1,4 +1,4 @@
-"""What the tools return: records with a schema that a client gets beforehand."""
+"""Results of the tools: records with a schema that a client gets beforehand."""
 
 from __future__ import annotations
 
@@ -104,6 +104,6 @@ class Listed(BaseModel):
 
 
 class Forgotten(BaseModel):
-    """Whether a memory was deleted."""
+    """The result of a deletion."""
 
     deleted: bool = Field(description="False if there was none with this id.")

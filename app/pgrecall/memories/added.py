@@ -47,7 +47,7 @@ class Added(UUID):
 
     @property
     def inserted(self) -> bool:
-        """Whether a row was added."""
+        """True if a row was added."""
         return self.outcome == "inserted"
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:

@@ -97,7 +97,7 @@ def add_many(
     supersede_subject: bool = False,
     on_error: OnError = "raise",
 ) -> Operation[Batch]:
-    """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
+    """Stores a batch in one transaction. Returns the ids in its order; `add` has the rules.
 
     A memory is a text, a NewMemory, or a dict of its fields: `{"content": "…", "importance": 0.8}`.
     If one memory is bad, none is stored, and the error names its position, counted from 0. With

@@ -9,7 +9,7 @@ from pgrecall.memories.added import Added
 
 
 class Batch(list[Added]):
-    """The ids of the memories of a batch, in the order given, without those that were refused."""
+    """The ids of the memories of a batch, in its order, without the refused ones."""
 
     __slots__ = ("refused",)
 

@@ -38,7 +38,7 @@ class Exporter(Protocol):
 
 
 class Source(Protocol):
-    """What an export needs of a repository."""
+    """The part of a repository that an export needs."""
 
     @property
     def transfer(self) -> Exporter: ...

@@ -62,7 +62,7 @@ class Transfer(Protocol):
 
 
 class Store(Protocol):
-    """What an import needs of a repository."""
+    """The part of a repository that an import needs."""
 
     _tables: Tables
 
@@ -113,7 +113,7 @@ class Line:
 
     @property
     def has_state(self) -> bool:
-        """Whether it has fields that `restore` takes and `add_many` does not."""
+        """True if it has fields that `restore` takes and `add_many` does not."""
         return not self.values.keys().isdisjoint(STATE)
 
 
@@ -340,7 +340,7 @@ class Rejects:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a line that cannot be stored does not end the import."""
+        """True if the import continues after a line that cannot be stored."""
         return self._path is not None
 
     def __enter__(self) -> Rejects:

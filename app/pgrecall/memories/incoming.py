@@ -95,7 +95,7 @@ STORED_DEFAULTS = {
     for field in _FIELDS
     if field.default is not MISSING and field.default is not UNSET and field.name != LABELS
 } | {"metadata": {}}
-"""What is stored in fields that are not given, except those that are computed."""
+"""The values stored in absent fields, except computed ones."""
 
 
 def checked_memory(memory: NewMemory) -> dict[str, Any]:
@@ -120,4 +120,4 @@ def checked_memory(memory: NewMemory) -> dict[str, Any]:
 
 _ALL = frozenset(_NAMES)
 FIELDS = _ALL - {LABELS}
-"""Those that are columns."""
+"""The fields that are columns."""

@@ -104,7 +104,7 @@ def _in_order(columns: list[Any], ordering: Ordering) -> list[ColumnElement[Any]
 
 
 def _following(columns: list[Any], ordering: Ordering, given: tuple[bool, ...]) -> Condition:
-    """Whether a memory comes after the last one of the page before."""
+    """Condition: a memory comes after the last one of the page before."""
     condition: Condition = false()
     for number in reversed(range(len(columns))):
         column, value = columns[number], bindparam(f"{LAST}{number}", type_=columns[number].type)

@@ -20,7 +20,7 @@ _AS_JSON = ("metadata", "labels", "links", "events")
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether the name is that of a Parquet file."""
+    """True if the name is that of a Parquet file."""
     return path.suffix.lower() == SUFFIX
 
 

@@ -127,7 +127,7 @@ def _with_entities(
 
 
 def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> Incoming:
-    """The embedding is as given, and missing if it is to be made."""
+    """The embedding is the caller's, and missing if it is to be made."""
     values = checked_memory(memory)
     if policy.check_compliance and values.get("compliant") is False:
         raise NotCompliant()

@@ -21,7 +21,7 @@ from pgrecall.schema import Tables
 
 @lru_cache
 def get_statement(tables: Tables, *, embedding: bool = False, one: bool = False) -> Select[Any]:
-    """Those of `ids` that the owner has, in full; with `one`, the one of `id`.
+    """The owner's memories with these `ids`, in full; with `one`, the one with this `id`.
 
     PostgreSQL caches no plan for an array that turns out to have one element.
     """
@@ -38,7 +38,7 @@ def get_statement(tables: Tables, *, embedding: bool = False, one: bool = False)
 
 @lru_cache
 def existing_statement(tables: Tables) -> Select[Any]:
-    """Those of `ids` that the owner has."""
+    """The `ids` that are memories of the owner."""
     memories = tables.memories
     return select(memories.c.id).where(owned(memories), memories.c.id == any_(uuids()))
 

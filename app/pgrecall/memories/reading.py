@@ -73,7 +73,7 @@ def get_many(
     *,
     include_embedding: bool = False,
 ) -> Operation[dict[UUID, Memory]]:
-    """Those of these memories that the agent has, valid or not, by id, in the order given."""
+    """The agent's memories with these ids, valid or not, by id, in the order of the arguments."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
     given = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
@@ -94,7 +94,7 @@ def exists(
     *,
     key: str | None = None,
 ) -> Operation[bool]:
-    """Whether the agent has a memory of this id or key, valid or not."""
+    """True if the agent has a memory of this id or key, valid or not."""
     agent_id = require_owner(tables, agent_id)
     one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
     return bool((yield from existing(tables, agent_id, one)))

@@ -28,7 +28,7 @@ from pgrecall.schema.kinds import ID, MOMENT, Kind
 
 _MOST_NAMES = 50
 TOLD_BY_NULL = frozenset(NOTHING) | {"embedding", "tokens"}
-"""Fields where NULL says something; in all others it is a field that is not given."""
+"""Fields where NULL says something; in all others it means that the field is absent."""
 OWNER_FIELDS = ("agent_id", "team_id")
 """The fields of an exported line that name its owner."""
 _MOMENTS = tuple(field.name for field in NEW if field.kind is MOMENT)
@@ -116,7 +116,7 @@ def id_of_source(given: str | int, owner_id: str) -> UUID:
 
 
 def is_uuid(given: object) -> bool:
-    """Whether an id in a file is a UUID."""
+    """True if an id in a file is a UUID."""
     try:
         UUID(str(given))
     except ValueError:

@@ -21,7 +21,7 @@ from pgrecall.schema import DEFAULT_SCHEMA
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """What `distribute` has changed, and where the memories are now."""
+    """The changes of `distribute`, and the nodes where the memories are now."""
 
     distributed_tables: Sequence[str]
     """Tables now distributed by agent_id, so that all rows of an owner are on one node."""

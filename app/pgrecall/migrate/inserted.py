@@ -156,7 +156,7 @@ def _fault() -> str:
 
 
 def _refused() -> Iterator[tuple[str, str, str, str | None]]:
-    """Argument, the condition that refuses it, what is said of it, and the value that is shown."""
+    """Argument, the condition that refuses it, the message, and the value to show in it."""
     table = arguments_of(SearchArguments)
     for name, check in [("k", K), *((name, one.check) for name, one in table.items())]:
         if name in _LEFT_OUT:

@@ -48,7 +48,7 @@ class File:
 
     @property
     def level(self) -> str:
-        """Who may call its functions: reader, writer, maintainer, or the owner only.
+        """The role that may call its functions: reader, writer, maintainer, or the owner only.
 
         Readers may call functions that check arguments.
         """

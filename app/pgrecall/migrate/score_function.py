@@ -199,7 +199,7 @@ def _type(argument: str) -> str:
 
 
 def _facts(profile: Profile, names: list[str]) -> str:
-    """What `recall` needs to know about a profile, as JSON with one line per signal."""
+    """Facts of a profile that `recall` needs, as JSON with one line per signal."""
     facts = {
         "reads": ", ".join(map(_place, names)),
         "requires_embedding": requires_embedding(profile.signals),

@@ -77,7 +77,7 @@ def list_keys(engine: Engine, *, schema: str = DEFAULT_SCHEMA) -> list[dict[str,
 
 
 def hash_of_secret(secret: str) -> bytes:
-    """What is stored of a secret. It is random, so a slow hash would protect nothing more."""
+    """The hash to store. A secret is random, so a slow hash would protect nothing more."""
     return sha256(secret.encode()).digest()
 
 
@@ -92,7 +92,7 @@ def presented(header: str) -> tuple[str, str] | None:
 
 
 def matches(secret: str, stored: bytes | None) -> bool:
-    """Whether a secret has this hash, in the same time for every secret and for no hash."""
+    """True if a secret has this hash. Takes the same time for every secret and for no hash."""
     return compare_digest(hash_of_secret(secret), stored or bytes(32))
 
 

@@ -41,9 +41,9 @@ class Status:
     embedding_model: str | None
     """The model that makes the embeddings, as its embedder calls it."""
     embedding_index: bool
-    """Whether the optional index on embeddings has been built."""
+    """True if the optional index on embeddings has been built."""
     hnsw: str | None
-    """Whether rank indexes and the index on embeddings may be built: "allowed"; "refused", where
+    """Permission to build rank indexes and the index on embeddings: "allowed"; "refused", where
     pgvector is older than 0.8.3; or "accepted", by `accept_pgvector`."""
     nodes: Mapping[str, int]
     """If Citus distributes the schema: the nodes with memories, as host:port, and how many shards
@@ -206,7 +206,7 @@ def _language(connection: Connection, schema: str) -> str | None:
 
 
 def _called(connection: Connection, schema: str, function: str, cast: str = "") -> str | None:
-    """What a function of the schema returns; None where there is none of this name."""
+    """The result of a function of the schema; None if no function has this name."""
     name = f'"{schema}".{function}()'
     if not connection.scalar(text("SELECT to_regprocedure(:name) IS NOT NULL"), {"name": name}):
         return None

@@ -79,7 +79,7 @@ def memories_beside_statement(tables: Tables) -> Executable:
 
 @lru_cache
 def falls_short_statement(tables: Tables) -> Executable:
-    """Whether so much was written since an index was built that it gives no candidates."""
+    """One row: `falls_short`, true if an index has too many writes since its build to be used."""
     moment = DateTime(timezone=True)
     arguments: dict[str, Any] = {"agent": Text(), "relation": Text(), "since": moment}
     falls_short = literal_column("beside_index IS NULL", Boolean()).label("falls_short")

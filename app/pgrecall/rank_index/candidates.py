@@ -58,7 +58,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a search reads: rank indexes, and owners whose memories are all scored."""
+    """The sources of a search: rank indexes, and owners whose memories are all scored."""
 
     indexes: Sequence[Source]
     whole: Sequence[str]

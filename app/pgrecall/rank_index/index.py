@@ -53,7 +53,7 @@ class RankIndex:
 
     @property
     def is_usable(self) -> bool:
-        """Whether this version of pgrecall can search the index."""
+        """True if this version of pgrecall can search the index."""
         return self.space == VERSION
 
     def record(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class RankIndexStatus:
     due: str | None
     """Why maintenance is needed; None if it is not."""
     shrunk: bool = False
-    """Whether the owner has fewer than half of the memories that the index is for, so that
+    """True if the owner has fewer than half of the memories that the index is for, so that
     maintenance drops it."""
     memories: int | None = None
     """Number of the owner's active memories; None if there is an index."""

@@ -186,7 +186,7 @@ def uncovered(profile: Profile, *, with_entities: bool) -> float:
 
 
 def is_hard(profile: Profile) -> bool:
-    """Whether the same recall needs twice the candidates, as measured.
+    """True if the same recall needs twice the candidates, as measured.
 
     If one signal has nearly all the weight, the graph, which mixes all signals, guides a search
     less well. Words do not count here, since they are not in the graph.
@@ -199,20 +199,20 @@ def is_hard(profile: Profile) -> bool:
 
 
 def is_rough(profile: Profile) -> bool:
-    """Whether positions only approximate the score: if trust decays by a half-life per row, or if
+    """True if positions only approximate the score: trust decays by a half-life per row, or
     recency is linear."""
     return any(weight > 0 and is_followed_roughly(signal) for signal, weight in profile)
 
 
 def is_followed_roughly(signal: Signal) -> bool:
-    """Whether positions only approximate this signal."""
+    """True if positions only approximate this signal."""
     if isinstance(signal, Trust):
         return signal.decay
     return isinstance(signal, Recency) and signal.curve is Curve.LINEAR
 
 
 def is_covered(signal: Signal, *, with_entities: bool) -> bool:
-    """Whether positions contain the signal. Only exact classes count; a subclass may differ."""
+    """True if positions contain the signal. Only exact classes count; a subclass may differ."""
     kind = type(signal)
     if kind is EntityOverlap:
         return not with_entities  # without entities it is 0 for every memory
@@ -235,7 +235,7 @@ def _holds_decay(signal: Recency) -> bool:
 
 
 def _by_tier(signal: Recency) -> bool:
-    """Whether these are the half-lives by tier that have axes of their own."""
+    """True if these are the half-lives by tier that have axes of their own."""
     return (
         signal.half_lives_by_tier == _BY_TIER.half_lives_by_tier
         and signal.half_life == _BY_TIER.half_life

@@ -152,8 +152,8 @@ def initial_candidates(wanted: Search, usable: Sequence[RankIndex]) -> int:
 
 
 def _fall_short(tables: Tables, wanted: Search, asked: Sequence[RankIndex]) -> Operation[bool]:
-    """Whether indexes that a search found nothing in give no candidates at all. With filters and
-    floors, no candidate may have passed."""
+    """True if an index in which a search found nothing gives no candidates at all. With filters and
+    floors, it may be that no candidate passed."""
     floors = wanted.min_similarity, wanted.min_relevance, wanted.min_score
     if wanted.filters.are_default and all(one is None for one in floors):
         return True
@@ -166,7 +166,7 @@ def _fall_short(tables: Tables, wanted: Search, asked: Sequence[RankIndex]) -> O
 
 
 def _is_filtered(wanted: Search) -> bool:
-    """Whether filters require more candidates. With words, a search of the graph goes further
+    """True if filters require more candidates. With words, a search of the graph goes further
     anyway."""
     return not wanted.ranks_by_words and not wanted.filters.are_default
 
@@ -178,7 +178,7 @@ def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
 
 
 def _suits(wanted: Search, strategy: Strategy) -> bool:
-    """Whether any index could answer this search."""
+    """True if an index could answer this search."""
     filters = wanted.filters
     if wanted.weighs_time:
         return False  # positions do not contain it, and it may decide the order

@@ -84,7 +84,7 @@ def of_owners(rows: FromClause, owners: str) -> Condition:
 
 
 def of_one(owners: str) -> bool:
-    """Whether the parameter of this name is one owner."""
+    """True if the parameter of this name is one owner."""
     return owners in (OWNER, HIDDEN_OWNER)
 
 
@@ -201,7 +201,7 @@ def custom_conditions(where: Sequence[Expression]) -> dict[str, Condition]:
 
 
 def valid(scope: Scope) -> Condition:
-    """Whether the memory is valid at `as_of`: within its validity, not invalidated, not expired."""
+    """Condition: valid at `as_of`, that is within its validity, not invalidated, not expired."""
     columns = scope.memories.c
     return compiler.schema_function(
         scope.schema,
@@ -216,7 +216,7 @@ def valid(scope: Scope) -> Condition:
 
 
 def created_by(scope: Scope) -> Condition:
-    """Whether the memory existed at an explicit `as_of`. One of unknown age always did.
+    """Condition: the memory existed at an explicit `as_of`. One of unknown age always did.
 
     Without an explicit `as_of` this is not checked, so a row from a clock that is ahead is found.
     """
@@ -225,7 +225,7 @@ def created_by(scope: Scope) -> Condition:
 
 
 def trusted(scope: Scope, *, decay: bool) -> Condition:
-    """Whether trust, decayed as in ranking, reaches `min_trust`. Unknown trust does not."""
+    """Condition: trust, decayed as in ranking, reaches `min_trust`. Unknown trust does not."""
     assessed = scope.memories.c.trust.is_not(None)
     floor: Any = bindparam("min_trust", type_=Double())
     return and_(assessed, compiler.value(Trust(decay=decay), scope) >= floor)
@@ -245,7 +245,7 @@ JSONS = ARRAY(JSONB, dimensions=1)
 
 
 def _compared(scope: Scope, name: str) -> Condition:
-    """Whether the metadata meet one comparison, whose parameters begin with this name."""
+    """Condition: the metadata meet one comparison, whose parameters begin with this name."""
     operand = scope.memories.c.metadata.op("#>", return_type=JSONB())(texts(f"{name}_path"))
     among = cast(bindparam(f"{name}_among", type_=JSONS), JSONS)
     condition: Condition = compiler.schema_function(
@@ -261,7 +261,7 @@ def _compared(scope: Scope, name: str) -> Condition:
 
 
 def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
-    """Whether the memory has any of `labels`; with `of_kind`, of any of `label_kinds`."""
+    """Condition: the memory has any of `labels`; with `of_kind`, of any of `label_kinds`."""
     labels: Any = tables(scope.schema).memory_labels if scope.labels is None else scope.labels
     of_memory = and_(
         labels.c.agent_id == scope.memories.c.agent_id, labels.c.memory_id == scope.memories.c.id
@@ -289,7 +289,7 @@ def text_query(schema: str) -> ColumnElement[Any]:
 
 
 def _matches_text(scope: Scope) -> Condition:
-    """Whether the memory matches the `text` filter."""
+    """Condition: the memory matches the `text` filter."""
     passes = scope.memories.c.terms.op("@@", is_comparison=True, return_type=Boolean())
     condition: Condition = passes(text_query(scope.schema))
     return condition
@@ -304,7 +304,7 @@ def _time(name: str) -> ColumnElement[Any]:
 
 
 def any_of(column: ColumnElement[Any], name: str) -> Condition:
-    """Whether the column equals one of the texts in the parameter of this name."""
+    """Condition: the column equals one of the texts in the parameter of this name."""
     condition: Condition = column == any_(texts(name))
     return condition
 

@@ -91,7 +91,7 @@ def _entities(tables: Tables, owners: str) -> Subquery:
 
 
 def _occurs(entity: ColumnElement[Any], asked: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether the text contains the entity as whole words."""
+    """Condition: the text contains the entity as whole words."""
     escaped = func.regexp_replace(entity, r"([^[:alnum:]_[:space:]])", r"\\\1", "g")
     whole_words = func.concat(r"(?<!\w)", escaped, r"(?!\w)")
     # CASE makes sure that the regular expression only runs on short entities that can match.

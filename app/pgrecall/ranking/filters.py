@@ -94,7 +94,7 @@ DEFAULTS: FilterArguments = {"statuses": ("active",), "include_invalid": False, 
 
 @dataclass(frozen=True, slots=True)
 class FilterShape:
-    """Which filters are given, without their values."""
+    """The names of the filters in use, without their values."""
 
     given: frozenset[str]
     include_invalid: bool
@@ -102,7 +102,7 @@ class FilterShape:
 
     @property
     def reads_usage(self) -> bool:
-        """Whether a condition needs `memory_usage`."""
+        """True if a condition needs `memory_usage`."""
         return "min_trust" in self.given and self.apply_decay
 
 
@@ -111,12 +111,12 @@ class Filters:
     """Checked FilterArguments."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    """The other filters that are given, and not at their default."""
+    """The other filters in use, without those at their default."""
     metadata: MetadataFilter | None = None
     include_invalid: bool = False
     where: Sequence[Expression] = ()
     apply_decay: bool = True
-    """Whether min_trust applies to trust after decay. An argument of search, not a filter."""
+    """True if min_trust applies to trust after decay. An argument of search, not a filter."""
 
     @property
     def shape(self) -> FilterShape:
@@ -125,7 +125,7 @@ class Filters:
 
     @property
     def are_default(self) -> bool:
-        """Whether no filter is given."""
+        """True if no filter narrows the search."""
         return not self.where and not self.parameters
 
     @property

@@ -23,11 +23,11 @@ class Hits(list[ScoredMemory]):
     candidates: int | None
     """The number of memories scored, if the index was used."""
     query_time: Period | None
-    """The query's period, given or found in its text."""
+    """The query's period: the caller's, or that in its text."""
     profile: str
     """The name of the profile that ranked them."""
     touched: bool
-    """Whether their retrieval was counted. With `touch`, it is not if the database's disk is full
+    """True if their retrieval was counted. With `touch`, it is not if the database's disk is full
     or a lock was not free within lock_timeout; the hits are right all the same."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a search needs to know of owners first: their rank indexes, and whether they are large."""
+"""Facts of owners that a search needs first: their rank indexes, and whether they are large."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def owner_facts(tables: Tables, owners: Sequence[str], *, anew: bool = False) ->
     """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
     Each row also has `is_large`, of all these owners together, and `now`, the time of the server.
-    Rows may have been kept, unless they are to be read `anew`. An outdated row is harmless: an
+    Rows may be cached ones, unless they are to be read `anew`. An outdated row is harmless: an
     index that has been replaced returns no candidates, so every memory is scored.
     """
     return Run(_statement(tables), {"owners": list(owners)}, keep=Keep(anew))

@@ -41,7 +41,7 @@ class Question:
     arguments: SearchArguments
     floor: Callable[[Profile], float | None]
     entities_in: str | None
-    """The text whose entities are to be found; None: given, or not needed."""
+    """The text to find entities in; None: the arguments name them, or they are not needed."""
 
     @classmethod
     def of(
@@ -97,7 +97,7 @@ class Question:
         return question if profile is None else question.by(profiles.checked_profile(profile))
 
     def by(self, profile: Profile) -> Self:
-        """The question as it is asked by this profile, with the caller's weights."""
+        """The question by this profile, with the caller's weights."""
         chosen = _weighed(profile, self.arguments)
         min_relevance = self.search.min_relevance
         if min_relevance is None:

@@ -37,26 +37,26 @@ class Search:
     min_similarity: float | None = None
     min_relevance: float | None = None
     shows_relevance: bool = False
-    """Whether relevance is measured although it leaves out nothing."""
+    """True if relevance is measured although it leaves out nothing."""
     as_of: datetime | None = None
     expand_session: int = 0
     lend: float | None = None
     is_large: bool = False
-    """Whether the owners have so many memories that planning each search again is worth it."""
+    """True if the owners have so many memories that planning each search again is worth it."""
     distributed: bool = False
-    """Whether Citus distributes the owners over several nodes."""
+    """True if Citus distributes the owners over several nodes."""
     others: Sequence[str] = ()
     """All owners of a search of which this is the part of one; their words count too."""
 
     @property
     def is_divided(self) -> bool:
-        """Whether its owners may be on different nodes."""
+        """True if its owners may be on different nodes."""
         return self.distributed and bool(self.teams)
 
     @property
     def may_prepare(self) -> bool:
-        """Whether to prepare a statement that scores every memory. For large owners each is planned
-        by its values, on Citus all are, whether prepared or not."""
+        """True: prepare a statement that scores every memory. For large owners each is planned by
+        its values, on Citus all are, whether prepared or not."""
         return self.distributed or not self.is_large
 
     @property
@@ -89,20 +89,20 @@ class Search:
 
     @property
     def ranks_by_words(self) -> bool:
-        """Whether the query has a text and the profile a keyword signal."""
+        """True if the query has a text and the profile a keyword signal."""
         reads_words = any(isinstance(signal, Keyword) for signal in self.profile.signals)
         return self.query_text is not None and reads_words
 
     @property
     def weighs_time(self) -> bool:
-        """Whether the time signal has a weight and the query has a period."""
+        """True if the time signal has a weight and the query has a period."""
         return self.query_time is not None and any(
             isinstance(signal, Time) and weight > 0 for signal, weight in self.profile
         )
 
     @property
     def follows_use(self) -> bool:
-        """Whether it matters when or how often a memory was used."""
+        """True if it matters when or how often a memory was used."""
         return any(signal.reads_usage and weight > 0 for signal, weight in self.profile)
 
     @property
@@ -146,21 +146,21 @@ class Shape:
     has_min_relevance: bool = False
     shows_relevance: bool = False
     has_text: bool = False
-    """Whether there is a query text to compare."""
+    """True if there is a query text to compare."""
     has_period: bool = False
-    """Whether there is a period for the time signal."""
+    """True if there is a period for the time signal."""
     redistributes: bool = False
-    """Whether the weight of keyword goes to other signals if the text has only stop words."""
+    """True if the weight of keyword goes to other signals if the text has only stop words."""
     expands: bool = False
-    """Whether turns next to the best memories are read."""
+    """True if turns next to the best memories are read."""
     lends: bool = False
-    """Whether these turns are ranked with lent scores, and not just added."""
+    """True if these turns are ranked with lent scores, and not just added."""
     is_large: bool = False
-    """Whether the plan may depend on the owner."""
+    """True if the plan may depend on the owner."""
     has_others: bool = False
-    """Whether words of other owners count too."""
+    """True if words of other owners count too."""
     is_distributed: bool = False
-    """Whether Citus distributes the tables."""
+    """True if Citus distributes the tables."""
 
     @property
     def brings_along(self) -> bool:
@@ -168,7 +168,7 @@ class Shape:
 
     @property
     def is_divided(self) -> bool:
-        """Whether the owners may be on different nodes."""
+        """True if the owners may be on different nodes."""
         return self.is_distributed and self.has_teams
 
     @property

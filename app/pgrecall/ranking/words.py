@@ -120,7 +120,7 @@ def with_shares(rows: FromClause, memories: Table, words: FromClause) -> Join:
 
 
 def same_memory(words: FromClause, memories: Table) -> ColumnElement[bool]:
-    """Whether a row of shares is of this memory."""
+    """Condition: a row of shares is of this memory."""
     same: ColumnElement[bool] = words.c.id == memories.c.id
     return and_(words.c.owner_id == memories.c.agent_id, same) if "owner_id" in words.c else same
 
@@ -169,7 +169,7 @@ def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
 
 
 def has_terms(tables: Tables) -> ColumnElement[bool]:
-    """Whether the query's text has any term that is not a stop word; looked up once a statement."""
+    """Condition: the query's text has a term that is not a stop word; computed once a statement."""
     return select(_asked(tables.schema).c.has_terms).scalar_subquery()
 
 
@@ -183,6 +183,6 @@ def _asked(schema: str) -> CTE:
 
 @lru_cache
 def narrows(tables: Tables) -> Select[Any]:
-    """Whether the `text` filter has any word that is not a stop word."""
+    """One row: `narrows`, true if the `text` filter has any word that is not a stop word."""
     nodes: Any = func.numnode(text_query(tables.schema), type_=Integer())
     return select((nodes > literal_column("0")).label("narrows"))

@@ -50,18 +50,18 @@ class Field(NamedTuple):
     comment: str
     default: str | None = None
     part: Literal["owner", "name", "memory", "state", "row", "usage"] = "memory"
-    """Who sets it: a caller for good (name) or until it is changed (memory), verbs and `restore`
+    """The writer: a caller for good (name) or until it is changed (memory), verbs and `restore`
     (state), only the database (row), or feedback and retrievals (usage)."""
     null: bool | None = None
-    """Whether the column may be NULL; None: where it has no default."""
+    """True if the column may be NULL; None: if it has no default."""
     none: str | float | None = None
-    """What stands for NULL in `new_memory`, where NULL is a field that is not given."""
+    """The value that means NULL in `new_memory`, where NULL means that the field is absent."""
     computed: str | None = None
     """The expression of a generated column, behind our schema."""
     assessed: bool = False
-    """Whether the SQL function `assessed` decides it, rather than its default."""
+    """True if the SQL function `assessed` decides it, rather than its default."""
     shown: bool = True
-    """Whether `Memory` and the view memory_records have it."""
+    """True if `Memory` and the view memory_records have it."""
 
     @property
     def standard(self) -> str | None:
@@ -70,7 +70,7 @@ class Field(NamedTuple):
 
     @property
     def is_null(self) -> bool:
-        """Whether the column may be NULL."""
+        """True if the column may be NULL."""
         return self.standard is None if self.null is None else self.null
 
     @property
@@ -289,5 +289,5 @@ INTERNAL: Final = tuple(field.name for field in TABLE if not field.shown)
 COUNTERS: Final = tuple(field.name for field in USAGE if field.default == "0")
 """The columns of memory_usage that never decrease."""
 NOTHING: Final = {field.name: field.none for field in FIELDS if field.none is not None}
-"""Stand-ins for None in fields where NULL is a field that is not given; see
+"""Stand-ins for None in fields where NULL means that the field is absent; see
 sql/verbs/new_memory.sql."""

@@ -20,11 +20,11 @@ class Layout:
     model: str | None = None
     """The model that makes the embeddings of this schema; None until an embedder has made one."""
     distributed: bool = False
-    """Whether Citus distributes the tables over several nodes."""
+    """True if Citus distributes the tables over several nodes."""
     has_default_profile: bool = False
-    """Whether the schema's functions know a default profile."""
+    """True if the schema's functions know a default profile."""
     compiles: bool = False
-    """Whether the server compiles statements that cost less than its default says (JIT)."""
+    """True if the server compiles (JIT) cheaper statements than PostgreSQL does by default."""
 
     def vector(self, values: VectorLike) -> StoredVector:
         """Converts a vector to the form this database stores; raises InvalidVector."""

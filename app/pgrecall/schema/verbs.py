@@ -53,8 +53,8 @@ COLUMNS: Final[Mapping[str, str]] = {
     "supersede": "successor, outcome, similarity",
     "upsert": "memory_id, outcome",
 }
-"""What is read of functions that return several columns. It is never `*`: a column that a later
-release adds would change the type of results that sessions have prepared (ADR-0030)."""
+"""The columns to read of functions that return several. Never `*`: a column that a later release
+adds would change the type of results that sessions have prepared (ADR-0030)."""
 MOST_VERBS = 256
 _verbs: dict[Any, Executable] = {}
 """By the function and the names of its arguments, whose types are always the same."""
@@ -100,7 +100,7 @@ def _verb(
 
 
 def columns_of(name: str) -> str:
-    """What to select of a function."""
+    """The columns to select from a function."""
     return COLUMNS.get(name, name)
 
 

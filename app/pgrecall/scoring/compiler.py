@@ -97,7 +97,7 @@ class Scope:
     query_entities: ColumnElement[Any]
     """A text array without duplicates."""
     explicit_as_of: ColumnElement[Any] | None = None
-    """An explicit `as_of`: retrievals after it are ignored. None: `as_of` was not given."""
+    """An explicit `as_of`: retrievals after it are ignored. None: there is none."""
     keyword: ColumnElement[float] | None = None
     """The share of the query's known terms that a memory has; None: the query has no text."""
     coverage: ColumnElement[float] | None = None
@@ -112,7 +112,7 @@ class Scope:
     """With redistribution: the sum of the weights of the signals that the query has a value for.
     The score is divided by it. None: no redistribution."""
     apply_decay: ColumnElement[bool] | None = None
-    """Whether trust decays, as an SQL expression; None: as the profile says."""
+    """SQL condition that trust decays; None: as the profile says."""
     labels: FromClause | None = None
     """The labels of memories; None: the table of the schema."""
     parameter: Parameter = bound
@@ -328,7 +328,7 @@ def _has_type(columns: Any, label: ColumnElement[Any]) -> ColumnElement[bool]:
 
 
 def _has_other_type(columns: Any, labels: list[ColumnElement[Any]]) -> ColumnElement[bool]:
-    """Whether one of the memory's types has no half-life of its own."""
+    """Condition: one of the memory's types has no half-life of its own."""
     contained = columns.additional_types.op("<@", is_comparison=True, return_type=Boolean())
     return or_(
         columns.memory_type.not_in(labels), not_(contained(cast(array(labels), ARRAY(Text))))

@@ -113,7 +113,7 @@ class Profile:
 
     @property
     def reads_usage(self) -> bool:
-        """Whether scoring needs the counters in `memory_usage`."""
+        """True if scoring needs the counters in `memory_usage`."""
         return any(signal.reads_usage for signal in self.signals)
 
     def with_weights(self, /, **weights: float) -> Profile:

@@ -29,7 +29,7 @@ class ScoredValues(Breakdown):
     """A memory that was scored without a database."""
 
     values: Mapping[str, Any]
-    """The mapping that was given, with all its keys."""
+    """The mapping that was scored, with all its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ScoredMemory:
     steps: int = 0
     """Distance from a hit in links; 0 for a hit."""
     relevance: float | None = field(default=None, compare=False)
-    """Relevance to the query in [0, 1]; None unless `min_relevance` was given. Ignored by `==`."""
+    """Relevance to the query in [0, 1]; None if there is no `min_relevance`. Ignored by `==`."""
     beside: UUID | None = None
     """The hit that this turn of the same session was added for; None for a hit."""
     lent: float = 0.0

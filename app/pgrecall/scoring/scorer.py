@@ -117,7 +117,7 @@ def score_all(
     """Scores several memories without a database, and returns them best first.
 
     Each is a mapping as for `score`, which may have other keys too, such as `id` and `content`;
-    these are not read. Of equal scores, the first one given comes first. Ages are measured at one
+    these are not read. Equal scores stay in the order of `memories`. Ages are measured at one
     moment. Raises InputError with the position of the memory, counted from 0.
     """
     several = None if isinstance(memories, Mapping) else in_list(memories)

@@ -55,7 +55,7 @@ class Signal:
 
     @property
     def reads_usage(self) -> bool:
-        """Whether the signal needs `memory_usage`; profiles without such signals skip the join."""
+        """True if the signal needs `memory_usage`; profiles without such signals skip the join."""
         return False
 
 
@@ -77,7 +77,7 @@ class Similarity(Signal):
 
 
 def requires_embedding(signals: Iterable[Signal]) -> bool:
-    """Whether these signals leave out memories without an embedding."""
+    """True if these signals leave out memories without an embedding."""
     return any(isinstance(signal, Similarity) and signal.required for signal in signals)
 
 

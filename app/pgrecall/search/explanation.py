@@ -35,7 +35,7 @@ class TermAccount:
 
     term: str
     matched: bool
-    """Whether the memory has it."""
+    """True if the memory has it."""
     weight: float
     """ln(1 + (N - n + 0.5) / (n + 0.5)), for N memories of the owner; 0 if left out."""
     share: float
@@ -43,7 +43,7 @@ class TermAccount:
     memories: int
     """n, the number of the owner's memories that have the term."""
     left_out: bool = False
-    """Whether the term is ignored because no memory searched has it."""
+    """True if the term is ignored because no memory searched has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Explanation:
     """The number of memories that pass the filters."""
     k: int
     passes: bool
-    """Whether it passes every filter and so is ranked."""
+    """True if it passes every filter and so is ranked."""
     returned: bool
     reasons: tuple[str, ...]
     needed_score: float | None
@@ -70,7 +70,7 @@ class Explanation:
     terms: tuple[TermAccount, ...] = ()
     """Greatest weight first. Empty if the profile has no keyword signal or the query no text."""
     query_time: Period | None = None
-    """The query's period, given or found in its text."""
+    """The query's period: the caller's, or that in its text."""
 
     @property
     def loses_most_in(self) -> str | None:

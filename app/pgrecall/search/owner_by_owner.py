@@ -35,7 +35,7 @@ class Ranked:
 
     @property
     def exact(self) -> bool:
-        """Whether no index was used."""
+        """True if no index was used."""
         return self.candidates is None
 
     @property

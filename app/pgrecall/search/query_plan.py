@@ -15,7 +15,7 @@ class QueryPlan:
     plan: str
     """The output of EXPLAIN, with long vectors shortened."""
     strategy: Literal["exact", "index"]
-    """Whether the search tries a rank index first."""
+    """index: the search tries a rank index first."""
 
     def record(self) -> dict[str, Any]:
         """The fields as plain JSON values."""

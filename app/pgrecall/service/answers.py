@@ -33,7 +33,7 @@ class AddedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """The memories in the order given, and the errors of those refused, by position from 0."""
+    """The memories in the batch's order, and the errors of refused ones, by position from 0."""
 
     added: list[AddedAnswer]
     refused: dict[int, str]
@@ -50,7 +50,7 @@ class SearchAnswer:
     profile: str
     """The one that ranked."""
     touched: bool
-    """Whether their retrieval was counted."""
+    """True if their retrieval was counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class MemoriesAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ProblemAnswer:
-    """What went wrong (RFC 9457)."""
+    """An error (RFC 9457)."""
 
     type: str
     title: str
@@ -75,14 +75,14 @@ class ProblemAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ErrorV1Answer:
-    """What went wrong, as Memory OS says it."""
+    """An error in the format of Memory OS."""
 
     error: dict[str, Any]
     meta: dict[str, str]
 
 
 def shown(result: Any) -> Any:
-    """What the answer shows of a result. Raises MemoryNotFound for None."""
+    """A result as the answer shows it. Raises MemoryNotFound for None."""
     match result:
         case None:
             raise MemoryNotFound()

@@ -104,7 +104,7 @@ def _engine(settings: ServiceSettings, *, pool_size: int, prepares: bool = False
 
 
 async def _is_pooled(connection: AsyncConnection) -> bool:
-    """Whether something stands between us and PostgreSQL that may change sessions.
+    """True if a proxy between us and PostgreSQL may change sessions.
 
     It reports another backend than the one that answers. So do some proxies that change none;
     behind these, requests only take a little longer.

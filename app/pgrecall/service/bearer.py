@@ -9,7 +9,7 @@ from pgrecall.migrate.service_keys import SCOPES, Scope
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a request may do."""
+    """The rights of a request."""
 
     id: str
     owners: tuple[str, ...] | None

@@ -21,7 +21,7 @@ class BodiesInFlight:
 
     @contextmanager
     def of(self, caller: Hashable) -> Iterator[Callable[[int], None]]:
-        """What takes room for bytes of this caller until the end; raises Problem for too many."""
+        """Yields a function that counts bytes of this caller; it raises Problem for too many."""
         taken = 0
 
         def take(size: int) -> None:

@@ -1,4 +1,4 @@
-"""What values may be, for the OpenAPI document only: the repository checks, and says what is wrong.
+"""Bounds of values, for the OpenAPI document only: the repository checks, and says what is wrong.
 
 A bound beside `anyOf` holds for the type that it is about, so NULL still passes.
 """
@@ -75,7 +75,7 @@ _NEEDS: dict[str, Sequence[str]] = {
 
 
 def rules(fields: Iterable[str]) -> Bounds:
-    """What is true of the fields of a body together. NULL is no value, and 0 turns are none."""
+    """Rules for the fields of a body together. NULL is no value, and 0 turns are none."""
     given = {*fields}
     found = [
         {"anyOf": [_is_null(name), *map(_is_given, others)]}

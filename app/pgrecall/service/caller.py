@@ -1,4 +1,4 @@
-"""Who asks: the owner of a request, and the repository for that owner."""
+"""The caller: the owner of a request, and the repository for that owner."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Caller:
             _require_owned(self.key, TEAM + team.removeprefix(TEAM))
 
     def touch(self, asked: bool | None = None) -> bool:
-        """Whether to count retrievals; raises Problem for a key that may not."""
+        """True: count retrievals. Raises Problem for a key that may not."""
         if asked:
             require_scope(self.key, "write")
         return self.key.may("write") if asked is None else asked

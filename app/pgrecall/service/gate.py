@@ -1,4 +1,4 @@
-"""What stands between the network and the routes: keys, limits and turns."""
+"""The gate between the network and the routes: keys, limits and turns."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class _Answer:
         self._send, self.status = send, 0
         self.has_turn = False
         self.is_late = False
-        """Whether the gate has answered in place of the app."""
+        """True if the gate has answered in place of the app."""
 
     async def __call__(self, message: Message) -> None:
         if not self.is_late:

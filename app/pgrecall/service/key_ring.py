@@ -74,7 +74,7 @@ class KeyRing:
         return found if found and time.monotonic() <= found.until else None
 
     def _again(self, key_id: str) -> _Cached | None:
-        """What was read not long ago; those who come next need not try to look it up."""
+        """The key as read up to GRACE_SECONDS ago; the next requests need not look it up."""
         found, now = self._cached.get(key_id), time.monotonic()
         if found is None or now > found.read_at + GRACE_SECONDS:
             return None

@@ -33,7 +33,7 @@ class McpRoute:
 
 @asynccontextmanager
 async def answering_mcp(max_body: int) -> AsyncIterator[ASGIApp | None]:
-    """What answers the messages of models; None without the extra mcp."""
+    """The app that answers the messages of models; None without the extra mcp."""
     try:
         from pgrecall.mcp.memory_server import over_http
         from pgrecall.mcp.memory_tools import MemoryTools

@@ -62,7 +62,7 @@ class UpdateV1(Body):
     model_config = example(importance_score=0.95, metadata={"verified": True})
 
     def columns(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields by their names here, given the metadata stored before."""
+        """The fields by their names here, with `stored`, the memory's metadata before."""
         given = {name: value for name, value in self.given().items() if value is not None}
         own = {name: given.pop(name) for name in IN_METADATA if name in given}
         kept = {name: value for name, value in stored.items() if name in IN_METADATA}
@@ -94,7 +94,7 @@ class SearchV1(Body):
 
 
 class FeedbackV1(Body):
-    """What was thought of a memory."""
+    """Feedback on a memory."""
 
     memory_id: Name
     type: Feedback
@@ -103,7 +103,7 @@ class FeedbackV1(Body):
 
 
 class ContextV1(Body):
-    """A query for which memories are wanted as text."""
+    """A query whose memories to return as text."""
 
     query: Query
     max_tokens: MaxTokens = 4000
@@ -243,7 +243,7 @@ DECAY_RATES = {tier: log(2) / (24 * days) for tier, days in _recency.half_lives_
 
 
 def _brief(memory: Memory) -> dict[str, Any]:
-    """What both a memory and a result of a search show."""
+    """The fields that a memory and a result of a search have in common."""
     own = {name: one for name, one in memory.metadata.items() if name not in IN_METADATA}
     same = ("content", "tier", "memory_nature", "created_at")
     shown = {"id": _name(memory), "content_type": memory.content_type or "text", "metadata": own}

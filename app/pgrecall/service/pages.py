@@ -28,7 +28,7 @@ td{{vertical-align:top}}</style>
 
 @router.get("/")
 async def root() -> Response:
-    """What this is, and where to go on."""
+    """The service's name and version, and its pages."""
     where = {"docs": "/docs", "openapi": "/openapi.json", "health": "/health", "mcp": "/mcp"}
     return JSONResponse({"service": "pgrecall", "version": version("pgrecall"), **where})
 

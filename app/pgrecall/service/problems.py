@@ -78,7 +78,7 @@ class Problem(Exception):
 
 
 def problem_of(error: Exception) -> Problem:
-    """What the client is told of an error: of the database's own messages, nothing."""
+    """The client's view of an error, without the database's own messages."""
     match error:
         case Problem():
             return error
@@ -106,7 +106,7 @@ def _of_ours(error: errors.PgRecallError) -> Problem:
 
 
 def _quotes_database(error: errors.PgRecallError) -> bool:
-    """Whether the message is PostgreSQL's. Our functions raise 22023 and PM001 and so on."""
+    """True if the message is PostgreSQL's. Our functions raise 22023 and PM001 and so on."""
     original = psycopg_error(error.__cause__)
     state = None if original is None else original.sqlstate
     return state is not None and state != "22023" and not state.startswith("PM")

@@ -1,4 +1,4 @@
-"""What Prometheus reads of the service."""
+"""Metrics of the service for Prometheus."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from pgrecall.service.request_metrics import exposed
 from pgrecall.service.time_limit import TookTooLong, within
 
 READY_SECONDS = 2.0
-"""The database is asked for so long whether it is ready."""
+"""Time limit of the check that the database is ready."""
 router = APIRouter(tags=["service"])
 Record = dict[str, Any]
 
@@ -74,13 +74,13 @@ async def metrics(key: AnyKey) -> Response:
 
 @router.get("/health", response_model=dict[str, str])
 async def health() -> Response:
-    """Whether the process answers."""
+    """Answers as long as the process runs."""
     return answer({"status": "ok"})
 
 
 @router.get("/ready", response_model=dict[str, str])
 async def ready(request: Request) -> Response:
-    """Whether the database answers, at the schema's right revision."""
+    """Succeeds if the database answers, at the schema's right revision."""
     asked = request.app.state.prober.exists("pgrecall", UUID(int=0))
     try:
         await within(READY_SECONDS, asked)

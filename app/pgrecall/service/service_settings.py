@@ -1,4 +1,4 @@
-"""What a worker of the service is started with."""
+"""Settings of the service's workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ServiceSettings:
 
     database_url: str = field(repr=False)
     keyed: bool
-    """Whether requests need a key. Without keys, every request may do everything."""
+    """True if requests need a key. Without keys, every request may do everything."""
     schema: str = DEFAULT_SCHEMA
     role: str | None = None
     """The role that requests run as, if it is not the one that connects."""

@@ -13,7 +13,7 @@ from pgrecall.execution import MemoryRepository
 
 AGENT = "demo"
 MIN_RELEVANCE = 0.3
-"""What each question here is answered by reaches it, and next to nothing else does."""
+"""Relevance that the answers to each question here reach, and next to nothing else does."""
 QUERIES = (
     "How do I deploy the next release safely, and roll it back if something breaks?",
     "Which allergies and diets must I consider when booking a restaurant for the family?",
