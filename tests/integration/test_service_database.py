@@ -19,9 +19,10 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from pgrecall import embedded, migrate, pin_search_path
+from pgrecall.core import time_limit
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.service_keys import revoke_key
-from pgrecall.service import application, key_ring, time_limit
+from pgrecall.service import application, key_ring
 from pgrecall.service.gate import Gate
 from pgrecall.testing import hurry, new_database
 from tests.integration.serving import Service, service_on

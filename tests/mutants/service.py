@@ -105,7 +105,7 @@ MUTANTS = (
         f"{DATABASE}::test_a_limit_answers_though_the_work_has_not_ended",
     ),
     Mutant(
-        "app/pgrecall/service/time_limit.py",
+        "app/pgrecall/core/time_limit.py",
         "    again = asyncio.get_running_loop().call_later(CLOSING_SECONDS, task.cancel)",
         "    again = asyncio.get_running_loop().call_later(60, task.cancel)",
         f"{DATABASE}::test_a_limit_answers_though_the_work_has_not_ended",

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from inspect import signature
 from typing import Any
 
+from pgrecall.core.time_limit import within
 from pgrecall.errors import ExtraMissing, MemoryNotFound, PgRecallError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.scoring.profile import Profile
@@ -72,7 +73,7 @@ def server_of(access: Access, *, any_agent: bool = False) -> MCPServer[Any]:
                 with access(effect) as (tools, agent):
                     if agent is not None:
                         given["agent"] = agent
-                    return await function(tools, **given)
+                    return await within(None, function(tools, **given))
             except MemoryNotFound as error:
                 not_found = ResourceNotFoundError if failure is ResourceError else failure
                 raise not_found(str(error)) from error
@@ -86,10 +87,10 @@ def server_of(access: Access, *, any_agent: bool = False) -> MCPServer[Any]:
 
     for tool, effect in TOOLS.items():
         server.add_tool(guarded(tool, effect, ToolError), annotations=_annotations(effect))
-    within = "pgrecall://{agent}/memories" if any_agent else "pgrecall://memories"
+    memories = "pgrecall://{agent}/memories" if any_agent else "pgrecall://memories"
     for uri, function in (
-        (within, MemoryTools.newest),
-        (f"{within}/{{memory_id}}", MemoryTools.memory),
+        (memories, MemoryTools.newest),
+        (f"{memories}/{{memory_id}}", MemoryTools.memory),
     ):
         as_resource = server.resource(uri, mime_type="application/json")
         as_resource(guarded(function, "reads", ResourceError))

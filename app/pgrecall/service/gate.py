@@ -10,6 +10,7 @@ from collections.abc import Callable
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.migrate.service_keys import presented
 from pgrecall.service.bearer import OPEN, Key
 from pgrecall.service.bodies_in_flight import BodiesInFlight
@@ -19,7 +20,6 @@ from pgrecall.service.owners_seen import OWNERS
 from pgrecall.service.problems import Problem, problem_of
 from pgrecall.service.request_metrics import REFUSED, REQUESTS, RUNNING, WAITING
 from pgrecall.service.service_settings import ServiceSettings
-from pgrecall.service.time_limit import TookTooLong, within
 
 KEY = "pgrecall.key"
 """The request's Key, in its scope."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.service_keys import matches
 from pgrecall.schema import tables
 from pgrecall.service.bearer import Key
 from pgrecall.service.problems import Problem
-from pgrecall.service.time_limit import TookTooLong, within
 
 MOST = 10_000
 """The most keys cached. Beyond it, the cache is cleared."""

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pgrecall.core.memory import TEAM
+from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.state import read_status
 from pgrecall.scoring.profile_file import as_values
@@ -20,7 +21,6 @@ from pgrecall.service.bodies import Name
 from pgrecall.service.caller import AnyKey, require_scope
 from pgrecall.service.problems import Problem, problem_of
 from pgrecall.service.request_metrics import exposed
-from pgrecall.service.time_limit import TookTooLong, within
 
 READY_SECONDS = 2.0
 """Time limit of the check that the database is ready."""

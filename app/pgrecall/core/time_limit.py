@@ -18,11 +18,13 @@ class TookTooLong(Exception):
     """The work did not end in time."""
 
 
-async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """The result of the work; raises TookTooLong at the limit, and lets the work end by itself.
 
     psycopg asks the server to cancel the statement, which takes it up to ten seconds if the server
-    hangs. When it is cancelled again, it closes the connection at once.
+    hangs. When it is cancelled again, it closes the connection at once, and the server may go on.
+    So the work is cancelled once, however often its caller is (AnyIO cancels until all has ended),
+    and again after CLOSING_SECONDS.
     """
     task = asyncio.create_task(work)
     try:
