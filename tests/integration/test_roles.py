@@ -170,7 +170,7 @@ def test_what_is_not_ours_is_neither_granted_nor_taken_away(own_url: str) -> Non
         "WHERE c.relnamespace = 'pgrecall'::regnamespace AND c.relkind IN ('r', 'p', 'v') "
         "UNION ALL SELECT p.oid::regprocedure::text FROM pg_proc p "
         "WHERE p.pronamespace = 'pgrecall'::regnamespace "
-        "EXCEPT SELECT identity FROM objects_of_ours()"
+        "EXCEPT SELECT identity FROM objects_of_ours() EXCEPT SELECT 'accepted_pgvector()'"
     )
     table = "SELECT has_table_privilege(%s, 'pgrecall.' || %s, %s)"
     with new_role(own_url, "beside") as role:
