@@ -6,6 +6,7 @@ embedded, and autovacuum off.
 
 from __future__ import annotations
 
+import re
 import statistics
 import time
 from collections.abc import Callable
@@ -35,14 +36,14 @@ def main(
     url: Annotated[str | None, typer.Argument(help="A server; default: embedded.")] = None,
     memories: Annotated[int, typer.Option(min=100, help="Memories of the one owner.")] = 20_000,
     owners: Annotated[int, typer.Option(min=1, help="Owners that share as many × 5.")] = 100,
-    only: Annotated[str, typer.Option(help="A part of the names of the calls.")] = "",
+    only: Annotated[str, typer.Option(help="A regular expression of calls.")] = "",
     shape: Annotated[str, typer.Option(help="one owner, owners, or both.")] = "both",
     times: Annotated[int, typer.Option(min=1, help="Executions of each call.")] = 5,
 ) -> None:
     """Compares each call with the same one in an analysed copy."""
     console = Console()
     console.print(machine(), highlight=False)
-    names = [name for name in NAMES if only in name and not name.startswith("procedure")]
+    names = [name for name in NAMES if re.search(only, name) and not name.startswith("procedure")]
     shapes = [Shape("one owner", 1, memories), Shape("owners", owners, memories * 5 // owners)]
     with nullcontext(url) if url else server(SETTINGS) as here:
         for one in shapes:
