@@ -6,10 +6,15 @@ DECLARE
         @filters@$$, ',\s+');
     found text;
 BEGIN
+    -- What nearly every memory meets, in one that the planner believes to be true, as it does of IS
+    -- NOT NULL. Without statistics it would expect a single memory (ADR-0046).
     SELECT replace(template, '{passes}', concat_ws(E'\n       AND ', 'm.agent_id = q.owners[1]',
-                   string_agg(format('(%s)', c.condition), E'\n       AND ')))
+                   format('CASE WHEN %s THEN 1 END IS NOT NULL', coalesce(
+                       string_agg(format('(%s)', c.condition), ' AND ') FILTER (WHERE nearly_all), 'true')),
+                   string_agg(format('(%s)', c.condition), E'\n       AND ') FILTER (WHERE NOT nearly_all)))
       INTO found
-      FROM unnest(given) g(name) JOIN recall_conditions() c USING (name);
+      FROM unnest(given) g(name) JOIN recall_conditions() c USING (name),
+           LATERAL (SELECT name IN ('valid', 'statuses', 'as_of') AS nearly_all) n;
     found := replace(found, '{usage}', $text$LEFT JOIN memory_usage u
         ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = q.owners[1]$text$);
     IF 'as_of' = ANY (given) THEN  -- later retrievals are not seen

@@ -82,6 +82,7 @@ OTHERWISE = {
 """Argument of a function → that of the method, unless it has this name."""
 ONLY_IN_PSQL = {
     "complete_stale_tasks": {"reason"},
+    "context": {"max_skips"},
     "default_profile": {"otherwise"},
     "prune": {"reason"},
     "rank_index_states": {"max_beside", "max_age"},
@@ -120,7 +121,6 @@ TOOLS = {
 COMMANDS = {
     "outcome": "record_outcome",
     "trust": "upkeep.adjust_trust",
-    "importance": "upkeep.set_importance",
     "complete-tasks": "upkeep.complete_stale_tasks",
     "gc": "upkeep.collect_garbage",
     "label": "labels.add",
@@ -130,7 +130,6 @@ COMMANDS = {
     "link": "links.add",
     "unlink": "links.remove",
     "links": "links.of",
-    "terms": "upkeep.telling_terms",
 }
 """Command → the method that it calls, unless it has this name, alone or in a namespace."""
 MADE = {"id", "agent_id", "embedding_model", "tokens", "created_at", "updated_at"}

@@ -53,7 +53,7 @@ AtLeast = Annotated[
 
 
 class Checks(Namespace[R_co]):
-    """What only this command does with a repository."""
+    """Checks of rank indexes, which only this command makes."""
 
     check = method_of_job(lambda: check_rank_index)
 

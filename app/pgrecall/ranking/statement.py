@@ -355,7 +355,7 @@ def passing_filters(
     """
     memories = tables.memories
     within = scope(tables, memories, as_of=as_of)
-    found = conditions(within, filters, as_of=as_of) | custom_conditions(where)
+    found = _expected(conditions(within, filters, as_of=as_of)) | custom_conditions(where)
     if not (usage or filters.reads_usage):
         return select(memories.c.id).where(owned(memories), *found.values())
     if lock:
