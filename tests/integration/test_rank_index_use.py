@@ -259,7 +259,8 @@ def test_where_more_than_a_tenth_was_written_or_changed_every_memory_is_ranked(
         "WHERE id IN (SELECT id FROM pgrecall.agent_memories ORDER BY id LIMIT 400)"
     )
     site.run(changed)
-    fill(site.repo, number=100, start=1_000)
+    [both, *_] = fill(site.repo, number=100, start=1_000)
+    site.repo.update(A, both, importance=0.1)
     assert due(site.repo) is None
 
     assert site.repo.search(A, NORTH, touch=False, strategy="index").strategy == "index"
