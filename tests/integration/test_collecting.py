@@ -334,11 +334,11 @@ def test_what_was_left_behind_is_swept(mine: Owner) -> None:
     gone, [a, b] = uuid4(), [memory.id for memory in all_of(mine)]
     leave_behind(mine, gone)
     only_linked = uuid4()
-    for source, target in ((gone, a), (b, gone), (b, only_linked), (only_linked, a)):
+    for source, target in ((gone, a), (b, gone), (b, only_linked)):
         ends = {"source": source, "target": target}
         mine.sql("INSERT INTO pgrecall.memory_links VALUES (:agent, :source, :target, 'x')", **ends)
 
-    assert mine.collect_garbage(batch_size=1).swept == 8
+    assert mine.collect_garbage(batch_size=1).swept == 7
     assert (mine.everything(), mine.team.everything()) == (stored, of_team)
 
 
