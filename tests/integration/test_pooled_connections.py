@@ -251,6 +251,22 @@ def test_a_task_cancelled_anywhere_leaves_its_connection_as_it_was(
     asyncio.run(run())
 
 
+def test_a_refused_task_keeps_its_connection(shared_url: str, agent: str) -> None:
+    async def session(engine: AsyncEngine) -> int:
+        async with engine.connect() as connection:
+            return int(await connection.scalar(text("SELECT pg_backend_pid()")) or 0)
+
+    async def run() -> None:
+        engine = create_async_engine(shared_url, pool_size=1, max_overflow=0)
+        before = await session(engine)
+        with pytest.raises(MemoryNotFound):
+            await AsyncMemoryRepository(engine).update(agent, new_id(), importance=0.1)
+        assert await session(engine) == before
+        await engine.dispose()
+
+    asyncio.run(run())
+
+
 def test_tasks_cancelled_on_a_busy_loop_leave_all_connections_as_they_were(
     shared_url: str, agent: str, own_table: None
 ) -> None:

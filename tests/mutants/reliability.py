@@ -209,13 +209,13 @@ MUTANTS = (
         "app/pgrecall/execution/asynchronous.py",
         "if driver.closed:  # SQLAlchemy",
         "if False:  # SQLAlchemy",
-        "integration/test_lost_connection.py::test_an_asynchronous_callers_transaction_too",
+        "integration/test_faults.py::test_a_failover_costs_one_call",
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
         "if driver.closed:  # SQLAlchemy",
         "if False:  # SQLAlchemy",
-        "integration/test_lost_connection.py::test_the_callers_transaction_is_lost_with",
+        "integration/test_faults.py::test_a_failover_costs_one_call",
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
@@ -227,7 +227,7 @@ MUTANTS = (
         "app/pgrecall/execution/asynchronous.py",
         "                        await _switch(driver, before)\n                except",
         "                        pass\n                except",
-        "integration/test_pooled_connections.py::test_a_task_cancelled_anywhere",
+        "integration/test_pooled_connections.py::test_a_refused_task_keeps_its_connection",
     ),
     Mutant(
         "app/pgrecall/execution/transactions.py",
