@@ -106,7 +106,7 @@ MUTANTS = (
     Mutant(
         "app/pgrecall/execution/synchronous.py",
         "                if not alone:\n                    connection.begin()",
-        "                driver.set_read_only(False if needs.snapshot else None)\n"
+        "                driver.set_read_only(False if needs.mode.snapshot else None)\n"
         "                if not alone:\n                    connection.begin()",
         "integration/test_replica.py::test_",
     ),
