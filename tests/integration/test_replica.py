@@ -166,6 +166,7 @@ def test_a_search_reads_on_the_replica_and_counts_on_the_primary(
     assert counts == [0, 2, 1, 2]  # with that of the outcome
     assert read(repo, A, number(3)).retrieval_count == 0
     assert repo.get(A, news) is None
+    assert contents(repo.search(A, "news 9", k=1)) != ["news 9"]
     assert contents(repo.primary.search(A, "news 9", k=1)) == ["news 9"]
 
 
