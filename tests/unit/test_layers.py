@@ -80,7 +80,7 @@ def test_no_file_is_long_and_no_two_modules_have_one_name() -> None:
 
 def test_no_docstring_begins_with_a_question_word() -> None:
     """Nor does a text under an attribute or a constant."""
-    begins = re.compile(r"\s*(What|Whether|Those|Who)\b")
+    begins = re.compile(r"\s*(What|Whether|Those|Who|Which)\b")
     found = [
         f"{file.relative_to(PACKAGE)}:{node.lineno}"
         for file in PACKAGE.rglob("*.py")

@@ -1,4 +1,4 @@
-"""Which database a command works on."""
+"""The database that a command works on."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def count(
 def existing(
     tables: Tables, /, agent_id: str | UUID, memory_ids: UUID | str | Iterable[UUID | str]
 ) -> Operation[set[UUID]]:
-    """Which of these ids the agent has, so that only the others need embedding and adding."""
+    """The ids among these that the agent has; only the others need embedding and adding."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
     rows = yield Run(existing_statement(tables), {"owner_id": agent_id, "ids": ids})

@@ -1,4 +1,4 @@
-"""Which owners' memories a connection sees: row-level security for each request."""
+"""The owners whose memories a connection sees: row-level security for each request."""
 
 from __future__ import annotations
 
