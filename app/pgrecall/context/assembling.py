@@ -15,7 +15,7 @@ from pgrecall.context.packing import MAX_SKIPS, PACKED, Packing, pack, pack_cand
 from pgrecall.context.styles import category
 from pgrecall.core.limits import MAX_CONSIDERED
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import READS, Ask, Operation, Run, needs
+from pgrecall.core.steps import READS, Ask, Operation, needs
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.core.validation import (
     require_bool,
@@ -131,11 +131,9 @@ def context(
     apart = yield from owner_by_owner(tables, wanted, strategy)
     while True:
         over = partial(pack_candidates, packing=packing)
-        found = yield from through_indexes(tables, wanted, strategy, over, **packing.parameters)
+        found = yield from through_indexes(tables, wanted, strategy, over)
         if found is None:
-            statement = pack(tables, wanted, packing, exact=apart.exact)
-            parameters = wanted.parameters | packing.parameters | apart.parameters
-            rows = yield Run(statement, parameters, may_prepare=wanted.may_prepare)
+            rows = yield pack(tables, wanted, packing, exact=apart.exact, **apart.parameters)
         else:
             rows = found.rows
         packed, left_out = _split_rows(wanted.profile, rows)

@@ -14,6 +14,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from sqlalchemy import Executable, Table
 
+from pgrecall.core.statement import Statement
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -51,7 +53,7 @@ class Keep(NamedTuple):
 class Run(NamedTuple):
     """Executes a statement. Result: all rows, or None for a statement that returns no rows."""
 
-    statement: Executable
+    statement: Executable | Statement
     parameters: Mapping[str, Any] = MappingProxyType({})
     may_prepare: bool = True
     """True if the server may cache the statement's plan."""

@@ -6,6 +6,7 @@ small search.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -22,12 +23,13 @@ from sqlalchemy.dialects.postgresql.psycopg import dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from pgrecall.core.embedding_type import Embedding, read_embedding
+from pgrecall.core.statement import Statement
 from pgrecall.core.vectors import StoredVector
 
 MOST_STRUCTURES = 500
 _PLAIN: Final = (psycopg.Cursor, psycopg.AsyncCursor)
 _NUMBERED: Final = dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
-STATEMENTS: WeakKeyDictionary[Executable, PreparedStatement] = WeakKeyDictionary()
+STATEMENTS: WeakKeyDictionary[Executable | Statement, PreparedStatement] = WeakKeyDictionary()
 SENDING_VECTORS: WeakSet[Any] = WeakSet()
 """Connections that know how vectors are sent."""
 _structures: dict[Any, PreparedStatement] = {}
@@ -38,7 +40,18 @@ compiling it takes longer than executing it."""
 class PreparedStatement:
     """The text of a statement, its parameters, and its columns that need conversion."""
 
-    def __init__(self, statement: Any, binds: Sequence[Any]) -> None:
+    def __init__(self, statement: Any, binds: Sequence[Any] = ()) -> None:
+        self.prepare: bool | None = None
+        """psycopg's argument `prepare`; None at first, since one execution is not worth it."""
+        if isinstance(statement, Statement):
+            self.text = statement.numbered.encode()
+            self.depends_on_values = False
+            self._parameters = [
+                (name, False, None, _of_type(type_)) for name, type_ in statement.types.items()
+            ]
+            self._names = []
+            self.embeddings = []
+            return
         compiled = statement.compile(dialect=_NUMBERED)
         self.text = compiled.string.encode()
         has_binds = isinstance(compiled, SQLCompiler)  # not a CREATE TABLE
@@ -58,8 +71,6 @@ class PreparedStatement:
             if isinstance(column.type, Embedding)
         ]
         """The places of the columns that are embeddings."""
-        self.prepare: bool | None = None
-        """psycopg's argument `prepare`; None at first, since one execution is not worth it."""
 
     def values(self, given: Mapping[str, Any]) -> list[Any]:
         """The value of each parameter, in the order of their numbers."""
@@ -68,6 +79,11 @@ class PreparedStatement:
             value = given[name] if is_required else given.get(name, default)
             values.append(value if convert is None else convert(value))
         return values
+
+    def named(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of each parameter by its name."""
+        names = (name for name, *_ in self._parameters)
+        return dict(zip(names, self.values(given), strict=True))
 
     def rows(self, rows: list[Any]) -> list[Any]:
         """The rows that psycopg returned, with embeddings as lists."""
@@ -91,7 +107,9 @@ class PreparedStatement:
 def compiled(statement: Any) -> PreparedStatement:
     """The statement as psycopg executes it."""
     found = STATEMENTS.get(statement)
-    if found is None:
+    if found is None and isinstance(statement, Statement):
+        found = STATEMENTS[statement] = PreparedStatement(statement)
+    elif found is None:
         key = getattr(statement, "_generate_cache_key", lambda: None)()
         structure, binds = (None, ()) if key is None else (key.key, key.bindparams)
         same = _structures.get(structure)
@@ -149,6 +167,20 @@ class PackedVectorDumper(Dumper):
 
     def dump(self, obj: PackedVector) -> bytes:
         return obj.data
+
+
+def _of_type(type_: str | None) -> Callable[[Any], Any] | None:
+    """How a value of this type in the text of a Statement is sent."""
+    match type_:
+        case None:
+            return lambda vector: (
+                PackedVector(vector) if isinstance(vector, StoredVector) else vector
+            )
+        case "jsonb":
+            return json.dumps
+        case "jsonb[]":
+            return lambda values: None if values is None else [*map(json.dumps, values)]
+    return None
 
 
 def _to_send(type_: Any) -> Callable[[Any], Any] | None:

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.entity_finding import Entities, require_finder
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
@@ -281,12 +282,16 @@ def _execute(connection: Connection, step: Run) -> Any:
     """All rows, or None for a statement that returns no rows."""
     driver: Any = connection.connection.driver_connection
     statement = prepared.STATEMENTS.get(step.statement) or prepared.compiled(step.statement)
-    if statement.depends_on_values or prepared.is_observed(connection, driver):
-        with binary_results(driver):
-            result = connection.execute(step.statement, dict(step.parameters))
-        return [*map(prepared.row_maker(*result.keys()), result)] if result.returns_rows else None
     if driver not in prepared.SENDING_VECTORS:
         prepared.send_vectors(driver)
+    if statement.depends_on_values or prepared.is_observed(connection, driver):
+        with binary_results(driver):
+            if isinstance(step.statement, Statement):
+                named = statement.named(step.parameters)
+                result = connection.exec_driver_sql(step.statement.formatted, named)
+            else:
+                result = connection.execute(step.statement, dict(step.parameters))
+        return [*map(prepared.row_maker(*result.keys()), result)] if result.returns_rows else None
     values = statement.values(step.parameters)
     prepare = statement.prepare if step.may_prepare else False
     statement.prepare = True

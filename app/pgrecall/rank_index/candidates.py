@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -26,13 +25,12 @@ from sqlalchemy import (
     select,
     union_all,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
 from pgrecall.ranking.by_key import looked_up
 from pgrecall.ranking.custom_condition import Expression
-from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import described_in_order, ranked_most, scored
-from pgrecall.ranking.turns import with_turns
+from pgrecall.ranking.search_parameters import Shape
+from pgrecall.ranking.statement import ranked_most, scored
 from pgrecall.ranking.words import shares_of_each, weighed
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -40,7 +38,7 @@ from pgrecall.scoring.signals import Keyword
 
 WHOLE = "whole_owners"
 PASSED, TOTAL = "passed", "total"
-"""Columns: how many candidates of each index pass, as an array, and how many rows there are."""
+"""Columns: how many candidates pass, of the index with the fewest, and how many rows there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,13 @@ class Sources:
     indexes: Sequence[Source]
     whole: Sequence[str]
     """Owners without an index."""
+    words: tuple[float, ...] = ()
+    """b and pivot of the keyword signal, if the profile has one."""
+
+    @property
+    def options(self) -> list[str]:
+        """The options of a statement."""
+        return ["index", "whole"] if self.whole else ["index"]
 
     @property
     def shape(self) -> tuple[int, bool]:
@@ -70,7 +75,17 @@ class Sources:
 
     def parameters(self, candidates: int, reach: int) -> dict[str, Any]:
         """The values to bind in addition to those of the search."""
-        parameters: dict[str, Any] = {"candidates": candidates, "reach": reach}
+        fields = ("owner_id", "relation", "direction", "used_direction", "written_until")
+        names = ("indexed_owners", "relations", "directions", "used_directions", "written_until")
+        parameters: dict[str, Any] = {
+            "candidates": candidates,
+            "reach": reach,
+            **dict(zip(("keyword_b", "keyword_pivot"), self.words, strict=False)),
+            **{
+                name: [getattr(source, field) for source in self.indexes]
+                for name, field in zip(names, fields, strict=True)
+            },
+        }
         if self.whole:
             parameters[WHOLE] = list(self.whole)
         for number, source in enumerate(self.indexes):
@@ -79,32 +94,7 @@ class Sources:
         return parameters
 
 
-def search_candidates(tables: Tables, wanted: Search, sources: Sources) -> Select[Any]:
-    """The k best of the candidates, with the columns of a search and `passed` and `total`.
-
-    Execute it with the parameters of `wanted` and `sources`. The caller needs `passed` and `total`
-    even if no row reaches min_score, so it must apply min_score itself, unless turns are added.
-    """
-    if wanted.filters.where:
-        return _search(tables, wanted.shape, sources.shape, wanted.filters.where)
-    return _known_search(tables, wanted.shape, sources.shape)
-
-
 SourcesShape = tuple[int, bool]
-
-
-@lru_cache(maxsize=256)
-def _known_search(tables: Tables, shape: Shape, sources: SourcesShape) -> Select[Any]:
-    return _search(tables, shape, sources, ())
-
-
-def _search(
-    tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
-) -> Select[Any]:
-    best = ranked_candidates(tables, shape, sources, where)
-    found = with_turns(tables, shape, best, where, exact=False).found
-    counts = found.c[PASSED], found.c[TOTAL]
-    return described_in_order(tables, shape, found, *counts, in_passages=shape.brings_along)
 
 
 def ranked_candidates(
@@ -119,9 +109,9 @@ def ranked_candidates(
     return (
         select(
             merged,
-            array([func.count().filter(merged.c.source == n).over() for n in range(indexes)]).label(
-                PASSED
-            ),
+            func.least(
+                *(func.count().filter(merged.c.source == n).over() for n in range(indexes))
+            ).label(PASSED),
             func.count().over().label(TOTAL),
         )
         .order_by(merged.c.score.desc(), merged.c.id)

@@ -6,22 +6,22 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
-
-from sqlalchemy import Executable
 
 from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.core.vectors import StoredVector, as_text
 from pgrecall.rank_index import space
 from pgrecall.rank_index.calls import falls_short_statement
-from pgrecall.rank_index.candidates import Source, Sources, search_candidates
+from pgrecall.rank_index.candidates import Source, Sources
 from pgrecall.rank_index.index import LEVELS, RankIndex
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.owner_facts import owner_facts, without_indexes
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Similarity
+from pgrecall.scoring.signals import Keyword, Similarity
 
 MAX_UNCOVERED = 0.1
 """`auto` uses the index up to this total weight of signals that it does not cover."""
@@ -41,24 +41,34 @@ PER_CANDIDATE = 4
 memories must be looked up by their words, which takes longer than it saves."""
 
 
-Over = Callable[[Tables, Search, Sources], Executable]
-"""Builds the statement over the candidates of these sources."""
+Over = Callable[[Tables, Search, Sources, Mapping[str, Any]], Run]
+"""Executes a statement over the candidates of these sources, with these values."""
+
+
+def search_candidates(
+    tables: Tables, wanted: Search, sources: Sources, values: Mapping[str, Any]
+) -> Run:
+    """The k best of the candidates, with the columns of a search and `passed` and `total`.
+
+    The caller needs `passed` and `total` even if no row reaches min_score, so it must apply
+    min_score itself, unless turns are added.
+    """
+    return ranks(tables, "search", wanted, *sources.options, exact=False, **values)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A statement over candidates, and the number of candidates to begin with."""
+    """A search of candidates, and the number of them to begin with."""
 
-    statement: Executable
-    given: Mapping[str, Any]
+    over: Callable[[Mapping[str, Any]], Run]
     sources: Sources
     usable: Sequence[RankIndex]
     candidates: int
 
-    def parameters(self, candidates: int) -> dict[str, Any]:
-        """All values to bind, for this number of candidates."""
+    def run(self, candidates: int) -> Run:
+        """The search of this number of candidates."""
         reach = how_far(self.usable, candidates)
-        return {**self.given, **self.sources.parameters(candidates, reach)}
+        return self.over(self.sources.parameters(candidates, reach))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +84,25 @@ def through_indexes(
     wanted: Search,
     strategy: Strategy,
     over: Over = search_candidates,
-    **given: Any,
 ) -> Operation[Found | None]:
     """Executes the statement `over` the candidates of rank indexes, by default for the k best.
 
-    `given` are additional parameters of the statement. Returns None if all memories must be scored.
+    Returns None if all memories must be scored.
     If too few candidates pass the filters, it retries with as many as should suffice, judging by
     the share that passed. It gives up if that would be too many or if fewer than k were found.
     """
-    attempt = yield from first_attempt(tables, wanted, strategy, over, **given)
+    attempt = yield from first_attempt(tables, wanted, strategy, over)
     if attempt is None:
         return None
     is_filtered, candidates = _is_filtered(wanted), attempt.candidates
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
-        found = yield Run(attempt.statement, attempt.parameters(candidates))
+        found = yield attempt.run(candidates)
         if not found and (yield from _fall_short(tables, wanted, attempt.usable)):
             yield from without_indexes(tables, [wanted.agent_id, *wanted.teams])
         if not found or found[0].total < wanted.most:
             return None
-        fewest = min(found[0].passed)
+        fewest = found[0].passed
         if fewest >= enough:
             break
         if is_filtered and candidates == MAX_CANDIDATES and fewest >= AT_LAST * wanted.most:
@@ -112,7 +121,6 @@ def first_attempt(
     wanted: Search,
     strategy: Strategy,
     over: Over = search_candidates,
-    **given: Any,
 ) -> Operation[Attempt | None]:
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
     if strategy == "exact" or wanted.is_divided or not _suits(wanted, strategy):
@@ -133,9 +141,8 @@ def first_attempt(
     sources = _sources(wanted, owners, usable, moment, layout)
     if not wanted.shape.brings_along:  # otherwise the statement needs it, to add turns to hits
         wanted = replace(wanted, min_score=None)
-    statement = over(tables, wanted, sources)
-    parameters = wanted.parameters | given
-    return Attempt(statement, parameters, sources, usable, initial_candidates(wanted, usable))
+    asked = partial(over, tables, wanted, sources)
+    return Attempt(asked, sources, usable, initial_candidates(wanted, usable))
 
 
 def initial_candidates(wanted: Search, usable: Sequence[RankIndex]) -> int:
@@ -208,7 +215,9 @@ def _sources(
         elapsed = (moment - index.as_of) / timedelta(days=1)
         return direction(wanted.profile, wanted.query, elapsed, layout, used=used)
 
+    keyword = next((one for one in wanted.profile.signals if isinstance(one, Keyword)), None)
     return Sources(
+        words=() if keyword is None else (keyword.b, keyword.pivot),
         indexes=[
             Source(
                 owner_id=index.agent_id,

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnClause, ColumnElement, TextClause
+from sqlalchemy import (
+    BindParameter,
+    ColumnClause,
+    ColumnElement,
+    Table,
+    TextClause,
+    literal_column,
+    select,
+)
+from sqlalchemy.dialects.postgresql.psycopg import dialect
+from sqlalchemy.sql.util import ClauseAdapter
 from sqlalchemy.sql.visitors import iterate
 
 from pgrecall.core.quoting import shortened
@@ -24,6 +35,9 @@ _RESERVED = re.compile(
 )
 """Names of our own parameters besides those of the filters. A caller's parameter of the same name
 would replace our value."""
+
+_NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+_PARAMETER = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\")|(?<!:):(?=\w)")
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
@@ -44,6 +58,37 @@ def require_condition(condition: object, filters: Collection[str]) -> Expression
             if isinstance(parameter, BindParameter):
                 _require_own(parameter, filters)
     return condition
+
+
+class Written(NamedTuple):
+    """A condition as text on the rows `agent_memories`, and the values of its parameters."""
+
+    text: str
+    values: dict[str, Any]
+
+
+def written(memories: Table, where: Sequence[Expression]) -> list[Written]:
+    """Each condition as text. Names of parameters begin with `where_`."""
+    rows = memories.alias(memories.name)
+    adapter: Any = ClauseAdapter(rows)
+    # Within a statement, so that a subquery knows that the memories are outside of it.
+    whole: Any = select(literal_column("1")).select_from(rows)
+    return [
+        _written(whole.where(adapter.traverse(condition)), f"where_{number}_")
+        for number, condition in enumerate(where, start=1)
+    ]
+
+
+def _written(whole: Any, prefix: str) -> Written:
+    compiled = whole.compile(dialect=_NAMED, compile_kwargs={"render_postcompile": True})
+    text = compiled.string.partition("\nWHERE ")[2]
+    values = {}
+    for name, value in compiled.params.items():
+        base = name if name in compiled.binds else name.rpartition("_")[0]  # one of a list
+        process = compiled.binds[base].type.dialect_impl(_NAMED).bind_processor(_NAMED)
+        escaped = (compiled.escaped_bind_names or {}).get(name, name)
+        values[prefix + escaped] = value if process is None else process(value)
+    return Written(_PARAMETER.sub(lambda found: found[1] or f":{prefix}", text), values)
 
 
 def _raw_texts(condition: Expression) -> Iterator[str]:

@@ -124,6 +124,18 @@ class Filters:
         return FilterShape(frozenset(self.parameters), self.include_invalid, self.apply_decay)
 
     @property
+    def options(self) -> frozenset[str]:
+        """The options of a statement that follow from the filters."""
+        names = {*self.values}
+        if self.metadata is not None:
+            names |= self.metadata.options
+        if not self.include_invalid:
+            names.add("valid")
+        if not self.apply_decay:
+            names.add("undecayed")
+        return frozenset(names)
+
+    @property
     def are_default(self) -> bool:
         """True if no filter narrows the search."""
         return not self.where and not self.parameters

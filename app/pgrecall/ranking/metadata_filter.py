@@ -88,6 +88,13 @@ class MetadataFilter:
     parameters: dict[str, Any]
     """The values to bind, by name."""
 
+    @property
+    def options(self) -> set[str]:
+        """The options of a statement: whether it contains, and what it compares."""
+        options = self.parameters.keys() & {"metadata", "compared"}
+        apart = (f"compared_{place}_path" in self.parameters for place in range(MOST_APART))
+        return options | {f"comparison_{n}" for n, is_on in enumerate(apart, start=1) if is_on}
+
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Self:
         """Parses a filter. An object whose keys begin with $ contains operators.

@@ -12,7 +12,7 @@ from pgrecall.core.vectors import StoredVector
 from pgrecall.ranking.conditions import HIDDEN_OWNER, OWNER, OWNERS
 from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Keyword, Signal, Time
+from pgrecall.scoring.signals import Keyword, Signal, Time, requires_embedding
 
 LEAST_LENDERS = 20
 
@@ -88,6 +88,31 @@ class Search:
         )
 
     @property
+    def options(self) -> frozenset[str]:
+        """The options of its statements, as the files in `sql/statements` name them."""
+        signals = self.profile.signals
+        options = {
+            "teams": bool(self.teams),
+            "large": self.is_large or self.distributed,
+            "apart": self.is_divided,
+            "query": self.query is not None,
+            "words": self.query_text is not None,
+            "period": self.weighs_time,
+            "as_of": self.as_of is not None,
+            "embedding": self.query is not None and requires_embedding(signals),
+            "usage": any(signal.reads_usage for signal in signals),
+            "redistributes": self.ranks_by_words and self.profile.redistribute,
+            "by_words": self.ranks_by_words,
+            "relevance": self.shows_relevance or self.min_relevance is not None,
+            "min_score": self.min_score is not None,
+            "min_similarity": self.min_similarity is not None,
+            "min_relevance": self.min_relevance is not None,
+            "along": bool(self.expand_session) and self.lend is None,
+            "lends": self.lend is not None,
+        }
+        return self.filters.options.union(name for name, is_on in options.items() if is_on)
+
+    @property
     def ranks_by_words(self) -> bool:
         """True if the query has a text and the profile a keyword signal."""
         reads_words = any(isinstance(signal, Keyword) for signal in self.profile.signals)
@@ -108,12 +133,13 @@ class Search:
     @property
     def parameters(self) -> dict[str, Any]:
         """The values to bind, by name."""
+        owners = [self.agent_id, *self.teams]
         given = {
             "min_score": self.min_score,
             "min_similarity": self.min_similarity,
             "min_relevance": self.min_relevance,
             "as_of": self.as_of,
-            "owners": [self.agent_id, *self.teams] if self.teams else list(self.others) or None,
+            "owners": owners if self.teams else list(self.others) or None,
             "query_text": self.query_text,
             "lend": self.lend,
         }
@@ -121,6 +147,9 @@ class Search:
             given["period_from"], given["period_to"] = self.query_time
         return {
             "owner_id": self.agent_id,
+            "all_owners": owners,
+            "whole_owners": owners,
+            "worded_owners": [*self.others] or owners,
             "query": self.query,
             "query_entities": list(self.query_entities),
             "k": self.k,

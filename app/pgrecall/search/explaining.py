@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 from uuid import UUID
-
-from sqlalchemy import Executable
 
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
@@ -18,6 +15,7 @@ from pgrecall.core.validation import require_id
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.composing import condition_names, ranks
 from pgrecall.ranking.conditions import OF_COLUMNS
 from pgrecall.ranking.filters import DEFAULTS
 from pgrecall.ranking.metadata_filter import MOST_APART
@@ -27,13 +25,6 @@ from pgrecall.ranking.words import terms_of
 from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
-from pgrecall.search.explain_statements import (
-    CONDITION_PREFIX,
-    UNMET_COMPARISON,
-    described_statement,
-    standing,
-    standing_parameters,
-)
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
 from pgrecall.search.owner_by_owner import each_owner
 from pgrecall.search.searching import hit, in_effect
@@ -64,8 +55,7 @@ def explain(
     memory_id = require_id(memory_id)
     asked = Question.of(tables, agent_id, query, k=k, arguments=arguments, floor=lambda _: 0.0)
     wanted = yield from asked.resolved(tables)
-    owners = [(described_statement(tables, one), one) for one in each_owner(wanted)]
-    described = partial(_described, owners)
+    described = partial(_described, tables, wanted)
     rows = yield from described(memory_id)
     if not rows:
         whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
@@ -74,8 +64,8 @@ def explain(
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
     wanted = replace(wanted, profile=in_effect(wanted.profile, row._asdict()))
     found = hit(wanted.profile, row)
-    [counts] = yield Run(standing(tables, wanted), standing_parameters(wanted, found))
-    unmet = _unmet(row._asdict(), wanted)
+    counts = yield from _standing(tables, wanted, found)
+    unmet = _unmet(row, wanted)
     found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
@@ -87,14 +77,30 @@ def explain(
     return _explanation(wanted, found, unmet, counts, last, terms)
 
 
-def _described(
-    statements: Sequence[tuple[Executable, Search]], memory_id: UUID
-) -> Operation[list[Any]]:
+def _described(tables: Tables, wanted: Search, memory_id: UUID) -> Operation[list[Any]]:
     """The memory of this id of each owner that has one."""
+    alone = replace(wanted, expand_session=0, lend=None, min_score=None)
     rows: list[Any] = []
-    for statement, one in statements:
-        rows += yield Run(statement, one.parameters | {"id": memory_id})
+    for one in each_owner(alone):
+        rows += yield ranks(tables, "explain", one, "explains", id=memory_id)
     return rows
+
+
+def _standing(tables: Tables, wanted: Search, found: ScoredMemory) -> Operation[Any]:
+    """The memory's place among all that pass. On Citus, each owner's are scored on its node."""
+    values: dict[str, Any] = {}
+    if wanted.is_divided:
+        rows: list[Any] = []
+        for one in each_owner(wanted):
+            rows += yield ranks(tables, "scores", one)
+        values = {
+            f"every_{name}s": [getattr(row, column) for row in rows]
+            for name, column in (("owner", "agent_id"), ("id", "id"), ("score", "score"))
+        }
+    memory = found.memory
+    values |= {"id": memory.id, "whose": memory.owner_id, "score_of_it": found.score}
+    [counts] = yield ranks(tables, "standing", wanted, **values)
+    return counts
 
 
 def _in_its_session(
@@ -195,17 +201,15 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
     return max(last_score, wanted.min_score)
 
 
-def _unmet(row: Mapping[Any, Any], wanted: Search) -> list[str]:
-    prefix, asked = CONDITION_PREFIX, wanted.filters.metadata
+def _unmet(row: Any, wanted: Search) -> list[str]:
+    """The conditions that the memory does not meet."""
+    asked, where = wanted.filters.metadata, wanted.filters.where
     number = 0 if asked is None else len(asked.comparisons)
     repeated = {f"comparison_{n + 1}" for n in range(number, MOST_APART)}
-    unmet = [
-        name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
-    ]
     return [
-        f"comparison_{row[UNMET_COMPARISON]}" if one == "compared" else one
-        for one in unmet
-        if one not in repeated
+        f"comparison_{row.unmet_comparison}" if name == "compared" else name
+        for name in condition_names(wanted.options, len(where))
+        if not row.meets[name] and name not in repeated
     ]
 
 

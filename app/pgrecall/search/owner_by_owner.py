@@ -6,21 +6,17 @@ statement that continues with the best of all takes them as parameters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal
 
-from sqlalchemy import Executable
-
 from pgrecall.core.steps import Operation, Run
-from pgrecall.rank_index.candidates import Sources, SourcesShape, ranked_candidates
+from pgrecall.rank_index.candidates import Sources
 from pgrecall.rank_index.strategy import through_indexes
-from pgrecall.ranking import ranked_rows
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
-from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import ranked
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 
 
@@ -29,7 +25,7 @@ class Ranked:
     """The best memories of all owners, or nothing if one statement ranks them."""
 
     parameters: dict[str, Any] = field(default_factory=dict)
-    """The rows, as `ranked_rows` takes them."""
+    """The rows, as the file ranked_apart takes them."""
     candidates: int | None = None
     """The number of memories scored, if an index was used."""
 
@@ -62,33 +58,34 @@ def owner_by_owner(tables: Tables, wanted: Search, strategy: Strategy) -> Operat
     rows: list[Sequence[Any]] = []
     candidates: list[int] = []
     for one in each_owner(alone):
-        found = yield from through_indexes(tables, one, strategy, _ranked_candidates)
+        found = yield from through_indexes(tables, one, strategy, _best_candidates)
         if found is None:
-            rows.append((yield Run(_ranked(tables, one), one.parameters)))
+            rows.append((yield ranks(tables, "best", one)))
         else:
             rows.append(found.rows)
             candidates.append(found.total)
     best = sorted(chain.from_iterable(rows), key=lambda row: (-row.score, row.id))[: alone.k]
-    return Ranked(ranked_rows.parameters(wanted.shape, best), sum(candidates) or None)
+    return Ranked(_parameters(best), sum(candidates) or None)
 
 
-def _ranked(tables: Tables, one: Search) -> Executable:
-    if one.filters.where:
-        return ranked(tables, one.shape, one.filters.where)
-    return _known_ranked(tables, one.shape)
+def _best_candidates(
+    tables: Tables, one: Search, sources: Sources, values: Mapping[str, Any]
+) -> Run:
+    return ranks(tables, "best", one, *sources.options, exact=False, **values)
 
 
-@lru_cache(maxsize=256)
-def _known_ranked(tables: Tables, shape: Shape) -> Executable:
-    return ranked(tables, shape, ())
+def _parameters(rows: Sequence[Any]) -> dict[str, Any]:
+    """The rows as the columns of a table."""
+    return {
+        f"ranked_{name}": [getattr(row, column, None) for row in rows]
+        for name, column in _COLUMNS.items()
+    }
 
 
-def _ranked_candidates(tables: Tables, one: Search, sources: Sources) -> Executable:
-    if one.filters.where:
-        return ranked_candidates(tables, one.shape, sources.shape, one.filters.where)
-    return _known_candidates(tables, one.shape, sources.shape)
-
-
-@lru_cache(maxsize=256)
-def _known_candidates(tables: Tables, shape: Shape, sources: SourcesShape) -> Executable:
-    return ranked_candidates(tables, shape, sources, ())
+_COLUMNS = {
+    "owners": "agent_id",
+    "ids": "id",
+    "scores": "score",
+    "shares": "share",
+    "coverages": "coverage",
+}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 from uuid import UUID
 
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_bool
 from pgrecall.core.vectors import VectorLike
 from pgrecall.rank_index.strategy import first_attempt
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.exact import search_statement
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.schema import Tables
 from pgrecall.search.owner_by_owner import each_owner
-from pgrecall.search.plan_statement import Explain, written
 from pgrecall.search.query_plan import QueryPlan
 from pgrecall.search.searching import require_strategy
 
@@ -44,12 +44,14 @@ def plan(
     wanted = yield from asked.resolved(tables)
     wanted = each_owner(wanted)[0]
     attempt = yield from first_attempt(tables, wanted, strategy)
-    how: Literal["exact", "index"] = "exact"
-    statement: Any = search_statement(tables, wanted)
-    parameters = wanted.parameters
-    if attempt is not None:
-        how, statement = "index", attempt.statement
-        parameters = attempt.parameters(attempt.candidates)
-    rows = yield Run(Explain(statement, run=run), parameters)
+    how: Literal["exact", "index"] = "exact" if attempt is None else "index"
+    asked_for = (
+        ranks(tables, "search", wanted) if attempt is None else attempt.run(attempt.candidates)
+    )
+    assert isinstance(asked_for.statement, Statement)
+    written = asked_for.statement.named
+    options = "VERBOSE, ANALYZE, BUFFERS" if run else "VERBOSE"
+    explained = Statement(f"EXPLAIN ({options}) {written}")
+    rows = yield Run(explained, asked_for.parameters, may_prepare=False)
     lines = (re.sub(r"\[[-0-9.e,]{40,}\]", "[…]", row[0]) for row in rows)
-    return QueryPlan(written(statement), "\n".join(lines), how)
+    return QueryPlan(written, "\n".join(lines), how)

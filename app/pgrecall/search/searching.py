@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack, get_args
 from uuid import UUID
 
 from pgrecall.core.memory import LEADING, leading_memory
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Run, Uncounted, needs
+from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Uncounted, needs
 from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index.strategy import through_indexes
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.exact import search_statement
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
-from pgrecall.ranking.statement import BESIDE, HAS_TERMS, LENDER, LENT, RELEVANCE, SIGNAL_PREFIX
 from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory, contributions
 from pgrecall.scoring.signals import Keyword
-from pgrecall.search.neighbours import STEPS, neighbours
 from pgrecall.search.owner_by_owner import each_owner, owner_by_owner
 
 MAX_STEPS = 2
@@ -85,15 +85,12 @@ def search(
     alone = found is None and not adds_hits and not wanted.shape.is_large
     at_once = touch and alone and not elsewhere
     if found is None:
-        statement = search_statement(tables, wanted, touch=at_once, exact=apart.exact)
-        parameters = wanted.parameters | apart.parameters
-        if at_once:
-            parameters |= touch_parameters(wanted.profile)
-        rows = yield Run(statement, parameters, may_prepare=wanted.may_prepare, counts=at_once)
+        given = {"exact": apart.exact, **apart.parameters, **touch_parameters(wanted.profile)}
+        ranked = partial(ranks, tables, "search", wanted, may_prepare=wanted.may_prepare, **given)
+        rows = yield ranked("touch", counts=True) if at_once else ranked()
         if rows is Uncounted:
             counted = False
-            statement = search_statement(tables, wanted, exact=apart.exact)
-            rows = yield Run(statement, parameters, may_prepare=wanted.may_prepare)
+            rows = yield ranked()
         scored = (hit(wanted.profile, row) for row in rows)
         hits = Hits(
             scored,
@@ -140,14 +137,15 @@ def _neighbours(
     for part in each_owner(wanted):
         owners = {part.agent_id, *part.teams}
         memories = [one.memory for one in hits if one.memory.owner_id in owners]
-        rows = yield Run(
-            neighbours(tables, part, steps=steps),
-            part.parameters
-            | {
-                "hit_owners": [memory.owner_id for memory in memories],
-                "hit_ids": [memory.id for memory in memories],
-                "k": wanted.k + len(found) - len(hits),  # some may have been added as turns already
-            },
+        rows = yield ranks(
+            tables,
+            "linked",
+            replace(part, expand_session=0, lend=None),
+            "linked",
+            steps=steps,
+            hit_owners=[memory.owner_id for memory in memories],
+            hit_ids=[memory.id for memory in memories],
+            k=wanted.k + len(found) - len(hits),  # some may have been added as turns already
         )
         linked += (hit(wanted.profile, row) for row in rows)
     there = {(one.memory.owner_id, one.memory.id) for one in found}
@@ -162,25 +160,24 @@ def place(found: ScoredMemory) -> tuple[float, UUID]:
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:
     """Converts a row of the search statement."""
-    names, values = row._fields[LEADING:], row[LEADING:]
-    scored = dict(zip(names, values, strict=True))
-    profile = in_effect(profile, scored)
-    signals = {signal.name: scored[SIGNAL_PREFIX + signal.name] for signal in profile.signals}
+    found = dict(zip(row._fields[LEADING:], row[LEADING:], strict=True))
+    profile = in_effect(profile, found)
+    signals = {signal.name: float(found["signals"][signal.name]) for signal in profile.signals}
     return ScoredMemory(
         memory=leading_memory(row),
-        score=scored["score"],
-        similarity=scored["similarity"],
-        cosine=scored["cosine"],
+        score=found["score"],
+        similarity=found["similarity"],
+        cosine=found["cosine"],
         signals=signals,
         contributions=contributions(profile, signals),
-        steps=scored.get(STEPS, 0),
-        relevance=scored.get(RELEVANCE),
-        beside=scored.get(BESIDE),
-        lent=scored.get(LENT, 0.0),
-        lender=scored.get(LENDER),
+        steps=found.get("steps", 0),
+        relevance=found.get("relevance"),
+        beside=found.get("beside"),
+        lent=found.get("lent", 0.0),
+        lender=found.get("lender"),
     )
 
 
 def in_effect(profile: Profile, row: Mapping[Any, Any]) -> Profile:
     """The profile by which the row was scored, after redistribution of weights."""
-    return profile if row.get(HAS_TERMS, True) else profile.without(Keyword.name)
+    return profile if row.get("has_terms", True) else profile.without(Keyword.name)

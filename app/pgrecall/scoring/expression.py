@@ -1,0 +1,181 @@
+"""The SQL of signals and scores, in terms of the rows that every statement joins.
+
+These are `agent_memories`, its `memory_usage`, and `words`, the shares of the query's terms. Names
+with a colon are parameters, or places of `statements.composer`. PostgreSQL inlines the functions,
+so it evaluates one flat float8 expression per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import singledispatch
+
+from pgrecall.scoring.signals import (
+    Clock,
+    Confidence,
+    Curve,
+    EntityOverlap,
+    Frequency,
+    Importance,
+    Keyword,
+    Recency,
+    Signal,
+    Similarity,
+    Time,
+    Trust,
+    Usefulness,
+    rate_of,
+)
+
+_CLOCKS = {
+    Clock.CREATED_AT: "agent_memories.created_at",
+    Clock.LAST_ACCESSED_AT: "coalesce(:last_accessed_at, agent_memories.created_at)",
+    # GREATEST ignores NULL.
+    Clock.LATEST: "greatest(:last_accessed_at, agent_memories.created_at)",
+}
+_NEEDED: dict[type[Signal], str] = {Keyword: "words", Time: "period"}
+"""Options without which a signal is 0."""
+
+
+def score(signals: Sequence[Signal], options: Collection[str]) -> str:
+    """The score, Σ weight · signal, with the weights as parameters `<signal>_weight`.
+
+    Signals that the query has no value for are left out, in these options of a statement.
+    """
+    weighted = (
+        f"{weight(signal)} * {value(signal)}" for signal in signals if _has_value(signal, options)
+    )
+    total = "\n         + ".join(weighted) or "0::float8"
+    if "redistributes" not in options:
+        return total
+    return f"({total})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
+
+
+def weight(signal: Signal) -> str:
+    """The parameter with the weight of a signal."""
+    return f":{signal.name}_weight::float8"
+
+
+def values(signals: Sequence[Signal], options: Collection[str]) -> str:
+    """The value of each signal, as one JSON object."""
+    pairs = (
+        f"'{signal.name}', {value(signal) if _has_value(signal, options) else '0::float8'}"
+        for signal in signals
+    )
+    return f"jsonb_build_object({', '.join(pairs)})"
+
+
+def _has_value(signal: Signal, options: Collection[str]) -> bool:
+    return _NEEDED.get(type(signal), "words") in options or type(signal) not in _NEEDED
+
+
+@singledispatch
+def value(signal: Signal) -> str:
+    """One signal, in [0, 1] and never NULL."""
+    raise NotImplementedError(f"signal {type(signal).__name__} has no SQL")
+
+
+@value.register
+def _(signal: Similarity) -> str:
+    missing = number(signal.missing)
+    return f"pgrecall.similarity(agent_memories.embedding, :query, {missing})"
+
+
+@value.register
+def _(signal: Recency) -> str:
+    if signal.curve is Curve.EXPONENTIAL:
+        speed = _per_row(signal, signal.rate_per_day, rate_of)
+    else:
+        assert signal.half_life is not None
+        speed = _per_row(signal, signal.half_life, float)
+    clock, unknown = _CLOCKS[signal.clock], number(signal.unknown)
+    return f"pgrecall.recency_{signal.curve}({clock}, :moment, {speed}, {unknown})"
+
+
+@value.register
+def _(signal: Usefulness | Importance | Confidence) -> str:
+    return f"agent_memories.{signal.name}"
+
+
+@value.register
+def _(signal: Trust) -> str:
+    missing = number(signal.missing)
+    if not signal.decay:
+        return f"coalesce(agent_memories.trust, {missing})"
+    return (
+        "pgrecall.decayed_trust(agent_memories.trust, :last_accessed_at, :moment, "
+        f"agent_memories.trust_curve, agent_memories.trust_half_life_hours, {missing})"
+    )
+
+
+@value.register
+def _(signal: Frequency) -> str:
+    return f"pgrecall.frequency(memory_usage.retrieval_count, {number(signal.cap)})"
+
+
+@value.register
+def _(signal: EntityOverlap) -> str:
+    return "pgrecall.entity_overlap(agent_memories.entities, :query_entities::text[])"
+
+
+@value.register
+def _(signal: Keyword) -> str:
+    return (
+        "pgrecall.keyword(coalesce(words.share, 0::float8), octet_length(agent_memories.content), "
+        f"{number(signal.b)}, {number(signal.pivot)})"
+    )
+
+
+@value.register
+def _(signal: Time) -> str:
+    return (
+        "pgrecall.time_nearness(coalesce(agent_memories.observed_at, agent_memories.created_at), "
+        f":period_from::timestamptz, :period_to::timestamptz, {number(signal.unknown)})"
+    )
+
+
+def _per_row(signal: Recency, rest: float, converted: Callable[[float], float]) -> str:
+    """One number for all rows, or a CASE if half-lives depend on the row's tier or types."""
+    otherwise = number(rest)
+    half_lives = signal.half_lives_by_tier or signal.half_lives_by_type
+    if not half_lives:
+        return otherwise
+    labels = [quoted(label) for label, _ in half_lives]
+    numbers = [number(converted(days)) for _, days in half_lives]
+    if signal.half_lives_by_tier:
+        arms = [
+            f"WHEN agent_memories.tier = {label} THEN {days}"
+            for label, days in zip(labels, numbers, strict=True)
+        ]
+        return f"CASE {' '.join(arms)} ELSE {otherwise} END"
+    # Half-lives are sorted, so the first arm that matches is the shortest one that applies.
+    assert signal.half_life is not None
+    shorter = sum(days <= signal.half_life for _, days in half_lives)
+    arms = [
+        f"WHEN agent_memories.memory_type = {label} "
+        f"OR {label} = ANY (agent_memories.additional_types) THEN {days}"
+        for label, days in zip(labels, numbers, strict=True)
+    ]
+    every = ", ".join(labels)
+    rest_arm = (
+        f"WHEN agent_memories.memory_type <> ALL (ARRAY[{every}]) "
+        f"OR NOT agent_memories.additional_types <@ ARRAY[{every}] THEN {otherwise}"
+    )
+    return f"CASE {' '.join((*arms[:shorter], rest_arm, *arms[shorter:]))} ELSE {otherwise} END"
+
+
+def number(given: float) -> str:
+    """All digits, so that SQL uses exactly the same float8."""
+    return f"{float(given)!r}::float8"
+
+
+def quoted(given: str) -> str:
+    """A text as an SQL literal, with escapes only if necessary. A colon could be taken for the
+    beginning of a parameter."""
+    doubled = given.replace("'", "''")
+    if all(one.isprintable() and one not in "\\:" for one in given):
+        return f"'{doubled}'"
+    escaped = "".join(
+        one if one.isprintable() and one not in "\\:" else f"\\U{ord(one):08x}" for one in doubled
+    )
+    return f"E'{escaped}'"

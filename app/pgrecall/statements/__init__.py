@@ -1,0 +1,1 @@
+"""Statements of plain SQL, composed of the files in `sql/statements`."""

@@ -1,0 +1,2 @@
+-- All that was found.
+SELECT found.* FROM found

@@ -1,0 +1,7 @@
+-- The memories that are considered for a prompt, each with its verdict.
+--begin found
+--with pool AS MATERIALIZED pool
+--with pairs AS pairs --? along
+--with chosen AS judged
+--with hits AS described
+--then best_first

@@ -1,0 +1,2 @@
+-- All of them.
+SELECT every.* FROM every

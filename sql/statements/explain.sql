@@ -1,0 +1,5 @@
+-- One memory in full, whether it is found or not.
+--with asked AS MATERIALIZED asked --? asked
+--with chosen AS explained
+--with hits AS described
+--then best_first

@@ -1,0 +1,16 @@
+-- The best memories, with the turns beside them: owner, id and score.
+--begin best --? !apart
+--with asked AS MATERIALIZED asked --? apart asked
+--with terms AS MATERIALIZED terms --? apart words turns
+--with ranked AS ranked_apart --? apart
+--with beside AS MATERIALIZED beside --? turns
+--with nearest AS nearest --? turns
+--with gathered AS gathered_best --? apart !turns
+--with gathered AS gathered_turns --? apart turns
+--with gathered_memories AS MATERIALIZED gathered_memories --? apart
+--with gathered_usage AS MATERIALIZED gathered_usage --? apart
+--with gathered_labels AS MATERIALIZED gathered_labels --? apart turns labels
+--with others AS others --? turns
+--with found AS found_alone --? !turns
+--with found AS found_along --? along
+--with found AS found_lent --? lends

@@ -1,0 +1,2 @@
+-- The hits, where no turns are added.
+SELECT ranked.* FROM ranked

@@ -1,0 +1,1 @@
+SELECT ranked.id FROM ranked

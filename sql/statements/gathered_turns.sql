@@ -1,0 +1,1 @@
+SELECT ranked.id FROM ranked UNION SELECT beside.id FROM beside

@@ -1,0 +1,7 @@
+-- Options that follow from others: the first is on where all that stand behind it are, and none of
+-- those with an exclamation mark.
+--option usage min_trust !undecayed
+--option turns along
+--option turns lends
+--option asked words redistributes
+--option asked words relevance

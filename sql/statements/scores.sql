@@ -1,0 +1,4 @@
+-- The score of every memory that passes.
+--with asked AS MATERIALIZED asked --? asked
+--with every AS every_large
+--then every_alone

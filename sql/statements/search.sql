@@ -1,0 +1,8 @@
+-- The k best memories for a query.
+--begin found
+--with chosen AS chosen
+--with hits AS described --? !touch
+--with hits AS MATERIALIZED described --? touch
+--with counted AS MATERIALIZED counted --? touch
+--then best_first --? !along
+--then in_passages --? along

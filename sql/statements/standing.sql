@@ -1,0 +1,11 @@
+-- The place of one memory among all that pass, whose score is known.
+--begin best --? !apart
+--with every AS every_apart --? apart
+--with ranked AS ranked_large --? apart
+--with beside AS MATERIALIZED beside --? turns
+--with nearest AS nearest --? turns
+--with placed AS every_alone --? !lends
+--with placed AS raised --? lends
+--with own AS own --? !turns
+--with own AS own_beside --? turns
+--then standing_last
