@@ -24,7 +24,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from pgrecall.core.embedding_type import Embedding, read_embedding
 from pgrecall.core.statement import Statement
-from pgrecall.core.vectors import StoredVector
+from pgrecall.core.vectors import StoredVector, as_text
 
 MOST_STRUCTURES = 500
 _PLAIN: Final = (psycopg.Cursor, psycopg.AsyncCursor)
@@ -81,9 +81,14 @@ class PreparedStatement:
         return values
 
     def named(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The value of each parameter by its name."""
+        """The value of each parameter by its name, for a cursor that does not know our vectors."""
         names = (name for name, *_ in self._parameters)
-        return dict(zip(names, self.values(given), strict=True))
+        values = dict(zip(names, self.values(given), strict=True))
+        return values | {
+            name: as_text(given[name].to_list())
+            for name, value in values.items()
+            if isinstance(value, PackedVector)
+        }
 
     def rows(self, rows: list[Any]) -> list[Any]:
         """The rows that psycopg returned, with embeddings as lists."""

@@ -57,16 +57,19 @@ def weight(signal: Signal) -> str:
 
 
 def values(signals: Sequence[Signal], options: Collection[str]) -> str:
-    """The value of each signal, as one JSON object."""
-    pairs = (
-        f"'{signal.name}', {value(signal) if _has_value(signal, options) else '0::float8'}"
-        for signal in signals
-    )
-    return f"jsonb_build_object({', '.join(pairs)})"
+    """The value of each signal, as one array."""
+    found = (value(one) if _has_value(one, options) else "0::float8" for one in signals)
+    return f"ARRAY[{', '.join(found)}]"
+
+
+def needed_option(signal: Signal) -> str | None:
+    """The option of a statement without which the signal is 0; None: it always has a value."""
+    return _NEEDED.get(type(signal))
 
 
 def _has_value(signal: Signal, options: Collection[str]) -> bool:
-    return _NEEDED.get(type(signal), "words") in options or type(signal) not in _NEEDED
+    option = needed_option(signal)
+    return option is None or option in options
 
 
 @singledispatch

@@ -98,7 +98,7 @@ def _standing(tables: Tables, wanted: Search, found: ScoredMemory) -> Operation[
             for name, column in (("owner", "agent_id"), ("id", "id"), ("score", "score"))
         }
     memory = found.memory
-    values |= {"id": memory.id, "whose": memory.owner_id, "score_of_it": found.score}
+    values |= {"id": memory.id, "whose": memory.owner_id, "own_score": found.score}
     [counts] = yield ranks(tables, "standing", wanted, **values)
     return counts
 

@@ -162,7 +162,8 @@ def hit(profile: Profile, row: Any) -> ScoredMemory:
     """Converts a row of the search statement."""
     found = dict(zip(row._fields[LEADING:], row[LEADING:], strict=True))
     profile = in_effect(profile, found)
-    signals = {signal.name: float(found["signals"][signal.name]) for signal in profile.signals}
+    names = (signal.name for signal in profile.signals)
+    signals = dict(zip(names, found["signals"], strict=True))
     return ScoredMemory(
         memory=leading_memory(row),
         score=found["score"],

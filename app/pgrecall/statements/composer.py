@@ -89,7 +89,7 @@ def _first(lines: list[Line]) -> int:
 
 
 @cache
-def _derived() -> tuple[tuple[str, Line], ...]:
+def derived() -> tuple[tuple[str, Line], ...]:
     """Options, and the others that they follow from."""
     found = []
     for line in files()["options"]:
@@ -101,7 +101,7 @@ def _derived() -> tuple[tuple[str, Line], ...]:
 def options_of(given: Collection[str]) -> frozenset[str]:
     """The options given and those that follow from them."""
     options = set(given)
-    for name, line in _derived():
+    for name, line in derived():
         if line.is_in(options):
             options.add(name)
     return frozenset(options)
@@ -116,13 +116,14 @@ def composed(name: str, given: Collection[str], places: Mapping[str, str], *, sc
     options = options_of(given)
     tables, last = [], ""
     for what, file in _listed(name, options):
-        body = _filled(file, options, places)
+        body = "\n".join(line.text for line in files()[file] if line.is_in(options))
         if what == "--then":
             last = body
         else:
             indented = body.replace("\n", "\n    ")
             tables.append(f"{what.removeprefix('--with ')} (\n    {indented}\n)")
-    text = f"/* pgrecall {name} */\nWITH {', '.join(tables)}\n{last}"
+    begin = f"WITH {', '.join(tables)}\n" if tables else ""
+    text = _filled(f"/* pgrecall {name} */\n{begin}{last}", options, places)
     text = text.replace("pgrecall.", f'"{schema}".')
     own = {name: places[name] for name in places if name.startswith("where")}
     return _PLACE.sub(lambda found: own.get(found[1], found[0]), text)
@@ -155,15 +156,17 @@ def _listed(name: str, options: Collection[str]) -> Iterator[tuple[str, str]]:
                 yield what, file
 
 
-def _filled(name: str, options: Collection[str], places: Mapping[str, str]) -> str:
-    """The text of a file, with its parts and places."""
+def _filled(text: str, options: Collection[str], places: Mapping[str, str]) -> str:
+    """The text with its parts and places, and with theirs."""
 
     def filled(found: re.Match[str]) -> str:
-        name = found[1]
-        if name in places and not name.startswith("where"):
-            return _PLACE.sub(filled, places[name])
-        part = found[0]
-        return _filled(part, options, places).strip() if part in files() else part
+        name, part = found[1], files().get(found[0])
+        if part is not None:
+            lines = "\n".join(line.text for line in part if line.is_in(options)).strip()
+        elif name in places and not name.startswith("where"):
+            lines = places[name]
+        else:
+            return found[0]
+        return _PLACE.sub(filled, lines.replace("\n", "\n    "))
 
-    text = "\n".join(line.text for line in files()[name] if line.is_in(options))
     return _PLACE.sub(filled, text)
