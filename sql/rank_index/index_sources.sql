@@ -61,7 +61,7 @@ BEGIN
     IF most IS NULL THEN
         RETURN NULL;
     END IF;
-    filtered := NOT has_words AND NOT options <@ '{valid,teams,as_of,query,embedding,words,usage,
+    filtered := NOT has_words AND NOT options <@ '{planned,valid,teams,as_of,query,embedding,words,usage,
         redistributes,undecayed,relevance,min_relevance,min_similarity,min_score,along,lends}';
     candidates := CASE WHEN has_words THEN greatest(6 * ranked, 64) * CASE WHEN rough THEN 2 ELSE 1 END
                   ELSE least(greatest(6 * ranked, most) * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END

@@ -4,7 +4,7 @@ DECLARE
     named text[] := regexp_split_to_array($$most, last, owner_id, compared,
         @filters@, as_of$$, ',\s+');
 BEGIN
-    RETURN filled(replace(template, '{passes}', split_part(composed('passing', options, '{}'), E'\n WHERE ', 2)),
+    RETURN filled(replace(template, '{passes}', split_part(composed('passing', options), E'\n WHERE ', 2)),
         (SELECT jsonb_object_agg(n.name, '$' || n.place) FROM unnest(named) WITH ORDINALITY n(name, place)));
 END
 $function$;

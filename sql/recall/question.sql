@@ -72,7 +72,7 @@ BEGIN
            AND NOT (f.key = 'text' AND numnode(word_filter(text)) = 0
                     OR f.key = 'statuses' AND statuses = '{active}'
                     OR f.key = 'metadata' AND contained = '{}')
-    ) || array_remove(ARRAY[
+    ) || array_remove(ARRAY['planned',
         CASE WHEN include_invalid IS NOT TRUE THEN 'valid' END,
         CASE WHEN compared IS NOT NULL THEN 'compared' END,
         CASE WHEN NOT apply_decay THEN 'undecayed' END,

@@ -77,7 +77,7 @@ CREATE OR REPLACE FUNCTION recall_text(facts jsonb, options text[], sources json
         CASE WHEN 'along' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
         CASE WHEN 'lends' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,
         CASE WHEN sources IS NOT NULL THEN ', passed, total' END,
-        statement_for('search', facts, options || index_options(sources)));
+        statement_for('search', facts, options || '{brief}' || index_options(sources)));
 
 COMMENT ON FUNCTION recall_text IS
     'The statement that recall runs: every memory scored, or the candidates of the rank indexes in sources.';

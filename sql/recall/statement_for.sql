@@ -28,51 +28,39 @@ $function$;
 COMMENT ON FUNCTION numbered IS
     'The text of a statement with parameters as recall passes them, instead of named ones.';
 
-CREATE OR REPLACE FUNCTION statement_places(facts jsonb, given text[]) RETURNS jsonb
-    LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-    WITH asked AS (SELECT statement_options(given) AS options),
-    signals AS (
-        SELECT e.place, e.said ->> 'name' AS name, e.said ->> 'sql' AS value,
-               NOT e.said ? 'needs' OR e.said ->> 'needs' = ANY (asked.options) AS has_value
-          FROM asked, jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place)),
-    conditions AS (
-        SELECT c.file, c.number, string_agg(btrim(c.line), ' ' ORDER BY c.place) AS condition,
-               max(c.name) AS name
-          FROM (SELECT l.*, sum((l.name <> '')::integer)
-                                OVER (PARTITION BY l.file ORDER BY l.place DESC) AS number
-                  FROM asked, statement_lines() l
-                 WHERE l.file IN (':conditions', ':others')
-                   AND cardinality(l.needs || l.excludes) > 0) c, asked
-         WHERE c.needs <@ asked.options AND NOT c.excludes && asked.options
-         GROUP BY c.file, c.number)
-    SELECT jsonb_build_object(
-        'score', (
-            SELECT format(CASE WHEN 'redistributes' = ANY (asked.options)
-                               THEN E'(%s)\n         / (SELECT asked.weights_in_use FROM asked)'
-                               ELSE '%s' END,
-                          coalesce(string_agg(format(':%s_weight::float8 * %s', s.name, s.value),
-                                              E'\n         + ' ORDER BY s.place)
-                                       FILTER (WHERE s.has_value), '0::float8'))
-              FROM signals s),
-        'signals', (
-            SELECT format('ARRAY[%s]', string_agg(CASE WHEN s.has_value THEN s.value ELSE '0::float8' END,
-                                                  ', ' ORDER BY s.place))
-              FROM signals s),
-        'meets', (
-            SELECT string_agg(format('%L, coalesce(%s, false)', c.name,
-                       regexp_replace(c.condition, '^AND ', '')), ', ' ORDER BY c.file, c.number DESC)
-              FROM conditions c),
-        'columns', $$@record columns@$$)
-      FROM asked;
-END;
+CREATE OR REPLACE FUNCTION scored_text(facts jsonb, options text[], OUT score text, OUT signals text)
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+DECLARE
+    moment text := 'now()';
+    accessed text := 'memory_usage.last_accessed_at';
+BEGIN
+    SELECT coalesce(string_agg(format(':%s_weight::float8 * %s', s.name, s.sql), E'\n         + '
+                               ORDER BY e.place) FILTER (WHERE s.has_value), '0::float8'),
+           format('ARRAY[%s]', string_agg(CASE WHEN s.has_value THEN s.sql ELSE '0::float8' END, ', '
+                                          ORDER BY e.place))
+      INTO score, signals
+      FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place),
+           LATERAL (SELECT e.said ->> 'name' AS name, e.said ->> 'sql' AS sql,
+                           NOT e.said ? 'needs' OR e.said ->> 'needs' = ANY (options) AS has_value) s;
+    IF 'redistributes' = ANY (options) THEN
+        score := format(E'(%s)\n         / (SELECT asked.weights_in_use FROM asked)', score);
+    END IF;
+    IF 'as_of' = ANY (options) THEN
+        moment := ':as_of::timestamptz';
+        accessed := format('CASE WHEN %s <= %s THEN %s END', accessed, moment, accessed);
+    END IF;
+    score := replace(replace(score, ':moment', moment), ':last_accessed_at', accessed);
+    signals := replace(replace(signals, ':moment', moment), ':last_accessed_at', accessed);
+END
+$function$;
 
-COMMENT ON FUNCTION statement_places IS
-    'What stands for the score and so on in a statement, by a profile and with these options.';
+COMMENT ON FUNCTION scored_text IS
+    'The SQL of the score and of the values of all signals by a profile, in a statement with these options.';
 
 CREATE OR REPLACE FUNCTION statement_for(name text, facts jsonb, options text[]) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN numbered(composed(name, options, statement_places(facts, options)), facts, options);
+    RETURN (SELECT numbered(composed(name, options, t.score, t.signals), facts, options)
+              FROM scored_text(facts, options) t);
 
 COMMENT ON FUNCTION statement_for IS
     'The text of a statement by a profile, with parameters as numbered says.';

@@ -1,8 +1,8 @@
 -- The best in full, with the value of each signal.
 SELECT :columns, one.score,
        pgrecall.similarity(agent_memories.embedding, :query, NULL::float8) AS similarity,
-       pgrecall.cosine(agent_memories.embedding, :query) AS cosine,
        :signals AS signals
+     , pgrecall.cosine(agent_memories.embedding, :query) AS cosine --? !brief
      , :relevance AS relevance --? relevance
      , (SELECT asked.has_terms FROM asked) AS has_terms --? redistributes
      , one.beside, one.hit_score --? along

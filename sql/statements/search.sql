@@ -1,6 +1,13 @@
 -- The k best memories for a query.
---begin found
---with chosen AS chosen
+--begin scored --? !turns !apart
+--with chosen AS ranked --? !turns !apart !index !large
+--with chosen AS ranked_large --? !turns !apart !index large
+--with chosen AS ranked_index --? !turns !apart index
+--begin turned --? turns
+--begin turned --? apart !turns
+--with chosen AS found_alone --? apart !turns
+--with chosen AS found_along --? along
+--with chosen AS found_lent --? lends
 --with hits AS described --? !touch
 --with hits AS MATERIALIZED described --? touch
 --with counted AS MATERIALIZED counted --? touch

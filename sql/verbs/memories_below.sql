@@ -11,7 +11,7 @@ DECLARE
     low uuid[];
 BEGIN
     EXECUTE format('SELECT array_agg(id) FROM (%s) scored WHERE score < $6',
-                   numbered(composed('scores', options, statement_places(facts, options)), facts, options))
+                   statement_for('scores', facts, options))
        INTO low USING NULL::integer, ARRAY[agent], weights_of(facts, profile, NULL), NULL::jsonb,
                       NULL::jsonb, agent, query, below_score;
     RETURN coalesce(low, '{}');

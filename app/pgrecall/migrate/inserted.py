@@ -7,7 +7,6 @@
 @filters@, @filtering@        the names of the filters, and the filters as arguments
 @filtered@                    the filters as they are passed on: tags => tags
 @fault@, @words@              what question() refuses
-@record columns@              the fields of a memory, as a Memory is made of
 @packing@                     the values by which tokens of the plain style are estimated
 """
 
@@ -33,7 +32,6 @@ from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.preparing import DuplicatePolicy
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
-from pgrecall.ranking.composing import COLUMNS
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.scoring.expression import quoted
@@ -226,5 +224,4 @@ _INSERTED: Mapping[str, Callable[[], str]] = {
     "@fault@": _fault,
     "@words@": _words,
     "@packing@": _packing,
-    "@record columns@": lambda: COLUMNS,
 }

@@ -27,7 +27,7 @@ _ARGUMENTS = {
     ":last_accessed_at": "last_accessed_at",
     "pgrecall.": "",
 }
-"""What a function writes for what statements join."""
+"""The arguments of a function, in place of names in statements."""
 _TYPES = {
     "embedding": _VECTOR,
     "query": _VECTOR,

@@ -11,7 +11,6 @@ from pgrecall.core.steps import Run
 from pgrecall.ranking.custom_condition import written
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.schema.fields import COUNTERS, FIELD, ROW
 from pgrecall.scoring import expression
 from pgrecall.scoring.signals import Signal
 from pgrecall.statements import composer
@@ -28,7 +27,8 @@ def ranks(
     **values: Any,
 ) -> Run:
     """Executes the statement of this name for a search, with more options and values."""
-    where = written(tables.memories, wanted.filters.where)
+    own = wanted.filters.where
+    where = written(tables.memories, own) if own else []
     texts = tuple(condition.text for condition in where)
     signals = tuple(wanted.profile.signals)
     statement = composed(tables.schema, name, wanted.options.union(options), signals, texts)
@@ -49,40 +49,16 @@ def composed(
     """The statement of this name with these options, a profile's signals, and conditions of the
     caller."""
     options = options_of(given | {"where"} if where else given)
+    named = [(f"where_{number}", one) for number, one in enumerate(where, start=1)]
     places = {
-        "score": expression.score(signals, options),
-        "signals": expression.values(signals, options),
-        "columns": COLUMNS,
-        "meets": _meets(options, len(where)),
-        **{f"where_{number}": one for number, one in enumerate(where, start=1)},
-        "where": " AND ".join(f"({condition})" for condition in where),
+        **expression.places(signals, options),
+        "where": " AND ".join(f"({one})" for one in where),
+        "where_meets": "".join(f", '{name}', coalesce({one}, false)" for name, one in named),
     }
     return Statement(composer.composed(name, options, places, schema=schema))
 
 
-def condition_names(options: frozenset[str], where: int) -> list[str]:
-    """The names of the conditions that a memory has to meet, of these options and so many of the
-    caller."""
-    names = [name for name in composer.conditions(options) if name != "where"]
-    return [*names, *(f"where_{number}" for number in range(1, where + 1))]
-
-
-def _meets(options: frozenset[str], where: int) -> str:
-    """Each condition by its name, as arguments of jsonb_build_object."""
-    found = composer.conditions(options)
-    return ", ".join(
-        f"'{name}', coalesce({found.get(name, f'(:{name})')}, false)"
-        for name in condition_names(options, where)
-    )
-
-
-def _column(name: str) -> str:
-    if name == "embedding":
-        return "NULL AS embedding"
-    if name in COUNTERS:
-        return f"coalesce(memory_usage.{name}, 0) AS {name}"
-    return f"{'memory_usage' if FIELD[name].part == 'usage' else 'agent_memories'}.{name}"
-
-
-COLUMNS = ", ".join(map(_column, ROW))
-"""The fields of `Memory`, as `leading_memory` takes them; without the embedding."""
+def condition_names(wanted: Search) -> list[str]:
+    """The names of the conditions that a memory has to meet, those of the caller at last."""
+    where = range(1, len(wanted.filters.where) + 1)
+    return [*composer.condition_names(wanted.options), *(f"where_{number}" for number in where)]

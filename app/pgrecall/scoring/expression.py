@@ -37,29 +37,27 @@ _NEEDED: dict[type[Signal], str] = {Keyword: "words", Time: "period"}
 """Options without which a signal is 0."""
 
 
-def score(signals: Sequence[Signal], options: Collection[str]) -> str:
-    """The score, Σ weight · signal, with the weights as parameters `<signal>_weight`.
+def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str]:
+    """The SQL that stands in a statement with these options: `score`, Σ weight · signal, with the
+    weights as parameters `<signal>_weight`, and `signals`, the array of their values.
 
-    Signals that the query has no value for are left out, in these options of a statement.
+    Signals that the query has no value for are left out of the score.
     """
-    weighted = (
-        f"{weight(signal)} * {value(signal)}" for signal in signals if _has_value(signal, options)
-    )
-    total = "\n         + ".join(weighted) or "0::float8"
-    if "redistributes" not in options:
-        return total
-    return f"({total})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
-
-
-def weight(signal: Signal) -> str:
-    """The parameter with the weight of a signal."""
-    return f":{signal.name}_weight::float8"
-
-
-def values(signals: Sequence[Signal], options: Collection[str]) -> str:
-    """The value of each signal, as one array."""
-    found = (value(one) if _has_value(one, options) else "0::float8" for one in signals)
-    return f"ARRAY[{', '.join(found)}]"
+    valued = [signal for signal in signals if _has_value(signal, options)]
+    terms = (f":{signal.name}_weight::float8 * {value(signal)}" for signal in valued)
+    score = "\n         + ".join(terms) or "0::float8"
+    if "redistributes" in options:
+        score = f"({score})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
+    values = (value(signal) if signal in valued else "0::float8" for signal in signals)
+    accessed = "memory_usage.last_accessed_at"
+    moment = "now()"
+    if "as_of" in options:
+        moment = ":as_of::timestamptz"
+        accessed = f"CASE WHEN {accessed} <= {moment} THEN {accessed} END"
+    return {
+        place: text.replace(":moment", moment).replace(":last_accessed_at", accessed)
+        for place, text in (("score", score), ("signals", f"ARRAY[{', '.join(values)}]"))
+    }
 
 
 def needed_option(signal: Signal) -> str | None:

@@ -62,7 +62,7 @@ def explain(
         raise MemoryNotFound(f"agent {shortened(str(agent_id))}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
-    wanted = replace(wanted, profile=in_effect(wanted.profile, row._asdict()))
+    wanted = replace(wanted, profile=in_effect(wanted.profile, row))
     found = hit(wanted.profile, row)
     counts = yield from _standing(tables, wanted, found)
     unmet = _unmet(row, wanted)
@@ -203,12 +203,12 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
 
 def _unmet(row: Any, wanted: Search) -> list[str]:
     """The conditions that the memory does not meet."""
-    asked, where = wanted.filters.metadata, wanted.filters.where
+    asked = wanted.filters.metadata
     number = 0 if asked is None else len(asked.comparisons)
     repeated = {f"comparison_{n + 1}" for n in range(number, MOST_APART)}
     return [
         f"comparison_{row.unmet_comparison}" if name == "compared" else name
-        for name in condition_names(wanted.options, len(where))
+        for name in condition_names(wanted)
         if not row.meets[name] and name not in repeated
     ]
 

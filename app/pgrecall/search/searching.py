@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack, get_args
 from uuid import UUID
 
-from pgrecall.core.memory import LEADING, leading_memory
+from pgrecall.core.memory import leading_memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Uncounted, needs
 from pgrecall.core.validation import require_bool, require_count
@@ -160,25 +159,24 @@ def place(found: ScoredMemory) -> tuple[float, UUID]:
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:
     """Converts a row of the search statement."""
-    found = dict(zip(row._fields[LEADING:], row[LEADING:], strict=True))
-    profile = in_effect(profile, found)
+    profile = in_effect(profile, row)
     names = (signal.name for signal in profile.signals)
-    signals = dict(zip(names, found["signals"], strict=True))
+    signals = dict(zip(names, row.signals, strict=True))
     return ScoredMemory(
         memory=leading_memory(row),
-        score=found["score"],
-        similarity=found["similarity"],
-        cosine=found["cosine"],
+        score=row.score,
+        similarity=row.similarity,
+        cosine=row.cosine,
         signals=signals,
         contributions=contributions(profile, signals),
-        steps=found.get("steps", 0),
-        relevance=found.get("relevance"),
-        beside=found.get("beside"),
-        lent=found.get("lent", 0.0),
-        lender=found.get("lender"),
+        steps=getattr(row, "steps", 0),
+        relevance=getattr(row, "relevance", None),
+        beside=getattr(row, "beside", None),
+        lent=getattr(row, "lent", 0.0),
+        lender=getattr(row, "lender", None),
     )
 
 
-def in_effect(profile: Profile, row: Mapping[Any, Any]) -> Profile:
+def in_effect(profile: Profile, row: Any) -> Profile:
     """The profile by which the row was scored, after redistribution of weights."""
-    return profile if row.get("has_terms", True) else profile.without(Keyword.name)
+    return profile if getattr(row, "has_terms", True) else profile.without(Keyword.name)

@@ -4,7 +4,10 @@
 SELECT FROM pgrecall.agent_memories WHERE
        (CASE WHEN true
              AND (pgrecall.is_valid(agent_memories.valid_from, agent_memories.valid_until,
-                  agent_memories.invalidated_at, agent_memories.expires_at, :moment)) --? valid
+                  agent_memories.invalidated_at, agent_memories.expires_at, now())) --? valid !as_of
+             AND (pgrecall.is_valid(agent_memories.valid_from, agent_memories.valid_until,
+                  agent_memories.invalidated_at, agent_memories.expires_at,
+                  :as_of::timestamptz)) --? valid as_of
              AND (agent_memories.created_at IS NULL
                   OR agent_memories.created_at <= :as_of::timestamptz) --? as_of
              AND (agent_memories.status = 'active') --? !statuses
