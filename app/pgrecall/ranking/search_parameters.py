@@ -54,6 +54,11 @@ class Search:
         return self.distributed and bool(self.teams)
 
     @property
+    def brings_along(self) -> bool:
+        """True if turns are added for hits, and not ranked with them."""
+        return bool(self.expand_session) and self.lend is None
+
+    @property
     def may_prepare(self) -> bool:
         """True: prepare a statement that scores every memory. For large owners each is planned by
         its values, on Citus all are, whether prepared or not."""
@@ -107,7 +112,7 @@ class Search:
             "min_score": self.min_score is not None,
             "min_similarity": self.min_similarity is not None,
             "min_relevance": self.min_relevance is not None,
-            "along": bool(self.expand_session) and self.lend is None,
+            "along": self.brings_along,
             "lends": self.lend is not None,
         }
         return self.filters.options.union(name for name, is_on in options.items() if is_on)

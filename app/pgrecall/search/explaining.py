@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
-from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
+from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import require_id
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
@@ -21,7 +21,6 @@ from pgrecall.ranking.filters import DEFAULTS
 from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
-from pgrecall.ranking.words import terms_of
 from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
@@ -123,10 +122,8 @@ def _terms(
     """The query's terms, with counts and weights for the memory's owner."""
     if not wanted.ranks_by_words:
         return ()
-    rows = yield Run(
-        terms_of(tables, others=wanted.shape.worded_owners, as_of=wanted.as_of is not None),
-        wanted.parameters | {"whose": found.memory.owner_id, "id": found.memory.id},
-    )
+    memory = found.memory
+    rows = yield ranks(tables, "matched", wanted, whose=memory.owner_id, id=memory.id)
     total = math.fsum(row.weight for row in rows) or 1.0
     terms = [
         TermAccount(

@@ -81,7 +81,7 @@ def search(
     found = yield from through_indexes(tables, wanted, strategy)
     counted = True
     adds_hits = expand or wanted.expand_session
-    alone = found is None and not adds_hits and not wanted.shape.is_large
+    alone = found is None and not adds_hits and not (wanted.is_large or wanted.distributed)
     at_once = touch and alone and not elsewhere
     if found is None:
         given = {"exact": apart.exact, **apart.parameters, **touch_parameters(wanted.profile)}
@@ -110,9 +110,7 @@ def search(
     if expand and hits:
         found_too = yield from _neighbours(tables, wanted, hits, expand)
         hits[:] = (
-            [*hits, *found_too]
-            if wanted.shape.brings_along
-            else sorted([*hits, *found_too], key=place)
+            [*hits, *found_too] if wanted.brings_along else sorted([*hits, *found_too], key=place)
         )
     if touch and not at_once:
         counted = yield from touched(tables, hits, wanted)

@@ -24,7 +24,10 @@ from typing import NamedTuple
 from pgrecall.core.resources import sql_folder
 from pgrecall.schema.fields import COUNTERS, FIELD, ROW
 
-STATEMENTS = ("search", "best", "scores", "linked", "context", "explain", "standing", "passing")
+STATEMENTS = (
+    *("search", "best", "scores", "linked", "context", "explain", "standing", "matched"),
+    *("touched", "passing"),
+)
 _MARK = re.compile(r" *--\? ([!\w ]+)$")
 _BEGINS = re.compile(r" *(AND \(|,|:|--|(?:\w+ )?JOIN\b)")
 _PLACE = re.compile(r"(?<!:):([a-z]\w*)")
