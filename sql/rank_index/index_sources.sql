@@ -16,7 +16,7 @@ DECLARE
     most integer;
     candidates integer;
     filtered boolean;
-    has_words boolean := 'by_words' = ANY (options);
+    has_words boolean := options @> '{keyword,words}';
     keyword jsonb;
 BEGIN
     IF strategy IS NULL OR strategy NOT IN ('auto', 'exact', 'index') THEN
@@ -61,8 +61,8 @@ BEGIN
     IF most IS NULL THEN
         RETURN NULL;
     END IF;
-    filtered := NOT has_words AND NOT options <@ '{planned,valid,teams,as_of,query,embedding,words,usage,
-        redistributes,undecayed,relevance,min_relevance,min_similarity,min_score,along,lends}';
+    filtered := NOT has_words AND NOT options <@ '{planned,valid,teams,divided,as_of,query,embedding,words,usage,
+        keyword,redistribute,undecayed,relevance,min_relevance,min_similarity,min_score,expand_session,lend}';
     candidates := CASE WHEN has_words THEN greatest(6 * ranked, 64) * CASE WHEN rough THEN 2 ELSE 1 END
                   ELSE least(greatest(6 * ranked, most) * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
                              * CASE WHEN filtered THEN 3 ELSE 1 END, 1000) END;

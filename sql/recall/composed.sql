@@ -2,7 +2,7 @@ CREATE OR REPLACE FUNCTION composed(name text, given text[], score text DEFAULT 
     RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN format(E'/* pgrecall %s */\n%s', name,
-                  replace(replace(replace(statement_text(name, statement_options(given)), ':score', score),
+                  replace(replace(replace(statement_text(name, statement_options(name || given)), ':score', score),
                                   ':signals', signals),
                           'pgrecall.', format('"%s".', replace(current_schema(), '"', '""'))));
 

@@ -62,7 +62,7 @@ BEGIN
         'reserved_types', (ARRAY(SELECT jsonb_object_keys(reserve)))::text,
         'reserved_shares', (ARRAY(SELECT e.value::float8 FROM jsonb_each(reserve) e))::text)
         || packing_values();
-    asked.options := asked.options || '{packs,indents,brief}'
+    asked.options := asked.options || '{indents,brief}'
         || CASE WHEN diversity > 0 OR max_similarity IS NOT NULL THEN '{compares}'::text[] END;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
         query, cardinality(query_entities) > 0, ranked, asked.options);

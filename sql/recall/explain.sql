@@ -31,10 +31,10 @@ BEGIN
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     described := format('SELECT agent_id, score, content, signals, meets, %s, %s, %s FROM (%s) hits',
-        CASE WHEN 'redistributes' = ANY (asked.options) THEN 'has_terms' ELSE 'true AS has_terms' END,
+        CASE WHEN asked.options @> '{redistribute,keyword,words}' THEN 'has_terms' ELSE 'true AS has_terms' END,
         CASE WHEN min_relevance IS NULL THEN 'NULL::float8 AS relevance' ELSE 'relevance' END,
         CASE WHEN asked.compared IS NULL THEN 'NULL::integer AS unmet_comparison' ELSE 'unmet_comparison' END,
-        statement_for('explain', asked.facts, alone(asked.options) || 'explains'::text));
+        statement_for('explain', asked.facts, alone(asked.options)));
     FOREACH agent IN ARRAY asked.owners LOOP
         EXECUTE described INTO own
           USING most, asked.owners, asked.weighed, jsonb_build_object('id', memory_id), asked.compared,
@@ -117,7 +117,7 @@ BEGIN
                 SELECT w.*, nullif(sum(w.weight) OVER (), 0) AS total
                   FROM term_weights(m.agent_id, query_text, true, asked.owners, as_of) w) t
          WHERE m.agent_id = own.agent_id AND m.id = memory_id AND query_text IS NOT NULL
-           AND 'by_words' = ANY (asked.options));
+           AND 'keyword' = ANY (asked.options));
     RETURN NEXT;
 END
 $function$;

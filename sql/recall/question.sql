@@ -8,7 +8,6 @@ CREATE OR REPLACE FUNCTION question(
 #variable_conflict use_variable
 DECLARE
     fault text;
-    by_words boolean;
 BEGIN
     PERFORM require_owner(agent);
     owners := ARRAY[agent];
@@ -52,9 +51,8 @@ BEGIN
         SELECT jsonb_object_agg_unique((metadata_path(m.key))[1], m.value)
           FROM jsonb_each(metadata) m
          WHERE m.key NOT IN (SELECT one ->> 'key' FROM jsonb_array_elements(compared) one)), '{}') END;
-    by_words := EXISTS (SELECT FROM jsonb_array_elements(facts -> 'signals') s WHERE s ->> 'name' = 'keyword');
-    asked_words := CASE WHEN by_words OR min_relevance IS NOT NULL THEN query_text END;
-    by_words := by_words AND query_text IS NOT NULL;
+    asked_words := CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
+                        THEN query_text END;
     IF facts ? 'redistribute' THEN  -- the statement does it for a text without any term
         weighed := redistributed(facts, weighed, array_remove(ARRAY[
             CASE WHEN query IS NULL THEN 'similarity' END,
@@ -78,23 +76,21 @@ BEGIN
         CASE WHEN NOT apply_decay THEN 'undecayed' END,
         CASE WHEN cardinality(owners) > 1 THEN 'teams' END,
         CASE WHEN is_distributed() THEN 'large' END,
-        CASE WHEN is_distributed() AND cardinality(owners) > 1 THEN 'apart' END,
+        CASE WHEN is_distributed() AND cardinality(owners) > 1 THEN 'divided' END,
         CASE WHEN as_of IS NOT NULL THEN 'as_of' END,
         CASE WHEN query IS NOT NULL THEN 'query' END,
-        CASE WHEN query IS NOT NULL AND (facts -> 'requires_embedding')::boolean THEN 'embedding' END,
         CASE WHEN asked_words IS NOT NULL THEN 'words' END,
-        CASE WHEN by_words THEN 'by_words' END,
-        CASE WHEN by_words AND facts ? 'redistribute' THEN 'redistributes' END,
         CASE WHEN query_time IS NOT NULL AND EXISTS (
             SELECT FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
              WHERE s.said ->> 'name' = 'time' AND weighed[s.place] > 0) THEN 'period' END,
-        CASE WHEN facts @? '$.signals[*] ? (@.reads_usage == true)' THEN 'usage' END,
         CASE WHEN min_relevance IS NOT NULL THEN 'relevance' END,
         CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN min_score IS NOT NULL THEN 'min_score' END,
-        CASE WHEN lend IS NOT NULL THEN 'lends' WHEN expand_session > 0 THEN 'along' END
+        CASE WHEN expand_session > 0 THEN 'expand_session' END,
+        CASE WHEN lend IS NOT NULL THEN 'lend' END
     ], NULL);
+    options := options || profile_options(facts, options);
 END
 $function$;
 

@@ -8,7 +8,7 @@ DECLARE
     found jsonb;
     hits jsonb := '[]';
 BEGIN
-    IF NOT 'apart' = ANY (options) THEN
+    IF NOT 'divided' = ANY (options) THEN
         RETURN '{"exact": true}';
     END IF;
     asked := question(@passed@);

@@ -74,8 +74,8 @@ CREATE OR REPLACE FUNCTION recall_text(facts jsonb, options text[], sources json
         'SELECT agent_id, id, content, memory_type, created_at, score, similarity, '
         'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at%s FROM (%s) hits',
         jsonb_path_query_array(facts, '$.signals[*].name'),
-        CASE WHEN 'along' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
-        CASE WHEN 'lends' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,
+        CASE WHEN 'expand_session' = ANY (options) AND NOT 'lend' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
+        CASE WHEN 'lend' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,
         CASE WHEN sources IS NOT NULL THEN ', passed, total' END,
         statement_for('search', facts, options || '{brief}' || index_options(sources)));
 

@@ -60,7 +60,7 @@ COMMENT ON FUNCTION scored_text IS
 CREATE OR REPLACE FUNCTION statement_for(name text, facts jsonb, options text[]) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN (SELECT numbered(composed(name, options, t.score, t.signals), facts, options)
-              FROM scored_text(facts, options) t);
+              FROM scored_text(facts, statement_options(name || options)) t);
 
 COMMENT ON FUNCTION statement_for IS
     'The text of a statement by a profile, with parameters as numbered says.';
@@ -68,7 +68,7 @@ COMMENT ON FUNCTION statement_for IS
 CREATE OR REPLACE FUNCTION alone(options text[]) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(SELECT o FROM unnest(options) o
-                  WHERE o NOT IN ('apart', 'teams', 'min_score', 'along', 'lends')) || 'alone'::text;
+                  WHERE o NOT IN ('divided', 'teams', 'min_score', 'expand_session', 'lend')) || 'alone'::text;
 
 COMMENT ON FUNCTION alone IS
     'The options of the same statement about one of its owners, without turns and a floor of scores.';

@@ -1,8 +1,8 @@
 -- The memories that are considered for a prompt, each with its verdict.
 --begin scored --? !turns !apart
---with found AS ranked --? !turns !apart !index !large
---with found AS ranked_large --? !turns !apart !index large
---with found AS ranked_index --? !turns !apart index
+--with found AS ranked --? !turns !apart !indexed !large
+--with found AS ranked_large --? !turns !apart !indexed large
+--with found AS ranked_index --? !turns !apart indexed
 --begin turned --? turns
 --begin turned --? apart !turns
 --with found AS found_alone --? apart !turns

@@ -7,14 +7,14 @@ SELECT :columns, one.score,
      , (SELECT asked.has_terms FROM asked) AS has_terms --? redistributes
      , one.beside, one.hit_score --? along
      , one.lent, one.lender --? lends
-     , one.passed, one.total --? index
-     , one.place, one.cost, one.verdict, one.step, one.near --? packs
+     , one.passed, one.total --? indexed
+     , one.place, one.cost, one.verdict, one.step, one.near --? context
      , one.steps --? linked
-     , one.meets --? explains
-     , one.unmet_comparison --? explains compared
+     , one.meets --? explain
+     , one.unmet_comparison --? explain compared
   FROM chosen one
   :looked_up --? !apart
   :looked_up_gathered --? apart
   CROSS JOIN LATERAL (SELECT one.share, one.coverage) words --? words
  WHERE true
-   AND (one.score >= :min_score::float8) --? min_score !along !index
+   AND (one.score >= :min_score::float8) --? min_score !along !indexed

@@ -1,5 +1,5 @@
--- The score of every memory that passes. A scalar subquery hides the owner from the planner, so that
--- the plan is the same for each and is cached, unless each is planned anyway. Joins are full because
+-- The score of every memory that passes. A scalar subquery hides the owner from the planner, so the
+-- plan is the same for each and is cached, unless each is planned anyway. Joins are full because
 -- PostgreSQL cannot execute a full join as a nested loop over all pairs of rows. It might choose
 -- that for a left join while the tables are nearly empty, and cache the plan. A CASE removes rows
 -- without a memory: a condition that the planner understands would turn a full join into a left
@@ -25,8 +25,8 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
             )
     ON memory_usage.memory_id = agent_memories.id --? usage
    AND (memory_usage.agent_id = agent_memories.agent_id) --? usage teams
-  FULL JOIN (pgrecall.keyword_shares(:whole_owners::text[], :query_text::text, :worded_owners::text[],
-                 :as_of::timestamptz) words
+  FULL JOIN (pgrecall.keyword_shares(:whole_owners::text[], :query_text::text,
+                 :worded_owners::text[], :as_of::timestamptz) words
              JOIN (SELECT 1) one_share ON CASE WHEN words.memory_id IS NULL THEN 0 ELSE 1 END = 1)
     ON words.memory_id = agent_memories.id --? words
    AND (words.agent_id = agent_memories.agent_id) --? words teams

@@ -2,9 +2,9 @@
 --begin scored --? !apart
 --with asked AS MATERIALIZED asked --? apart asked
 --with terms AS MATERIALIZED terms --? apart words turns
---with ranked AS ranked --? !index !large !apart
---with ranked AS ranked_large --? !index large !apart
---with ranked AS ranked_index --? index
+--with ranked AS ranked --? !indexed !large !apart
+--with ranked AS ranked_large --? !indexed large !apart
+--with ranked AS ranked_index --? indexed
 --with ranked AS ranked_apart --? apart
 --with beside AS MATERIALIZED beside --? turns
 --with nearest AS nearest --? turns

@@ -43,7 +43,6 @@ class Packing:
     def options(self) -> list[str]:
         """The options of its statement."""
         options = {
-            "packs": True,
             "compares": self.diversity > 0 or self.max_similarity is not None,
             "indents": bool(self.style.indent),
             "escapes": bool(self.style.escaped),

@@ -36,6 +36,7 @@ from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
+from pgrecall.statements.composer import STATEMENTS, known_options
 
 _FIRST = {
     "query": "agent_memories.embedding%TYPE DEFAULT NULL",
@@ -67,6 +68,8 @@ _LIMITS: Mapping[str, Any] = {
     "MAX_LISTED": listing.MOST,
     "MAX_CURATED": curating.MOST,
     "LEAST_AGE": LEAST_AGE,
+    "STATEMENTS": STATEMENTS,
+    "OPTIONS": (*known_options(), "include_invalid"),
     "LONGEST_HOURS": limits.LONGEST_DURATION // timedelta(hours=1),
 }
 _LIMIT = re.compile(r"@([A-Z_]+)(,?)@")

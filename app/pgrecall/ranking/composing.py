@@ -48,7 +48,7 @@ def composed(
 ) -> Statement:
     """The statement of this name with these options, a profile's signals, and conditions of the
     caller."""
-    options = options_of(given | {"where"} if where else given)
+    options = options_of(name, given | {"where"} if where else given)
     named = [(f"where_{number}", one) for number, one in enumerate(where, start=1)]
     places = {
         **expression.places(signals, options),

@@ -81,7 +81,7 @@ def _described(tables: Tables, wanted: Search, memory_id: UUID) -> Operation[lis
     alone = replace(wanted, expand_session=0, lend=None, min_score=None)
     rows: list[Any] = []
     for one in each_owner(alone):
-        rows += yield ranks(tables, "explain", one, "explains", id=memory_id)
+        rows += yield ranks(tables, "explain", one, id=memory_id)
     return rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack, get_args
 from uuid import UUID
@@ -137,8 +136,7 @@ def _neighbours(
         rows = yield ranks(
             tables,
             "linked",
-            replace(part, expand_session=0, lend=None),
-            "linked",
+            part,
             steps=steps,
             hit_owners=[memory.owner_id for memory in memories],
             hit_ids=[memory.id for memory in memories],

@@ -64,7 +64,7 @@ def composed(name: str, given: Collection[str], places: Mapping[str, str], *, sc
     `places` maps names to the SQL that stands there. In all of it, except for the places whose
     names begin with `where`, `pgrecall.` means our schema.
     """
-    options = options_of(given)
+    options = options_of(name, given)
     tables, last = [], ""
     for head, file in entries(name):
         if head.is_in(options):
@@ -82,9 +82,9 @@ def composed(name: str, given: Collection[str], places: Mapping[str, str], *, sc
     return _WHERE.sub(lambda found: places.get(found[1], found[0]), text)
 
 
-def options_of(given: Collection[str]) -> frozenset[str]:
-    """The options given and those that follow from them."""
-    options = set(given)
+def options_of(name: str, given: Collection[str]) -> frozenset[str]:
+    """The options given for a statement, its name, and those that follow from them."""
+    options = {name, *given}
     for line in derived():
         if line.is_in(options):
             options.add(line.name)
@@ -99,6 +99,20 @@ def derived() -> tuple[Line, ...]:
         name, *mark = line.text.removeprefix("--option ").split()
         found.append(_marked(Line("", name=name), mark))
     return tuple(found)
+
+
+@cache
+def known_options() -> tuple[str, ...]:
+    """All options that can be given, in the order of the alphabet."""
+    lines = (
+        line
+        for name in STATEMENTS
+        for head, file in entries(name)
+        for line in (head, *blocks(file))
+    )
+    names = {name for line in (*lines, *derived()) for name in line.needs | line.excludes}
+    follow = {line.name for line in derived()} - {"usage"}
+    return tuple(sorted(names - follow - {"where", *STATEMENTS}))
 
 
 @cache
@@ -159,7 +173,7 @@ def _parts() -> dict[str, tuple[Line, ...]]:
 
 def condition_names(given: Collection[str]) -> list[str]:
     """The names of the conditions of a statement with these options, without the caller's own."""
-    options = options_of(given)
+    options = options_of("explain", given)
     return [line.name for line in _parts()["meets"] if line.name and line.is_in(options)]
 
 
