@@ -6,14 +6,17 @@ CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profil
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     facts jsonb := facts_of(profile);
-    query agent_memories.embedding%TYPE;
-    options text[] := CASE WHEN facts @? '$.signals[*] ? (@.reads_usage == true)' THEN '{usage}' ELSE '{}' END;
+    options text[] := profile_options(facts, '{}');
     low uuid[];
 BEGIN
-    EXECUTE format('SELECT array_agg(id) FROM (%s) scored WHERE score < $6',
-                   statement_for('scores', facts, options))
-       INTO low USING NULL::integer, ARRAY[agent], weights_of(facts, profile, NULL), NULL::jsonb,
-                      NULL::jsonb, agent, query, below_score;
+    EXECUTE format('SELECT array_agg(id) FROM (%s) scored WHERE score < $3', (
+        SELECT filled(composed('scores', options, t.score, t.signals),
+                      jsonb_build_object('owner_id', '$1') || (
+                          SELECT jsonb_object_agg((s.said ->> 'name') || '_weight', format('($2)[%s]', s.place))
+                            FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)),
+                      'NULL')
+          FROM scored_text(facts, statement_options(options)) t))
+       INTO low USING agent, weights_of(facts, profile, NULL), below_score;
     RETURN coalesce(low, '{}');
 END
 $function$;

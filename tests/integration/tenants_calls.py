@@ -92,8 +92,8 @@ CALLS: dict[str, list[str]] = {
     "index_positions": ["index_positions({relation}, 8, 16, 65536)"],
     "index_sources": [
         "index_sources('index', '{{one}}', '2030-01-01', facts_of('five_factor'), "
-        "weights_of(facts_of('five_factor'), 'five_factor', NULL), {vector}, false, false, "
-        "10, '{{}}')"
+        "weights_of(facts_of('five_factor'), 'five_factor', NULL), {vector}, false, "
+        "10, '{{valid,query}}')"
     ],
     "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who', '{{}}')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
@@ -107,6 +107,15 @@ CALLS: dict[str, list[str]] = {
     "label": ["label('one', {memory}, ARRAY['x'])"],
     "labels": ["labels('one', {memory})"],
     "large_owners": ["large_owners(1)"],
+    "linked_memories": [
+        "linked_memories('{{one}}', ARRAY[{memory}], 5, 1, 'one', profile => 'five_factor')"
+    ],
+    "expanded": ["expanded(1, 'auto', true, 'one', profile => 'five_factor')"],
+    "ranked_apart": [
+        "ranked_apart('best', 9, '{{divided,valid,usage}}', '{{one}}', 'one', {vector}, "
+        "profile => 'five_factor')"
+    ],
+    "touch_hits": ["touch_hits('{{}}', '{{one}}', ARRAY[{memory}])"],
     "link": ["link('one', {memory}, {other}, 'x')"],
     "links": ["links('one', {memory})"],
     "list_memories": [
@@ -275,12 +284,14 @@ OF_NO_OWNER = {
         "rank_direction",
         "rank_index_progress",
         "recall_text",
+        "statement",
+        "statement_for",
+        "numbered",
     ),
     *(
         "require_note",
         "require_owner",
         "require_vector",
-        "search_text",
         "settable_fields",
         "lift_limits",
         "restore_limits",

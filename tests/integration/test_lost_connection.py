@@ -95,7 +95,7 @@ def test_a_search_whose_connection_dies_counts_nothing(
 
     def work() -> None:
         with pooled.begin() as connection:
-            killer.armed_for = "pgrecall.touch("
+            killer.armed_for = ".touch("
             MemoryRepository(connection).search("agent", NORTH)
 
     with pytest.raises(OperationalError):  # of the caller's COMMIT

@@ -142,8 +142,9 @@ def test_without_a_period_the_statement_is_as_it_was(
         for period in (", query_time => '[2026-01-01, 2026-02-01)'", "")
     ]
     plans = [plan[plan.index("Output:") :] for plan in plans]  # after the text of the statement
-    assert "COALESCE(m.observed_at, m.created_at)" in plans[0]
-    assert "COALESCE(m.observed_at" not in plans[1]
+    read = "COALESCE(agent_memories.observed_at, agent_memories.created_at)"
+    assert read in plans[0]
+    assert read not in plans[1]
     assert not any("time_nearness" in plan for plan in plans), "it is inlined"
 
 

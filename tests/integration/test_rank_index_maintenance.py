@@ -488,7 +488,7 @@ def test_a_check_draws_the_same_sample_each_time_and_no_more_than_there_is(site:
         def see(*arguments: Any, seen: list[Any] = seen) -> None:
             if "rank_candidates" in arguments[2]:
                 # The moment asked about moves on, and with it what recency counts.
-                seen.append(tuple(arguments[3]["source_0_direction"].split(",")[:DIMENSIONS]))
+                seen.append(tuple(arguments[3]["directions"][0].split(",")[:DIMENSIONS]))
 
         event.listen(watched, "before_cursor_execute", see)
         assert check_of(MemoryRepository(watched), sample=10_000).queries == 12

@@ -26,7 +26,9 @@ SELECT :agent, gen_random_uuid(), 'memory ' || n, ARRAY[cos(n), sin(n), 0, 0, 0,
        now() - make_interval(mins => n)
   FROM generate_series(1, :rows) n
 """
-CACHED = "SELECT max(generic_plans) FROM pg_prepared_statements WHERE statement ~ 'ranked'"
+CACHED = (
+    "SELECT max(generic_plans) FROM pg_prepared_statements WHERE statement ~ '^.. pgrecall search'"
+)
 SEARCHES: dict[str, dict[str, Any]] = {
     "hybrid": {"query_text": "north"},
     "five_factor": {"profile": "five_factor"},
@@ -169,7 +171,7 @@ def test_searches_of_a_large_agent_are_planned_for_it(own_engine: Engine) -> Non
     repo = MemoryRepository(own_engine)
     for _ in range(CACHED_AFTER + 1):
         repo.search("large", QUERY, profile="five_factor")
-    named = "SELECT count(*) FROM pg_prepared_statements WHERE statement ~ 'ORDER BY score'"
+    named = "SELECT count(*) FROM pg_prepared_statements WHERE statement ~ '^.. pgrecall search'"
     assert sql(own_engine, named) == [(0,)]
     assert sql(own_engine, "SELECT sum(retrieval_count) FROM pgrecall.memory_usage") == [(80,)]
     for _ in range(CACHED_AFTER + 1):

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import IsolationLevel
+from psycopg.pq import ExecStatus
 from psycopg.rows import namedtuple_row
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -308,7 +309,10 @@ async def _execute(connection: AsyncConnection, step: Run) -> Any:
             if not may_execute_again(inner, driver, error):
                 raise
             await cursor.execute(statement.text, values, prepare=False, binary=True)
-        rows = await cursor.fetchall() if prepared.has_rows(cursor) else None
+        # A description of the columns would take as long to make as the rows.
+        done = cursor.pgresult
+        has_rows = done is not None and done.status == ExecStatus.TUPLES_OK
+        rows = await cursor.fetchall() if has_rows else None
     except psycopg.Error:
         if driver.closed:  # SQLAlchemy did not look
             await _report_loss(connection)

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
 from psycopg.adapt import Dumper
-from psycopg.pq import ExecStatus, Format
+from psycopg.pq import Format
 from sqlalchemy import Connection, Executable
 from sqlalchemy.dialects.postgresql.psycopg import dialect
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -145,12 +145,6 @@ def is_observed(connection: Connection, driver: Any) -> bool:
         or getattr(engine.dialect, "_has_events", True)
         or engine.logger.isEnabledFor(logging.INFO)
     )
-
-
-def has_rows(cursor: Any) -> bool:
-    """True if its statement returned rows, be there none. A description of them would take as long
-    to make as the rows."""
-    return cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
 
 
 @lru_cache

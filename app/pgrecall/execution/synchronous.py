@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
 from psycopg import IsolationLevel
+from psycopg.pq import ExecStatus
 from psycopg.rows import namedtuple_row
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -303,7 +304,10 @@ def _execute(connection: Connection, step: Run) -> Any:
             if not may_execute_again(connection, driver, error):
                 raise
             cursor.execute(statement.text, values, prepare=False, binary=True)
-        rows = cursor.fetchall() if prepared.has_rows(cursor) else None
+        # A description of the columns would take as long to make as the rows.
+        done = cursor.pgresult
+        has_rows = done is not None and done.status == ExecStatus.TUPLES_OK
+        rows = cursor.fetchall() if has_rows else None
     except psycopg.Error:
         if driver.closed:  # SQLAlchemy did not look
             _report_loss(connection)

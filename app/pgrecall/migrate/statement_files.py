@@ -41,7 +41,8 @@ def _function(signature: str, body: list[str], comment: str) -> str:
     name = signature.partition("(")[0]
     return f"""\
 CREATE OR REPLACE FUNCTION {signature}
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path FROM CURRENT SET jit = off AS $function$
 BEGIN
 {lines}
 END

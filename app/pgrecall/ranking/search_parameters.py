@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from pgrecall.core.dates import Period
@@ -95,7 +96,6 @@ class Search:
     @property
     def options(self) -> frozenset[str]:
         """The options of its statements, as the files in `sql/statements` name them."""
-        signals = self.profile.signals
         options = {
             "teams": bool(self.teams),
             "large": self.is_large or self.distributed,
@@ -104,10 +104,6 @@ class Search:
             "words": self.query_text is not None,
             "period": self.weighs_time,
             "as_of": self.as_of is not None,
-            "embedding": self.query is not None and requires_embedding(signals),
-            "usage": any(signal.reads_usage for signal in signals),
-            "keyword": any(isinstance(signal, Keyword) for signal in signals),
-            "redistribute": self.profile.redistribute,
             "relevance": self.shows_relevance or self.min_relevance is not None,
             "min_score": self.min_score is not None,
             "min_similarity": self.min_similarity is not None,
@@ -115,7 +111,9 @@ class Search:
             "expand_session": bool(self.expand_session),
             "lend": self.lend is not None,
         }
-        return self.filters.options.union(name for name, is_on in options.items() if is_on)
+        of_profile = _profile_options(self.profile, self.query is not None)
+        given = (name for name, is_on in options.items() if is_on)
+        return self.filters.options.union(of_profile, given)
 
     @property
     def ranks_by_words(self) -> bool:
@@ -164,6 +162,19 @@ class Search:
             **self.filters.parameters,
             **{name: value for name, value in given.items() if value is not None},
         }
+
+
+@lru_cache
+def _profile_options(profile: Profile, has_query: bool) -> frozenset[str]:
+    """The options of a statement that follow from the profile."""
+    signals = profile.signals
+    options = {
+        "embedding": has_query and requires_embedding(signals),
+        "usage": any(signal.reads_usage for signal in signals),
+        "keyword": any(isinstance(signal, Keyword) for signal in signals),
+        "redistribute": profile.redistribute,
+    }
+    return frozenset(name for name, is_on in options.items() if is_on)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,8 @@ def _per_row(signal: Recency, rest: float, converted: Callable[[float], float]) 
     half_lives = signal.half_lives_by_tier or signal.half_lives_by_type
     if not half_lives:
         return otherwise
-    labels = [quoted(label) for label, _ in half_lives]
+    # A colon could be taken for the beginning of a parameter, and a dot for the end of our schema.
+    labels = [quoted(label, "\\:.") for label, _ in half_lives]
     numbers = [number(converted(days)) for _, days in half_lives]
     if signal.half_lives_by_tier:
         arms = [
@@ -170,13 +171,12 @@ def number(given: float) -> str:
     return f"{float(given)!r}::float8"
 
 
-def quoted(given: str) -> str:
-    """A text as an SQL literal, with escapes only if necessary. A colon could be taken for the
-    beginning of a parameter."""
+def quoted(given: str, special: str = "\\") -> str:
+    """A text as an SQL literal, with escapes only if necessary."""
     doubled = given.replace("'", "''")
-    if all(one.isprintable() and one not in "\\:" for one in given):
+    if all(one.isprintable() and one not in special for one in given):
         return f"'{doubled}'"
     escaped = "".join(
-        one if one.isprintable() and one not in "\\:" else f"\\U{ord(one):08x}" for one in doubled
+        one if one.isprintable() and one not in special else f"\\U{ord(one):08x}" for one in doubled
     )
     return f"E'{escaped}'"
