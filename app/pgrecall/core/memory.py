@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict, cast
 from uuid import UUID
 
+from pgrecall.core.embedding_type import read_embedding
 from pgrecall.core.label import Label
 from pgrecall.core.vectors import VectorLike
 
@@ -266,7 +267,7 @@ LEADING: Final = len(fields(Memory)) - 1
 
 def leading_memory(row: Sequence[Any]) -> Memory:
     """The memory of a row that begins with the stored id of the owner, and then has the fields of
-    Memory in their order.
+    Memory in their order, with the embedding as psycopg reads it.
 
     A frozen dataclass sets each of its many fields by a call, which takes ten times as long as
     making an object of the same slots and changing its class.
@@ -274,6 +275,8 @@ def leading_memory(row: Sequence[Any]) -> Memory:
     owner_id = row[0]
     is_team = owner_id.startswith(TEAM)
     agent_id, team_id = (None, owner_id.removeprefix(TEAM)) if is_team else (owner_id, None)
-    memory: Memory = _Loaded(agent_id, team_id, *row[1:LEADING])
+    memory: Any = _Loaded(agent_id, team_id, *row[1:LEADING])
+    if memory.embedding is not None:
+        memory.embedding = read_embedding(memory.embedding)
     memory.__class__ = Memory
-    return memory
+    return cast(Memory, memory)

@@ -122,7 +122,8 @@ def composed(name: str, given: Collection[str], places: Mapping[str, str], *, sc
         else:
             indented = body.replace("\n", "\n    ")
             tables.append(f"{what.removeprefix('--with ')} (\n    {indented}\n)")
-    text = f"/* pgrecall {name} */\nWITH {', '.join(tables)}\n{last}"
+    begin = f"WITH {', '.join(tables)}\n" if tables else ""
+    text = f"/* pgrecall {name} */\n{begin}{last}"
     text = text.replace("pgrecall.", f'"{schema}".')
     own = {name: places[name] for name in places if name.startswith("where")}
     return _PLACE.sub(lambda found: own.get(found[1], found[0]), text)

@@ -1,0 +1,7 @@
+-- These memories in full, in order.
+SELECT :columns
+     , one.weight --? weighed
+     , one.cluster, one.similarity AS to_centre --? clusters
+  FROM one
+  :looked_up
+ ORDER BY :order

@@ -1,0 +1,5 @@
+-- A page of a list. The keys of its memories are sorted alone, and then described.
+--with passing AS passing --? !usage
+--with passing AS passing_used --? usage
+--with one AS page
+--then in_full
