@@ -118,7 +118,7 @@ def _meets(options: frozenset[str], where: int) -> str:
 
 
 def keys(names: Iterable[str]) -> str:
-    """What a statement sorts memories by, with their owner and id."""
+    """The fields that a statement sorts memories by, with their owner and id."""
     return ", ".join(map(_column, dict.fromkeys(["agent_id", *names, "id"])))
 
 

@@ -16,7 +16,6 @@ from sqlalchemy import (
     bindparam,
     case,
     false,
-    func,
     literal_column,
     or_,
     select,
@@ -26,20 +25,17 @@ from sqlalchemy import (
 from pgrecall.ranking.by_key import by_key, usage_by_key
 from pgrecall.ranking.conditions import (
     HIDDEN_OWNER,
-    OWNER,
     Condition,
     conditions,
     custom_conditions,
     hidden,
     of_one,
     of_owners,
-    owned,
     scope,
 )
 from pgrecall.ranking.custom_condition import Expression
-from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
-from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD, ranked_rows
+from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD
 from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.words import has_terms, same_memory, share, shares, with_shares
 from pgrecall.schema import Tables
@@ -61,49 +57,18 @@ def ranked_most(shape: Shape) -> ColumnElement[int]:
     return hidden(most) if shape.owners == HIDDEN_OWNER else most
 
 
-def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    """The `most` best rows with the columns of `scored` only.
-
-    Those of owners on several nodes have been ranked owner by owner, and are parameters.
-    """
-    if shape.is_divided:
-        return ranked_rows(shape)
-    statement = scored(tables, shape, where)
-    score, id_ = statement.selected_columns.score, tables.memories.c.id
-    return statement.order_by(score.desc(), id_).limit(ranked_most(shape))
-
-
 def described_in_order(
     tables: Tables,
     shape: Shape,
     best: FromClause,
-    *more: ColumnElement[Any],
-    in_passages: bool = False,
 ) -> Select[Any]:
-    """The ranked rows in full with `more` columns, best first.
+    """The ranked rows in full, best first.
 
-    With `in_passages`, turns of a session that belong together are next to each other, in order.
     The condition on owners is repeated, since this query contains no expression of the caller.
     """
     memories = by_key(tables, best, shape.owners)
-    found = _in_full(tables, best, memories, shape).add_columns(*more)
-    first = _passages(best, memories) if in_passages else ()
-    return found.order_by(*first, best.c.score.desc(), best.c.id)
-
-
-def _passages(best: FromClause, memories: FromClause) -> list[ColumnElement[Any]]:
-    """Order of passages by their best hit, and of memories within a passage."""
-    alone = case((memories.c.session.is_(None), best.c.id))
-    passage = [best.c.owner_id, memories.c.session, alone]
-    hit = func.coalesce(best.c[BESIDE], best.c.id)
-    by_score = [best.c[HIT_SCORE].desc(), hit]
-    return [
-        func.max(best.c[HIT_SCORE]).over(partition_by=passage).desc(),
-        func.first_value(hit).over(partition_by=passage, order_by=by_score),
-        memories.c.turn,
-        memories.c.created_at,
-        best.c.id,
-    ]
+    found = _in_full(tables, best, memories, shape)
+    return found.order_by(best.c.score.desc(), best.c.id)
 
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
@@ -264,14 +229,6 @@ def words_of(
     return words, within, columns
 
 
-def with_words(
-    tables: Tables, owners: str, shape: Shape, rows: FromClause
-) -> tuple[FromClause, Scope]:
-    """Left joins rows to their keyword shares. Also returns the scope of the signals."""
-    words, within, _ = words_of(tables, owners, shape)
-    return rows if words is None else with_shares(rows, tables.memories, words), within
-
-
 def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClause) -> Scope:
     """The scope, completed for computing the relevance of these rows."""
     comparable: ColumnElement[Any] = literal_column("1::float8", Double())
@@ -331,38 +288,6 @@ def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
             for signal in shape.signals
         ),
     ]
-
-
-def count_statement(tables: Tables, filters: Filters, *, as_of: bool) -> Select[int]:
-    """How many memories of `owner_id` pass the filters at `as_of`."""
-    passing = passing_filters(tables, filters.shape, filters.where, as_of=as_of)
-    return passing.with_only_columns(func.count())
-
-
-def passing_filters(
-    tables: Tables,
-    filters: FilterShape,
-    where: Sequence[Expression],
-    *,
-    as_of: bool,
-    usage: bool = False,
-    lock: bool = False,
-) -> Select[Any]:
-    """The ids of the memories of `owner_id` that pass the filters at `as_of`.
-
-    They are joined to their usage if `usage` is set or a filter reads it: in full, unless they are
-    to be locked.
-    """
-    memories = tables.memories
-    within = scope(tables, memories, as_of=as_of)
-    found = _expected(conditions(within, filters, as_of=as_of)) | custom_conditions(where)
-    if not (usage or filters.reads_usage):
-        return select(memories.c.id).where(owned(memories), *found.values())
-    if lock:
-        rows: FromClause = with_usage(memories, tables.memory_usage)
-        return select(memories.c.id).select_from(rows).where(owned(memories), *found.values())
-    rows, condition = in_full(tables, OWNER, found)
-    return select(memories.c.id).select_from(rows).where(condition)
 
 
 def in_full(

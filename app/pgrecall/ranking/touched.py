@@ -1,34 +1,16 @@
-"""Touches count retrievals of memories, in the search statement or after it."""
+"""Touches count retrievals of memories after a search, where its statement does not."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    FromClause,
-    Select,
-    Text,
-    Uuid,
-    bindparam,
-    func,
-    literal_column,
-    select,
-    true,
-)
-from sqlalchemy.dialects.postgresql import ARRAY
-
 from pgrecall.core.steps import Operation, Run, Uncounted
-from pgrecall.ranking.conditions import rows_of_arrays
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.schema.verbs import TOUCH, touch_statement
-from pgrecall.scoring import compiler
+from pgrecall.schema.verbs import touch_statement
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
 
@@ -47,11 +29,14 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Ope
                 return False
     elif owners:
         memories = [found.memory for found in hits]
-        arrays = {
-            "hit_owners": [memory.owner_id for memory in memories],
-            "hit_ids": [memory.id for memory in memories],
-        }
-        if (yield Run(_touch_each(tables), arrays | how, counts=True)) is Uncounted:
+        each = reads(
+            tables,
+            "touch",
+            hit_owners=[memory.owner_id for memory in memories],
+            hit_ids=[memory.id for memory in memories],
+        )
+        parameters = {**each.parameters, **how}
+        if (yield each._replace(parameters=parameters, counts=True)) is Uncounted:
             return False
     return True
 
@@ -60,46 +45,3 @@ def touch_parameters(profile: Profile) -> dict[str, bool]:
     """The parameters of a touch: whether it sets last_accessed_at, and whether the commit waits for
     the disk, which the repository may override."""
     return {"accessed": profile.accessed_by == "retrieval", "durable": True}
-
-
-def with_touch(tables: Tables, found: Select[Any]) -> Select[Any]:
-    """Extends a statement that finds memories (agent_id, id, score) to count their retrieval.
-
-    Both parts are materialized CTEs, which are executed once. A join could execute a subquery for
-    each row.
-    """
-    hits = found.order_by(None).cte("found").prefix_with("MATERIALIZED")
-    counted = _counted(tables, hits, hits.c.agent_id, hits.c.id).cte("counted")
-    counted = counted.prefix_with("MATERIALIZED")
-    return (
-        select(hits)
-        .select_from(hits.join(counted, true()))
-        .order_by(hits.c.score.desc(), hits.c.id)
-    )
-
-
-@lru_cache
-def _touch_each(tables: Tables) -> Select[Any]:
-    hits = rows_of_arrays("hits", owner_id=("hit_owners", Text()), id=("hit_ids", Uuid()))
-    return _counted(tables, hits, hits.c.owner_id, hits.c.id)
-
-
-def _counted(
-    tables: Tables, rows: FromClause, owner_id: ColumnElement[Any], id_: ColumnElement[Any]
-) -> Select[Any]:
-    """One row, `counted`: how many of these memories exist. They are touched in key order, so that
-    concurrent touches cannot deadlock."""
-    ids = func.array_agg(id_, type_=ARRAY(Uuid))
-    each = (
-        select(owner_id.label("owner_id"), ids.label("ids"))
-        .select_from(rows)
-        .group_by(owner_id)
-        .order_by(owner_id)
-        .offset(literal_column("0"))  # prevents the planner from dropping the order
-        .subquery("each_owner")
-    )
-    how = [bindparam(name, type_=type_) for name, type_ in TOUCH.items()]
-    touch = compiler.schema_function(
-        tables.schema, "touch", each.c.owner_id, each.c.ids, *how, type_=BigInteger()
-    )
-    return select(func.sum(touch).label("counted")).select_from(each)
