@@ -1,4 +1,4 @@
-"""Parts of the search statement: rank rows by id and score alone, then fetch the k best in full."""
+"""Statements that score every memory that passes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from sqlalchemy import (
     true,
 )
 
-from pgrecall.ranking.by_key import by_key, usage_by_key
 from pgrecall.ranking.conditions import (
     HIDDEN_OWNER,
     Condition,
@@ -34,8 +33,6 @@ from pgrecall.ranking.conditions import (
     scope,
 )
 from pgrecall.ranking.custom_condition import Expression
-from pgrecall.ranking.memory_columns import memory_columns, with_usage
-from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD
 from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.words import has_terms, same_memory, share, shares, with_shares
 from pgrecall.schema import Tables
@@ -43,32 +40,13 @@ from pgrecall.scoring import compiler
 from pgrecall.scoring.compiler import Scope
 from pgrecall.scoring.signals import Keyword, requires_embedding
 
-SIGNAL_PREFIX = "signal_"
-RELEVANCE = "relevance"
-HAS_TERMS = "has_terms"
-BESIDE, LENT, LENDER, HIT_SCORE = "beside", "lent", "lender", "hit_score"
-"""Columns: the hit that a turn was added for; the amount by which its score was raised, and the hit
-that lent it; and the score that decides its place, its own or that of the hit."""
+KEYWORD, COVERAGE = "keyword", "coverage"
 
 
 def ranked_most(shape: Shape) -> ColumnElement[int]:
     """The parameter `most`: how many rows are ranked by their own score."""
     most: Any = bindparam("ranked" if shape.lends else "k", type_=Integer())
     return hidden(most) if shape.owners == HIDDEN_OWNER else most
-
-
-def described_in_order(
-    tables: Tables,
-    shape: Shape,
-    best: FromClause,
-) -> Select[Any]:
-    """The ranked rows in full, best first.
-
-    The condition on owners is repeated, since this query contains no expression of the caller.
-    """
-    memories = by_key(tables, best, shape.owners)
-    found = _in_full(tables, best, memories, shape)
-    return found.order_by(best.c.score.desc(), best.c.id)
 
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
@@ -198,9 +176,12 @@ def _joined(
     tables: Tables, owners: str, shape: Shape, rows: FromClause, words: FromClause | None
 ) -> FromClause:
     """Left joins rows of memories to their usage and keyword shares, if the shape reads them."""
-    memories = tables.memories
+    memories, usage = tables.memories, tables.memory_usage
     if shape.reads_usage:
-        rows = with_usage(memories, tables.memory_usage, rows, owners)
+        same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
+        if not of_one(owners):  # for one owner the planner infers this
+            same = and_(same, of_owners(usage, owners))
+        rows = rows.outerjoin(usage, same)
     return rows if words is None else with_shares(rows, memories, words)
 
 
@@ -246,48 +227,6 @@ def _weights_in_use(tables: Tables, shape: Shape) -> ColumnElement[float]:
     all_of_it = or_(has_terms(tables), keyword >= everything)
     total = case((all_of_it, everything), else_=everything - keyword)
     return select(total).scalar_subquery()  # computed once
-
-
-def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
-    """The ranked memories in full, with the value of every signal."""
-    usage = usage_by_key(tables, ranked, shape.owners)
-    within = replace(of_ranked(tables, shape, memories, ranked), usage=usage)
-    statement = select(
-        *memory_columns(memories, usage),
-        ranked.c.score,
-        *signal_columns(shape, within),
-        *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
-        *(ranked.c[name] for name in (BESIDE, LENT, LENDER) if name in ranked.c),
-    ).select_from(ranked.join(memories, true()).outerjoin(usage, true()))
-    if shape.has_min_score and not shape.brings_along:  # otherwise `with_turns` filters
-        # Filtering after the limit gives the same rows, and the score is computed once.
-        floor: Any = bindparam("min_score", type_=Double())
-        statement = statement.where(ranked.c.score >= floor)
-    return statement
-
-
-def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -> Scope:
-    """The scope in which signals of memories that are already ranked are computed."""
-    keyword = ranked.c[KEYWORD] if shape.has_text else None
-    within = scope(
-        tables, memories, as_of=shape.has_as_of, keyword=keyword, period=shape.has_period
-    )
-    if shape.has_text and shape.shows_relevance:
-        return _with_relevance(tables, shape, within, ranked)
-    return within
-
-
-def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
-    """The similarity, the cosine, the relevance if it is needed, and the value of each signal."""
-    return [
-        compiler.similarity(within).label("similarity"),
-        compiler.cosine(within).label("cosine"),
-        *([compiler.relevance(within).label(RELEVANCE)] if shape.shows_relevance else []),
-        *(
-            compiler.value(signal, within).label(SIGNAL_PREFIX + signal.name)
-            for signal in shape.signals
-        ),
-    ]
 
 
 def in_full(
