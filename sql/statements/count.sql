@@ -1,4 +1,4 @@
 -- How many memories pass the filters.
---with passing AS passing --? !usage
---with passing AS passing_used --? usage
+--with passing AS filtered --? !usage
+--with passing AS filtered_used --? usage
 --then how_many

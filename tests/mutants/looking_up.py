@@ -8,7 +8,7 @@ UPSERTING = "integration/test_upserting.py"
 
 MUTANTS = (
     Mutant(
-        "sql/statements/passing.sql",
+        "sql/statements/filtered.sql",
         "agent_memories.agent_id = :owner_id::text",
         "true",
         f"{LISTS}::test_a_page_has_what_passes_the_filters",

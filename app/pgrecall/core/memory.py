@@ -6,10 +6,10 @@ They name the fields of `schema/fields.py`, so that editors and type checkers kn
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass
+from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass, replace
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Literal, TypedDict, cast
+from typing import Any, Final, Literal, TypedDict
 from uuid import UUID
 
 from pgrecall.core.embedding_type import read_embedding
@@ -267,7 +267,7 @@ LEADING: Final = len(fields(Memory)) - 1
 
 def leading_memory(row: Sequence[Any]) -> Memory:
     """The memory of a row that begins with the stored id of the owner, and then has the fields of
-    Memory in their order, with the embedding as psycopg reads it.
+    Memory in their order.
 
     A frozen dataclass sets each of its many fields by a call, which takes ten times as long as
     making an object of the same slots and changing its class.
@@ -275,8 +275,13 @@ def leading_memory(row: Sequence[Any]) -> Memory:
     owner_id = row[0]
     is_team = owner_id.startswith(TEAM)
     agent_id, team_id = (None, owner_id.removeprefix(TEAM)) if is_team else (owner_id, None)
-    memory: Any = _Loaded(agent_id, team_id, *row[1:LEADING])
-    if memory.embedding is not None:
-        memory.embedding = read_embedding(memory.embedding)
+    memory: Memory = _Loaded(agent_id, team_id, *row[1:LEADING])
     memory.__class__ = Memory
-    return cast(Memory, memory)
+    return memory
+
+
+def memory_in_full(row: Any) -> Memory:
+    """The memory of a row that may also have its embedding, as `vector`."""
+    vector = getattr(row, "vector", None)
+    found = leading_memory(row)
+    return found if vector is None else replace(found, embedding=read_embedding(vector))

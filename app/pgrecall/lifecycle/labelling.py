@@ -109,7 +109,7 @@ def labelled(
     given = {"labels": wanted, **({} if of_kinds is None else {"label_kinds": of_kinds})}
     rows = yield reads(
         tables,
-        "labelled",
+        "by_labels",
         Filters(values=given),
         "weighed",
         places={"order": "one.weight DESC, one.id"},

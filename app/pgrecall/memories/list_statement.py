@@ -8,7 +8,7 @@ from typing import Any
 
 from pgrecall.core.steps import Run
 from pgrecall.memories.ordering import Ordering
-from pgrecall.ranking.composing import column, columns, keys, reads
+from pgrecall.ranking.composing import column, keys, reads
 from pgrecall.ranking.filters import Filters
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import FIELD
@@ -31,7 +31,9 @@ def page(
 
     `last` are the values of the last memory of the page before; None: this is the first page.
     """
-    options, places, values = [], {}, {}
+    options = ["vectors"] if embedding else []
+    places: dict[str, str] = {}
+    values: dict[str, Any] = {}
     if any(FIELD[name].part == "usage" for name in ordering.columns):
         options.append("usage")
     if last is not None:
@@ -44,7 +46,6 @@ def page(
         filters,
         *options,
         places={
-            "columns": columns(embedding=embedding),
             "keys": keys(ordering.columns),
             "order": _order(ordering),
             **places,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Boolean, Integer, Text
 
-from pgrecall.core.memory import Memory, leading_memory
+from pgrecall.core.memory import Memory, memory_in_full
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
@@ -78,7 +78,7 @@ def list_memories(
         as_of=as_of,
         embedding=include_embedding,
     )
-    found = [leading_memory(row) for row in rows[:limit]]
+    found = [memory_in_full(row) for row in rows[:limit]]
     counted = None
     if total:
         [[counted]] = yield reads(tables, "count", chosen, as_of=as_of, owner_id=agent_id)

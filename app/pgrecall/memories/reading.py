@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Unpack
+from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.ids import id_of_key
-from pgrecall.core.memory import Memory, leading_memory
+from pgrecall.core.memory import Memory, memory_in_full
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import READS, Operation, needs
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -22,7 +22,7 @@ from pgrecall.core.validation import (
     require_text,
 )
 from pgrecall.errors import InputError
-from pgrecall.ranking.composing import UNFILTERED, columns, reads
+from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
@@ -51,10 +51,8 @@ def get(
     agent_id = require_owner(tables, agent_id)
     one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
     require_bool("include_embedding", include_embedding)
-    rows = yield reads(
-        tables, "get", places=_places(embedding=include_embedding), owner_id=agent_id, id=one
-    )
-    return leading_memory(rows[0]) if rows else None
+    rows = yield _in_full(tables, agent_id, include_embedding, id=one)
+    return memory_in_full(rows[0]) if rows else None
 
 
 @needs(READS)
@@ -71,11 +69,8 @@ def get_many(
     ids = require_ids(memory_ids)
     given = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
     require_bool("include_embedding", include_embedding)
-    places = _places(embedding=include_embedding)
-    rows = yield reads(
-        tables, "get", UNFILTERED, "several", places=places, owner_id=agent_id, ids=ids
-    )
-    found = {row.id: leading_memory(row) for row in rows}
+    rows = yield _in_full(tables, agent_id, include_embedding, "several", ids=ids)
+    found = {row.id: memory_in_full(row) for row in rows}
     return {one: found[one] for one in map(require_id, given) if one in found}
 
 
@@ -94,8 +89,12 @@ def exists(
     return bool((yield from existing(tables, agent_id, one)))
 
 
-def _places(*, embedding: bool) -> dict[str, str]:
-    return {"columns": columns(embedding=embedding), "order": "one.id"}
+def _in_full(
+    tables: Tables, owner_id: str, include_embedding: bool, *options: str, **ids: Any
+) -> Run:
+    chosen = (*options, *(["vectors"] if include_embedding else []))
+    places = {"order": "one.id"}
+    return reads(tables, "get", UNFILTERED, *chosen, places=places, owner_id=owner_id, **ids)
 
 
 def _of_key(agent_id: str, memory_id: object, key: str) -> UUID:
@@ -136,7 +135,7 @@ def existing(
     """The ids among these that the agent has; only the others need embedding and adding."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    rows = yield reads(tables, "existing", owner_id=agent_id, ids=ids)
+    rows = yield reads(tables, "ids_stored", owner_id=agent_id, ids=ids)
     return {row.id for row in rows}
 
 

@@ -52,7 +52,7 @@ def stored_batch(
             rows = yield Run(remember_staged(tables, staged), bound | policy.arguments)
             ids = [row.memory_id for row in rows]
             found = yield reads(
-                tables, "existing", UNFILTERED, "trusts", owner_id=agent_id, ids=ids
+                tables, "ids_stored", UNFILTERED, "trusts", owner_id=agent_id, ids=ids
             )
             trusts = {one.id: one.trust for one in found}
             results |= {

@@ -122,14 +122,6 @@ def keys(names: Iterable[str]) -> str:
     return ", ".join(map(_column, dict.fromkeys(["agent_id", *names, "id"])))
 
 
-def columns(*, embedding: bool) -> str:
-    """The fields of `Memory`, as `leading_memory` takes them."""
-    return ", ".join(
-        "NULL AS embedding" if name == "embedding" and not embedding else _column(name)
-        for name in ROW
-    )
-
-
 def _column(name: str) -> str:
     found = column(name)
     return f"{found} AS {name}" if name in COUNTERS else found
@@ -142,4 +134,5 @@ def column(name: str) -> str:
     return f"{'memory_usage' if FIELD[name].part == 'usage' else 'agent_memories'}.{name}"
 
 
-COLUMNS = columns(embedding=False)
+COLUMNS = ", ".join("NULL AS embedding" if name == "embedding" else _column(name) for name in ROW)
+"""The fields of `Memory`, as `leading_memory` takes them; without the embedding."""

@@ -1,2 +1,2 @@
 -- Those of some ids that are memories of the owner.
---then existing_ids
+--then stored_ids
