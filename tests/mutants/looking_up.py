@@ -14,6 +14,18 @@ MUTANTS = (
         f"{LISTS}::test_a_page_has_what_passes_the_filters",
     ),
     Mutant(
+        "sql/statements/filtered_used.sql",
+        "ON agent_memories.agent_id = :owner_id::text",
+        "ON true",
+        f"{LISTS}::test_a_page_has_what_passes_the_filters",
+    ),
+    Mutant(
+        "sql/statements/filtered_used.sql",
+        "CASE WHEN agent_memories.id IS NULL THEN false",
+        "CASE WHEN false THEN false",
+        f"{LISTS}::test_a_page_has_what_passes_the_filters",
+    ),
+    Mutant(
         "sql/recall/filtered_text.sql",
         "'m.agent_id = q.owners[1]',",
         "'true',",

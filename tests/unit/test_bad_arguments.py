@@ -432,7 +432,7 @@ def test_every_parameter_of_a_search_is_a_name_of_ours(repo: MemoryRepository) -
 
 def test_every_parameter_of_a_list_is_a_name_of_ours(repo: MemoryRepository) -> None:
     filters = Filters.of({"metadata": {"a": 1, "b.c": 2}, "min_trust": 0.1, "text": "a"})
-    order = Ordering.of(tables(), ["importance", "-retrieval_count"])
+    order = Ordering.of(["importance", "-retrieval_count"])
     last = (0.5, 1, ID)
     run = page(tables(), "a", filters, order, last=last, limit=1, as_of=NOW, embedding=False)
 

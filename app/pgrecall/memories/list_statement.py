@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from pgrecall.core.steps import Run
-from pgrecall.memories.ordering import Ordering
+from pgrecall.memories.ordering import SORTABLE, Ordering
 from pgrecall.ranking.composing import column, keys, reads
 from pgrecall.ranking.filters import Filters
 from pgrecall.schema import Tables
@@ -72,7 +72,7 @@ def _following(ordering: Ordering, last: Sequence[Any]) -> str:
     condition = "false"
     for number, name in reversed([*enumerate(ordering.names)]):
         field = name.removeprefix("-")
-        found, value = column(field), f":last_{number}::{FIELD[field].kind.type}"
+        found, value = column(field), f":last_{number}::{SORTABLE[field]}"
         if last[number] is None:  # only memories without a value are left
             condition = f"({found} IS NULL AND {condition})"
             continue

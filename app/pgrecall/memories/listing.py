@@ -61,9 +61,9 @@ def list_memories(
     Raises UnknownName for an unknown column or filter, InputError for a bad value or cursor.
     """
     agent_id = require_owner(tables, agent_id)
-    ordering = Ordering.of(tables, order)
+    ordering = Ordering.of(order)
     require_count("limit", limit, at_least=1, at_most=MOST)
-    last = None if after is None else ordering.last(tables, after)
+    last = None if after is None else ordering.last(after)
     require_bool("total", total)
     require_bool("include_embedding", include_embedding)
     require_aware("as_of", as_of)
