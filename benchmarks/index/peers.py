@@ -9,20 +9,49 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Double, Engine, Integer, Select, bindparam, literal_column, select
+from psycopg import RawCursor
+from psycopg.rows import namedtuple_row
+from sqlalchemy import Engine
 
 from benchmarks.contenders import K
 from benchmarks.index.asking import Asked, Question
 from pgrecall.core.vectors import EmbeddingType, StoredVector, stored_vector
-from pgrecall.ranking.conditions import owned, scope
+from pgrecall.execution import prepared_statement
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.hits import Hits
-from pgrecall.ranking.memory_columns import with_usage
-from pgrecall.ranking.search_parameters import Search, Shape
-from pgrecall.ranking.statement import described_in_order, passing
-from pgrecall.schema import Tables, tables
-from pgrecall.scoring import compiler
+from pgrecall.ranking.search_parameters import Search
+from pgrecall.schema import tables
 from pgrecall.search.searching import hit
+from pgrecall.statements.composer import files, parsed
+
+FILES = {
+    "peers": """
+--with near AS peers_near
+--with chosen AS peers_chosen
+--with hits AS described
+--then best_first
+""",
+    "peers_near": """
+SELECT agent_memories.*
+  FROM pgrecall.agent_memories
+ WHERE agent_memories.agent_id = :owner_id::text
+   AND :conditions
+   AND (:labelled) --? labels
+ ORDER BY agent_memories.embedding <=> :query
+ LIMIT :nearest::integer
+""",
+    "peers_chosen": """
+SELECT agent_memories.agent_id, agent_memories.id, :score AS score
+  FROM near agent_memories
+  LEFT JOIN pgrecall.memory_usage
+    ON memory_usage.agent_id = agent_memories.agent_id
+   AND memory_usage.memory_id = agent_memories.id --? usage
+ ORDER BY score DESC, agent_memories.id
+ LIMIT :k::integer
+""",
+}
+"""Files of a statement that stand beside the library's own."""
 
 
 def session_settings(nearest: int, *, iterative: bool) -> str:
@@ -51,39 +80,23 @@ class Peer:
             profile=asked.profile,
             filters=Filters.of(asked.filters),
         )
-        self._statement = reranked(tables(), self._wanted.shape, nearest)
+        self._nearest = nearest
+        files().update({name: parsed(text.strip()) for name, text in FILES.items()})
 
     def __call__(self, question: Question) -> Hits:
         wanted = replace(
             self._wanted, query=self._vector(question.vector), query_entities=question.entities
         )
+        run = ranks(tables(), "peers", wanted, nearest=self._nearest)
+        statement = prepared_statement.compiled(run.statement)
         with self._engine.begin() as connection:
-            rows = connection.execute(self._statement, wanted.parameters).all()
-        return Hits(hit(wanted.profile, row._mapping) for row in rows)
+            driver: Any = connection.connection.driver_connection
+            prepared_statement.send_vectors(driver)
+            cursor = RawCursor(driver, row_factory=namedtuple_row)
+            cursor.execute(statement.text, statement.values(run.parameters), binary=True)
+            return Hits(hit(wanted.profile, row) for row in cursor)
 
     def _vector(self, values: Any) -> StoredVector:
         return stored_vector(
             values, dimensions=self._dimensions, embedding_type=self._embedding_type
         )
-
-
-def reranked(tables: Tables, shape: Shape, nearest: int) -> Select[Any]:
-    memories, usage = tables.memories, tables.memory_usage
-    within = scope(tables, memories, as_of=False)
-    distance: Any = memories.c.embedding.op("<=>", return_type=Double())(within.query)
-    found = (
-        select(memories)
-        .where(owned(memories), *passing(within, shape, ()).values())
-        .order_by(distance)
-        .limit(literal_column(str(nearest), Integer()))
-        .subquery("nearest")
-    )
-    score = compiler.score(shape.signals, replace(within, memories=found))
-    best = (
-        select(found.c.agent_id.label("owner_id"), found.c.id, score.label("score"))
-        .select_from(with_usage(found, usage) if shape.reads_usage else found)
-        .order_by(score.desc(), found.c.id)
-        .limit(bindparam("k", type_=Integer()))
-        .subquery("ranked")
-    )
-    return described_in_order(tables, shape, best)

@@ -54,7 +54,7 @@ STOCK = [
         metadata={"n": "1"},
         created_at=before(1),
     ),
-    NewMemory("undated", embedding=NORTH, memory_type="preference", created_at=None),
+    NewMemory("undated", embedding=NORTH, memory_type="preference", created_at=None, trust=None),
     NewMemory("archived", embedding=NORTH, tags=["sea"], created_at=before(20)),
     NewMemory("completed", embedding=NORTH, memory_type="task", created_at=before(20)),
 ]
@@ -123,6 +123,7 @@ def _assert_found(repo: MemoryRepository, filters: dict[str, Any], expected: set
         ({"created_before": before(5)}, {"reef"}),
         ({"created_after": before(10), "created_before": before(1)}, {"reef", "harbour"}),
         ({"created_after": before(1), "created_before": before(1)}, set()),
+        ({"min_trust": 0}, ACTIVE - {"undated"}),
         ({"statuses": ["archived"]}, {"archived"}),
         ({"statuses": ["active", "completed"]}, ACTIVE | {"completed"}),
         ({"statuses": []}, set()),
@@ -165,6 +166,7 @@ def test_a_filter_passes_what_it_says(
         (lambda m: text("content <> ')' OR 1 = 1"), ACTIVE),
         (lambda m: text("agent_memories.importance > 0.5"), {"reef"}),
         (lambda m: [m.c.importance > 0.5, text("importance < 0.5")], set()),
+        (lambda m: [text("true OR true"), m.c.importance > 0.5], {"reef"}),
         (lambda m: text("content = :mine").bindparams(mine="reef"), {"reef"}),
     ],
 )

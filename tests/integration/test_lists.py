@@ -16,13 +16,12 @@ from sqlalchemy import Engine
 from pgrecall import Memory, MemoryRepository, NewMemory, Page
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.memories.ordering import sortable
-from pgrecall.schema import tables
+from pgrecall.memories.ordering import SORTABLE
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before, sql
 
 Connection = psycopg.Connection[dict[str, Any]]
-COLUMNS = tuple(sortable(tables()))
+COLUMNS = tuple(SORTABLE)
 ORDERS: tuple[Sequence[str], ...] = (
     (),
     *((column,) for column in COLUMNS),
@@ -156,6 +155,9 @@ def test_a_page_has_what_passes_the_filters(mine: Owner) -> None:
     assert [one.content for one in mine.list(as_of=before(1.5), order="id")] == ["m 2", "m 3"]
     assert mine.list(text="the", total=True).total == 4
     assert mine.list(where=mine.repo.memories.c.content == "m 2", total=True).total == 1
+    mine.touch([one.id for one in mine.list(where=mine.repo.memories.c.content == "m 2")])
+    by_use = mine.list(tags=["a"], order=["-retrieval_count", "-id"], limit=2)
+    assert ([one.content for one in by_use], by_use.next is None) == (["m 3", "m 1"], False)
     mine.invalidate([one.id for one in rest])
     assert len(mine.list()) == 3
     assert len(mine.list(include_invalid=True)) == 4

@@ -132,6 +132,7 @@ def test_what_is_done_to_one_leaves_the_other_as_it_was(
     asked: dict[str, Any] = {"labels": ["of this one"], "touch": False}
     own = repo if changed == NAME else repo.teams
     assert (len(theirs.search(NAME, **asked)), own.search(NAME, **asked)) == (1, [])
+    assert theirs.transfer.export(lambda lines: None, agent_id=NAME) == len(ids)
     before = {owner_id: everything(engine, owner_id) for owner_id in (changed, kept)}
     assert all(before[kept].values())
 

@@ -508,9 +508,9 @@ MUTANTS = (
         f"{HERE}moving.py::test_no_batch_is_called_twice",
     ),
     Mutant(
-        "app/pgrecall/memories/exporting.py",
-        "            owned(memories),\n",
-        "",
-        f"{HERE}moving.py::test_both_repositories_move_memories_in_a_callers_transaction",
+        "sql/statements/exported.sql",
+        "agent_memories.agent_id = :owner_id::text\n   AND agent_memories.id =",
+        "agent_memories.id =",
+        f"{HERE}one_name_for_two.py::test_what_is_done_to_one_leaves_the_other",
     ),
 )

@@ -8,9 +8,21 @@ UPSERTING = "integration/test_upserting.py"
 
 MUTANTS = (
     Mutant(
-        "app/pgrecall/ranking/statement.py",
-        "where(owned(memories), *found.values())\n    if lock",
-        "where(*found.values())\n    if lock",
+        "sql/statements/filtered.sql",
+        "agent_memories.agent_id = :owner_id::text",
+        "true",
+        f"{LISTS}::test_a_page_has_what_passes_the_filters",
+    ),
+    Mutant(
+        "sql/statements/filtered_used.sql",
+        "ON agent_memories.agent_id = :owner_id::text",
+        "ON true",
+        f"{LISTS}::test_a_page_has_what_passes_the_filters",
+    ),
+    Mutant(
+        "sql/statements/filtered_used.sql",
+        "CASE WHEN agent_memories.id IS NULL THEN false",
+        "CASE WHEN false THEN false",
         f"{LISTS}::test_a_page_has_what_passes_the_filters",
     ),
     Mutant(
@@ -33,8 +45,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/memories/list_statement.py",
-        "missing = false() if name in ID else column.is_(None)",
-        "missing = false()",
+        'missing = "" if name in ID else f" OR {found} IS NULL"',
+        'missing = ""',
         f"{LISTS}::test_every_order_is_kept_from_page_to_page",
     ),
     Mutant(
@@ -44,9 +56,9 @@ MUTANTS = (
         f"{DELETING}::test_a_filter_that_leaves_out_nothing_is_refused",
     ),
     Mutant(
-        "app/pgrecall/memories/deleting.py",
-        "passing.with_for_update(of=tables.memories) if lock else passing",
-        "passing",
+        "sql/statements/locked.sql",
+        "\n   FOR UPDATE OF agent_memories",
+        "",
         f"{DELETING}::test_a_memory_that_stops_passing_meanwhile_is_spared",
     ),
     Mutant(

@@ -7,7 +7,7 @@ NUMBERS = "integration/test_systems.py::test_every_number_of_a_system"
 AGREE = "integration/test_profiles_agree.py::test_the_three_agree"
 FILTERS = "integration/test_filters.py"
 REFUSED = "unit/test_bad_arguments.py"
-CONDITIONS = "app/pgrecall/ranking/conditions.py"
+PARTS = "sql/statements/parts"
 
 MUTANTS = (
     # The score.
@@ -81,9 +81,9 @@ MUTANTS = (
         "integration/test_as_of.py::test_what_does_not_hold_at_a_moment_is_not_seen",
     ),
     Mutant(
-        CONDITIONS,
-        'columns.created_at < _time("created_before")',
-        'columns.created_at <= _time("created_before")',
+        f"{PARTS}/conditions.sql",
+        "agent_memories.created_at < :created_before",
+        "agent_memories.created_at <= :created_before",
         f"{FILTERS}::test_a_filter_passes_what_it_says",
     ),
     Mutant(
@@ -93,21 +93,21 @@ MUTANTS = (
         f"{FILTERS}::test_comparisons_of_metadata_pass",
     ),
     Mutant(
-        CONDITIONS,
-        "assessed = scope.memories.c.trust.is_not(None)",
-        'assessed = literal_column("true")',
-        AGREE,
+        f"{PARTS}/trusted.sql",
+        "(agent_memories.trust IS NOT NULL",
+        "(true",
+        f"{FILTERS}::test_a_filter_passes_what_it_says",
     ),
     Mutant(
-        CONDITIONS,
-        "labels.c.agent_id == scope.memories.c.agent_id, ",
+        f"{PARTS}/labelled.sql",
+        "memory_labels.agent_id = agent_memories.agent_id\n                   AND",
         "",
         "integration/test_one_name_for_two.py::test_what_is_done_to_one_leaves_the_other",
     ),
     Mutant(
-        CONDITIONS,
-        "Grouping(condition) for number",
-        "condition for number",
+        "app/pgrecall/ranking/composing.py",
+        'f"({condition})" for condition in where',
+        "where",
         f"{FILTERS}::test_where_takes_any_expression",
     ),
     Mutant(
@@ -147,9 +147,9 @@ MUTANTS = (
         "integration/test_text_filter.py::test_the_words_asked_for_pass",
     ),
     Mutant(
-        "app/pgrecall/ranking/entities.py",
-        "known.c.entity).desc(), known.c.entity)\n        .limit",
-        "known.c.entity), known.c.entity)\n        .limit",
+        "sql/statements/occurring.sql",
+        "length(known.entity) DESC, known.entity",
+        "length(known.entity), known.entity",
         "integration/test_entities_in_text.py::test_at_most_32_are_taken_and_the_longest_first",
     ),
     Mutant(

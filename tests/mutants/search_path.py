@@ -56,12 +56,6 @@ MUTANTS = (
         f"{PATH}::test_searches_of_a_large_agent",
     ),
     Mutant(
-        "app/pgrecall/ranking/touched.py",
-        '.cte("counted")\n    counted = counted.prefix_with("MATERIALIZED")',
-        '.subquery("counted")',
-        f"{PATH}::test_a_search_and_its_touch",
-    ),
-    Mutant(
         "app/pgrecall/search/searching.py",
         "READS_TOGETHER if expand else READS",
         "READS_TOGETHER",

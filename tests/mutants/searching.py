@@ -106,15 +106,15 @@ MUTANTS = (
         f"{SESSIONS}::test_sessions_of_others_of_the_same_name_do_not_mix",
     ),
     Mutant(
-        "app/pgrecall/ranking/turns.py",
-        "if shape.brings_along and shape.has_min_score:",
-        "if False:",
+        "sql/statements/ranked.sql",
+        "\n WHERE true\n   AND (best.score >= :min_score::float8) --? along min_score",
+        "",
         f"{SESSIONS}::test_what_is_below_the_floor_is_no_hit_and_comes_along",
     ),
     Mutant(
-        "app/pgrecall/ranking/turns.py",
-        'most: Any = func.least(more, literal_column("1::float8", Double()), type_=Double())',
-        "most: Any = more",
+        "sql/recall/recall_text.sql",
+        "least(score + share * coalesce(hit_score, 0), 1)",
+        "score + share * coalesce(hit_score, 0)",
         f"{SESSIONS}::test_lending_reaches_beyond_the_k_best",
     ),
     Mutant(

@@ -12,11 +12,12 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import Select, bindparam, create_engine, literal_column, text
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import bindparam, create_engine, literal_column, text
 
 from pgrecall import FilterArguments, GarbagePolicy, MemoryRepository, NewMemory, Profile
 from pgrecall.core.label import Label
+from pgrecall.core.statement import Statement
+from pgrecall.core.steps import Run
 from pgrecall.core.vectors import EmbeddingType, Vector
 from pgrecall.errors import (
     InputError,
@@ -27,9 +28,9 @@ from pgrecall.errors import (
     UnknownName,
 )
 from pgrecall.execution.inspection import LAYOUTS
-from pgrecall.memories.list_statement import list_statement
+from pgrecall.memories.list_statement import page
 from pgrecall.memories.ordering import Ordering
-from pgrecall.ranking.exact import search_statement
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.question import Question
@@ -424,24 +425,24 @@ def test_every_parameter_of_a_search_is_a_name_of_ours(repo: MemoryRepository) -
             "as_of": NOW,
         },
     )
-    statement = search_statement(tables(), replace(asked.search, query=Vector(NORTH)))
+    run = ranks(tables(), "search", replace(asked.search, query=Vector(NORTH)))
 
-    assert names_refused(repo, statement) > 30
+    assert names_refused(repo, run) > 20
 
 
 def test_every_parameter_of_a_list_is_a_name_of_ours(repo: MemoryRepository) -> None:
     filters = Filters.of({"metadata": {"a": 1, "b.c": 2}, "min_trust": 0.1, "text": "a"})
-    order = Ordering.of(tables(), ["importance", "-retrieval_count"])
-    after = (True, True, True)
-    statement = list_statement(tables(), filters, order, after=after, as_of=True, embedding=False)
+    order = Ordering.of(["importance", "-retrieval_count"])
+    last = (0.5, 1, ID)
+    run = page(tables(), "a", filters, order, last=last, limit=1, as_of=NOW, embedding=False)
 
-    assert names_refused(repo, statement) > 10
+    assert names_refused(repo, run) > 10
 
 
-def names_refused(repo: MemoryRepository, statement: Select[Any]) -> int:
+def names_refused(repo: MemoryRepository, run: Run) -> int:
     """How many parameters the statement has, each of which a caller may not have."""
-    compiled = statement.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
-    names = [name for name, bound in compiled.binds.items() if not bound.unique]
+    assert isinstance(run.statement, Statement)
+    names = run.statement.types
     for name in names:
         where = text(f"content = :{name}").bindparams(**{name: "mine"})
         refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")

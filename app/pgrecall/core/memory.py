@@ -6,12 +6,13 @@ They name the fields of `schema/fields.py`, so that editors and type checkers kn
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass
+from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass, replace
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final, Literal, TypedDict
 from uuid import UUID
 
+from pgrecall.core.embedding_type import read_embedding
 from pgrecall.core.label import Label
 from pgrecall.core.vectors import VectorLike
 
@@ -277,3 +278,10 @@ def leading_memory(row: Sequence[Any]) -> Memory:
     memory: Memory = _Loaded(agent_id, team_id, *row[1:LEADING])
     memory.__class__ = Memory
     return memory
+
+
+def memory_in_full(row: Any) -> Memory:
+    """The memory of a row that may also have its embedding, as `vector`."""
+    vector = getattr(row, "vector", None)
+    found = leading_memory(row)
+    return found if vector is None else replace(found, embedding=read_embedding(vector))

@@ -12,17 +12,15 @@ from sqlalchemy import ARRAY, DateTime, Double, Integer, Interval, Text, Uuid
 
 from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.memory import leading_memory
-from pgrecall.core.steps import READS, VERB, Mode, Operation, Run, needs
+from pgrecall.core.steps import READS, VERB, Mode, Operation, needs
 from pgrecall.core.validation import require_count, require_duration, require_given_share
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
-from pgrecall.lifecycle.cluster_statement import clusters_statement
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
-from pgrecall.lifecycle.pruning import below
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.preparing import NEAR_DUPLICATE, Policy, prepared
+from pgrecall.ranking.composing import UNFILTERED, ranks, reads
 from pgrecall.ranking.default_profile import default_profile
-from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
@@ -99,14 +97,18 @@ def clusters(
     `min_similarity`. No memory is in two clusters. They are computed in the database, from the
     `newest` memories.
     """
-    asked = {
-        "owner_id": require_owner(tables, agent_id),
-        "min_similarity": require_given_share("min_similarity", min_similarity),
-        "min_size": require_count("min_size", min_size, at_least=2, at_most=MOST),
-        "more_than": require_count("more_than", more_than, at_least=0, at_most=MOST),
-        "newest": require_count("newest", newest, at_least=2, at_most=MOST),
-    }
-    rows = yield Run(clusters_statement(tables), asked)
+    rows = yield reads(
+        tables,
+        "clusters",
+        UNFILTERED,
+        "clusters",
+        places={"order": "one.cluster, one.place"},
+        owner_id=require_owner(tables, agent_id),
+        min_similarity=require_given_share("min_similarity", min_similarity),
+        min_size=require_count("min_size", min_size, at_least=2, at_most=MOST),
+        more_than=require_count("more_than", more_than, at_least=0, at_most=MOST),
+        newest=require_count("newest", newest, at_least=2, at_most=MOST),
+    )
     found = []
     for _, members in groupby(rows, key=lambda row: row.cluster):
         whole = [*members]
@@ -215,7 +217,6 @@ def prune(
 
 
 def _below(tables: Tables, agent_id: str, profile: Profile, limit: float) -> Operation[list[UUID]]:
-    every = Filters(include_invalid=True)
-    wanted = Search(agent_id=agent_id, query=None, k=1, profile=profile, filters=every)
-    rows = yield Run(below(tables, wanted), wanted.parameters | {"below_score": limit})
+    wanted = Search(agent_id=agent_id, query=None, k=1, profile=profile, filters=UNFILTERED)
+    rows = yield ranks(tables, "prune", wanted, below_score=limit)
     return [row.id for row in rows]

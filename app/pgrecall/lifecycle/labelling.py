@@ -13,8 +13,9 @@ from pgrecall.core.label import Label, LabelKind, require_kinds, require_labels
 from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.steps import READS, VERB, Operation, Run, needs
 from pgrecall.core.validation import require_count, require_id, require_texts
-from pgrecall.lifecycle.label_statements import labelled_statement
 from pgrecall.memories.event_fields import note
+from pgrecall.ranking.composing import reads
+from pgrecall.ranking.filters import Filters
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb
@@ -105,10 +106,16 @@ def labelled(
     wanted = list(require_texts("values", [values] if isinstance(values, str) else values) or ())
     of_kinds = require_kinds(kinds)
     require_count("limit", limit, at_least=1, at_most=MOST)
-    parameters = {"owner_id": agent_id, "labels": wanted, "limit": limit}
-    if of_kinds is not None:
-        parameters["label_kinds"] = of_kinds
-    rows = yield Run(labelled_statement(tables, of_kind=of_kinds is not None), parameters)
+    given = {"labels": wanted, **({} if of_kinds is None else {"label_kinds": of_kinds})}
+    rows = yield reads(
+        tables,
+        "by_labels",
+        Filters(values=given),
+        "weighed",
+        places={"order": "one.weight DESC, one.id"},
+        owner_id=agent_id,
+        limit=limit,
+    )
     return [(leading_memory(row), float(row.weight)) for row in rows]
 
 

@@ -14,9 +14,9 @@ from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.errors import InputError
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.reading import existing
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
-from pgrecall.ranking.statement import passing_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, verb
@@ -62,15 +62,17 @@ def delete(
     require_bool("dry_run", dry_run)
     chosen = Filters.of(filters)
     if memory_ids is None:
-        ids = yield from _passing(tables, agent_id, chosen, lock=not dry_run)
+        chosen = yield from _narrowing(tables, chosen)
+        rows = yield reads(tables, "count" if dry_run else "delete", chosen, owner_id=agent_id)
+        if dry_run:
+            return int(rows[0][0])
+        ids = [row.id for row in rows]
     elif chosen.are_default:
         ids = require_ids(memory_ids)
         if dry_run:
             return len((yield from existing(tables, agent_id, ids)))
     else:
         raise InputError("name the memories to delete by ids or by filters, not by both")
-    if dry_run:
-        return len(ids)
     if not ids:
         return 0
     rows = yield Run(
@@ -80,18 +82,12 @@ def delete(
     return len(rows)
 
 
-def _passing(
-    tables: Tables, agent_id: str, filters: Filters, *, lock: bool
-) -> Operation[list[UUID]]:
-    """The ids of the memories that pass. Locked, they still do, and nobody changes them."""
+def _narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
+    """The filters. Raises InputError for those that leave nothing out."""
     _require_some(filters)
     chosen = yield from narrowing(tables, filters)
     _require_some(chosen)
-    passing = passing_filters(tables, chosen.shape, chosen.where, as_of=False, lock=lock)
-    passing = passing.order_by(tables.memories.c.id)
-    statement = passing.with_for_update(of=tables.memories) if lock else passing
-    rows = yield Run(statement, {"owner_id": agent_id, **chosen.parameters})
-    return [row.id for row in rows]
+    return chosen
 
 
 def _require_some(filters: Filters) -> None:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     Executable,
     Integer,
     Select,
     Text,
     Uuid,
-    any_,
     bindparam,
     column,
     func,
     select,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.limits import MAX_BATCH, STATUSES
 from pgrecall.core.quoting import shortened
@@ -34,14 +31,12 @@ from pgrecall.core.validation import (
     require_id,
 )
 from pgrecall.errors import InputError
-from pgrecall.ranking.conditions import conditions, custom_conditions, owned, scope
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.memory_columns import with_usage
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb
-from pgrecall.scoring import compiler
 
 BATCH_SIZE = 500
 MOST_BATCH_BYTES = 8 * 2**20
@@ -86,15 +81,15 @@ def export(
     owner_id, last_id = _begin(after, named)
     wanted = _wanted(filters)
     chosen = yield from narrowing(tables, wanted)
-    statement, next_ids = _page(tables, chosen), _next_ids(tables)
+    next_ids = _next_ids(tables)
     exported = 0
     if owner_id is None:
         owner_id = yield from _next(tables, named, None)
     while owner_id is not None:
-        parameters = {**chosen.parameters, "owner_id": owner_id, "events": events}
+        lines = partial(reads, tables, "export", chosen, owner_id=owner_id, events=events)
         begin = {"agent": owner_id, "many": batch_size, "most_bytes": MOST_BATCH_BYTES}
         while ids := [row[0] for row in (yield Run(next_ids, begin | {"after": last_id}))]:
-            rows = yield Run(statement, parameters | {"ids": ids})
+            rows = yield lines(ids=ids)
             if rows:
                 yield Ask(write, ([row.line for row in rows],))
             exported += len(rows)
@@ -161,25 +156,3 @@ def _next_ids(tables: Tables) -> Executable:
     """The ids of the next memories behind `after`: at most `many`, or `most_bytes` of text."""
     arguments = {"agent": Text, "after": Uuid, "many": Integer, "most_bytes": BigInteger}
     return verb(tables, "next_exported", arguments, (column("next_exported", Uuid),))
-
-
-def _page(tables: Tables, filters: Filters) -> Select[Any]:
-    """The lines of those memories of `owner_id` with these `ids` that pass the filters."""
-    memories, shape = tables.memories, filters.shape
-    within = scope(tables, memories, as_of=False)
-    owner: Any = bindparam("owner_id", type_=Text())
-    events: Any = bindparam("events", type_=Boolean())
-    line = compiler.schema_function(
-        tables.schema, "exported", owner, memories.c.id, events, type_=Text()
-    )
-    return (
-        select(line.label("line"))
-        .select_from(with_usage(memories, tables.memory_usage) if shape.reads_usage else memories)
-        .where(
-            owned(memories),
-            memories.c.id == any_(bindparam("ids", type_=ARRAY(Uuid))),
-            *conditions(within, shape, as_of=False).values(),
-            *custom_conditions(filters.where).values(),
-        )
-        .order_by(memories.c.id)
-    )

@@ -1,118 +1,83 @@
-"""The statement of a list: the keys of a page are sorted alone, and then described."""
+"""The order of a list as SQL, and the condition that a memory stands behind a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Integer,
-    Select,
-    and_,
-    bindparam,
-    false,
-    or_,
-    select,
-    true,
-)
-
-from pgrecall.memories.ordering import Ordering
-from pgrecall.ranking.by_key import by_key, usage_by_key
-from pgrecall.ranking.conditions import OWNER, Condition
-from pgrecall.ranking.custom_condition import Expression
-from pgrecall.ranking.filters import Filters, FilterShape
-from pgrecall.ranking.memory_columns import counted, memory_columns
-from pgrecall.ranking.statement import of_memories, passing_filters
+from pgrecall.core.steps import Run
+from pgrecall.memories.ordering import SORTABLE, Ordering
+from pgrecall.ranking.composing import keys, reads
+from pgrecall.ranking.filters import Filters
 from pgrecall.schema import Tables
+from pgrecall.schema.fields import FIELD
+from pgrecall.statements.composer import column
 
 ID = ("id", "-id")
-LAST = "last_"
-"""Prefix of the parameters with the values of the last memory of the page before."""
 
 
-def list_statement(
+def page(
     tables: Tables,
+    owner_id: str,
     filters: Filters,
     ordering: Ordering,
     *,
-    after: tuple[bool, ...] | None,
-    as_of: bool,
+    last: Sequence[Any] | None,
+    limit: int,
+    as_of: datetime | None,
     embedding: bool,
-) -> Select[Any]:
-    """At most `limit` memories of `owner_id` in this order, in full.
+) -> Run:
+    """Reads at most `limit` memories of the owner in this order, in full.
 
-    `after` says which of the values of the page before are not NULL; None: this is the first page.
-    The values are the parameters last_0, last_1 and so on.
+    `last` are the values of the last memory of the page before; None: this is the first page.
     """
-    if filters.where:
-        return _list(tables, filters.shape, ordering, after, as_of, embedding, filters.where)
-    return _known_list(tables, filters.shape, ordering, after, as_of, embedding)
-
-
-@lru_cache(maxsize=256)
-def _known_list(
-    tables: Tables,
-    filters: FilterShape,
-    ordering: Ordering,
-    after: tuple[bool, ...] | None,
-    as_of: bool,
-    embedding: bool,
-) -> Select[Any]:
-    return _list(tables, filters, ordering, after, as_of, embedding, ())
-
-
-def _list(
-    tables: Tables,
-    filters: FilterShape,
-    ordering: Ordering,
-    after: tuple[bool, ...] | None,
-    as_of: bool,
-    embedding: bool,
-    where: Sequence[Expression],
-) -> Select[Any]:
-    sorted_by = [counted(name, tables.memories, tables.memory_usage) for name in ordering.columns]
-    reads_usage = any(name in tables.memory_usage.c for name in ordering.columns)
-    found = passing_filters(tables, filters, where, as_of=as_of, usage=reads_usage)
-    if after is not None:
-        found = found.where(of_memories(tables, _following(sorted_by, ordering, after)))
-    page = (
-        found.with_only_columns(
-            tables.memories.c.agent_id.label("owner_id"),
-            *(column.label(name) for name, column in zip(ordering.columns, sorted_by, strict=True)),
-        )
-        .order_by(*_in_order(sorted_by, ordering))
-        .limit(bindparam("limit", type_=Integer()))
-        .subquery("page")
-    )
-    memories, usage = by_key(tables, page, OWNER), usage_by_key(tables, page, OWNER)
-    return (
-        select(*memory_columns(memories, usage, embedding=embedding))
-        .select_from(page.join(memories, true()).outerjoin(usage, true()))
-        .order_by(*_in_order([page.c[name] for name in ordering.columns], ordering))
+    options = ["vectors"] if embedding else []
+    places: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    if any(FIELD[name].part == "usage" for name in ordering.columns):
+        options.append("usage")
+    if last is not None:
+        options.append("following")
+        places["following"] = _following(ordering, last)
+        values = {f"last_{n}": value for n, value in enumerate(last) if value is not None}
+    return reads(
+        tables,
+        "list",
+        filters,
+        *options,
+        places={
+            "keys": keys(ordering.columns),
+            "order": _order(ordering),
+            **places,
+        },
+        as_of=as_of,
+        owner_id=owner_id,
+        limit=limit,
+        **values,
     )
 
 
-def _in_order(columns: list[Any], ordering: Ordering) -> list[ColumnElement[Any]]:
+def _order(ordering: Ordering) -> str:
     """The id is never NULL: where it comes first, the key has the memories in this order."""
-    found = []
-    for name, column in zip(ordering.names, columns, strict=True):
-        sorted_by = column.desc() if name.startswith("-") else column.asc()
-        found.append(sorted_by if name in ID else sorted_by.nulls_last())
-    return found
+    return ", ".join(
+        f"one.{name.removeprefix('-')}"
+        + (" DESC" if name.startswith("-") else "")
+        + ("" if name in ID else " NULLS LAST")
+        for name in ordering.names
+    )
 
 
-def _following(columns: list[Any], ordering: Ordering, given: tuple[bool, ...]) -> Condition:
+def _following(ordering: Ordering, last: Sequence[Any]) -> str:
     """Condition: a memory comes after the last one of the page before."""
-    condition: Condition = false()
-    for number in reversed(range(len(columns))):
-        column, value = columns[number], bindparam(f"{LAST}{number}", type_=columns[number].type)
-        if not given[number]:  # only memories without a value are left
-            condition = and_(column.is_(None), condition)
+    condition = "false"
+    for number, name in reversed([*enumerate(ordering.names)]):
+        field = name.removeprefix("-")
+        found, value = column(field), f":last_{number}::{SORTABLE[field]}"
+        if last[number] is None:  # only memories without a value are left
+            condition = f"({found} IS NULL AND {condition})"
             continue
-        name = ordering.names[number]
-        later = column < value if name.startswith("-") else column > value
-        missing = false() if name in ID else column.is_(None)
-        condition = or_(later, missing, and_(column == value, condition))
+        later = f"{found} {'<' if name.startswith('-') else '>'} {value}"
+        missing = "" if name in ID else f" OR {found} IS NULL"
+        condition = f"({later}{missing} OR {found} = {value} AND {condition})"
     return condition

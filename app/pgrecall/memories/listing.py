@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Boolean, Integer, Text
 
-from pgrecall.core.memory import Memory, leading_memory
+from pgrecall.core.memory import Memory, memory_in_full
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
@@ -18,13 +18,13 @@ from pgrecall.core.validation import (
     require_name,
     require_text,
 )
-from pgrecall.memories.list_statement import LAST, list_statement
+from pgrecall.memories.list_statement import page
 from pgrecall.memories.ordering import NEWEST_FIRST, Ordering
 from pgrecall.memories.owner_count import OwnerCount
 from pgrecall.memories.page import Page
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
-from pgrecall.ranking.statement import count_statement
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb
@@ -61,33 +61,27 @@ def list_memories(
     Raises UnknownName for an unknown column or filter, InputError for a bad value or cursor.
     """
     agent_id = require_owner(tables, agent_id)
-    ordering = Ordering.of(tables, order)
+    ordering = Ordering.of(order)
     require_count("limit", limit, at_least=1, at_most=MOST)
-    last = None if after is None else ordering.last(tables, after)
+    last = None if after is None else ordering.last(after)
     require_bool("total", total)
     require_bool("include_embedding", include_embedding)
     require_aware("as_of", as_of)
-    chosen = Filters.of(filters)
-    chosen = yield from narrowing(tables, chosen)
-    parameters = {"owner_id": agent_id, **chosen.parameters}
-    if as_of is not None:
-        parameters["as_of"] = as_of
-    statement = list_statement(
+    chosen = yield from narrowing(tables, Filters.of(filters))
+    rows = yield page(
         tables,
+        agent_id,
         chosen,
         ordering,
-        after=None if last is None else tuple(value is not None for value in last),
-        as_of=as_of is not None,
+        last=last,
+        limit=limit + 1,
+        as_of=as_of,
         embedding=include_embedding,
     )
-    ends = {f"{LAST}{n}": value for n, value in enumerate(last or ()) if value is not None}
-    rows = yield Run(statement, parameters | ends | {"limit": limit + 1})
-    found = [leading_memory(row) for row in rows[:limit]]
+    found = [memory_in_full(row) for row in rows[:limit]]
     counted = None
     if total:
-        [[counted]] = yield Run(
-            count_statement(tables, chosen, as_of=as_of is not None), parameters
-        )
+        [[counted]] = yield reads(tables, "count", chosen, as_of=as_of, owner_id=agent_id)
     more = ordering.cursor(found[-1]) if len(rows) > limit else None
     return Page(found, cursor=more, total=counted)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.steps import READS, Operation, Run, needs
+from pgrecall.core.steps import READS, Operation, needs
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.statement import passing_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
@@ -19,8 +19,6 @@ def metadata_values(
     """The values that a key of the metadata has in memories that are active and valid."""
     owner_id = require_owner(tables, agent_id)
     chosen = Filters.of({"content_types": content_types})
-    value: Any = tables.memories.c.metadata[key]
-    passing = passing_filters(tables, chosen.shape, chosen.where, as_of=False)
-    values = passing.where(value.is_not(None)).with_only_columns(value.label("value")).distinct()
-    rows = yield Run(values, {"owner_id": owner_id, **chosen.parameters})
+    places = {"keys": "agent_memories.metadata"}
+    rows = yield reads(tables, "metadata_values", chosen, places=places, owner_id=owner_id, key=key)
     return [row.value for row in rows]

@@ -7,19 +7,15 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from math import isfinite
-from typing import Any, Self
+from typing import Any, Final, Self
 from uuid import UUID
-
-from sqlalchemy import Boolean, DateTime, Double, Integer, Text, Uuid
 
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import in_list, require_aware, require_count, require_text
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.schema import Tables
-from pgrecall.schema.fields import INTERNAL
+from pgrecall.schema.fields import FIELDS
 
 NEWEST_FIRST = ("-created_at",)
 
@@ -32,17 +28,16 @@ class Ordering:
     """Each with `-` before it if the largest value comes first."""
 
     @classmethod
-    def of(cls, tables: Tables, order: str | Sequence[str]) -> Self:
+    def of(cls, order: str | Sequence[str]) -> Self:
         """Raises UnknownName for what is not a column to sort by, InputError for no list."""
         names = [order] if isinstance(order, str) else in_list(order)
         if names is None:
             raise InputError(f"order must be the names of columns, got {shortened(order)}")
-        known = sortable(tables)
         found: list[str] = []
         for name in [*names, "id"]:
-            if not isinstance(name, str) or name.removeprefix("-") not in known:
+            if not isinstance(name, str) or name.removeprefix("-") not in SORTABLE:
                 raise UnknownName(
-                    f"order: unknown column {shortened(name)}; known are {', '.join(known)}"
+                    f"order: unknown column {shortened(name)}; known are {', '.join(SORTABLE)}"
                 )
             if any(name.removeprefix("-") == one.removeprefix("-") for one in found):
                 continue  # it decides nothing any more
@@ -61,7 +56,7 @@ class Ordering:
         said = json.dumps({"order": self.names, "last": last}, default=_as_text)
         return urlsafe_b64encode(said.encode()).decode().rstrip("=")
 
-    def last(self, tables: Tables, after: object) -> tuple[Any, ...]:
+    def last(self, after: object) -> tuple[Any, ...]:
         """The values of the last memory of a page, from its cursor.
 
         Raises InputError for what is not a cursor, or one of another order.
@@ -71,9 +66,8 @@ class Ordering:
             said = json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
             order, last = said["order"], said["last"]
             if order == list(self.names):
-                known = sortable(tables)
                 pairs = zip(self.columns, last, strict=True)
-                return tuple(_VALUES[known[name]](name, value) for name, value in pairs)
+                return tuple(_VALUES[SORTABLE[name]](name, value) for name, value in pairs)
         except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError):
             raise InputError(
                 f"after must be the `next` of a page of this list, got {shortened(text)}"
@@ -81,21 +75,6 @@ class Ordering:
         raise InputError(
             f"after was made for the order {shortened(order)}, not for {shortened([*self.names])}"
         )
-
-
-@lru_cache
-def sortable(tables: Tables) -> Mapping[str, type]:
-    """The columns of a memory and its usage that it can be sorted by, and the type of each.
-
-    Lists, metadata, vectors and the text are left out: a cursor contains the values.
-    """
-    columns = [*tables.memories.c, *tables.memory_usage.c]
-    left_out = (*INTERNAL, "agent_id", "memory_id", "content")
-    return {
-        column.name: type(column.type)
-        for column in columns
-        if type(column.type) in _VALUES and column.name not in left_out
-    }
 
 
 def _as_text(value: Any) -> str:
@@ -134,12 +113,22 @@ def _or_none(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     return lambda name, value: None if value is None and name != "id" else read(name, value)
 
 
-_VALUES: Mapping[type, Callable[[str, Any], Any]] = {
-    Text: _or_none(require_text),
-    Double: _or_none(_number),
-    Integer: _or_none(_whole_number),
-    Boolean: _or_none(_flag),
-    DateTime: _or_none(_moment),
-    Uuid: _or_none(_id),
+_VALUES: Mapping[str, Callable[[str, Any], Any]] = {
+    "text": _or_none(require_text),
+    "float8": _or_none(_number),
+    "integer": _or_none(_whole_number),
+    "boolean": _or_none(_flag),
+    "timestamptz": _or_none(_moment),
+    "uuid": _or_none(_id),
 }
 """How the value of a column is read from a cursor, by the type of the column."""
+
+SORTABLE: Final[Mapping[str, str]] = {
+    field.name: field.kind.type
+    for field in FIELDS
+    if field.shown and field.kind.type in _VALUES and field.name not in ("agent_id", "content")
+}
+"""The fields that memories can be sorted by, and the type of each.
+
+Lists, metadata, vectors and the text are left out: a cursor contains the values.
+"""

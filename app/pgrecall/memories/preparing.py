@@ -10,12 +10,12 @@ from pgrecall.core.embedders import Embedded
 from pgrecall.core.entity_finding import Found, merged
 from pgrecall.core.ids import id_of_key, new_id
 from pgrecall.core.memory import NewMemory, NewMemoryDict
-from pgrecall.core.steps import Ask, Operation, Run
+from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.errors import InputError, NotCompliant
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import as_new, checked_memory
-from pgrecall.ranking.entities import known_in_texts
+from pgrecall.ranking.entities import known_entities
 from pgrecall.schema import Layout, Tables
 
 DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
@@ -119,8 +119,8 @@ def _with_entities(
         return
     known: dict[int, list[str]] = {}
     if found.looks_up:
-        given = {"owners": [agent_id], "texts": list(texts)}
-        known = {row.number: row.entities for row in (yield Run(known_in_texts(tables), given))}
+        rows = yield known_entities(tables, [agent_id], texts)
+        known = {row.number: row.entities for row in rows}
     for number, (values, names) in enumerate(zip(without, found.names, strict=True), start=1):
         if entities := merged(known.get(number, ()), names):
             values["entities"] = entities

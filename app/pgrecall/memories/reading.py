@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Unpack
+from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.ids import id_of_key
-from pgrecall.core.memory import Memory, leading_memory
+from pgrecall.core.memory import Memory, memory_in_full
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
@@ -22,15 +22,9 @@ from pgrecall.core.validation import (
     require_text,
 )
 from pgrecall.errors import InputError
-from pgrecall.memories.read_statements import (
-    existing_statement,
-    get_statement,
-    ids_beside,
-    ids_within,
-)
+from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
-from pgrecall.ranking.statement import count_statement
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
@@ -57,11 +51,8 @@ def get(
     agent_id = require_owner(tables, agent_id)
     one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
     require_bool("include_embedding", include_embedding)
-    rows = yield Run(
-        get_statement(tables, embedding=include_embedding, one=True),
-        {"owner_id": agent_id, "id": one},
-    )
-    return leading_memory(rows[0]) if rows else None
+    rows = yield _in_full(tables, agent_id, include_embedding, id=one)
+    return memory_in_full(rows[0]) if rows else None
 
 
 @needs(READS)
@@ -78,10 +69,8 @@ def get_many(
     ids = require_ids(memory_ids)
     given = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
     require_bool("include_embedding", include_embedding)
-    rows = yield Run(
-        get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "ids": ids}
-    )
-    found = {row.id: leading_memory(row) for row in rows}
+    rows = yield _in_full(tables, agent_id, include_embedding, "several", ids=ids)
+    found = {row.id: memory_in_full(row) for row in rows}
     return {one: found[one] for one in map(require_id, given) if one in found}
 
 
@@ -98,6 +87,14 @@ def exists(
     agent_id = require_owner(tables, agent_id)
     one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
     return bool((yield from existing(tables, agent_id, one)))
+
+
+def _in_full(
+    tables: Tables, owner_id: str, include_embedding: bool, *options: str, **ids: Any
+) -> Run:
+    chosen = (*options, *(["vectors"] if include_embedding else []))
+    places = {"order": "one.id"}
+    return reads(tables, "get", UNFILTERED, *chosen, places=places, owner_id=owner_id, **ids)
 
 
 def _of_key(agent_id: str, memory_id: object, key: str) -> UUID:
@@ -127,10 +124,7 @@ def count(
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
     chosen = yield from narrowing(tables, Filters.of(filters))
-    parameters = {"owner_id": agent_id, **chosen.parameters}
-    if as_of is not None:
-        parameters["as_of"] = as_of
-    rows = yield Run(count_statement(tables, chosen, as_of=as_of is not None), parameters)
+    rows = yield reads(tables, "count", chosen, as_of=as_of, owner_id=agent_id)
     return int(rows[0][0])
 
 
@@ -141,7 +135,7 @@ def existing(
     """The ids among these that the agent has; only the others need embedding and adding."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    rows = yield Run(existing_statement(tables), {"owner_id": agent_id, "ids": ids})
+    rows = yield reads(tables, "ids_stored", owner_id=agent_id, ids=ids)
     return {row.id for row in rows}
 
 
@@ -161,13 +155,14 @@ def find_ids(
             f"{shortened(prefix)} is neither the id of a memory nor its first digits "
             f"({FEWEST_DIGITS} or more)"
         )
-    parameters = {
-        "owner_id": agent_id,
-        "first": UUID(digits.ljust(32, "0")),
-        "last": UUID(digits.ljust(32, "f")),
-        "limit": limit,
-    }
-    rows = yield Run(ids_within(tables), parameters)
+    rows = yield reads(
+        tables,
+        "ids_within",
+        owner_id=agent_id,
+        first=UUID(digits.ljust(32, "0")),
+        last=UUID(digits.ljust(32, "f")),
+        limit=limit,
+    )
     return [row.id for row in rows]
 
 
@@ -182,7 +177,7 @@ def short_ids(
     """
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    rows = yield Run(ids_beside(tables), {"owner_id": agent_id, "ids": ids})
+    rows = yield reads(tables, "ids_beside", owner_id=agent_id, ids=ids)
     return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
 
 

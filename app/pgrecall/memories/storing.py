@@ -12,7 +12,6 @@ from pgrecall.core.steps import Copy, Operation, Run
 from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy
-from pgrecall.memories.read_statements import trusts_statement
 from pgrecall.memories.staging import (
     Staged,
     create_staging,
@@ -22,6 +21,7 @@ from pgrecall.memories.staging import (
     staged_fields,
     staging,
 )
+from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.schema import Tables
 
 _PART = 10_000
@@ -51,7 +51,9 @@ def stored_batch(
             bound = {"agent": agent_id, "first": first, "last": first + _PART - 1}
             rows = yield Run(remember_staged(tables, staged), bound | policy.arguments)
             ids = [row.memory_id for row in rows]
-            found = yield Run(trusts_statement(tables), {"owner_id": agent_id, "ids": ids})
+            found = yield reads(
+                tables, "ids_stored", UNFILTERED, "trusts", owner_id=agent_id, ids=ids
+            )
             trusts = {one.id: one.trust for one in found}
             results |= {
                 part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows

@@ -1,20 +1,25 @@
-"""Composes the statements that rank, for a search and by a profile."""
+"""Composes the statements that rank, for a search and by a profile, and those that only filter."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
 from pgrecall.ranking.custom_condition import written
+from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring import expression
 from pgrecall.scoring.signals import Signal
 from pgrecall.statements import composer
-from pgrecall.statements.composer import options_of
+from pgrecall.statements.composer import named_column, options_of
+
+UNFILTERED: Final = Filters(include_invalid=True)
 
 
 def ranks(
@@ -27,15 +32,47 @@ def ranks(
     **values: Any,
 ) -> Run:
     """Executes the statement of this name for a search, with more options and values."""
-    own = wanted.filters.where
-    where = written(tables.memories, own) if own else []
-    texts = tuple(condition.text for condition in where)
     signals = tuple(wanted.profile.signals)
-    statement = composed(tables.schema, name, wanted.options.union(options), signals, texts)
-    parameters = wanted.parameters | values
+    given, parameters = wanted.options.union(options), wanted.parameters | values
+    run = _run(tables, name, given, signals, wanted.filters, {}, parameters)
+    return run._replace(may_prepare=may_prepare, counts=counts)
+
+
+def reads(
+    tables: Tables,
+    name: str,
+    filters: Filters = UNFILTERED,
+    *options: str,
+    places: Mapping[str, str] = MappingProxyType({}),
+    as_of: datetime | None = None,
+    **values: Any,
+) -> Run:
+    """Executes the statement of this name, which does not rank, for the memories that pass the
+    filters at `as_of`, with more options and values.
+
+    `places` are texts of ours that stand in it, such as the order.
+    """
+    given, parameters = filters.options.union(options), filters.parameters | values
+    if as_of is not None:
+        given, parameters = given | {"as_of"}, parameters | {"as_of": as_of}
+    return _run(tables, name, given, (), filters, places, parameters)
+
+
+def _run(
+    tables: Tables,
+    name: str,
+    options: frozenset[str],
+    signals: Sequence[Signal],
+    filters: Filters,
+    places: Mapping[str, str],
+    parameters: dict[str, Any],
+) -> Run:
+    where = written(tables.memories, filters.where) if filters.where else []
+    texts = tuple(condition.text for condition in where)
+    statement = composed(tables.schema, name, options, signals, texts, tuple(places.items()))
     for condition in where:
         parameters |= condition.values
-    return Run(statement, parameters, may_prepare=may_prepare, counts=counts)
+    return Run(statement, parameters)
 
 
 @lru_cache(maxsize=512)
@@ -43,17 +80,20 @@ def composed(
     schema: str,
     name: str,
     given: frozenset[str],
-    signals: Sequence[Signal],
+    signals: Sequence[Signal] = (),
     where: Sequence[str] = (),
+    more: Sequence[tuple[str, str]] = (),
 ) -> Statement:
-    """The statement of this name with these options, a profile's signals, and conditions of the
-    caller."""
+    """The statement of this name with these options, a profile's signals, conditions of the
+    caller, and more places."""
     options = options_of(name, given | {"where"} if where else given)
     named = [(f"where_{number}", one) for number, one in enumerate(where, start=1)]
     places = {
-        **expression.places(signals, options),
+        **(expression.places(signals, options) if signals else {}),
+        "keys": keys(()),
         "where": " AND ".join(f"({one})" for one in where),
         "where_meets": "".join(f", '{name}', coalesce({one}, false)" for name, one in named),
+        **dict(more),
     }
     return Statement(composer.composed(name, options, places, schema=schema))
 
@@ -62,3 +102,8 @@ def condition_names(wanted: Search) -> list[str]:
     """The names of the conditions that a memory has to meet, those of the caller at last."""
     where = range(1, len(wanted.filters.where) + 1)
     return [*composer.condition_names(wanted.options), *(f"where_{number}" for number in where)]
+
+
+def keys(names: Iterable[str]) -> str:
+    """The fields that a statement sorts memories by, with their owner and id."""
+    return ", ".join(map(named_column, dict.fromkeys(["agent_id", *names, "id"])))

@@ -30,7 +30,8 @@ _RESERVED = re.compile(
     r"|keyword_weight|candidates|reach|whole_teams|source_\d+_\w+|budget|most|floor|max_\w+"
     r"|block_length|per_\w+|reserved_\w+|diversity|weights?_\w+|speeds|candidate_numbers"
     r"|hit_\w+|measured_\w+|last_\d+"
-    r"|ranked(_\w+)?|expand_session|lend|whose|owners|whole_owners|accessed|durable|period_(from|to)"
+    r"|ranked(_\w+)?|exact|expand_session|lend|whose|owners|(all|whole|worded)_owners"
+    r"|accessed|durable|period_(from|to)"
     rf"|(compared|metadata|relevance|{'|'.join(KINDS)})(_\w+)?)"
 )
 """Names of our own parameters besides those of the filters. A caller's parameter of the same name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -13,35 +13,34 @@ from sqlalchemy import (
     Subquery,
     Text,
     and_,
-    bindparam,
     case,
-    cast,
-    column,
     false,
     func,
     literal_column,
-    null,
     select,
     true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.limits import MAX_NAME_LENGTH, MAX_QUERY_ENTITIES
-from pgrecall.ranking.conditions import OWNERS, of_owners
+from pgrecall.core.steps import Run
+from pgrecall.ranking.composing import reads
+from pgrecall.ranking.conditions import of_owners
 from pgrecall.schema import Tables
 
 
-def known_entities(tables: Tables) -> Select[Any]:
-    """Entities of the `owners`' memories that occur in `text` as whole words, longest first.
+def known_entities(tables: Tables, owners: Sequence[str], texts: Sequence[str]) -> Run:
+    """Entities of the owners' memories that occur in texts as whole words, longest first.
 
-    Parameters: owners, text, limit.
+    Columns: number, of the text from 1, and entities.
     """
-    known = _entities(tables, OWNERS)
-    return (
-        select(known.c.entity)
-        .where(_occurs(known.c.entity, bindparam("text", type_=Text())))
-        .order_by(func.length(known.c.entity).desc(), known.c.entity)
-        .limit(bindparam("limit", type_=Integer()))
+    return reads(
+        tables,
+        "entities",
+        owners=list(owners),
+        texts=list(texts),
+        most=MAX_QUERY_ENTITIES,
+        longest=MAX_NAME_LENGTH,
     )
 
 
@@ -66,21 +65,6 @@ def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select
         .where(found.c.place <= most)
         .group_by(found.c.number)
     )
-
-
-@lru_cache
-def known_in_texts(tables: Tables) -> Select[Any]:
-    """Like `known_entities`, for each of `texts`. Columns: number, from 1, and entities.
-
-    Parameters: owners, texts.
-    """
-    given: Any = func.unnest(bindparam("texts", type_=ARRAY(Text)))
-    texts = given.table_valued(
-        column("question", Text), with_ordinality="number", name="texts"
-    ).render_derived()
-    none = cast(null(), ARRAY(Text)).label("query_entities")
-    queries = select(texts.c.number, texts.c.question, none).subquery("queries")
-    return entities_of_each(tables, queries, OWNERS)
 
 
 def _entities(tables: Tables, owners: str) -> Subquery:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Table, any_, func, select, union
+from sqlalchemy import Table, select
 from sqlalchemy.sql.util import ClauseAdapter
 
 from pgrecall.core.steps import Ask, Operation
@@ -34,20 +34,9 @@ def gathered_search(tables: Tables, wanted: Search) -> Operation[tuple[Tables, S
     return tables, replace(wanted, filters=replace(wanted.filters, where=where))
 
 
-def gathered_among(tables: Tables, where: Sequence[Expression], *among: FromClause) -> Gathered:
-    """The rows of these memories (id) of the parameter `owners`."""
-    ids: Any = union(*(select(rows.c.id) for rows in among)).scalar_subquery()
-    return _gathered(tables, where, func.array(ids))
-
-
-def _gathered(
-    tables: Tables, where: Sequence[Expression], ids: ColumnElement[Any] | None = None
-) -> Gathered:
+def _gathered(tables: Tables, where: Sequence[Expression]) -> Gathered:
     def rows(table: Table) -> Any:
         its = select(table).where(of_owners(table, OWNERS))
-        if ids is not None:
-            id_ = table.c.id if table is tables.memories else table.c.memory_id
-            its = its.where(id_ == any_(ids))
         return its.cte(table.name).prefix_with("MATERIALIZED")
 
     found = replace(

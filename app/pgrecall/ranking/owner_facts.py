@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import DateTime, Select, func, literal_column, select
-
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Keep, Operation, Run
-from pgrecall.ranking.conditions import OWNERS, of_owners
+from pgrecall.ranking.composing import composed
 from pgrecall.schema import Tables
 
 LARGE_OWNER: Final = 20_000
@@ -49,19 +48,8 @@ def without_indexes(tables: Tables, owners: Sequence[str]) -> Operation[None]:
 
 
 @lru_cache
-def _statement(tables: Tables) -> Select[Any]:
-    memories, indexes = tables.memories, tables.rank_indexes
-    shown = [column for column in indexes.c if column.name not in _INTERNAL]
-    # True of every row: it leads to the index in the order of writing, whose rows lie together.
-    ever = memories.c.inserted_at >= literal_column("'-infinity'::timestamptz")
-    one_more = (
-        select(literal_column("1"))
-        .where(of_owners(memories, OWNERS), ever)
-        .offset(literal_column(str(LARGE_OWNER)))
-        .exists()
-    )
-    now = func.statement_timestamp(type_=DateTime(timezone=True)).label("now")
-    facts = select(one_more.label("is_large"), now).subquery("facts")
-    return select(facts.c.is_large, facts.c.now, *shown).select_from(
-        facts.outerjoin(indexes, of_owners(indexes, OWNERS))
-    )
+def _statement(tables: Tables) -> Statement:
+    shown = (column.name for column in tables.rank_indexes.c if column.name not in _INTERNAL)
+    columns = ", ".join(f"rank_indexes.{name}" for name in shown)
+    places = ("large", str(LARGE_OWNER)), ("index_columns", columns)
+    return composed(tables.schema, "owner_facts", frozenset(), more=places)

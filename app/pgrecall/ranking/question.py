@@ -10,17 +10,16 @@ from uuid import UUID
 from pgrecall.core.checks import K, checked
 from pgrecall.core.dates import period_of
 from pgrecall.core.embedders import Embedded
-from pgrecall.core.limits import MAX_QUERY_ENTITIES
-from pgrecall.core.steps import Ask, Operation, Run
+from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.ranking.search_parameters import Search
-from pgrecall.ranking.words import narrows
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner, require_owners
 from pgrecall.scoring import profiles
@@ -132,15 +131,9 @@ class Question:
         search = asked.search
         entities = search.query_entities
         if asked.entities_in is not None:
-            found = yield Run(
-                known_entities(tables),
-                {
-                    "owners": [search.agent_id, *search.teams],
-                    "text": asked.entities_in,
-                    "limit": MAX_QUERY_ENTITIES,
-                },
-            )
-            entities = [row.entity for row in found]
+            owners = [search.agent_id, *search.teams]
+            found = yield known_entities(tables, owners, [asked.entities_in])
+            entities = found[0].entities if found else ()
         filters = yield from narrowing(tables, search.filters)
         known = yield owner_facts(tables, [search.agent_id, *search.teams])
         return replace(
@@ -166,7 +159,7 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
     """The filters, without `text` if it contains only stop words."""
     if "text" not in filters.values:
         return filters
-    [found] = yield Run(narrows(tables), {"text": filters.values["text"]})
+    [found] = yield reads(tables, "narrows", text=filters.values["text"])
     return filters if found.narrows else filters.without("text")
 
 

@@ -1,4 +1,4 @@
-"""Parts of the search statement: rank rows by id and score alone, then fetch the k best in full."""
+"""Statements that score every memory that passes."""
 
 from __future__ import annotations
 
@@ -16,30 +16,23 @@ from sqlalchemy import (
     bindparam,
     case,
     false,
-    func,
     literal_column,
     or_,
     select,
     true,
 )
 
-from pgrecall.ranking.by_key import by_key, usage_by_key
 from pgrecall.ranking.conditions import (
     HIDDEN_OWNER,
-    OWNER,
     Condition,
     conditions,
     custom_conditions,
     hidden,
     of_one,
     of_owners,
-    owned,
     scope,
 )
 from pgrecall.ranking.custom_condition import Expression
-from pgrecall.ranking.filters import Filters, FilterShape
-from pgrecall.ranking.memory_columns import memory_columns, with_usage
-from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD, ranked_rows
 from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.words import has_terms, same_memory, share, shares, with_shares
 from pgrecall.schema import Tables
@@ -47,63 +40,13 @@ from pgrecall.scoring import compiler
 from pgrecall.scoring.compiler import Scope
 from pgrecall.scoring.signals import Keyword, requires_embedding
 
-SIGNAL_PREFIX = "signal_"
-RELEVANCE = "relevance"
-HAS_TERMS = "has_terms"
-BESIDE, LENT, LENDER, HIT_SCORE = "beside", "lent", "lender", "hit_score"
-"""Columns: the hit that a turn was added for; the amount by which its score was raised, and the hit
-that lent it; and the score that decides its place, its own or that of the hit."""
+KEYWORD, COVERAGE = "keyword", "coverage"
 
 
 def ranked_most(shape: Shape) -> ColumnElement[int]:
     """The parameter `most`: how many rows are ranked by their own score."""
     most: Any = bindparam("ranked" if shape.lends else "k", type_=Integer())
     return hidden(most) if shape.owners == HIDDEN_OWNER else most
-
-
-def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    """The `most` best rows with the columns of `scored` only.
-
-    Those of owners on several nodes have been ranked owner by owner, and are parameters.
-    """
-    if shape.is_divided:
-        return ranked_rows(shape)
-    statement = scored(tables, shape, where)
-    score, id_ = statement.selected_columns.score, tables.memories.c.id
-    return statement.order_by(score.desc(), id_).limit(ranked_most(shape))
-
-
-def described_in_order(
-    tables: Tables,
-    shape: Shape,
-    best: FromClause,
-    *more: ColumnElement[Any],
-    in_passages: bool = False,
-) -> Select[Any]:
-    """The ranked rows in full with `more` columns, best first.
-
-    With `in_passages`, turns of a session that belong together are next to each other, in order.
-    The condition on owners is repeated, since this query contains no expression of the caller.
-    """
-    memories = by_key(tables, best, shape.owners)
-    found = _in_full(tables, best, memories, shape).add_columns(*more)
-    first = _passages(best, memories) if in_passages else ()
-    return found.order_by(*first, best.c.score.desc(), best.c.id)
-
-
-def _passages(best: FromClause, memories: FromClause) -> list[ColumnElement[Any]]:
-    """Order of passages by their best hit, and of memories within a passage."""
-    alone = case((memories.c.session.is_(None), best.c.id))
-    passage = [best.c.owner_id, memories.c.session, alone]
-    hit = func.coalesce(best.c[BESIDE], best.c.id)
-    by_score = [best.c[HIT_SCORE].desc(), hit]
-    return [
-        func.max(best.c[HIT_SCORE]).over(partition_by=passage).desc(),
-        func.first_value(hit).over(partition_by=passage, order_by=by_score),
-        memories.c.turn,
-        memories.c.created_at,
-        best.c.id,
-    ]
 
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
@@ -233,9 +176,12 @@ def _joined(
     tables: Tables, owners: str, shape: Shape, rows: FromClause, words: FromClause | None
 ) -> FromClause:
     """Left joins rows of memories to their usage and keyword shares, if the shape reads them."""
-    memories = tables.memories
+    memories, usage = tables.memories, tables.memory_usage
     if shape.reads_usage:
-        rows = with_usage(memories, tables.memory_usage, rows, owners)
+        same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
+        if not of_one(owners):  # for one owner the planner infers this
+            same = and_(same, of_owners(usage, owners))
+        rows = rows.outerjoin(usage, same)
     return rows if words is None else with_shares(rows, memories, words)
 
 
@@ -264,14 +210,6 @@ def words_of(
     return words, within, columns
 
 
-def with_words(
-    tables: Tables, owners: str, shape: Shape, rows: FromClause
-) -> tuple[FromClause, Scope]:
-    """Left joins rows to their keyword shares. Also returns the scope of the signals."""
-    words, within, _ = words_of(tables, owners, shape)
-    return rows if words is None else with_shares(rows, tables.memories, words), within
-
-
 def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClause) -> Scope:
     """The scope, completed for computing the relevance of these rows."""
     comparable: ColumnElement[Any] = literal_column("1::float8", Double())
@@ -289,80 +227,6 @@ def _weights_in_use(tables: Tables, shape: Shape) -> ColumnElement[float]:
     all_of_it = or_(has_terms(tables), keyword >= everything)
     total = case((all_of_it, everything), else_=everything - keyword)
     return select(total).scalar_subquery()  # computed once
-
-
-def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
-    """The ranked memories in full, with the value of every signal."""
-    usage = usage_by_key(tables, ranked, shape.owners)
-    within = replace(of_ranked(tables, shape, memories, ranked), usage=usage)
-    statement = select(
-        *memory_columns(memories, usage),
-        ranked.c.score,
-        *signal_columns(shape, within),
-        *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
-        *(ranked.c[name] for name in (BESIDE, LENT, LENDER) if name in ranked.c),
-    ).select_from(ranked.join(memories, true()).outerjoin(usage, true()))
-    if shape.has_min_score and not shape.brings_along:  # otherwise `with_turns` filters
-        # Filtering after the limit gives the same rows, and the score is computed once.
-        floor: Any = bindparam("min_score", type_=Double())
-        statement = statement.where(ranked.c.score >= floor)
-    return statement
-
-
-def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -> Scope:
-    """The scope in which signals of memories that are already ranked are computed."""
-    keyword = ranked.c[KEYWORD] if shape.has_text else None
-    within = scope(
-        tables, memories, as_of=shape.has_as_of, keyword=keyword, period=shape.has_period
-    )
-    if shape.has_text and shape.shows_relevance:
-        return _with_relevance(tables, shape, within, ranked)
-    return within
-
-
-def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
-    """The similarity, the cosine, the relevance if it is needed, and the value of each signal."""
-    return [
-        compiler.similarity(within).label("similarity"),
-        compiler.cosine(within).label("cosine"),
-        *([compiler.relevance(within).label(RELEVANCE)] if shape.shows_relevance else []),
-        *(
-            compiler.value(signal, within).label(SIGNAL_PREFIX + signal.name)
-            for signal in shape.signals
-        ),
-    ]
-
-
-def count_statement(tables: Tables, filters: Filters, *, as_of: bool) -> Select[int]:
-    """How many memories of `owner_id` pass the filters at `as_of`."""
-    passing = passing_filters(tables, filters.shape, filters.where, as_of=as_of)
-    return passing.with_only_columns(func.count())
-
-
-def passing_filters(
-    tables: Tables,
-    filters: FilterShape,
-    where: Sequence[Expression],
-    *,
-    as_of: bool,
-    usage: bool = False,
-    lock: bool = False,
-) -> Select[Any]:
-    """The ids of the memories of `owner_id` that pass the filters at `as_of`.
-
-    They are joined to their usage if `usage` is set or a filter reads it: in full, unless they are
-    to be locked.
-    """
-    memories = tables.memories
-    within = scope(tables, memories, as_of=as_of)
-    found = _expected(conditions(within, filters, as_of=as_of)) | custom_conditions(where)
-    if not (usage or filters.reads_usage):
-        return select(memories.c.id).where(owned(memories), *found.values())
-    if lock:
-        rows: FromClause = with_usage(memories, tables.memory_usage)
-        return select(memories.c.id).select_from(rows).where(owned(memories), *found.values())
-    rows, condition = in_full(tables, OWNER, found)
-    return select(memories.c.id).select_from(rows).where(condition)
 
 
 def in_full(

@@ -1,4 +1,4 @@
-"""Touches count retrievals of memories after a search."""
+"""Touches count retrievals of memories after a search, where its statement does not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from pgrecall.core.steps import Operation, Run, Uncounted
-from pgrecall.ranking.composing import ranks
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import touch_statement
@@ -29,16 +29,14 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Ope
                 return False
     elif owners:
         memories = [found.memory for found in hits]
-        counted = yield ranks(
+        each = reads(
             tables,
-            "touched",
-            wanted,
-            counts=True,
+            "touch",
             hit_owners=[memory.owner_id for memory in memories],
             hit_ids=[memory.id for memory in memories],
-            **how,
         )
-        if counted is Uncounted:
+        parameters = {**each.parameters, **how}
+        if (yield each._replace(parameters=parameters, counts=True)) is Uncounted:
             return False
     return True
 

@@ -12,7 +12,6 @@ from sqlalchemy import (
     ColumnElement,
     Double,
     FromClause,
-    Integer,
     Select,
     Table,
     Text,
@@ -29,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableValuedAlias
 
-from pgrecall.ranking.conditions import OWNER, moment, of_one, text_query, texts
+from pgrecall.ranking.conditions import OWNER, moment, of_one, texts
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
@@ -179,10 +178,3 @@ def _asked(schema: str) -> CTE:
     rows = found.table_valued(column("term", Text()), name="counting")
     any_term = select(rows.c.term).select_from(rows).exists()
     return select(any_term.label("has_terms")).cte("asked").prefix_with("MATERIALIZED")
-
-
-@lru_cache
-def narrows(tables: Tables) -> Select[Any]:
-    """One row: `narrows`, true if the `text` filter has any word that is not a stop word."""
-    nodes: Any = func.numnode(text_query(tables.schema), type_=Integer())
-    return select((nodes > literal_column("0")).label("narrows"))

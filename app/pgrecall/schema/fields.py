@@ -284,8 +284,6 @@ SHOWN: Final = _named(field.name for field in fields(Memory) if field.name != "a
 ROW: Final = ("agent_id", *(field.name for field in SHOWN))
 """The columns from which a Memory is made."""
 STATE_COLUMNS: Final = tuple(field for field in FIELDS if field.part == "state")
-INTERNAL: Final = tuple(field.name for field in TABLE if not field.shown)
-"""Columns that only the database reads and writes."""
 COUNTERS: Final = tuple(field.name for field in USAGE if field.default == "0")
 """The columns of memory_usage that never decrease."""
 NOTHING: Final = {field.name: field.none for field in FIELDS if field.none is not None}

@@ -13,9 +13,8 @@ from pgrecall.core import checks, limits
 from pgrecall.core.checks import Count, Texts, arguments_of
 from pgrecall.core.memory import TEAM
 from pgrecall.core.tokens import MAX_TOKENS
-from pgrecall.memories.ordering import sortable
+from pgrecall.memories.ordering import SORTABLE
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.schema import tables
 from pgrecall.schema.fields import NEW
 from pgrecall.schema.kinds import CONTENT, HOURS, NAME, SHARE, TEXT, TEXTS, Kind
 from pgrecall.scoring.profiles import BUILT_IN
@@ -36,7 +35,7 @@ def _length(most: int) -> Bounds:
 
 _NAMES = ("actor", "run")
 _ARGUMENTS = arguments_of(SearchArguments)
-_COLUMNS = "|".join(sortable(tables()))
+_COLUMNS = "|".join(SORTABLE)
 _NAME = _length(limits.MAX_NAME_LENGTH)
 _OF_KIND: dict[Kind, Bounds] = {
     CONTENT: _length(limits.MAX_CONTENT_BYTES),

@@ -26,12 +26,14 @@ from pgrecall.schema.fields import COUNTERS, FIELD, ROW
 
 STATEMENTS = (
     *("search", "best", "scores", "linked", "context", "explain", "standing", "matched"),
-    *("touched", "passing"),
+    "passing",
 )
+"""Those of psql."""
 _MARK = re.compile(r" *--\? ([!\w ]+)$")
 _BEGINS = re.compile(r" *(AND \(|,|:|--|(?:\w+ )?JOIN\b)")
 _PLACE = re.compile(r"(?<!:):([a-z]\w*)")
-_WHERE = re.compile(r":(where\w*)")
+_WHERE = ("where", "where_meets")
+"""Places with conditions of the caller, who may write pgrecall. in a text."""
 _INDENTED = "\n    "
 
 
@@ -61,8 +63,8 @@ class Line(NamedTuple):
 def composed(name: str, given: Collection[str], places: Mapping[str, str], *, schema: str) -> str:
     """The text of a statement with these options, with named parameters.
 
-    `places` maps names to the SQL that stands there. In all of it, except for the places whose
-    names begin with `where`, `pgrecall.` means our schema.
+    `places` maps names to the SQL that stands there. In all of it, except for the conditions of the
+    caller, `pgrecall.` means our schema.
     """
     options = options_of(name, given)
     tables, last = [], ""
@@ -75,11 +77,13 @@ def composed(name: str, given: Collection[str], places: Mapping[str, str], *, sc
                 last = body
     begin = f"WITH {', '.join(tables)}\n" if tables else ""
     text = f"/* pgrecall {name} */\n{begin}{last}"
-    for place, written in places.items():
-        if not place.startswith("where"):
-            text = text.replace(f":{place}", written)
+    text = _filled(text, {name: places[name] for name in places if name not in _WHERE})
     text = text.replace("pgrecall.", f'"{schema}".')
-    return _WHERE.sub(lambda found: places.get(found[1], found[0]), text)
+    return _filled(text, {name: places[name] for name in places if name in _WHERE})
+
+
+def _filled(text: str, places: Mapping[str, str]) -> str:
+    return _PLACE.sub(lambda found: places.get(found[1], found[0]), text) if places else text
 
 
 def options_of(name: str, given: Collection[str]) -> frozenset[str]:
@@ -196,11 +200,16 @@ def _meets(parts: Mapping[str, Collection[Line]]) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _column(name: str) -> str:
-    if name == "embedding":
-        return "NULL AS embedding"
+def named_column(name: str) -> str:
+    """A field as a column of this name."""
+    found = column(name)
+    return f"{found} AS {name}" if name in COUNTERS else found
+
+
+def column(name: str) -> str:
+    """The value of a field, in terms of a memory and its usage; 0 if it was never used."""
     if name in COUNTERS:
-        return f"coalesce(memory_usage.{name}, 0) AS {name}"
+        return f"coalesce(memory_usage.{name}, 0)"
     return f"{'memory_usage' if FIELD[name].part == 'usage' else 'agent_memories'}.{name}"
 
 
@@ -213,7 +222,9 @@ _BRIEF = (
 
 def _columns(names: Collection[str]) -> str:
     """These fields of `Memory`, as `leading_memory` takes all of them; without the embedding."""
-    return ", ".join(map(_column, names))
+    return ", ".join(
+        "NULL AS embedding" if one == "embedding" else named_column(one) for one in names
+    )
 
 
 @cache

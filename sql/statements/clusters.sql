@@ -1,0 +1,3 @@
+-- Clusters with their memories.
+--with one AS clustered
+--then in_full

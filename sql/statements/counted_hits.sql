@@ -1,2 +1,0 @@
--- How many of them exist.
-SELECT counted.counted FROM counted

@@ -1,0 +1,2 @@
+-- The memories to delete, locked.
+--then locked

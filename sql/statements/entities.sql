@@ -1,0 +1,4 @@
+-- The entities of the owners' memories that occur in texts.
+--with known AS known_entities
+--with occurring AS occurring
+--then longest

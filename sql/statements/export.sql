@@ -1,0 +1,2 @@
+-- The next memories of an export, as lines of JSON.
+--then exported

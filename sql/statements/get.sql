@@ -1,0 +1,4 @@
+-- Memories in full by their ids.
+--with one AS given_id --? !several
+--with one AS given_ids --? several
+--then in_full

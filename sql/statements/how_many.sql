@@ -1,0 +1,2 @@
+-- How many there are.
+SELECT count(*) FROM passing

@@ -1,0 +1,2 @@
+-- Those of some ids that are memories of the owner.
+--then stored_ids

@@ -1,0 +1,2 @@
+-- The owner's ids that begin with some digits.
+--then ids_from_to

@@ -1,0 +1,3 @@
+-- The values that a key of the metadata has in the memories that pass the filters.
+--with passing AS filtered
+--then values

@@ -1,0 +1,2 @@
+-- Whether a filter by text leaves anything out.
+--then has_words

@@ -1,0 +1,3 @@
+-- The memories that score low.
+--with every AS every
+--then below

@@ -1,4 +1,0 @@
--- Counts one retrieval of each of these memories.
---with hits AS touched_hits
---with counted AS counted
---then counted_hits
