@@ -12,7 +12,7 @@ BEGIN
     PERFORM require_note(agent, actor, '{}');
     asked := question(agent, profile => 'hybrid', @filtered@);
     metadata := asked.contained;
-    IF asked.options <@ '{planned,valid,usage}' THEN
+    IF asked.options <@ '{planned,large,valid,usage,keyword,redistribute}' THEN
         RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; erase_owner deletes all '
             'that an owner has' USING ERRCODE = 'invalid_parameter_value';
     END IF;

@@ -20,6 +20,7 @@ from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.composing import composed
+from pgrecall.schema import tables
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.statements.composer import STATEMENTS, blocks, entries, known_options
 from tests.conftest import DIMENSIONS
@@ -102,7 +103,7 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
             f"SELECT composed(%(name)s, %(given)s, t.score, t.signals) FROM {scored} t".encode(),
             {"name": name, "given": options},
         ).fetchone()
-        ours = composed("pgrecall", name, frozenset(options), tuple(profile.signals))
+        ours = composed(tables(), name, frozenset(options), tuple(profile.signals))
         assert row is not None
         assert row["composed"] == ours.named
     connection.execute("RESET search_path")
@@ -110,7 +111,7 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
 
 def test_every_statement_begins_with_its_name() -> None:
     for name in STATEMENTS:
-        text = composed("any", name, frozenset(), tuple(profiles.hybrid.signals)).numbered
+        text = composed(tables("any"), name, frozenset(), tuple(profiles.hybrid.signals)).numbered
         assert text.startswith(f"/* pgrecall {name} */\n")
 
 
@@ -270,16 +271,19 @@ def test_the_files_keep_to_their_form() -> None:
     """A mark ends a bracketed condition, a join or a column, or an entry of a list; a line has at
     most 100 columns besides its mark; and every file is used and says in a comment what it is."""
     folder = sql_folder() / "statements"
-    used = {file for name in STATEMENTS for _, file in entries(name)} | {*STATEMENTS, "options"}
-    lists = {
+    texts = {path.stem: path.read_text("utf-8") for path in folder.glob("*.sql")}
+    used = {
         *re.findall(
-            r"--begin (\w+)", "\n".join(path.read_text("utf-8") for path in folder.glob("*.sql"))
+            r"^--(?:with|then|begin)\b.*? (\w+)(?: --\?.*)?$",
+            "\n".join(texts.values()),
+            re.MULTILINE,
         )
     }
+    statements = {name for name, text in texts.items() if "\n--then " in text} | {"options"}
     for path in folder.rglob("*.sql"):
         lines = path.read_text("utf-8").splitlines()
         assert lines[0].startswith("-- "), path.name
-        assert path.parent.name == "parts" or path.stem in used | lists, path.name
+        assert path.parent.name == "parts" or path.stem in used | statements, path.name
         for line in lines:
             text, _, mark = line.partition(" --? ")
             assert len(text) <= 100, (path.name, text)

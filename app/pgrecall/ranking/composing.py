@@ -52,6 +52,8 @@ def reads(
 
     `places` are texts of ours that stand in it, such as the order.
     """
+    if filters is UNFILTERED:
+        return Run(composed(tables, name, frozenset(options), more=tuple(places.items())), values)
     given, parameters = filters.options.union(options), filters.parameters | values
     if as_of is not None:
         given, parameters = given | {"as_of"}, parameters | {"as_of": as_of}
@@ -69,7 +71,7 @@ def _run(
 ) -> Run:
     where = written(tables.memories, filters.where) if filters.where else []
     texts = tuple(condition.text for condition in where)
-    statement = composed(tables.schema, name, options, signals, texts, tuple(places.items()))
+    statement = composed(tables, name, options, signals, texts, tuple(places.items()))
     for condition in where:
         parameters |= condition.values
     return Run(statement, parameters)
@@ -77,7 +79,7 @@ def _run(
 
 @lru_cache(maxsize=512)
 def composed(
-    schema: str,
+    tables: Tables,
     name: str,
     given: frozenset[str],
     signals: Sequence[Signal] = (),
@@ -95,7 +97,7 @@ def composed(
         "where_meets": "".join(f", '{name}', coalesce({one}, false)" for name, one in named),
         **dict(more),
     }
-    return Statement(composer.composed(name, options, places, schema=schema))
+    return Statement(composer.composed(name, options, places, schema=tables.schema))
 
 
 def condition_names(wanted: Search) -> list[str]:

@@ -52,4 +52,4 @@ def _statement(tables: Tables) -> Statement:
     shown = (column.name for column in tables.rank_indexes.c if column.name not in _INTERNAL)
     columns = ", ".join(f"rank_indexes.{name}" for name in shown)
     places = ("large", str(LARGE_OWNER)), ("index_columns", columns)
-    return composed(tables.schema, "owner_facts", frozenset(), more=places)
+    return composed(tables, "owner_facts", frozenset(), more=places)
