@@ -3,13 +3,12 @@
 -- are better off with all memories scored.
 CREATE OR REPLACE FUNCTION index_sources(
     strategy text, owners text[], moment timestamptz, facts jsonb, weighed float8[],
-    query agent_memories.embedding%TYPE, has_words boolean, has_entities boolean,
-    k integer, given text[]) RETURNS jsonb
+    query agent_memories.embedding%TYPE, has_entities boolean, ranked integer, options text[])
+    RETURNS jsonb
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     leans float8;
     beyond float8;
-    words float8;
     rough boolean;
     one_sided boolean;
     follows_use boolean;
@@ -17,29 +16,27 @@ DECLARE
     most integer;
     candidates integer;
     filtered boolean;
+    has_words boolean := options @> '{keyword,words}';
+    keyword jsonb;
 BEGIN
-    IF 'lend' = ANY (given) THEN
-        k := greatest(k, 20);  -- see turns_text
-    END IF;
     IF strategy IS NULL OR strategy NOT IN ('auto', 'exact', 'index') THEN
         RAISE EXCEPTION 'strategy must be one of auto, exact, index, got %',
             quote_nullable(left(strategy, 60))
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF strategy = 'exact' OR k > 80 OR given && '{not_recalled,query_time}'
+    ELSIF strategy = 'exact' OR ranked > 80
+       OR options && '{statuses,period}' OR NOT 'valid' = ANY (options)
        OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners))
        OR cardinality(owners) > 1 AND is_distributed() THEN  -- one statement, on one node
         RETURN NULL;
     END IF;
-    has_words := has_words AND facts ->> 'reads' LIKE '%words.share%';  -- else only relevance needs them
     SELECT coalesce(sum(s.weight) FILTER (WHERE s.name = 'similarity'), 0),
            coalesce(sum(s.weight) FILTER (
                WHERE s.uncovered AND (has_entities OR s.name <> 'entity_overlap')
                   OR s.name = 'frequency' AND s.weight > 0.1), 0),
-           coalesce(sum(s.weight) FILTER (WHERE s.name = 'keyword'), 0),
            coalesce(bool_or(s.roughly AND s.weight > 0), false),
            bool_or(s.name <> 'keyword' AND s.weight > 0.6 * s.rest),
            coalesce(bool_or(s.reads_usage AND s.weight > 0), false)
-      INTO leans, beyond, words, rough, one_sided, follows_use
+      INTO leans, beyond, rough, one_sided, follows_use
       FROM (SELECT t.*, weighed[place] AS weight,
                    sum(weighed[place]) FILTER (WHERE t.name <> 'keyword') OVER () AS rest
               FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place),
@@ -48,36 +45,33 @@ BEGIN
     IF strategy = 'auto' AND (query IS NULL OR leans = 0 OR beyond > 0.1) THEN
         RETURN NULL;
     END IF;
-    SELECT jsonb_agg(jsonb_build_object(
-               'number', i.number, 'owner_id', i.agent_id, 'relation', i.relation,
-               'written_until', i.written_until,
-               'direction', rank_direction(facts, weighed, query, i.elapsed),
-               'used_direction', CASE WHEN follows_use
-                                      THEN rank_direction(facts, weighed, query, i.elapsed, true) END)),
+    SELECT jsonb_build_object(
+               'indexed_owners', array_agg(i.agent_id)::text, 'relations', array_agg(i.relation)::text,
+               'written_until', array_agg(i.written_until)::text,
+               'directions', array_agg(rank_direction(facts, weighed, query, i.elapsed))::text,
+               'used_directions', array_agg(CASE WHEN follows_use THEN
+                    rank_direction(facts, weighed, query, i.elapsed, true) END)::text,
+               'whole_owners', (ARRAY(SELECT unnest(owners) EXCEPT SELECT unnest(array_agg(i.agent_id))))::text),
            max(i.candidates)
       INTO indexes, most
-      FROM (SELECT r.*, row_number() OVER (ORDER BY r.agent_id) AS number,
-                   date_part('epoch', moment - r.as_of) / 86400 AS elapsed
+      FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed
               FROM rank_indexes r
              WHERE r.agent_id = ANY (owners) AND r.space = (facts -> 'space')::integer
                AND r.as_of <= moment AND (strategy = 'index' OR r.memories >= r.at_least)) i;
-    IF indexes IS NULL THEN
+    IF most IS NULL THEN
         RETURN NULL;
     END IF;
-    filtered := NOT has_words
-        AND NOT given <@ ARRAY['valid', 'statuses', 'teams', 'as_of', 'min_similarity', 'min_relevance',
-                               'relevance', 'embedding', 'expand_session', 'lend'];
-    candidates := CASE WHEN has_words THEN greatest(6 * k, 64) * CASE WHEN rough THEN 2 ELSE 1 END
-                  ELSE least(greatest(6 * k, most) * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
+    filtered := NOT has_words AND NOT options <@ '{planned,valid,teams,divided,as_of,query,embedding,words,usage,
+        keyword,redistribute,undecayed,relevance,min_relevance,min_similarity,min_score,expand_session,lend}';
+    candidates := CASE WHEN has_words THEN greatest(6 * ranked, 64) * CASE WHEN rough THEN 2 ELSE 1 END
+                  ELSE least(greatest(6 * ranked, most) * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
                              * CASE WHEN filtered THEN 3 ELSE 1 END, 1000) END;
-    RETURN jsonb_build_object(
-        'indexes', indexes, 'k', k, 'filtered', filtered,
-        'keyword_weight', CASE WHEN has_words THEN words ELSE 0 END, 'walk', 3 * most / 2,
-        'words', jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")'),
+    keyword := jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")');
+    RETURN indexes || jsonb_build_object(
+        'k', ranked, 'filtered', filtered, 'walk', 3 * most / 2,
+        'keyword_b', keyword -> 'b', 'keyword_pivot', keyword -> 'pivot',
         'enough', candidates / CASE WHEN filtered THEN 5 ELSE 3 END, 'candidates', candidates,
-        'reach', least(greatest(4 * candidates, 3 * most / 2), 1000),
-        'whole', (SELECT coalesce(jsonb_agg(o), '[]') FROM unnest(owners) o
-                   WHERE NOT indexes @> jsonb_build_array(jsonb_build_object('owner_id', o))));
+        'reach', least(greatest(4 * candidates, 3 * most / 2), 1000));
 END
 $function$;
 
@@ -111,3 +105,11 @@ $function$;
 
 COMMENT ON FUNCTION more_candidates IS
     'The same rank indexes with more candidates, estimated from how many have passed so far; NULL where every memory is to be scored.';
+
+CREATE OR REPLACE FUNCTION index_options(sources jsonb) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN sources IS NULL THEN '{}'
+                WHEN sources ->> 'whole_owners' = '{}' THEN '{index}' ELSE '{index,whole}' END::text[];
+
+COMMENT ON FUNCTION index_options IS
+    'The options of a statement that searches the rank indexes in sources; NULL: it searches none.';

@@ -19,6 +19,7 @@ CREATE OR REPLACE FUNCTION context(
 DECLARE
     asked record;
     most integer;
+    ranked integer;
     packing jsonb;
     sources jsonb;
     answered boolean;
@@ -30,7 +31,7 @@ BEGIN
                                                   THEN (facts_of(profile) ->> 'min_relevance')::float8 END);
     asked := question(@passed@);
     -- A verdict on the memories considered, not a condition, so that a rank index finds the same.
-    asked.given := array_replace(asked.given, 'min_relevance', 'relevance');
+    asked.options := array_remove(array_remove(asked.options, 'min_relevance'), 'min_score');
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
@@ -51,20 +52,25 @@ BEGIN
             'together, got %', left(reserve::text, 60)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    most := coalesce(consider, greatest(k, CASE WHEN reserve <> '{}' OR max_similarity IS NOT NULL
+    most := k;
+    k := coalesce(consider, greatest(k, CASE WHEN reserve <> '{}' OR max_similarity IS NOT NULL
                                                 THEN 80 ELSE least(k * max_skips, 80) END));
+    ranked := greatest(k, CASE WHEN lend IS NOT NULL THEN 20 END);
     packing := jsonb_build_object(
-        'max_tokens', max_tokens, 'max_skips', max_skips, 'reserve', reserve, 'diversity', diversity,
-        'min_score', coalesce(min_score, 0),
-        'compares', diversity > 0 OR max_similarity IS NOT NULL, 'max_similarity', max_similarity);
-    min_score := NULL;  -- a verdict too
+        'budget', greatest(max_tokens - 5, 0), 'most', most, 'floor', coalesce(min_score, 0),
+        'max_skips', max_skips, 'diversity', diversity, 'max_similarity', max_similarity,
+        'reserved_types', (ARRAY(SELECT jsonb_object_keys(reserve)))::text,
+        'reserved_shares', (ARRAY(SELECT e.value::float8 FROM jsonb_each(reserve) e))::text)
+        || packing_values();
+    asked.options := asked.options || '{indents,brief}'
+        || CASE WHEN diversity > 0 OR max_similarity IS NOT NULL THEN '{compares}'::text[] END;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
-        query, query_text IS NOT NULL, cardinality(query_entities) > 0, most, asked.given);
+        query, cardinality(query_entities) > 0, ranked, asked.options);
     WHILE sources IS NOT NULL LOOP
         FOR step, verdict, tokens, agent_id, id, content, memory_type, created_at, score, near,
             relevance, passed, total IN
-            EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, true)
-            USING most, asked.moment, asked.owners, asked.weighed, sources || packing, asked.compared, asked.comparable,
+            EXECUTE context_text(asked.facts, asked.options, sources)
+            USING ranked, asked.owners, asked.weighed, sources || packing, asked.compared,
                   @passed@
         LOOP
             answered := are_enough(sources, passed, total);
@@ -76,8 +82,9 @@ BEGIN
         END IF;
         sources := more_candidates(sources, passed, total);
     END LOOP;
-    RETURN QUERY EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NULL)
-        USING most, asked.moment, asked.owners, asked.weighed, packing, asked.compared, asked.comparable,
+    RETURN QUERY EXECUTE context_text(asked.facts, asked.options, NULL)
+        USING ranked, asked.owners, asked.weighed,
+              ranked_apart('best', ranked, asked.options, asked.owners, @passed@) || packing, asked.compared,
               @passed@;
 END
 $function$;
@@ -85,47 +92,23 @@ $function$;
 COMMENT ON FUNCTION context IS
     'The best memories for a prompt within max_tokens, in order, packed by score as the repository does for its plain style; then those left out, and why. near: the memory that a near duplicate resembles, or the hit that a turn came along with.';
 
-CREATE OR REPLACE FUNCTION context_text(
-    profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
+CREATE OR REPLACE FUNCTION context_text(facts jsonb, options text[], sources jsonb) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN recall_text(profile, facts, given, has_words, through_indexes,
-                       $text$WITH q AS NOT MATERIALIZED (
-    SELECT {q}
-), {ranked}, pool AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY {beside} IS NOT NULL,
-                                       {beside} IS NULL AND r.relevance < q.min_relevance,
-                                       r.score DESC, r.id)::integer AS place, r.*, {beside} AS comes_with,
-           CASE WHEN {beside} IS NULL AND (r.relevance < q.min_relevance) IS NOT TRUE
-                THEN r.score END AS given
-      FROM q CROSS JOIN (
-        SELECT r.*, m.content, m.memory_type, m.created_at, m.embedding,
-               reckoned_tokens(m.tokens, m.content, m.memory_type) AS cost, {relevance} AS relevance
-          FROM q CROSS JOIN {found} r
-         CROSS JOIN LATERAL (
-              SELECT a.* FROM agent_memories a
-               WHERE a.agent_id {owned} AND a.agent_id = r.agent_id AND a.id = r.id
-              OFFSET 0) m) r
-)
-SELECT v.step, v.verdict, r.cost, r.agent_id, r.id, r.content, r.memory_type, r.created_at, r.score,
-       n.id, r.relevance{counts}
-  FROM q CROSS JOIN LATERAL pack(
-           ARRAY(SELECT given FROM pool WHERE comes_with IS NULL ORDER BY place),
-           ARRAY(SELECT cost FROM pool ORDER BY place),
-           ARRAY(SELECT memory_type FROM pool ORDER BY place),
-           greatest((q.sources -> 'max_tokens')::integer - 5, 0), q.k,
-           (q.sources -> 'min_score')::float8, (q.sources -> 'max_skips')::integer,
-           ARRAY(SELECT jsonb_object_keys(q.sources -> 'reserve')),
-           ARRAY(SELECT e.value::float8 FROM jsonb_each(q.sources -> 'reserve') e),
-           CASE WHEN (q.sources -> 'compares')::boolean THEN ARRAY(
-               SELECT similarity(a.embedding, b.embedding, 0) FROM pool a, pool b
-                WHERE a.given IS NOT NULL AND b.given IS NOT NULL
-                ORDER BY a.place, b.place) END,
-           (q.sources -> 'diversity')::float8, (q.sources ->> 'max_similarity')::float8,
-           ARRAY(SELECT hit FROM ({along}) a ORDER BY hit, distance, turn),
-           ARRAY(SELECT turn FROM ({along}) a ORDER BY hit, distance, turn)) v
-  JOIN pool r ON r.place = v.place
-  LEFT JOIN pool n ON n.place = v.near
- ORDER BY v.verdict <> 'packed', CASE WHEN v.verdict = 'packed' THEN v.step END, r.place$text$);
+    RETURN format(
+        'WITH packed AS MATERIALIZED (SELECT * FROM (%s) hits) '
+        'SELECT p.step, p.verdict, p.cost, p.agent_id, p.id, p.content, p.memory_type, p.created_at, '
+        'p.score, n.id, %s%s FROM packed p LEFT JOIN packed n ON n.place = p.near '
+        'ORDER BY p.verdict <> ''packed'', CASE WHEN p.verdict = ''packed'' THEN p.step END, p.place',
+        statement_for('context', facts, options || index_options(sources)),
+        CASE WHEN 'relevance' = ANY (options) THEN 'p.relevance' ELSE 'NULL::float8' END,
+        CASE WHEN sources IS NOT NULL THEN ', p.passed, p.total' END);
 
 COMMENT ON FUNCTION context_text IS
-    'The statement that context runs; search_text is that of recall.';
+    'The statement that context runs; recall_text is that of recall.';
+
+CREATE OR REPLACE FUNCTION packing_values() RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN @packing@;
+
+COMMENT ON FUNCTION packing_values IS
+    'How the tokens of a memory in the plain style are estimated, as values of the statement.';

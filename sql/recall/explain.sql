@@ -1,5 +1,5 @@
--- One statement: what the memory scores even where it is excluded, which conditions it meets, and
--- how many of the memories that pass come before it.
+-- The repository's explain for psql, by the same statements: what the memory scores even where it is
+-- excluded, which conditions it meets, and how many of the memories that pass come before it.
 CREATE OR REPLACE FUNCTION explain(
     agent text,
     memory_id uuid,
@@ -13,88 +13,76 @@ CREATE OR REPLACE FUNCTION explain(
 DECLARE
     asked record;
     own record;
+    last record;
+    standing record;
+    described text;
     unmet text[];
     comes_along boolean;
     floor float8 := min_relevance;
+    most integer := greatest(k, CASE WHEN lend IS NOT NULL THEN 20 END);
+    searched text := agent;
 BEGIN
     IF query IS NOT NULL OR query_text IS NOT NULL THEN
         min_relevance := coalesce(floor, 0);
     END IF;
     profile := coalesce(profile, default_profile());
     asked := question(@passed@);
-    asked.given := array_append(asked.given, CASE WHEN min_relevance IS NOT NULL THEN 'relevance' END);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
-    EXECUTE recall_text(profile, asked.facts, asked.given, query_text IS NOT NULL, false, $text$
-WITH q AS NOT MATERIALIZED (
-    SELECT {q}
-), every AS MATERIALIZED (
-    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, {coverage} AS coverage
-      FROM q CROSS JOIN {memories}
-){hits}, own AS (
-    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, {coverage} AS coverage,
-           jsonb_build_object({meets}) AS meets
-      FROM q CROSS JOIN LATERAL (
-          SELECT a.* FROM agent_memories a
-           WHERE a.agent_id {owned} AND a.id = (q.sources ->> 0)::uuid
-          OFFSET 0) m
-      {counters}
-      {words}
-     ORDER BY m.agent_id <> q.agent
-     LIMIT 1
-), last AS (
-    SELECT e.agent_id, e.id, e.score, e.keyword, e.coverage, NULL::jsonb AS meets FROM {raised} e
-     ORDER BY e.score DESC, e.id
-    OFFSET $1 - 1 LIMIT 1
-), described AS (
-    SELECT r.*, {signals} AS signals, {relevance} AS relevance, octet_length(m.content) AS bytes
-      FROM q CROSS JOIN (SELECT * FROM own UNION ALL SELECT * FROM last) r
-     CROSS JOIN LATERAL (
-          SELECT a.* FROM agent_memories a
-           WHERE a.agent_id {owned} AND a.agent_id = r.agent_id AND a.id = r.id
-          OFFSET 0) m
-      {counters}
-)
-SELECT o.agent_id, f.score, o.score AS own_score, n.hit, o.signals, o.meets, o.relevance, o.keyword,
-       o.bytes, l.score AS last_score, l.signals AS last_signals,
-       (SELECT count(*) FROM every) AS ranked,
-       (SELECT count(*) FROM {raised} e
-         WHERE e.score > f.score OR e.score = f.score AND e.id < o.id) AS before
-  FROM q CROSS JOIN described o
-  LEFT JOIN described l ON l.meets IS NULL
-  LEFT JOIN {nearest} n ON n.agent_id = o.agent_id AND n.id = o.id
- CROSS JOIN LATERAL raised_score(o.score, coalesce(q.lend, 0), n.hit_score) f(score)
- WHERE o.meets IS NOT NULL$text$)
-        INTO own
-        USING k, asked.moment, asked.owners, asked.weighed, jsonb_build_array(memory_id),
-              asked.compared, asked.comparable,
-              @passed@;
+    described := format('SELECT agent_id, score, content, signals, meets, %s, %s, %s FROM (%s) hits',
+        CASE WHEN asked.options @> '{redistribute,keyword,words}' THEN 'has_terms' ELSE 'true AS has_terms' END,
+        CASE WHEN min_relevance IS NULL THEN 'NULL::float8 AS relevance' ELSE 'relevance' END,
+        CASE WHEN asked.compared IS NULL THEN 'NULL::integer AS unmet_comparison' ELSE 'unmet_comparison' END,
+        statement_for('explain', asked.facts, alone(asked.options)));
+    FOREACH agent IN ARRAY asked.owners LOOP
+        EXECUTE described INTO own
+          USING most, asked.owners, asked.weighed, jsonb_build_object('id', memory_id), asked.compared,
+                @passed@;
+        EXIT WHEN own.agent_id IS NOT NULL;
+    END LOOP;
+    agent := searched;
     PERFORM require_found(agent, memory_id, own.agent_id IS NOT NULL);
+    IF NOT own.has_terms THEN
+        asked.weighed := redistributed(asked.facts, asked.weighed, '{keyword}');
+    END IF;
+    EXECUTE statement_for('standing', asked.facts, asked.options) INTO standing
+      USING most, asked.owners, asked.weighed,
+            ranked_apart('scores', most, asked.options, asked.owners, @passed@) || jsonb_build_object(
+                'whose', own.agent_id, 'id', memory_id, 'own_score', own.score),
+            asked.compared,
+            @passed@;
+    agent := standing.last_owner;
+    EXECUTE described INTO last
+      USING most, asked.owners, asked.weighed, jsonb_build_object('id', standing.last_id), asked.compared,
+            @passed@;
+    agent := searched;
     agent_id := own.agent_id;
-    rank := own.before + 1;
-    ranked := own.ranked;
-    score := own.score;
-    needed_score := CASE WHEN own.last_score IS NOT NULL THEN greatest(own.last_score, min_score) END;
+    rank := standing.before + 1;
+    ranked := standing.ranked;
+    score := standing.raised;
+    needed_score := CASE WHEN standing.last_score IS NOT NULL
+                         THEN greatest(standing.last_score, min_score) END;
     signals := (
         SELECT jsonb_agg(jsonb_build_object('signal', s.name, 'value', s.value, 'weight', s.weight,
                    'contribution', s.weight * s.value,
-                   'share', CASE WHEN own.score > 0 THEN s.weight * s.value / own.score ELSE 0 END,
-                   'behind', s.weight * ((own.last_signals ->> s.name)::float8 - s.value))
+                   'share', CASE WHEN score > 0 THEN s.weight * s.value / score ELSE 0 END,
+                   'behind', s.weight * (last.signals[s.place] - s.value))
                    || CASE WHEN s.name = 'keyword' AND query_text IS NOT NULL THEN jsonb_build_object(
-                          'of_terms', own.keyword, 'length_factor', keyword(1, own.bytes, s.b, s.pivot))
+                          'of_terms', s.value / s.length_factor, 'length_factor', s.length_factor)
                       ELSE '{}' END
                    ORDER BY s.place)
           FROM (SELECT e.place, e.said ->> 'name' AS name, asked.weighed[e.place] AS weight,
-                       (own.signals ->> (e.said ->> 'name'))::float8 AS value,
-                       (e.said ->> 'b')::float8 AS b, (e.said ->> 'pivot')::float8 AS pivot
+                       own.signals[e.place] AS value,
+                       keyword(1, octet_length(own.content), (e.said ->> 'b')::float8,
+                               (e.said ->> 'pivot')::float8) AS length_factor
                   FROM jsonb_array_elements(asked.facts -> 'signals') WITH ORDINALITY e(said, place)) s);
-    lent := own.score - own.own_score;
+    lent := standing.raised - own.score;
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e WHERE e.value = 'false' ORDER BY e.key);
     IF lend IS NOT NULL THEN
-        lender := own.hit;
-    ELSIF own.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
-        beside := own.hit;
+        lender := standing.beside;
+    ELSIF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
+        beside := standing.beside;
     END IF;
     -- A turn that comes along needs neither min_score nor min_relevance.
     comes_along := beside IS NOT NULL AND array_remove(unmet, 'min_relevance') = '{}';
@@ -105,20 +93,18 @@ SELECT o.agent_id, f.score, o.score AS own_score, n.hit, o.signals, o.meets, o.r
     reasons := ARRAY(SELECT CASE WHEN name = 'min_relevance'
                                  THEN format('its relevance %s is below min_relevance %s',
                                              round(relevance::numeric, 6), floor)
-                                 WHEN name = 'compared' THEN (
-                                     SELECT 'filtered by metadata ' || (asked.compared
-                                            -> unmet_comparison(m.metadata, asked.compared) - 1 ->> 'operator')
-                                       FROM agent_memories m
-                                      WHERE m.agent_id = own.agent_id AND m.id = memory_id)
+                                 WHEN name = 'compared'
+                                 THEN 'filtered by metadata '
+                                      || (asked.compared -> own.unmet_comparison - 1 ->> 'operator')
                                  ELSE unmet_condition(own.agent_id, memory_id, name, asked.moment) END
                        FROM unnest(unmet) name)
-        || CASE WHEN own.score < min_score AND NOT comes_along
-                THEN ARRAY[format('its score %s is below min_score %s', round(own.score::numeric, 6), min_score)]
+        || CASE WHEN score < min_score AND NOT comes_along
+                THEN ARRAY[format('its score %s is below min_score %s', round(score::numeric, 6), min_score)]
                 ELSE '{}' END
         || CASE WHEN unmet = '{}' AND rank > k AND NOT comes_along
                 THEN ARRAY[format('outranked: %s memories come before it and %s are returned; the last of '
-                                  'them scores %s, this one %s', own.before, k,
-                                  round(own.last_score::numeric, 6), round(own.score::numeric, 6))]
+                                  'them scores %s, this one %s', standing.before, k,
+                                  round(standing.last_score::numeric, 6), round(score::numeric, 6))]
                 ELSE '{}' END;
     returned := reasons = '{}';
     terms := (
@@ -131,7 +117,7 @@ SELECT o.agent_id, f.score, o.score AS own_score, n.hit, o.signals, o.meets, o.r
                 SELECT w.*, nullif(sum(w.weight) OVER (), 0) AS total
                   FROM term_weights(m.agent_id, query_text, true, asked.owners, as_of) w) t
          WHERE m.agent_id = own.agent_id AND m.id = memory_id AND query_text IS NOT NULL
-           AND asked.facts ->> 'reads' LIKE '%words.share%');
+           AND 'keyword' = ANY (asked.options));
     RETURN NEXT;
 END
 $function$;

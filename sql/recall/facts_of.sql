@@ -77,3 +77,14 @@ END;
 
 COMMENT ON FUNCTION redistributed IS
     'The weights of a profile, where those of untold, the signals that a query lacks, go to the others in proportion. Unchanged where no other signal has a weight.';
+
+CREATE OR REPLACE FUNCTION profile_options(facts jsonb, given text[]) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN array_remove(ARRAY[
+        CASE WHEN facts @? '$.signals[*] ? (@.reads_usage == true)' THEN 'usage' END,
+        CASE WHEN 'query' = ANY (given) AND (facts -> 'requires_embedding')::boolean THEN 'embedding' END,
+        CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")' THEN 'keyword' END,
+        CASE WHEN facts ? 'redistribute' THEN 'redistribute' END], NULL);
+
+COMMENT ON FUNCTION profile_options IS
+    'The options of a statement that follow from the profile and from the others.';

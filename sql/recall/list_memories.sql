@@ -25,35 +25,36 @@ BEGIN
     sorted := list_order(order_by);
     last := last_of_page(after, sorted.names, sorted.types);
     keys := ARRAY(SELECT 'p.sorted_' || n FROM generate_subscripts(sorted.names, 1) n);
-    reads_usage := 'min_trust' = ANY (asked.given) OR array_to_string(sorted.expressions, ' ') ~ '\mu\.';
-    RETURN QUERY EXECUTE filtered_text(asked.given, format($text$
-, page AS (
-    SELECT m.agent_id, m.id, %s
-      FROM q CROSS JOIN %s
+    reads_usage := 'min_trust' = ANY (asked.options) OR array_to_string(sorted.expressions, ' ') ~ 'memory_usage';
+    RETURN QUERY EXECUTE filtered_text(asked.options, format($text$
+WITH page AS (
+    SELECT agent_memories.agent_id, agent_memories.id, %s
+      FROM %s
      WHERE %s
      ORDER BY %s
-     LIMIT $1
+     LIMIT :most::integer
 )
 SELECT m.id, m.content, m.memory_type, m.created_at,
        cursor_of(%L, jsonb_build_array(%s))
-  FROM q CROSS JOIN page p
-  JOIN agent_memories m ON m.agent_id = p.agent_id AND m.id = p.id AND m.agent_id = q.owners[1]
+  FROM page p
+  JOIN agent_memories m ON m.agent_id = p.agent_id AND m.id = p.id AND m.agent_id = :owner_id::text
  ORDER BY %s$text$,
         (SELECT string_agg(format('%s AS sorted_%s', e, n), ', ')
            FROM unnest(sorted.expressions) WITH ORDINALITY s(e, n)),
         CASE WHEN reads_usage THEN $joined$(
-               (SELECT a.* FROM q CROSS JOIN agent_memories a WHERE a.agent_id = q.owners[1]) m
-               FULL JOIN (SELECT v.* FROM q CROSS JOIN memory_usage v
-                           WHERE v.agent_id = q.owners[1]) u ON u.memory_id = m.id)$joined$
-             ELSE 'agent_memories m' END,
+               (SELECT a.* FROM agent_memories a WHERE a.agent_id = :owner_id::text) agent_memories
+               FULL JOIN (SELECT v.* FROM memory_usage v
+                           WHERE v.agent_id = :owner_id::text) memory_usage
+                 ON memory_usage.memory_id = agent_memories.id)$joined$
+             ELSE 'agent_memories' END,
         format(CASE WHEN reads_usage
-                    THEN 'CASE WHEN m.id IS NULL THEN false ELSE {passes} AND (%s) END'
+                    THEN 'CASE WHEN agent_memories.id IS NULL THEN false ELSE {passes} AND (%s) END'
                     ELSE '{passes} AND (%s)' END,
                following_clause(sorted.names, sorted.types, sorted.expressions, last)),
         order_clause(sorted.names, sorted.expressions),
         to_jsonb(sorted.names),
         array_to_string(keys, ', '), order_clause(sorted.names, keys)))
-        USING most, last, asked.moment, asked.owners, asked.compared, true, @filters@;
+        USING most, last, agent, asked.compared, @filters@, as_of;
 END
 $function$;
 
@@ -84,17 +85,17 @@ BEGIN
         names := names || name;
         types := types || known_types[array_position(sortable, bare)];
         expressions := expressions || CASE
-            WHEN bare = 'last_accessed_at' THEN 'u.last_accessed_at'
+            WHEN bare = 'last_accessed_at' THEN 'memory_usage.last_accessed_at'
             WHEN bare ~ '^(retrieval|success|failure)_count$|^feedback_(up|down)$'
-            THEN format('coalesce(u.%I, 0)', bare)
-            ELSE format('m.%I', bare) END;
+            THEN format('coalesce(memory_usage.%I, 0)', bare)
+            ELSE format('agent_memories.%I', bare) END;
         EXIT WHEN bare = 'id';  -- no two have the same
     END LOOP;
 END
 $function$;
 
 COMMENT ON FUNCTION list_order IS
-    'The columns of an order, the last being id, with their types and how they are read of a memory m and its usage u. Raises PM007 for one that memories cannot be sorted by.';
+    'The columns of an order, the last being id, with their types and how they are read. Raises PM007 for one that memories cannot be sorted by.';
 
 CREATE OR REPLACE FUNCTION order_clause(names text[], expressions text[]) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -121,14 +122,14 @@ BEGIN
             ELSE format(CASE WHEN names[n] IN ('id', '-id') THEN '%1$s %2$s %3$s'
                              ELSE '%1$s %2$s %3$s OR %1$s IS NULL OR %1$s = %3$s AND (%4$s)' END,
                         expressions[n], CASE WHEN starts_with(names[n], '-') THEN '<' ELSE '>' END,
-                        format('(q.last ->> %s)::%s', n - 1, types[n]), condition) END;
+                        format('(:last::jsonb ->> %s)::%s', n - 1, types[n]), condition) END;
     END LOOP;
     RETURN condition;
 END
 $function$;
 
 COMMENT ON FUNCTION following_clause IS
-    'The condition that a memory comes after the last one of a page, whose values are q.last.';
+    'The condition that a memory comes after the last one of a page, whose values are :last.';
 
 -- The same as in Python: base64url of {"order": names, "last": values}.
 CREATE OR REPLACE FUNCTION cursor_of(names jsonb, last jsonb) RETURNS text

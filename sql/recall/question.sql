@@ -3,8 +3,7 @@ CREATE OR REPLACE FUNCTION question(
     agent text,
     @arguments@,
     OUT moment timestamptz, OUT owners text[], OUT asked_entities text[], OUT asked_words text,
-    OUT weighed float8[], OUT facts jsonb, OUT given text[], OUT contained jsonb, OUT compared jsonb,
-    OUT comparable float8)
+    OUT weighed float8[], OUT facts jsonb, OUT options text[], OUT contained jsonb, OUT compared jsonb)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -52,41 +51,46 @@ BEGIN
         SELECT jsonb_object_agg_unique((metadata_path(m.key))[1], m.value)
           FROM jsonb_each(metadata) m
          WHERE m.key NOT IN (SELECT one ->> 'key' FROM jsonb_array_elements(compared) one)), '{}') END;
-    asked_words := CASE WHEN facts ->> 'reads' LIKE '%words.share%' OR min_relevance IS NOT NULL
+    asked_words := CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
                         THEN query_text END;
-    comparable := CASE WHEN query IS NULL OR NOT EXISTS (SELECT FROM query_terms(asked_words))
-                       THEN 1 ELSE 2 END;
-    IF facts ? 'redistribute' THEN
+    IF facts ? 'redistribute' THEN  -- the statement does it for a text without any term
         weighed := redistributed(facts, weighed, array_remove(ARRAY[
             CASE WHEN query IS NULL THEN 'similarity' END,
+            CASE WHEN asked_words IS NULL THEN 'keyword' END,
             CASE WHEN cardinality(asked_entities) = 0 THEN 'entity_overlap' END,
-            CASE WHEN query_time IS NULL THEN 'time' END,
-            CASE WHEN NOT EXISTS (SELECT FROM query_terms(asked_words)) THEN 'keyword' END], NULL));
+            CASE WHEN query_time IS NULL THEN 'time' END], NULL));
     END IF;
-    given := ARRAY(
+    options := ARRAY(
         SELECT f.key
           FROM (SELECT
                 @filters@
                ) filters, jsonb_each(to_jsonb(filters)) f
          WHERE f.value <> 'null' AND f.key <> 'include_invalid'
-           -- A text of stop words filters nothing. label_kinds is one condition with labels, and
-           -- metadata may be comparisons only.
+           -- A text of stop words filters nothing, and metadata may be comparisons only.
            AND NOT (f.key = 'text' AND numnode(word_filter(text)) = 0
-                    OR f.key = 'labels' AND label_kinds IS NOT NULL
+                    OR f.key = 'statuses' AND statuses = '{active}'
                     OR f.key = 'metadata' AND contained = '{}')
-    ) || array_fill('teams'::text, ARRAY[cardinality(owners) - 1]) || array_remove(ARRAY[
+    ) || array_remove(ARRAY['planned',
+        CASE WHEN include_invalid IS NOT TRUE THEN 'valid' END,
         CASE WHEN compared IS NOT NULL THEN 'compared' END,
+        CASE WHEN NOT apply_decay THEN 'undecayed' END,
+        CASE WHEN cardinality(owners) > 1 THEN 'teams' END,
+        CASE WHEN is_distributed() THEN 'large' END,
+        CASE WHEN is_distributed() AND cardinality(owners) > 1 THEN 'divided' END,
         CASE WHEN as_of IS NOT NULL THEN 'as_of' END,
-        CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
-        CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
-        CASE WHEN lend IS NOT NULL THEN 'lend' WHEN expand_session > 0 THEN 'expand_session' END,
+        CASE WHEN query IS NOT NULL THEN 'query' END,
+        CASE WHEN asked_words IS NOT NULL THEN 'words' END,
         CASE WHEN query_time IS NOT NULL AND EXISTS (
             SELECT FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
-             WHERE s.said ->> 'name' = 'time' AND weighed[s.place] > 0) THEN 'query_time' END,
-        CASE WHEN include_invalid OR statuses <> '{active}' THEN 'not_recalled' END,
-        CASE WHEN include_invalid IS NOT TRUE THEN 'valid' END,
-        CASE WHEN query IS NOT NULL AND (facts -> 'requires_embedding')::boolean THEN 'embedding' END
+             WHERE s.said ->> 'name' = 'time' AND weighed[s.place] > 0) THEN 'period' END,
+        CASE WHEN min_relevance IS NOT NULL THEN 'relevance' END,
+        CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
+        CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
+        CASE WHEN min_score IS NOT NULL THEN 'min_score' END,
+        CASE WHEN expand_session > 0 THEN 'expand_session' END,
+        CASE WHEN lend IS NOT NULL THEN 'lend' END
     ], NULL);
+    options := options || profile_options(facts, options);
 END
 $function$;
 

@@ -9,6 +9,7 @@ CREATE OR REPLACE FUNCTION recall_plan(
 #variable_conflict use_variable
 DECLARE
     asked record;
+    ranked integer := greatest(k, CASE WHEN lend IS NOT NULL THEN 20 END);
     sources jsonb;
     statement text;
     line text;
@@ -19,14 +20,14 @@ BEGIN
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
-        query, query_text IS NOT NULL, cardinality(query_entities) > 0, k, asked.given);
-    statement := search_text(profile, asked.facts, asked.given, query_text IS NOT NULL,
-                             CASE WHEN sources IS NOT NULL THEN true END);
+        query, cardinality(query_entities) > 0, ranked, asked.options);
+    statement := statement_for('search', asked.facts, asked.options || index_options(sources));
     RETURN QUERY SELECT string_to_table(statement, E'\n');
     RETURN NEXT '';
     FOR line IN EXECUTE CASE WHEN run THEN 'EXPLAIN (VERBOSE, ANALYZE, BUFFERS) '
                              ELSE 'EXPLAIN (VERBOSE) ' END || statement
-        USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared, asked.comparable,
+        USING ranked, asked.owners, asked.weighed, coalesce(sources,
+                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@)), asked.compared,
               @passed@
     LOOP
         RETURN NEXT regexp_replace(line, '\[[-0-9.e,]{40,}\]', '[…]', 'g');  -- the query vector

@@ -1,19 +1,6 @@
 -- The best memories by their own score: owner, id and score.
---with asked AS MATERIALIZED asked --? asked
---with sources AS source --? index !teams
---with sources AS sources --? index teams
---with terms AS MATERIALIZED terms --? words index
---with terms AS MATERIALIZED terms --? words turns !index
---with nominated AS nominated --? index !by_words
---with nominated AS nominated_by_words --? index by_words
---with candidates AS every_candidate --? index whole
---with whole AS every --? index whole !large
---with whole AS every_large --? index whole large
---with every AS every_of_both --? index whole
---with every AS every_candidate --? index !whole
---with every AS every --? !index !large
---with every AS every_large --? !index large
---with ranked AS ranked_index --? index
---with ranked AS ranked --? !index !large
---with ranked AS ranked_large --? !index large
+--begin scored
+--with ranked AS ranked --? !indexed !large
+--with ranked AS ranked_large --? !indexed large
+--with ranked AS ranked_index --? indexed
 --then best_alone

@@ -1,5 +1,13 @@
 -- The memories that are considered for a prompt, each with its verdict.
---begin found
+--begin scored --? !turns !apart
+--with found AS ranked --? !turns !apart !indexed !large
+--with found AS ranked_large --? !turns !apart !indexed large
+--with found AS ranked_index --? !turns !apart indexed
+--begin turned --? turns
+--begin turned --? apart !turns
+--with found AS found_alone --? apart !turns
+--with found AS found_along --? along
+--with found AS found_lent --? lends
 --with pool AS MATERIALIZED pool
 --with pairs AS pairs --? along
 --with chosen AS judged

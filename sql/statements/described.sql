@@ -1,20 +1,20 @@
 -- The best in full, with the value of each signal.
 SELECT :columns, one.score,
        pgrecall.similarity(agent_memories.embedding, :query, NULL::float8) AS similarity,
-       pgrecall.cosine(agent_memories.embedding, :query) AS cosine,
        :signals AS signals
+     , pgrecall.cosine(agent_memories.embedding, :query) AS cosine --? !brief
      , :relevance AS relevance --? relevance
      , (SELECT asked.has_terms FROM asked) AS has_terms --? redistributes
      , one.beside, one.hit_score --? along
      , one.lent, one.lender --? lends
-     , one.passed, one.total --? index
-     , one.place, one.cost, one.verdict, one.step, one.near --? packs
+     , one.passed, one.total --? indexed
+     , one.place, one.cost, one.verdict, one.step, one.near --? context
      , one.steps --? linked
-     , one.meets --? explains
-     , one.unmet_comparison --? explains compared
+     , one.meets --? explain
+     , one.unmet_comparison --? explain compared
   FROM chosen one
   :looked_up --? !apart
   :looked_up_gathered --? apart
   CROSS JOIN LATERAL (SELECT one.share, one.coverage) words --? words
  WHERE true
-   AND (one.score >= :min_score::float8) --? min_score !along !index
+   AND (one.score >= :min_score::float8) --? min_score !along !indexed

@@ -8,8 +8,8 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
     ON memory_usage.agent_id = agent_memories.agent_id
    AND memory_usage.memory_id = agent_memories.id --? usage
    AND (memory_usage.agent_id = ANY (:whole_owners::text[])) --? usage teams
-  LEFT JOIN pgrecall.keyword_shares(:whole_owners::text[], :query_text::text, :worded_owners::text[],
-                :as_of::timestamptz) words
+  LEFT JOIN pgrecall.keyword_shares(:whole_owners::text[], :query_text::text,
+                :worded_owners::text[], :as_of::timestamptz) words
     ON words.memory_id = agent_memories.id --? words
    AND (words.agent_id = agent_memories.agent_id) --? words teams
  WHERE true

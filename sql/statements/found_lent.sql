@@ -3,8 +3,8 @@ SELECT every_turn.agent_id, every_turn.id, raised.score
      , every_turn.share --? words
      , every_turn.coverage --? words
      , raised.score - every_turn.score AS lent, nearest.hit AS lender
-     , (SELECT max(ranked.passed) FROM ranked) AS passed --? index
-     , (SELECT max(ranked.total) FROM ranked) AS total --? index
+     , (SELECT max(ranked.passed) FROM ranked) AS passed --? indexed
+     , (SELECT max(ranked.total) FROM ranked) AS total --? indexed
   FROM (SELECT ranked.agent_id, ranked.id, ranked.score
              , ranked.share --? words
              , ranked.coverage --? words

@@ -1,1 +1,2 @@
+-- The ids to read to one place: those of the best.
 SELECT ranked.id FROM ranked

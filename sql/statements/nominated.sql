@@ -1,5 +1,5 @@
--- The candidates of the rank indexes and everything newer, without duplicates. source: the number of
--- the index that has it, NULL for what is newer.
+-- The candidates of the rank indexes and everything newer, without duplicates. source: the
+-- number of the index that has it, NULL for what is newer.
 SELECT sources.agent_id, found.memory_id AS id,
        min(sources.number) FILTER (WHERE found.from_index) AS source
   FROM sources

@@ -1,7 +1,19 @@
 -- Options that follow from others: the first is on where all that stand behind it are, and none of
--- those with an exclamation mark.
+-- those with an exclamation mark. The name of the statement is an option, too.
 --option usage min_trust !undecayed
---option turns along
---option turns lends
---option asked words redistributes
+--option by_words keyword words
+--option redistributes redistribute by_words
+--option asked redistributes
 --option asked words relevance
+--option turns expand_session search
+--option turns expand_session context
+--option turns expand_session standing
+--option along turns !lend
+--option lends turns lend
+--option indexed index search
+--option indexed index context
+--option indexed index best
+--option apart divided teams search !indexed
+--option apart divided teams context !indexed
+--option apart divided teams standing
+--option counts touch search

@@ -1,4 +1,4 @@
--- The score of the turns that are not among the best. Where they come along, relevance is not asked.
+-- The score of the turns that are not among the best. Turns that come along need no relevance.
 SELECT agent_memories.agent_id, agent_memories.id, :score AS score
      , coalesce(words.share, 0::float8) AS share --? words
      , words.coverage --? words

@@ -1,2 +1,2 @@
 -- The score of the memory itself.
-SELECT :score_of_it::float8 AS score, NULL::uuid AS hit
+SELECT :own_score::float8 AS score, NULL::uuid AS hit

@@ -1,4 +1,4 @@
--- The ranked memories with their places and tokens: relevant ones first, turns that come along last.
+-- The ranked memories with their places and tokens: relevant ones first, turns to add last.
 SELECT row_number() OVER (ORDER BY priced.comes_along, priced.relevant DESC, priced.score DESC,
                                    priced.id)::integer AS place,
        greatest(least(priced.counted, :most_tokens::integer) + :per_block::integer

@@ -1,4 +1,4 @@
--- The best candidates. passed: of the index with the fewest, how many candidates pass. total: all rows.
+-- The best candidates. passed: how many pass, of the index with the fewest. total: all rows.
 SELECT best.*
   FROM (SELECT every.*, (
                SELECT min(coalesce(counted.passed, 0))

@@ -1,4 +1,5 @@
 -- The score of every memory that passes.
 --with asked AS MATERIALIZED asked --? asked
---with every AS every_large
+--with every AS every --? !large
+--with every AS every_large --? large
 --then every_alone

@@ -1,8 +1,15 @@
 -- The k best memories for a query.
---begin found
---with chosen AS chosen
---with hits AS described --? !touch
---with hits AS MATERIALIZED described --? touch
---with counted AS MATERIALIZED counted --? touch
+--begin scored --? !turns !apart
+--with chosen AS ranked --? !turns !apart !indexed !large
+--with chosen AS ranked_large --? !turns !apart !indexed large
+--with chosen AS ranked_index --? !turns !apart indexed
+--begin turned --? turns
+--begin turned --? apart !turns
+--with chosen AS found_alone --? apart !turns
+--with chosen AS found_along --? along
+--with chosen AS found_lent --? lends
+--with hits AS described --? !counts
+--with hits AS MATERIALIZED described --? counts
+--with counted AS MATERIALIZED counted --? counts
 --then best_first --? !along
 --then in_passages --? along

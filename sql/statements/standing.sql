@@ -1,7 +1,9 @@
 -- The place of one memory among all that pass, whose score is known.
---begin best --? !apart
+--begin scored --? !apart
 --with every AS every_apart --? apart
---with ranked AS ranked_large --? apart
+--with ranked AS ranked --? turns !large !apart
+--with ranked AS ranked_large --? turns large !apart
+--with ranked AS ranked_large --? turns apart
 --with beside AS MATERIALIZED beside --? turns
 --with nearest AS nearest --? turns
 --with placed AS every_alone --? !lends

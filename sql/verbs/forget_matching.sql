@@ -12,19 +12,21 @@ BEGIN
     PERFORM require_note(agent, actor, '{}');
     asked := question(agent, profile => 'hybrid', @filtered@);
     metadata := asked.contained;
-    IF asked.given <@ '{valid,not_recalled,statuses}' AND statuses = '{active}' THEN
+    IF asked.options <@ '{planned,valid,usage}' THEN
         RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; erase_owner deletes all '
             'that an owner has' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- Locked in the order of the key; a memory that has been changed meanwhile must still pass.
-    EXECUTE filtered_text(asked.given, $text$
-SELECT ARRAY(SELECT m.id FROM q CROSS JOIN agent_memories m
-             {usage}
+    EXECUTE filtered_text(asked.options, $text$
+SELECT ARRAY(SELECT agent_memories.id FROM agent_memories
+               LEFT JOIN memory_usage
+                 ON memory_usage.agent_id = agent_memories.agent_id
+                AND memory_usage.memory_id = agent_memories.id AND memory_usage.agent_id = :owner_id::text
               WHERE {passes}
-              ORDER BY m.id$text$
-        || CASE WHEN dry_run THEN ')' ELSE ' FOR UPDATE OF m)' END)
+              ORDER BY agent_memories.id$text$
+        || CASE WHEN dry_run THEN ')' ELSE ' FOR UPDATE OF agent_memories)' END)
         INTO ids
-        USING NULL::integer, NULL::jsonb, asked.moment, asked.owners, asked.compared, true, @filters@;
+        USING NULL::integer, NULL::jsonb, agent, asked.compared, @filters@, NULL::timestamptz;
     IF NOT dry_run THEN
         PERFORM forget(agent, ids, reason, actor);
     END IF;

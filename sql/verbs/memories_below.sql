@@ -7,19 +7,13 @@ CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profil
 DECLARE
     facts jsonb := facts_of(profile);
     query agent_memories.embedding%TYPE;
+    options text[] := CASE WHEN facts @? '$.signals[*] ? (@.reads_usage == true)' THEN '{usage}' ELSE '{}' END;
     low uuid[];
 BEGIN
-    EXECUTE format(
-        'SELECT array_agg(m.id)
-           FROM (SELECT m.* FROM agent_memories m
-                  WHERE m.agent_id = $1 AND m.status = ''active'') m
-           FULL JOIN (SELECT u.* FROM memory_usage u WHERE u.agent_id = $1) u ON u.memory_id = m.id
-          CROSS JOIN (SELECT $2 AS query, now() AS moment, NULL::text[] AS query_entities,
-                             NULL::tstzrange AS query_time, true AS apply_decay) q
-          CROSS JOIN (SELECT 0::float8 AS share) words
-          WHERE CASE WHEN m.id IS NULL THEN false ELSE score_%s(%s, $3) < $4 END',
-        profile, facts ->> 'reads')
-       INTO low USING agent, query, weights_of(facts, profile, NULL), below_score;
+    EXECUTE format('SELECT array_agg(id) FROM (%s) scored WHERE score < $6',
+                   statement_for('scores', facts, options))
+       INTO low USING NULL::integer, ARRAY[agent], weights_of(facts, profile, NULL), NULL::jsonb,
+                      NULL::jsonb, agent, query, below_score;
     RETURN coalesce(low, '{}');
 END
 $function$;

@@ -25,6 +25,7 @@ FLOORS = (
     "core",
     "scoring",
     "schema",
+    "statements",
     "ranking",
     "rank_index",
     "search",

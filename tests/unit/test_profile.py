@@ -148,7 +148,7 @@ def test_a_signal_is_known_everywhere_and_says_what_it_reads(kind: type[Signal])
 
     written = score_functions(profile)
 
-    assert ("u." in written) is signal.reads_usage
+    assert ('"reads_usage": true' in written) is signal.reads_usage
     assert 0 <= score(profile, {}).score <= 1
 
 

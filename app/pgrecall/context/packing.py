@@ -10,7 +10,7 @@ from uuid import UUID
 from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH, Added, Style
 from pgrecall.core.steps import Run
 from pgrecall.core.tokens import PIECES
-from pgrecall.rank_index.candidates import Sources
+from pgrecall.rank_index.sources import Sources
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
@@ -43,7 +43,6 @@ class Packing:
     def options(self) -> list[str]:
         """The options of its statement."""
         options = {
-            "packs": True,
             "compares": self.diversity > 0 or self.max_similarity is not None,
             "indents": bool(self.style.indent),
             "escapes": bool(self.style.escaped),
@@ -58,16 +57,8 @@ class Packing:
             "most": self.most,
             "floor": self.min_score,
             **({} if self.min_relevance is None else {"min_relevance": self.min_relevance}),
-            "per_block": self.added.per_block,
-            "per_line": self.added.per_line,
-            "per_escape": self.added.per_escape,
-            "pieces": PIECES,
-            "category_pieces": CATEGORY_PIECES,
-            "line_breaks": LINE_BREAKS,
-            "escaped": self.style.escaped,
-            "most_tokens": MOST,
-            "longest_kind": MAX_CATEGORY_LENGTH,
             "max_skips": MAX_SKIPS,
+            **estimate_values(self.style, self.added),
             "reserved_types": list(self.reserve),
             "reserved_shares": list(self.reserve.values()),
             "diversity": self.diversity,
@@ -75,6 +66,21 @@ class Packing:
             "measured_ids": list(self.measured),
             "measured_costs": list(self.measured.values()),
         }
+
+
+def estimate_values(style: Style, added: Added) -> dict[str, Any]:
+    """The values by which the statement estimates the tokens of a memory and its block."""
+    return {
+        "per_block": added.per_block,
+        "per_line": added.per_line,
+        "per_escape": added.per_escape,
+        "pieces": PIECES,
+        "category_pieces": CATEGORY_PIECES,
+        "line_breaks": LINE_BREAKS,
+        "escaped": style.escaped,
+        "most_tokens": MOST,
+        "longest_kind": MAX_CATEGORY_LENGTH,
+    }
 
 
 def pack(tables: Tables, wanted: Search, packing: Packing, **values: Any) -> Run:

@@ -308,7 +308,7 @@ async def _execute(connection: AsyncConnection, step: Run) -> Any:
             if not may_execute_again(inner, driver, error):
                 raise
             await cursor.execute(statement.text, values, prepare=False, binary=True)
-        rows = await cursor.fetchall() if cursor.description is not None else None
+        rows = await cursor.fetchall() if prepared.has_rows(cursor) else None
     except psycopg.Error:
         if driver.closed:  # SQLAlchemy did not look
             await _report_loss(connection)

@@ -17,14 +17,14 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
 from psycopg.adapt import Dumper
-from psycopg.pq import Format
+from psycopg.pq import ExecStatus, Format
 from sqlalchemy import Connection, Executable
 from sqlalchemy.dialects.postgresql.psycopg import dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from pgrecall.core.embedding_type import Embedding, read_embedding
 from pgrecall.core.statement import Statement
-from pgrecall.core.vectors import StoredVector
+from pgrecall.core.vectors import StoredVector, as_text
 
 MOST_STRUCTURES = 500
 _PLAIN: Final = (psycopg.Cursor, psycopg.AsyncCursor)
@@ -81,9 +81,14 @@ class PreparedStatement:
         return values
 
     def named(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The value of each parameter by its name."""
+        """The value of each parameter by its name, for a cursor that does not know our vectors."""
         names = (name for name, *_ in self._parameters)
-        return dict(zip(names, self.values(given), strict=True))
+        values = dict(zip(names, self.values(given), strict=True))
+        return values | {
+            name: as_text(given[name].to_list())
+            for name, value in values.items()
+            if isinstance(value, PackedVector)
+        }
 
     def rows(self, rows: list[Any]) -> list[Any]:
         """The rows that psycopg returned, with embeddings as lists."""
@@ -140,6 +145,12 @@ def is_observed(connection: Connection, driver: Any) -> bool:
         or getattr(engine.dialect, "_has_events", True)
         or engine.logger.isEnabledFor(logging.INFO)
     )
+
+
+def has_rows(cursor: Any) -> bool:
+    """True if its statement returned rows, be there none. A description of them would take as long
+    to make as the rows."""
+    return cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
 
 
 @lru_cache

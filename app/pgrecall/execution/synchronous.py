@@ -303,7 +303,7 @@ def _execute(connection: Connection, step: Run) -> Any:
             if not may_execute_again(connection, driver, error):
                 raise
             cursor.execute(statement.text, values, prepare=False, binary=True)
-        rows = cursor.fetchall() if cursor.description is not None else None
+        rows = cursor.fetchall() if prepared.has_rows(cursor) else None
     except psycopg.Error:
         if driver.closed:  # SQLAlchemy did not look
             _report_loss(connection)

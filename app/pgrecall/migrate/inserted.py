@@ -7,8 +7,7 @@
 @filters@, @filtering@        the names of the filters, and the filters as arguments
 @filtered@                    the filters as they are passed on: tags => tags
 @fault@, @words@              what question() refuses
-@conditions@                  the conditions of the filters, by name
-@tokens@                      the estimate of a memory's tokens
+@packing@                     the values by which tokens of the plain style are estimated
 """
 
 from __future__ import annotations
@@ -21,30 +20,23 @@ from textwrap import fill, indent
 from typing import Any, get_args
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, literal_column, select
-
 from pgrecall.context import styles
-from pgrecall.context.packing import MOST
-from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH
+from pgrecall.context.packing import estimate_values
 from pgrecall.core import limits
 from pgrecall.core.checks import Between, Count, K, Length, Number, Texts, Words, arguments_of
-from pgrecall.core.tokens import PIECES, estimated_tokens
+from pgrecall.core.tokens import estimated_tokens
 from pgrecall.core.validation import require_aware, require_period
 from pgrecall.lifecycle import curating
 from pgrecall.lifecycle.garbage import LEAST_AGE
 from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.preparing import DuplicatePolicy
-from pgrecall.migrate.score_function import literal, quoted, sql
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
-from pgrecall.ranking.filters import FilterArguments, FilterShape
+from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
-from pgrecall.ranking.search_parameters import Shape
-from pgrecall.ranking.statement import passing
-from pgrecall.schema import tables
-from pgrecall.scoring.compiler import Scope
+from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Similarity
+from pgrecall.statements.composer import STATEMENTS, known_options
 
 _FIRST = {
     "query": "agent_memories.embedding%TYPE DEFAULT NULL",
@@ -67,7 +59,6 @@ _TYPES: dict[Any, str] = {
     str: "text",
     Profile | str: "text",
 }
-_MEMORIES = tables().memories.alias("m")
 _LIMITS: Mapping[str, Any] = {
     **vars(limits),
     "OPERATORS": OPERATORS,
@@ -77,6 +68,8 @@ _LIMITS: Mapping[str, Any] = {
     "MAX_LISTED": listing.MOST,
     "MAX_CURATED": curating.MOST,
     "LEAST_AGE": LEAST_AGE,
+    "STATEMENTS": STATEMENTS,
+    "OPTIONS": (*known_options(), "include_invalid"),
     "LONGEST_HOURS": limits.LONGEST_DURATION // timedelta(hours=1),
 }
 _LIMIT = re.compile(r"@([A-Z_]+)(,?)@")
@@ -214,65 +207,16 @@ def _words() -> str:
     return ",\n                    ".join(rows)
 
 
-def conditions() -> dict[str, str]:
-    """The SQL of every condition by name, on a memory `m` with its usage `u` and a question `q`."""
-    names = [name for name in FilterArguments.__annotations__ if name != "where"] + ["compared"]
-    found = _passing(names) | {"label_kinds": _passing(names)["labels"]}
-    found["labels"] = _passing(["labels"])["labels"]
-    return {name: _in_q(condition) for name, condition in found.items()}
-
-
-def _passing(filters: list[str]) -> dict[str, ColumnElement[bool]]:
-    shape = Shape(
-        signals=(Similarity(required=True),),
-        filters=FilterShape(frozenset(filters), include_invalid=False, apply_decay=True),
-        has_query=True,
-        has_teams=True,
-        has_min_score=True,
-        has_min_similarity=True,
-        has_min_relevance=True,
-        has_as_of=True,
-    )
-    found = tables()
-    scope = Scope(
-        schema="",
-        memories=_MEMORIES,
-        usage=found.memory_usage.alias("u"),
-        query=literal_column("q.query"),
-        as_of=literal_column("q.moment"),
-        query_entities=literal_column("q.query_entities"),
-        apply_decay=literal_column("q.apply_decay"),
-        keyword=literal_column("{share}"),
-        coverage=literal_column("{coverage}"),
-        comparable=literal_column("q.comparable"),
-        parameter=literal,
-    )
-    return passing(scope, shape, ())
-
-
-def _in_q(condition: ColumnElement[bool]) -> str:
-    """The SQL of a condition, with columns of `q` instead of parameters."""
-    # Compiled within a statement, so that sub-selects correlate with its memories.
-    statement: Any = select(literal_column("1")).select_from(_MEMORIES).where(condition)
-    written = re.sub(r"(?<!:):(?=[a-z_])", "q.", sql(statement).partition(" WHERE ")[2])
-    written = re.sub(r"(q\.\w+)::(?:(?! AS )[A-Z ])+(\[\])?", r"\1", written)
-    return re.sub(r"CAST\((q\.\w+) AS TEXT\[\]\)", r"\1", written)
-
-
-def _tokens() -> str:
-    """The estimate of `packing` for the plain style and the default counter."""
+def _packing() -> str:
+    """The values by which tokens are estimated, for the plain style and the default counter."""
     style = styles.named("plain")
     added = style.added([estimated_tokens(sample) for sample in style.samples])
-    kind = f"regexp_count(memory_type, {quoted(CATEGORY_PIECES)})"
-    return f"""\
-least(coalesce(tokens, regexp_count(content, {quoted(PIECES)})), {MOST})
-         + {added.per_block} + least({kind}, {MAX_CATEGORY_LENGTH})
-         + {added.per_line} * regexp_count(content, {quoted(LINE_BREAKS)})"""
-
-
-def _conditions() -> str:
-    rows = [f"('{name}', $condition${said}$condition$)" for name, said in conditions().items()]
-    return indent(",\n".join(rows), " " * 8).strip()
+    values = estimate_values(style, added) | {"measured_ids": "{}", "measured_costs": "{}"}
+    pairs = (
+        f"{quoted(name)}, {quoted(value) if isinstance(value, str) else value}"
+        for name, value in values.items()
+    )
+    return f"jsonb_build_object({', '.join(pairs)})"
 
 
 _INSERTED: Mapping[str, Callable[[], str]] = {
@@ -282,6 +226,5 @@ _INSERTED: Mapping[str, Callable[[], str]] = {
     "@filtered@": lambda: _names([f"{name} => {name}" for name in _declared()[1]]),
     "@fault@": _fault,
     "@words@": _words,
-    "@conditions@": _conditions,
-    "@tokens@": _tokens,
+    "@packing@": _packing,
 }

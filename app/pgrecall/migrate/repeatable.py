@@ -17,6 +17,7 @@ from pgrecall.migrate.field_lists import with_fields
 from pgrecall.migrate.inserted import with_inserted
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.migrate.settings import Settings
+from pgrecall.migrate.statement_files import composing_functions
 from pgrecall.scoring.profiles import BUILT_IN
 
 FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verbs")
@@ -79,6 +80,7 @@ def files() -> tuple[File, ...]:
         File(f"recall/score_{name}.sql", score_functions(profile))
         for name, profile in BUILT_IN.items()
     ]
+    found.append(File("recall/statement_text.sql", composing_functions()))
     made = {file: file.made for file in found}
     made_of = {
         file: [other for other in found if other is not file and not used.isdisjoint(made[other])]

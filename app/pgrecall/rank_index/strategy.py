@@ -13,8 +13,8 @@ from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.core.vectors import StoredVector, as_text
 from pgrecall.rank_index import space
 from pgrecall.rank_index.calls import falls_short_statement
-from pgrecall.rank_index.candidates import Source, Sources
 from pgrecall.rank_index.index import LEVELS, RankIndex
+from pgrecall.rank_index.sources import Source, Sources
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.owner_facts import owner_facts, without_indexes
@@ -111,7 +111,7 @@ def through_indexes(
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
         candidates = min(more, MAX_CANDIDATES)
-    floor = None if wanted.shape.brings_along else wanted.min_score
+    floor = None if wanted.brings_along else wanted.min_score
     passed = [row for row in found if floor is None or row.score >= floor]
     return Found(passed, found[0].total)
 
@@ -139,7 +139,7 @@ def first_attempt(
         return None
     layout: Layout = yield Ask("layout")
     sources = _sources(wanted, owners, usable, moment, layout)
-    if not wanted.shape.brings_along:  # otherwise the statement needs it, to add turns to hits
+    if not wanted.brings_along:  # otherwise the statement needs it, to add turns to hits
         wanted = replace(wanted, min_score=None)
     asked = partial(over, tables, wanted, sources)
     return Attempt(asked, sources, usable, initial_candidates(wanted, usable))

@@ -14,7 +14,7 @@ from pgrecall.ranking.custom_condition import written
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.schema.fields import COUNTERS, FIELD, ROW
+from pgrecall.schema.fields import COUNTERS, FIELD
 from pgrecall.scoring import expression
 from pgrecall.scoring.signals import Signal
 from pgrecall.statements import composer
@@ -87,34 +87,22 @@ def composed(
 ) -> Statement:
     """The statement of this name with these options, a profile's signals, conditions of the
     caller, and more places."""
-    options = options_of(given | {"where"} if where else given)
+    options = options_of(name, given | {"where"} if where else given)
+    named = [(f"where_{number}", one) for number, one in enumerate(where, start=1)]
     places = {
-        "score": expression.score(signals, options),
-        "signals": expression.values(signals, options),
-        "columns": COLUMNS,
+        **expression.places(signals, options),
+        "where": " AND ".join(f"({one})" for one in where),
+        "where_meets": "".join(f", '{name}', coalesce({one}, false)" for name, one in named),
         "keys": keys(()),
-        "meets": _meets(options, len(where)),
-        **{f"where_{number}": one for number, one in enumerate(where, start=1)},
-        "where": " AND ".join(f"({condition})" for condition in where),
         **dict(more),
     }
     return Statement(composer.composed(name, options, places, schema=schema))
 
 
-def condition_names(options: frozenset[str], where: int) -> list[str]:
-    """The names of the conditions that a memory has to meet, of these options and so many of the
-    caller."""
-    names = [name for name in composer.conditions(options) if name != "where"]
-    return [*names, *(f"where_{number}" for number in range(1, where + 1))]
-
-
-def _meets(options: frozenset[str], where: int) -> str:
-    """Each condition by its name, as arguments of jsonb_build_object."""
-    found = composer.conditions(options)
-    return ", ".join(
-        f"'{name}', coalesce({found.get(name, f'(:{name})')}, false)"
-        for name in condition_names(options, where)
-    )
+def condition_names(wanted: Search) -> list[str]:
+    """The names of the conditions that a memory has to meet, those of the caller at last."""
+    where = range(1, len(wanted.filters.where) + 1)
+    return [*composer.condition_names(wanted.options), *(f"where_{number}" for number in where)]
 
 
 def keys(names: Iterable[str]) -> str:
@@ -132,7 +120,3 @@ def column(name: str) -> str:
     if name in COUNTERS:
         return f"coalesce(memory_usage.{name}, 0)"
     return f"{'memory_usage' if FIELD[name].part == 'usage' else 'agent_memories'}.{name}"
-
-
-COLUMNS = ", ".join("NULL AS embedding" if name == "embedding" else _column(name) for name in ROW)
-"""The fields of `Memory`, as `leading_memory` takes them; without the embedding."""

@@ -54,6 +54,11 @@ class Search:
         return self.distributed and bool(self.teams)
 
     @property
+    def brings_along(self) -> bool:
+        """True if turns are added for hits, and not ranked with them."""
+        return bool(self.expand_session) and self.lend is None
+
+    @property
     def may_prepare(self) -> bool:
         """True: prepare a statement that scores every memory. For large owners each is planned by
         its values, on Citus all are, whether prepared or not."""
@@ -94,21 +99,21 @@ class Search:
         options = {
             "teams": bool(self.teams),
             "large": self.is_large or self.distributed,
-            "apart": self.is_divided,
+            "divided": self.is_divided,
             "query": self.query is not None,
             "words": self.query_text is not None,
             "period": self.weighs_time,
             "as_of": self.as_of is not None,
             "embedding": self.query is not None and requires_embedding(signals),
             "usage": any(signal.reads_usage for signal in signals),
-            "redistributes": self.ranks_by_words and self.profile.redistribute,
-            "by_words": self.ranks_by_words,
+            "keyword": any(isinstance(signal, Keyword) for signal in signals),
+            "redistribute": self.profile.redistribute,
             "relevance": self.shows_relevance or self.min_relevance is not None,
             "min_score": self.min_score is not None,
             "min_similarity": self.min_similarity is not None,
             "min_relevance": self.min_relevance is not None,
-            "along": bool(self.expand_session) and self.lend is None,
-            "lends": self.lend is not None,
+            "expand_session": bool(self.expand_session),
+            "lend": self.lend is not None,
         }
         return self.filters.options.union(name for name, is_on in options.items() if is_on)
 

@@ -1,4 +1,4 @@
-"""Touches count retrievals of memories after a search, where its statement does not."""
+"""Touches count retrievals of memories after a search."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from pgrecall.core.steps import Operation, Run, Uncounted
-from pgrecall.ranking.composing import reads
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import touch_statement
@@ -29,14 +29,16 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Ope
                 return False
     elif owners:
         memories = [found.memory for found in hits]
-        each = reads(
+        counted = yield ranks(
             tables,
-            "touch",
+            "touched",
+            wanted,
+            counts=True,
             hit_owners=[memory.owner_id for memory in memories],
             hit_ids=[memory.id for memory in memories],
+            **how,
         )
-        parameters = {**each.parameters, **how}
-        if (yield each._replace(parameters=parameters, counts=True)) is Uncounted:
+        if counted is Uncounted:
             return False
     return True
 

@@ -37,36 +37,37 @@ _NEEDED: dict[type[Signal], str] = {Keyword: "words", Time: "period"}
 """Options without which a signal is 0."""
 
 
-def score(signals: Sequence[Signal], options: Collection[str]) -> str:
-    """The score, Σ weight · signal, with the weights as parameters `<signal>_weight`.
+def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str]:
+    """The SQL that stands in a statement with these options: `score`, Σ weight · signal, with the
+    weights as parameters `<signal>_weight`, and `signals`, the array of their values.
 
-    Signals that the query has no value for are left out, in these options of a statement.
+    Signals that the query has no value for are left out of the score.
     """
-    weighted = (
-        f"{weight(signal)} * {value(signal)}" for signal in signals if _has_value(signal, options)
-    )
-    total = "\n         + ".join(weighted) or "0::float8"
-    if "redistributes" not in options:
-        return total
-    return f"({total})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
+    valued = [signal for signal in signals if _has_value(signal, options)]
+    terms = (f":{signal.name}_weight::float8 * {value(signal)}" for signal in valued)
+    score = "\n         + ".join(terms) or "0::float8"
+    if "redistributes" in options:
+        score = f"({score})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
+    values = (value(signal) if signal in valued else "0::float8" for signal in signals)
+    accessed = "memory_usage.last_accessed_at"
+    moment = "now()"
+    if "as_of" in options:
+        moment = ":as_of::timestamptz"
+        accessed = f"CASE WHEN {accessed} <= {moment} THEN {accessed} END"
+    return {
+        place: text.replace(":moment", moment).replace(":last_accessed_at", accessed)
+        for place, text in (("score", score), ("signals", f"ARRAY[{', '.join(values)}]"))
+    }
 
 
-def weight(signal: Signal) -> str:
-    """The parameter with the weight of a signal."""
-    return f":{signal.name}_weight::float8"
-
-
-def values(signals: Sequence[Signal], options: Collection[str]) -> str:
-    """The value of each signal, as one JSON object."""
-    pairs = (
-        f"'{signal.name}', {value(signal) if _has_value(signal, options) else '0::float8'}"
-        for signal in signals
-    )
-    return f"jsonb_build_object({', '.join(pairs)})"
+def needed_option(signal: Signal) -> str | None:
+    """The option of a statement without which the signal is 0; None: it always has a value."""
+    return _NEEDED.get(type(signal))
 
 
 def _has_value(signal: Signal, options: Collection[str]) -> bool:
-    return _NEEDED.get(type(signal), "words") in options or type(signal) not in _NEEDED
+    option = needed_option(signal)
+    return option is None or option in options
 
 
 @singledispatch

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
-from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
+from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import require_id
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
@@ -21,7 +21,6 @@ from pgrecall.ranking.filters import DEFAULTS
 from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
-from pgrecall.ranking.words import terms_of
 from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
@@ -62,7 +61,7 @@ def explain(
         raise MemoryNotFound(f"agent {shortened(str(agent_id))}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
-    wanted = replace(wanted, profile=in_effect(wanted.profile, row._asdict()))
+    wanted = replace(wanted, profile=in_effect(wanted.profile, row))
     found = hit(wanted.profile, row)
     counts = yield from _standing(tables, wanted, found)
     unmet = _unmet(row, wanted)
@@ -82,7 +81,7 @@ def _described(tables: Tables, wanted: Search, memory_id: UUID) -> Operation[lis
     alone = replace(wanted, expand_session=0, lend=None, min_score=None)
     rows: list[Any] = []
     for one in each_owner(alone):
-        rows += yield ranks(tables, "explain", one, "explains", id=memory_id)
+        rows += yield ranks(tables, "explain", one, id=memory_id)
     return rows
 
 
@@ -98,7 +97,7 @@ def _standing(tables: Tables, wanted: Search, found: ScoredMemory) -> Operation[
             for name, column in (("owner", "agent_id"), ("id", "id"), ("score", "score"))
         }
     memory = found.memory
-    values |= {"id": memory.id, "whose": memory.owner_id, "score_of_it": found.score}
+    values |= {"id": memory.id, "whose": memory.owner_id, "own_score": found.score}
     [counts] = yield ranks(tables, "standing", wanted, **values)
     return counts
 
@@ -123,10 +122,8 @@ def _terms(
     """The query's terms, with counts and weights for the memory's owner."""
     if not wanted.ranks_by_words:
         return ()
-    rows = yield Run(
-        terms_of(tables, others=wanted.shape.worded_owners, as_of=wanted.as_of is not None),
-        wanted.parameters | {"whose": found.memory.owner_id, "id": found.memory.id},
-    )
+    memory = found.memory
+    rows = yield ranks(tables, "matched", wanted, whose=memory.owner_id, id=memory.id)
     total = math.fsum(row.weight for row in rows) or 1.0
     terms = [
         TermAccount(
@@ -203,12 +200,12 @@ def _needed(wanted: Search, last_score: float | None) -> float | None:
 
 def _unmet(row: Any, wanted: Search) -> list[str]:
     """The conditions that the memory does not meet."""
-    asked, where = wanted.filters.metadata, wanted.filters.where
+    asked = wanted.filters.metadata
     number = 0 if asked is None else len(asked.comparisons)
     repeated = {f"comparison_{n + 1}" for n in range(number, MOST_APART)}
     return [
         f"comparison_{row.unmet_comparison}" if name == "compared" else name
-        for name in condition_names(wanted.options, len(where))
+        for name in condition_names(wanted)
         if not row.meets[name] and name not in repeated
     ]
 

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from pgrecall.core.steps import Operation, Run
-from pgrecall.rank_index.candidates import Sources
+from pgrecall.rank_index.sources import Sources
 from pgrecall.rank_index.strategy import through_indexes
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack, get_args
 from uuid import UUID
 
-from pgrecall.core.memory import LEADING, leading_memory
+from pgrecall.core.memory import leading_memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Uncounted, needs
 from pgrecall.core.validation import require_bool, require_count
@@ -82,7 +80,7 @@ def search(
     found = yield from through_indexes(tables, wanted, strategy)
     counted = True
     adds_hits = expand or wanted.expand_session
-    alone = found is None and not adds_hits and not wanted.shape.is_large
+    alone = found is None and not adds_hits and not (wanted.is_large or wanted.distributed)
     at_once = touch and alone and not elsewhere
     if found is None:
         given = {"exact": apart.exact, **apart.parameters, **touch_parameters(wanted.profile)}
@@ -111,9 +109,7 @@ def search(
     if expand and hits:
         found_too = yield from _neighbours(tables, wanted, hits, expand)
         hits[:] = (
-            [*hits, *found_too]
-            if wanted.shape.brings_along
-            else sorted([*hits, *found_too], key=place)
+            [*hits, *found_too] if wanted.brings_along else sorted([*hits, *found_too], key=place)
         )
     if touch and not at_once:
         counted = yield from touched(tables, hits, wanted)
@@ -140,8 +136,7 @@ def _neighbours(
         rows = yield ranks(
             tables,
             "linked",
-            replace(part, expand_session=0, lend=None),
-            "linked",
+            part,
             steps=steps,
             hit_owners=[memory.owner_id for memory in memories],
             hit_ids=[memory.id for memory in memories],
@@ -160,24 +155,24 @@ def place(found: ScoredMemory) -> tuple[float, UUID]:
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:
     """Converts a row of the search statement."""
-    found = dict(zip(row._fields[LEADING:], row[LEADING:], strict=True))
-    profile = in_effect(profile, found)
-    signals = {signal.name: float(found["signals"][signal.name]) for signal in profile.signals}
+    profile = in_effect(profile, row)
+    names = (signal.name for signal in profile.signals)
+    signals = dict(zip(names, row.signals, strict=True))
     return ScoredMemory(
         memory=leading_memory(row),
-        score=found["score"],
-        similarity=found["similarity"],
-        cosine=found["cosine"],
+        score=row.score,
+        similarity=row.similarity,
+        cosine=row.cosine,
         signals=signals,
         contributions=contributions(profile, signals),
-        steps=found.get("steps", 0),
-        relevance=found.get("relevance"),
-        beside=found.get("beside"),
-        lent=found.get("lent", 0.0),
-        lender=found.get("lender"),
+        steps=getattr(row, "steps", 0),
+        relevance=getattr(row, "relevance", None),
+        beside=getattr(row, "beside", None),
+        lent=getattr(row, "lent", 0.0),
+        lender=getattr(row, "lender", None),
     )
 
 
-def in_effect(profile: Profile, row: Mapping[Any, Any]) -> Profile:
+def in_effect(profile: Profile, row: Any) -> Profile:
     """The profile by which the row was scored, after redistribution of weights."""
-    return profile if row.get("has_terms", True) else profile.without(Keyword.name)
+    return profile if getattr(row, "has_terms", True) else profile.without(Keyword.name)

@@ -11,7 +11,7 @@ the list of another one:
 In every file, a mark such as `--? tags !teams` ends a condition, a join or a column, which is left
 out unless the option tags is on and teams is off. `:conditions` stands for the file of this name in
 `parts`, without its first line. Other names with a colon are parameters, or places that the caller
-fills. The SQL function `composed` does the same.
+fills. The SQL function `composed` does the same, generated from these files.
 """
 
 from __future__ import annotations
@@ -22,14 +22,21 @@ from functools import cache
 from typing import NamedTuple
 
 from pgrecall.core.resources import sql_folder
+from pgrecall.schema.fields import COUNTERS, FIELD, ROW
 
+STATEMENTS = (
+    *("search", "best", "scores", "linked", "context", "explain", "standing", "matched"),
+    *("touched", "passing"),
+)
 _MARK = re.compile(r" *--\? ([!\w ]+)$")
 _BEGINS = re.compile(r" *(AND \(|,|:|--|(?:\w+ )?JOIN\b)")
 _PLACE = re.compile(r"(?<!:):([a-z]\w*)")
+_WHERE = re.compile(r":(where\w*)")
+_INDENTED = "\n    "
 
 
 class Line(NamedTuple):
-    """A line of a file, and the options that it depends on."""
+    """A line of a statement, and the options that it depends on."""
 
     text: str
     needs: frozenset[str] = frozenset()
@@ -40,131 +47,204 @@ class Line(NamedTuple):
     def is_in(self, options: Collection[str]) -> bool:
         return self.needs.issubset(options) and self.excludes.isdisjoint(options)
 
+    def is_as(self, other: Line) -> bool:
+        """True if it depends on no more options than another one."""
+        return self.needs == other.needs and self.excludes == other.excludes
+
+    def within(self, other: Line) -> Line:
+        """The line, which also depends on the options of another one."""
+        return self._replace(
+            needs=self.needs | other.needs, excludes=self.excludes | other.excludes
+        )
+
+
+def composed(name: str, given: Collection[str], places: Mapping[str, str], *, schema: str) -> str:
+    """The text of a statement with these options, with named parameters.
+
+    `places` maps names to the SQL that stands there. In all of it, except for the places whose
+    names begin with `where`, `pgrecall.` means our schema.
+    """
+    options = options_of(name, given)
+    tables, last = [], ""
+    for head, file in entries(name):
+        if head.is_in(options):
+            body = "\n".join(line.text for line in blocks(file) if line.is_in(options))
+            if head.text:
+                tables.append(f"{head.text} (\n    {body.replace(chr(10), _INDENTED)}\n)")
+            else:
+                last = body
+    begin = f"WITH {', '.join(tables)}\n" if tables else ""
+    text = f"/* pgrecall {name} */\n{begin}{last}"
+    for place, written in places.items():
+        if not place.startswith("where"):
+            text = text.replace(f":{place}", written)
+    text = text.replace("pgrecall.", f'"{schema}".')
+    return _WHERE.sub(lambda found: places.get(found[1], found[0]), text)
+
+
+def options_of(name: str, given: Collection[str]) -> frozenset[str]:
+    """The options given for a statement, its name, and those that follow from them."""
+    options = {name, *given}
+    for line in derived():
+        if line.is_in(options):
+            options.add(line.name)
+    return frozenset(options)
+
 
 @cache
-def files() -> dict[str, tuple[Line, ...]]:
-    """The lines of each file. Those of a part begin with its second one."""
-    folder = sql_folder() / "statements"
-    found = {path.stem: parsed(path.read_text(encoding="utf-8")) for path in folder.glob("*.sql")}
-    for path in (folder / "parts").glob("*.sql"):
-        found[f":{path.stem}"] = parsed(path.read_text(encoding="utf-8"))[1:]
-    return found
+def derived() -> tuple[Line, ...]:
+    """Options, and the others that each follows from."""
+    found = []
+    for line in _file("options"):
+        name, *mark = line.text.removeprefix("--option ").split()
+        found.append(_marked(Line("", name=name), mark))
+    return tuple(found)
 
 
-def parsed(text: str) -> tuple[Line, ...]:
+@cache
+def known_options() -> tuple[str, ...]:
+    """All options that can be given, in the order of the alphabet."""
+    lines = (
+        line
+        for name in STATEMENTS
+        for head, file in entries(name)
+        for line in (head, *blocks(file))
+    )
+    names = {name for line in (*lines, *derived()) for name in line.needs | line.excludes}
+    follow = {line.name for line in derived()} - {"usage"}
+    return tuple(sorted(names - follow - {"where", *STATEMENTS}))
+
+
+@cache
+def entries(name: str) -> tuple[tuple[Line, str], ...]:
+    """The list of a statement: how each common table expression begins, and its file. At the end
+    there is the file of the final SELECT, which begins with nothing."""
+    found: list[tuple[Line, str]] = []
+    for line in _file(name):
+        what, file = line.text.rsplit(" ", 1)
+        if what == "--begin":
+            found += ((head.within(line), body) for head, body in entries(file) if head.text)
+        else:
+            found.append((line._replace(text=what.removeprefix("--then")[len("--with ") :]), file))
+    return tuple(found)
+
+
+@cache
+def blocks(file: str) -> tuple[Line, ...]:
+    """The lines of a file with its parts; those that depend on the same options are one."""
+    found: list[Line] = []
+    for line in _with_parts(_file(file)):
+        if found and found[-1].is_as(line):
+            found[-1] = found[-1]._replace(text=f"{found[-1].text}\n{line.text}")
+        else:
+            found.append(line)
+    return tuple(found)
+
+
+def _with_parts(lines: Collection[Line]) -> Iterator[Line]:
+    """The lines, with the lines of the parts that they name."""
+    for line in lines:
+        found = next((one for one in _PLACE.finditer(line.text) if one[1] in _parts()), None)
+        if found is None:
+            yield line
+            continue
+        part = [one.within(line) for one in _with_parts(_parts()[found[1]])]
+        before, behind = line.text[: found.start()], line.text[found.end() :]
+        if part[0].is_as(line):
+            part[0] = part[0]._replace(text=before + part[0].text.lstrip())
+        elif before.strip():
+            yield line._replace(text=before, name="")
+        if part[-1].is_as(line):
+            part[-1] = part[-1]._replace(text=part[-1].text + behind)
+        elif behind.strip():
+            part.append(line._replace(text=behind))
+        yield from part
+
+
+@cache
+def _parts() -> dict[str, tuple[Line, ...]]:
+    """The lines of each part."""
+    folder = sql_folder() / "statements" / "parts"
+    found = {path.stem: _file(f"parts/{path.stem}")[1:] for path in folder.glob("*.sql")}
+    brief = frozenset({"brief"})
+    columns = Line(_columns(ROW), excludes=brief), Line(_columns(_BRIEF), needs=brief)
+    return found | {"columns": columns, "meets": _meets(found)}
+
+
+def condition_names(given: Collection[str]) -> list[str]:
+    """The names of the conditions of a statement with these options, without the caller's own."""
+    options = options_of("explain", given)
+    return [line.name for line in _parts()["meets"] if line.name and line.is_in(options)]
+
+
+def _meets(parts: Mapping[str, Collection[Line]]) -> tuple[Line, ...]:
+    """Each condition of these parts by its name, as arguments of jsonb_build_object."""
+    found: list[Line] = [Line("'any', true")]
+    begun: list[Line] = []
+    for line in (*parts["conditions"], *parts["others"]):
+        if line.needs or line.excludes:
+            begun.append(line)
+        if line.name == "where":
+            begun = [line._replace(text=":where_meets", name="")]
+        elif line.name:
+            first = begun[0].text.strip().removeprefix("AND ")
+            begun[0] = begun[0]._replace(text=f", '{line.name}', coalesce({first}")
+            begun[-1] = begun[-1]._replace(text=f"{begun[-1].text}, false)")
+        if line.name:
+            found += begun
+            begun = []
+    return tuple(found)
+
+
+def _column(name: str) -> str:
+    if name == "embedding":
+        return "NULL AS embedding"
+    if name in COUNTERS:
+        return f"coalesce(memory_usage.{name}, 0) AS {name}"
+    return f"{'memory_usage' if FIELD[name].part == 'usage' else 'agent_memories'}.{name}"
+
+
+_BRIEF = (
+    *("agent_id", "id", "content", "memory_type", "created_at", "importance", "tier", "key"),
+    *("session", "turn", "last_accessed_at"),
+)
+"""Columns that psql shows: planning all of them would take longer than a small search."""
+
+
+def _columns(names: Collection[str]) -> str:
+    """These fields of `Memory`, as `leading_memory` takes all of them; without the embedding."""
+    return ", ".join(map(_column, names))
+
+
+@cache
+def _file(path: str) -> tuple[Line, ...]:
     """The lines of a file without comments and marks."""
     lines: list[Line] = []
+    text = (sql_folder() / "statements" / f"{path}.sql").read_text(encoding="utf-8")
     for one in text.splitlines():
         if one.startswith("-- "):
             continue
         mark = _MARK.search(one)
-        if mark is None:
-            lines.append(Line(one))
-            continue
-        lines.append(Line(one[: mark.start()], name=mark[1].split()[0].removeprefix("!")))
-        first, (needs, excludes) = _first(lines), _names(mark[1])
-        lines[first:] = [
-            line._replace(needs=line.needs | needs, excludes=line.excludes | excludes)
-            for line in lines[first:]
-        ]
+        lines.append(Line(one[: mark.start()] if mark else one))
+        if mark is not None:
+            names = mark[1].split()
+            first = _first(lines)
+            lines[first:] = [_marked(line, names) for line in lines[first:]]
+            lines[-1] = lines[-1]._replace(name=names[0].removeprefix("!"))
     return tuple(lines)
 
 
-def _names(mark: str) -> tuple[frozenset[str], frozenset[str]]:
-    names = mark.split()
-    return (
-        frozenset(name for name in names if name[0] != "!"),
-        frozenset(name[1:] for name in names if name[0] == "!"),
-    )
+def _marked(line: Line, names: Collection[str]) -> Line:
+    """The line, which also depends on the options of a mark."""
+    needs = frozenset(name for name in names if name[0] != "!")
+    return line.within(Line("", needs, frozenset(name[1:] for name in names if name[0] == "!")))
 
 
 def _first(lines: list[Line]) -> int:
-    """The first line of what the mark at the last line ends."""
+    """The first line of what a mark at the last line belongs to."""
     depth = 0
     for place in range(len(lines) - 1, 0, -1):
         depth += lines[place].text.count("(") - lines[place].text.count(")")
         if depth == 0 and (_BEGINS.match(lines[place].text) or lines[place - 1].name):
             return place
     return 0
-
-
-@cache
-def _derived() -> tuple[tuple[str, Line], ...]:
-    """Options, and the others that they follow from."""
-    found = []
-    for line in files()["options"]:
-        name, *mark = line.text.removeprefix("--option ").split()
-        found.append((name, Line("", *_names(" ".join(mark)))))
-    return tuple(found)
-
-
-def options_of(given: Collection[str]) -> frozenset[str]:
-    """The options given and those that follow from them."""
-    options = set(given)
-    for name, line in _derived():
-        if line.is_in(options):
-            options.add(name)
-    return frozenset(options)
-
-
-def composed(name: str, given: Collection[str], places: Mapping[str, str], *, schema: str) -> str:
-    """The text of a statement with these options, with named parameters.
-
-    `places` maps names to the SQL that stands there. Its names beginning with `pgrecall.` are in
-    our schema, too, except for those of the place `where`.
-    """
-    options = options_of(given)
-    tables, last = [], ""
-    for what, file in _listed(name, options):
-        body = _filled(file, options, places)
-        if what == "--then":
-            last = body
-        else:
-            indented = body.replace("\n", "\n    ")
-            tables.append(f"{what.removeprefix('--with ')} (\n    {indented}\n)")
-    begin = f"WITH {', '.join(tables)}\n" if tables else ""
-    text = f"/* pgrecall {name} */\n{begin}{last}"
-    text = text.replace("pgrecall.", f'"{schema}".')
-    own = {name: places[name] for name in places if name.startswith("where")}
-    return _PLACE.sub(lambda found: own.get(found[1], found[0]), text)
-
-
-def conditions(given: Collection[str]) -> dict[str, str]:
-    """Each condition that a memory has to meet with these options, by the first option of its mark.
-    Those of the caller are `where_1` and so on, as places."""
-    options = options_of(given)
-    found: dict[str, str] = {}
-    lines: list[str] = []
-    for line in (*files()[":conditions"], *files()[":others"]):
-        if line.name or line.needs or line.excludes:
-            lines.append(line.text.strip())
-            if line.name:
-                if line.is_in(options):
-                    found[line.name] = " ".join(lines).removeprefix("AND ")
-                lines = []
-    return found
-
-
-def _listed(name: str, options: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The entries of a statement: what each is, and its file."""
-    for line in files()[name]:
-        if line.is_in(options):
-            what, file = line.text.rsplit(" ", 1)
-            if what == "--begin":
-                yield from (entry for entry in _listed(file, options) if entry[0] != "--then")
-            else:
-                yield what, file
-
-
-def _filled(name: str, options: Collection[str], places: Mapping[str, str]) -> str:
-    """The text of a file, with its parts and places."""
-
-    def filled(found: re.Match[str]) -> str:
-        name = found[1]
-        if name in places and not name.startswith("where"):
-            return _PLACE.sub(filled, places[name])
-        part = found[0]
-        return _filled(part, options, places).strip() if part in files() else part
-
-    text = "\n".join(line.text for line in files()[name] if line.is_in(options))
-    return _PLACE.sub(filled, text)

@@ -1,10 +1,13 @@
--- The conditions on a memory alone. The planner believes the first one to be true, as it does of any
--- IS NOT NULL: without statistics it would expect a single memory of what nearly every one meets
--- (ADR-0046).
+-- The conditions on a memory alone. The planner believes the first one to be true, as it does of
+-- any IS NOT NULL: without statistics it would expect a single memory of what nearly every one
+-- meets (ADR-0046).
 SELECT FROM pgrecall.agent_memories WHERE
        (CASE WHEN true
              AND (pgrecall.is_valid(agent_memories.valid_from, agent_memories.valid_until,
-                  agent_memories.invalidated_at, agent_memories.expires_at, :moment)) --? valid
+                  agent_memories.invalidated_at, agent_memories.expires_at, now())) --? valid !as_of
+             AND (pgrecall.is_valid(agent_memories.valid_from, agent_memories.valid_until,
+                  agent_memories.invalidated_at, agent_memories.expires_at,
+                  :as_of::timestamptz)) --? valid as_of
              AND (agent_memories.created_at IS NULL
                   OR agent_memories.created_at <= :as_of::timestamptz) --? as_of
              AND (agent_memories.status = 'active') --? !statuses

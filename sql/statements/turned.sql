@@ -1,7 +1,10 @@
--- The best memories, with the turns beside them: owner, id and score.
---begin best --? !apart
+-- The best memories, and the score of the turns beside them.
+--begin scored --? !apart
 --with asked AS MATERIALIZED asked --? apart asked
 --with terms AS MATERIALIZED terms --? apart words turns
+--with ranked AS ranked --? !indexed !large !apart
+--with ranked AS ranked_large --? !indexed large !apart
+--with ranked AS ranked_index --? indexed
 --with ranked AS ranked_apart --? apart
 --with beside AS MATERIALIZED beside --? turns
 --with nearest AS nearest --? turns
@@ -11,6 +14,3 @@
 --with gathered_usage AS MATERIALIZED gathered_usage --? apart
 --with gathered_labels AS MATERIALIZED gathered_labels --? apart turns labels
 --with others AS others --? turns
---with found AS found_alone --? !turns
---with found AS found_along --? along
---with found AS found_lent --? lends

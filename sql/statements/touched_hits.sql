@@ -1,2 +1,2 @@
--- Hits by their owners and ids.
+-- The memories to count.
 SELECT hit.agent_id, hit.id FROM unnest(:hit_owners::text[], :hit_ids::uuid[]) hit(agent_id, id)

@@ -1,2 +1,0 @@
--- All that was found.
-SELECT found.* FROM found

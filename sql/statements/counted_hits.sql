@@ -1,0 +1,2 @@
+-- How many of them exist.
+SELECT counted.counted FROM counted

@@ -1,0 +1,2 @@
+-- The query's terms, and which of them one memory has.
+--then matched_terms

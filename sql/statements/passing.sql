@@ -1,0 +1,2 @@
+-- The memories that pass the filters.
+--then passing_memories

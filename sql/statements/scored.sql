@@ -1,0 +1,15 @@
+-- The score of every memory that passes, or of the candidates of rank indexes.
+--with asked AS MATERIALIZED asked --? asked
+--with sources AS source --? indexed !teams
+--with sources AS sources --? indexed teams
+--with terms AS MATERIALIZED terms --? words indexed
+--with terms AS MATERIALIZED terms --? words turns !indexed
+--with nominated AS nominated --? indexed !by_words
+--with nominated AS nominated_by_words --? indexed by_words
+--with candidates AS every_candidate --? indexed whole
+--with whole AS every --? indexed whole !large
+--with whole AS every_large --? indexed whole large
+--with every AS every_of_both --? indexed whole
+--with every AS every_candidate --? indexed !whole
+--with every AS every --? !indexed !large
+--with every AS every_large --? !indexed large

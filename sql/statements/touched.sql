@@ -1,0 +1,4 @@
+-- Counts one retrieval of each of these memories.
+--with hits AS touched_hits
+--with counted AS counted
+--then counted_hits

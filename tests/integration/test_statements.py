@@ -1,0 +1,271 @@
+"""Statements stand once, in `sql/statements`: PostgreSQL accepts each with any options, and Python
+and psql compose the same."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.errors import DatabaseError
+from psycopg.rows import dict_row
+from sqlalchemy import Engine
+
+from pgrecall import MemoryRepository, NewMemory, profiles
+from pgrecall.core.resources import sql_folder
+from pgrecall.errors import InputError, UnknownName
+from pgrecall.execution.error_mapping import map_errors
+from pgrecall.ranking.composing import composed
+from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.statements.composer import STATEMENTS, blocks, entries, known_options
+from tests.conftest import DIMENSIONS
+from tests.integration.recalling import Connection, recall
+from tests.integration.support import before
+
+WORDS = ("tea", "milk", "fire", "great", "rain", "boat", "night", "letter", "the", "office")
+AGENT, TEAM = "agent", "red"
+
+
+@pytest.fixture(scope="module")
+def repo(module_engine: Engine) -> MemoryRepository:
+    dice = random.Random("statements")
+    made = MemoryRepository(module_engine)
+    made.add_many(AGENT, [memory(dice, n) for n in range(120)], duplicates="allow")
+    made.teams.add_many(TEAM, [memory(dice, n) for n in range(40)], duplicates="allow")
+    ids = [one.id for one in made.list(AGENT, limit=20)]
+    made.touch(AGENT, ids)
+    made.labels.add(AGENT, ids[0], "drink")
+    return made
+
+
+@pytest.fixture(scope="module")
+def connection(module_url: str, repo: MemoryRepository) -> Iterator[Connection]:
+    with psycopg.connect(module_url, autocommit=True, row_factory=dict_row) as made:
+        yield made
+
+
+def memory(dice: random.Random, number: int) -> NewMemory:
+    return NewMemory(
+        " ".join(dice.choices(WORDS, k=dice.randint(1, 20))),
+        embedding=[dice.gauss(0, 1) for _ in range(DIMENSIONS)] if number % 9 else None,
+        created_at=before(dice.uniform(-10, 300)),
+        memory_type=dice.choice(["episodic", "task", "fact"]),
+        tier=dice.choice(["short", "medium", "long"]),
+        importance=dice.random(),
+        trust=dice.random() if number % 4 else None,
+        tags=dice.sample(["a", "b", "c"], k=dice.randint(0, 3)),
+        entities=dice.sample(["Ann", "Bob", "Cleo"], k=dice.randint(0, 2)),
+        metadata={"a": number % 5, "b": {"c": number % 3}},
+        session=f"s{number // 20}" if number % 3 else None,
+        turn=number % 20 if number % 3 else None,
+    )
+
+
+def options_named_in(name: str) -> list[str]:
+    """Those that decide something in this statement, whether they follow from others or not."""
+    lines = (line for head, file in entries(name) for line in (head, *blocks(file)))
+    named = {option for line in lines for option in line.needs | line.excludes}
+    return [one for one in known_options() if one in named or one in FOLLOWED]
+
+
+FOLLOWED = ("keyword", "redistribute", "divided", "expand_session", "lend", "index", "touch")
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_prepares_with_every_option_each_and_each_pair(
+    connection: Connection, name: str
+) -> None:
+    own = options_named_in(name)
+    shapes = [(), tuple(own), *((one,) for one in own), *combinations(own, 2)]
+    for options in shapes:
+        row = connection.execute("SELECT pgrecall.statement(%s, %s)", (name, [*options]))
+        [text] = row.fetchone().values()  # type: ignore[union-attr]
+        connection.execute(f"PREPARE it AS {text}".encode())
+        connection.execute("DEALLOCATE it")
+
+
+def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
+    dice = random.Random("the same text")
+    connection.execute("SET search_path = pgrecall, public")
+    for _ in range(2_000):
+        name, profile = dice.choice(STATEMENTS), dice.choice([*BUILT_IN.values()])
+        options = dice.sample(known_options(), dice.randint(0, 25))
+        derived = "statement_options(%(name)s::text || %(given)s::text[])"
+        scored = f"scored_text(profile_{profile.name}(), {derived})"
+        row = connection.execute(
+            f"SELECT composed(%(name)s, %(given)s, t.score, t.signals) FROM {scored} t".encode(),
+            {"name": name, "given": options},
+        ).fetchone()
+        ours = composed("pgrecall", name, frozenset(options), tuple(profile.signals))
+        assert row is not None
+        assert row["composed"] == ours.named
+    connection.execute("RESET search_path")
+
+
+def test_every_statement_begins_with_its_name() -> None:
+    for name in STATEMENTS:
+        text = composed("any", name, frozenset(), tuple(profiles.hybrid.signals)).numbered
+        assert text.startswith(f"/* pgrecall {name} */\n")
+
+
+def test_what_statement_returns_runs_as_the_search_does(
+    connection: Connection, repo: MemoryRepository
+) -> None:
+    query = [1.0, -1.0] * (DIMENSIONS // 2)
+    hits = repo.search(AGENT, query, query_text="great fire", tags=["a"], k=5, touch=False)
+    call = "SELECT pgrecall.statement('search', '{tags,words}', profile => 'hybrid') AS text"
+    row = connection.execute(call).fetchone()
+    assert row is not None
+    text = row["text"]
+    begun = re.match(r"/\* pgrecall search: (.*) \*/", text)
+    assert begun is not None
+    weights = profiles.hybrid.without("time").weights  # it redistributes that of a missing period
+    values: dict[str, Any] = {
+        "owner_id": AGENT,
+        "query": str(query),
+        "query_text": "great fire",
+        "tags": ["a"],
+        "whole_owners": [AGENT],
+        "worded_owners": [AGENT],
+        "as_of": None,
+        "ranked": 5,
+        **{f"{name}_weight": weight for name, weight in weights.items()},
+    }
+    found = re.findall(r"\$\d+ (\w+) ([\w.\[\]]+)(?: \(([\d.e-]+)\))?(?:, |$)", begun[1])
+    shown = {name.removesuffix("_weight"): float(weight) for name, _, weight in found if weight}
+    assert shown == {name: profiles.hybrid.weights[name] for name in weights if name != "time"}
+    connection.execute(f"PREPARE theirs AS {text}".encode())
+    given = psycopg.sql.SQL(", ").join(psycopg.sql.Literal(values[name]) for name, *_ in found)
+    rows = connection.execute(psycopg.sql.SQL("EXECUTE theirs ({})").format(given)).fetchall()
+    connection.execute("DEALLOCATE theirs")
+
+    assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
+    assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("'nothing'", "unknown statement 'nothing'; known are search"),
+        ("'search', '{tag}'", "unknown option 'tag'; known are all_entities"),
+        ("'search', profile => 'none'", "unknown profile 'none'"),
+    ],
+)
+def test_statement_refuses_what_it_does_not_know(
+    connection: Connection, arguments: str, message: str
+) -> None:
+    with pytest.raises(DatabaseError, match=message) as refused:
+        connection.execute(f"SELECT pgrecall.statement({arguments})".encode())
+    assert refused.value.sqlstate == "PM007"
+
+
+# Random arguments
+
+
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "query_text": ("great fire", "the", "tea milk rain", ""),
+    "profile": (*BUILT_IN,),
+    "k": (1, 5, 10, 0, 200),
+    "weights": ({"similarity": 0.5, "importance": 0.5}, {"similarity": 0.5}, {"nothing": 1.0}),
+    "min_score": (0.3, 0.6, 2.0),
+    "min_similarity": (-0.5, 0.3, 3.0),
+    "min_relevance": (0.0, 0.3, -1.0),
+    "teams": ([TEAM], ["team:red", "blue"], [""]),
+    "query_entities": (["Ann"], ["Ann", "Bob", "Ann"], ["nobody"]),
+    "query_time": ((before(60), before(50)),),
+    "apply_decay": (False,),
+    "expand_session": (1, 3, 99),
+    "lend": (0.3, 1.5),
+    "as_of": (before(0), before(100)),
+    "memory_types": (["fact"], ["task", "fact"]),
+    "tiers": (["long"], ["endless"]),
+    "tags": (["a"], ["a", "b"]),
+    "all_tags": (["a", "b"],),
+    "entities": (["Bob"],),
+    "all_entities": (["Ann", "Bob"],),
+    "labels": (["drink"], ["nothing"]),
+    "label_kinds": (["keyword"], ["unknown"]),
+    "text": ("tea or milk", "the", "-tea"),
+    "metadata": (
+        {"a": 1},
+        {"a": {"$gte": 2}},
+        {"b.c": 1, "a": {"$in": [1, 2]}},
+        {"a": {"$gte": 1, "$lt": 4, "$ne": 2, "$exists": True, "$nin": [0]}},
+        {"a": {"$near": 1}},
+    ),
+    "created_after": (before(200),),
+    "created_before": (before(20),),
+    "min_trust": (0.2, 0.9),
+    "statuses": (["active"], ["archived", "active"], ["gone"]),
+    "include_invalid": (True,),
+    "needs_review": (False,),
+    "compliant": (True,),
+}
+
+
+SETS = 500
+
+
+def test_python_and_psql_agree_for_random_arguments(
+    repo: MemoryRepository, connection: Connection
+) -> None:
+    """On refusals, hits, their order, scores, and the values of all signals."""
+    dice = random.Random("random arguments")
+    refused = found = 0
+    for _ in range(SETS):
+        names = dice.sample([*ARGUMENTS], k=dice.choice([0, 1, 1, 2, 2, 3, 4, 6]))
+        given = {name: dice.choice(ARGUMENTS[name]) for name in names}
+        profile = given.pop("profile", "hybrid")
+        query = [dice.gauss(0, 1) for _ in range(DIMENSIONS)] if dice.random() < 0.8 else None
+        if not query and dice.random() < 0.5:
+            given.setdefault("query_text", "tea")
+        hits: Any = None
+        try:
+            hits = repo.search(AGENT, query, profile=profile, touch=False, **given)
+        except (InputError, UnknownName):
+            refused += 1
+            with pytest.raises((InputError, UnknownName)), map_errors():
+                recall(connection, profile, AGENT, query=query, **given)
+            continue
+        rows = recall(connection, profile, AGENT, query=query, **given)
+        found += bool(rows)
+        near = 1e-12 if "as_of" in given else 1e-6  # two statements, and so two moments
+        assert [row["id"] for row in rows] == [hit.memory.id for hit in hits], given
+        for row, hit in zip(rows, hits, strict=True):
+            assert (row["beside"], row["lender"]) == (hit.beside, hit.lender), given
+            assert row["score"] == pytest.approx(hit.score, abs=near), given
+            assert row["signals"] == pytest.approx(hit.signals, abs=near), given
+            memory = hit.memory
+            assert [row[name] for name in SHOWN] == [getattr(memory, name) for name in SHOWN]
+    assert SETS / 10 < refused < SETS / 2
+    assert found > SETS / 4
+
+
+SHOWN = ("content", "memory_type", "created_at", "importance", "tier", "key", "last_accessed_at")
+
+
+# The files
+
+
+def test_the_files_keep_to_their_form() -> None:
+    """A mark ends a bracketed condition, a join or a column, or an entry of a list; a line has at
+    most 100 columns besides its mark; and every file is used and says in a comment what it is."""
+    folder = sql_folder() / "statements"
+    used = {file for name in STATEMENTS for _, file in entries(name)} | {*STATEMENTS, "options"}
+    lists = {
+        *re.findall(
+            r"--begin (\w+)", "\n".join(path.read_text("utf-8") for path in folder.glob("*.sql"))
+        )
+    }
+    for path in folder.rglob("*.sql"):
+        lines = path.read_text("utf-8").splitlines()
+        assert lines[0].startswith("-- "), path.name
+        assert path.parent.name == "parts" or path.stem in used | lists, path.name
+        for line in lines:
+            text, _, mark = line.partition(" --? ")
+            assert len(text) <= 100, (path.name, text)
+            assert re.fullmatch(r"[!\w ]*", mark), (path.name, line)
