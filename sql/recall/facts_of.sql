@@ -19,7 +19,8 @@ $function$;
 COMMENT ON FUNCTION facts_of IS
     'What recall needs to know about a profile; raises PM007 with the known profiles for an unknown name.';
 
-CREATE OR REPLACE FUNCTION weights_of(facts jsonb, profile text, weights jsonb) RETURNS float8[]
+CREATE OR REPLACE FUNCTION weights_of(
+    facts jsonb, profile text, weights jsonb, normalise boolean DEFAULT false) RETURNS float8[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     names text[] := ARRAY(SELECT s ->> 'name' FROM jsonb_array_elements(facts -> 'signals') s);
@@ -42,13 +43,18 @@ BEGIN
             RAISE EXCEPTION 'profile %: the weight of % must be a number, got %',
                 quote_literal(profile), given.name, left(given.value::text, 60)
                 USING ERRCODE = 'invalid_parameter_value';
-        ELSIF given.value::numeric <> 0 AND given.value::numeric NOT BETWEEN 1e-12 AND 1 THEN
+        ELSIF NOT normalise AND given.value::numeric <> 0 AND given.value::numeric NOT BETWEEN 1e-12 AND 1 THEN
             RAISE EXCEPTION 'profile %: the weight of % must be 0 or lie within 1e-12 and 1, got %',
                 quote_literal(profile), given.name, left(given.value::text, 60)
                 USING ERRCODE = 'invalid_parameter_value';
         END IF;
     END LOOP;
     weighed := ARRAY(SELECT coalesce((weights ->> one)::float8, 0) FROM unnest(names) one);
+    IF normalise AND (SELECT max(one) FROM unnest(weighed) one) > 0 THEN
+        -- Divided by the largest first, as in Python.
+        weighed := ARRAY(SELECT one / (SELECT max(w) FROM unnest(weighed) w) FROM unnest(weighed) one);
+        weighed := ARRAY(SELECT one / (SELECT sum(w) FROM unnest(weighed) w) FROM unnest(weighed) one);
+    END IF;
     total := (SELECT coalesce(sum(one), 0) FROM unnest(weighed) one);
     IF abs(total - 1) > 1e-9 THEN
         RAISE EXCEPTION 'profile %: the weights must sum to 1, they sum to %',
@@ -88,3 +94,26 @@ CREATE OR REPLACE FUNCTION profile_options(facts jsonb, given text[]) RETURNS te
 
 COMMENT ON FUNCTION profile_options IS
     'The options of a statement that follow from the profile and from the others.';
+
+-- Positions in a rank index do not follow it.
+CREATE OR REPLACE FUNCTION with_half_life(facts jsonb, profile text, half_life float8) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+BEGIN
+    IF half_life NOT BETWEEN @SHORTEST_HALF_LIFE@ AND @LONGEST_HALF_LIFE@ THEN
+        RAISE EXCEPTION 'half_life must lie within @SHORTEST_HALF_LIFE,@ and @LONGEST_HALF_LIFE,@ days, got %', half_life
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT facts @? '$.signals[*] ? (@.name == "recency")' THEN
+        RAISE EXCEPTION 'profile % has no recency signal, so no half-life can be set', quote_literal(profile)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN jsonb_set(facts, '{signals}', (
+        SELECT jsonb_agg(CASE WHEN s.said ? 'of_half_life'
+                              THEN s.said || jsonb_build_object('sql', s.said -> 'of_half_life',
+                                                                'uncovered', true, 'terms', '[]'::jsonb)
+                              ELSE s.said END ORDER BY s.place)
+          FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
+END
+$function$;
+
+COMMENT ON FUNCTION with_half_life IS
+    'The facts of a profile, with one half-life of recency, in days, for all memories.';

@@ -20,13 +20,16 @@ BEGIN
     END IF;
     moment := coalesce(as_of, now());
     facts := facts_of(profile);
-    weighed := weights_of(facts, profile, weights);
+    weighed := weights_of(facts, profile, weights, normalise_weights);
     IF NOT apply_decay THEN
         facts := jsonb_set(facts, '{signals}', (
             SELECT jsonb_agg(CASE WHEN s.said ? 'undecayed'
                                   THEN s.said -> 'undecayed' || jsonb_build_object('name', s.said -> 'name')
                                   ELSE s.said END ORDER BY s.place)
               FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
+    END IF;
+    IF half_life IS NOT NULL THEN
+        facts := with_half_life(facts, profile, half_life);
     END IF;
     asked_entities := ARRAY(SELECT DISTINCT one FROM unnest(query_entities) one WHERE one IS NOT NULL);
     fault := @fault@;

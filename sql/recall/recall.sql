@@ -3,11 +3,12 @@ CREATE OR REPLACE FUNCTION recall(
     agent text,
     @arguments@,
     touch boolean DEFAULT false,
-    strategy text DEFAULT 'auto'
+    strategy text DEFAULT 'auto',
+    expand integer DEFAULT 0
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
-    importance float8, tier text, key text, last_accessed_at timestamptz
+    importance float8, tier text, key text, last_accessed_at timestamptz, steps integer
 )
     LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -20,9 +21,13 @@ DECLARE
     total bigint;
     hit_owners text[] := '{}';
     hit_ids uuid[] := '{}';
-    owner text;
 BEGIN
+    PERFORM require_count('expand', expand, 0, 2);
     profile := coalesce(profile, default_profile());
+    IF expand > 0 THEN
+        RETURN QUERY SELECT * FROM expanded(expand, strategy, touch, @passed@);
+        RETURN;
+    END IF;
     asked := question(@passed@);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
@@ -40,7 +45,7 @@ BEGIN
     WHILE NOT answered LOOP
         answered := sources IS NULL;
         FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent,
-            lender, importance, tier, key, last_accessed_at, passed, total IN
+            lender, importance, tier, key, last_accessed_at, steps, passed, total IN
             EXECUTE recall_text(asked.facts, asked.options, sources)
             USING ranked, asked.owners, asked.weighed, coalesce(sources,
                       ranked_apart('best', ranked, asked.options, asked.owners, @passed@)), asked.compared,
@@ -56,28 +61,119 @@ BEGIN
         sources := more_candidates(sources, passed, total);
     END LOOP;
     IF touch THEN
-        FOR owner IN SELECT DISTINCT o FROM unnest(hit_owners) o ORDER BY o LOOP
-            PERFORM touch(owner, ARRAY(SELECT h.id FROM unnest(hit_owners, hit_ids) h(o, id)
-                                        WHERE h.o = owner),
-                          asked.facts ->> 'accessed_by' IS DISTINCT FROM 'use');
-        END LOOP;
+        PERFORM touch_hits(asked.facts, hit_owners, hit_ids);
     END IF;
 END
 $function$;
 
 COMMENT ON FUNCTION recall IS
-    'The k best memories for a query by a profile, best first, ties by id, with score, similarity and signals. touch: count their retrieval, which moves last_accessed_at unless the profile has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how much the score was raised, by a share of the score of lender.';
+    'The k best memories for a query by a profile, best first, ties by id, with score, similarity and signals. touch: count their retrieval, which moves last_accessed_at unless the profile has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how much the score was raised, by a share of the score of lender. expand: add memories that are linked to the hits, up to so many steps away.';
 
-CREATE OR REPLACE FUNCTION recall_text(facts jsonb, options text[], sources jsonb) RETURNS text
+CREATE OR REPLACE FUNCTION recall_text(
+    facts jsonb, options text[], sources jsonb, name text DEFAULT 'search') RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN format(
         'SELECT agent_id, id, content, memory_type, created_at, score, similarity, '
-        'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at%s FROM (%s) hits',
+        'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at, %s%s FROM (%s) hits',
         jsonb_path_query_array(facts, '$.signals[*].name'),
         CASE WHEN 'expand_session' = ANY (options) AND NOT 'lend' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
         CASE WHEN 'lend' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,
+        CASE name WHEN 'linked' THEN 'steps' ELSE '0' END,
         CASE WHEN sources IS NOT NULL THEN ', passed, total' END,
-        statement_for('search', facts, options || '{brief}' || index_options(sources)));
+        statement_for(name, facts, options || '{brief}' || index_options(sources)));
 
 COMMENT ON FUNCTION recall_text IS
     'The statement that recall runs: every memory scored, or the candidates of the rank indexes in sources.';
+
+-- The hits of recall, and the memories linked to them: placed among the hits by their score, or behind
+-- them where turns came along, which no link leads from.
+CREATE OR REPLACE FUNCTION expanded(expand integer, strategy text, touch boolean, agent text, @arguments@)
+    RETURNS TABLE (
+    agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
+    score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
+    importance float8, tier text, key text, last_accessed_at timestamptz, steps integer
+)
+    LANGUAGE plpgsql VOLATILE ROWS 20 SET search_path FROM CURRENT AS $function$
+#variable_conflict use_variable
+DECLARE
+    hit_owners text[] := '{}';
+    hit_ids uuid[] := '{}';
+BEGIN
+    FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent, lender,
+        importance, tier, key, last_accessed_at, steps IN
+        WITH hits AS MATERIALIZED (
+            SELECT r.*, row_number() OVER () AS place FROM recall(@passed@, false, strategy) r
+        ), linked AS (
+            SELECT l.*, NULL::bigint AS place
+              FROM linked_memories(
+                       ARRAY(SELECT h.agent_id FROM hits h WHERE h.beside IS NULL ORDER BY h.place),
+                       ARRAY(SELECT h.id FROM hits h WHERE h.beside IS NULL ORDER BY h.place),
+                       k + (SELECT count(h.beside) FROM hits h)::integer, expand, @passed@) l
+             WHERE NOT EXISTS (SELECT FROM hits h WHERE h.agent_id = l.agent_id AND h.id = l.id)
+             ORDER BY l.score DESC, l.id
+             LIMIT k
+        )
+        SELECT u.agent_id, u.id, u.content, u.memory_type, u.created_at, u.score, u.similarity, u.signals,
+               u.beside, u.lent, u.lender, u.importance, u.tier, u.key, u.last_accessed_at, u.steps
+          FROM (SELECT h.* FROM hits h UNION ALL SELECT l.* FROM linked l) u
+         ORDER BY CASE WHEN expand_session > 0 AND lend IS NULL THEN u.place END, u.score DESC, u.id
+    LOOP
+        RETURN NEXT;
+        hit_owners := hit_owners || agent_id;
+        hit_ids := hit_ids || id;
+    END LOOP;
+    IF touch THEN
+        PERFORM touch_hits(facts_of(profile), hit_owners, hit_ids);
+    END IF;
+END
+$function$;
+
+COMMENT ON FUNCTION expanded IS
+    'What recall returns with expand: its hits, and the memories within so many links of them.';
+
+CREATE OR REPLACE FUNCTION linked_memories(
+    hit_owners text[], hit_ids uuid[], most integer, steps integer, agent text, @arguments@)
+    RETURNS TABLE (
+    agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
+    score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
+    importance float8, tier text, key text, last_accessed_at timestamptz, away integer
+)
+    LANGUAGE plpgsql STABLE ROWS 20 SET search_path FROM CURRENT AS $function$
+#variable_conflict use_variable
+DECLARE
+    asked record := question(@passed@);
+BEGIN
+    query_text := asked.asked_words;
+    query_entities := asked.asked_entities;
+    metadata := asked.contained;
+    FOREACH agent IN ARRAY asked.owners LOOP
+        RETURN QUERY EXECUTE recall_text(asked.facts, alone(asked.options) || CASE
+                WHEN min_score IS NOT NULL THEN '{min_score}' ELSE '{}' END::text[], NULL, 'linked')
+            USING most, asked.owners, asked.weighed, jsonb_build_object(
+                      'steps', steps,
+                      'hit_owners', (ARRAY(SELECT h.o FROM unnest(hit_owners) h(o) WHERE h.o = agent))::text,
+                      'hit_ids', (ARRAY(SELECT h.i FROM unnest(hit_owners, hit_ids) h(o, i)
+                                         WHERE h.o = agent))::text),
+                  asked.compared, @passed@;
+    END LOOP;
+END
+$function$;
+
+COMMENT ON FUNCTION linked_memories IS
+    'The best memories within so many links of these hits, without the hits: most of each owner.';
+
+CREATE OR REPLACE FUNCTION touch_hits(facts jsonb, hit_owners text[], hit_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
+DECLARE
+    owner text;
+BEGIN
+    FOR owner IN SELECT DISTINCT o FROM unnest(hit_owners) o ORDER BY o LOOP
+        PERFORM touch(owner, ARRAY(SELECT h.id FROM unnest(hit_owners, hit_ids) h(o, id)
+                                    WHERE h.o = owner),
+                      facts ->> 'accessed_by' IS DISTINCT FROM 'use');
+    END LOOP;
+END
+$function$;
+
+COMMENT ON FUNCTION touch_hits IS
+    'Counts a retrieval of each of these memories, for a profile with these facts.';

@@ -15,4 +15,4 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
    AND (:trusted) --? min_trust
    AND (:relevant) --? min_relevance
  ORDER BY score DESC, agent_memories.id
- LIMIT :k::integer
+ LIMIT :ranked::integer

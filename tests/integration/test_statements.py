@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, profiles
 from pgrecall.core.resources import sql_folder
-from pgrecall.errors import InputError, UnknownName
+from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.composing import composed
 from pgrecall.scoring.profiles import BUILT_IN
@@ -39,6 +39,8 @@ def repo(module_engine: Engine) -> MemoryRepository:
     ids = [one.id for one in made.list(AGENT, limit=20)]
     made.touch(AGENT, ids)
     made.labels.add(AGENT, ids[0], "drink")
+    for near, far in zip(ids, ids[3:], strict=False):
+        made.links.add(AGENT, near, far)
     return made
 
 
@@ -170,7 +172,15 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "query_text": ("great fire", "the", "tea milk rain", ""),
     "profile": (*BUILT_IN,),
     "k": (1, 5, 10, 0, 200),
-    "weights": ({"similarity": 0.5, "importance": 0.5}, {"similarity": 0.5}, {"nothing": 1.0}),
+    "weights": (
+        {"similarity": 0.5, "importance": 0.5},
+        {"similarity": 0.5},
+        {"nothing": 1.0},
+        {"trust": -1.0},
+    ),
+    "normalise_weights": (True,),
+    "half_life": (3.0, 90, 0.0),
+    "expand": (1, 2, 3),
     "min_score": (0.3, 0.6, 2.0),
     "min_similarity": (-0.5, 0.3, 3.0),
     "min_relevance": (0.0, 0.3, -1.0),
@@ -207,7 +217,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 
 
-SETS = 500
+SETS, REFUSALS = 500, (InputError, InvalidProfile, UnknownName)
 
 
 def test_python_and_psql_agree_for_random_arguments(
@@ -224,11 +234,15 @@ def test_python_and_psql_agree_for_random_arguments(
         if not query and dice.random() < 0.5:
             given.setdefault("query_text", "tea")
         hits: Any = None
+        ours = dict(given)
         try:
-            hits = repo.search(AGENT, query, profile=profile, touch=False, **given)
-        except (InputError, UnknownName):
+            chosen: Any = BUILT_IN[profile]
+            if "half_life" in ours:  # in Python, of the profile
+                chosen = chosen.with_half_life(ours.pop("half_life"))
+            hits = repo.search(AGENT, query, profile=chosen, touch=False, **ours)
+        except REFUSALS:
             refused += 1
-            with pytest.raises((InputError, UnknownName)), map_errors():
+            with pytest.raises(REFUSALS), map_errors():
                 recall(connection, profile, AGENT, query=query, **given)
             continue
         rows = recall(connection, profile, AGENT, query=query, **given)
@@ -237,6 +251,7 @@ def test_python_and_psql_agree_for_random_arguments(
         assert [row["id"] for row in rows] == [hit.memory.id for hit in hits], given
         for row, hit in zip(rows, hits, strict=True):
             assert (row["beside"], row["lender"]) == (hit.beside, hit.lender), given
+            assert row["steps"] == hit.steps, given
             assert row["score"] == pytest.approx(hit.score, abs=near), given
             assert row["signals"] == pytest.approx(hit.signals, abs=near), given
             memory = hit.memory

@@ -36,6 +36,7 @@ from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import LONGEST_HALF_LIFE, SHORTEST_HALF_LIFE
 from pgrecall.statements.composer import STATEMENTS, known_options
 
 _FIRST = {
@@ -43,8 +44,9 @@ _FIRST = {
     "query_text": "text DEFAULT NULL",
     "profile": "text DEFAULT NULL",
     "k": "integer DEFAULT 10",
+    "half_life": "float8 DEFAULT NULL",
 }
-_LEFT_OUT = ("where", "normalise_weights", "dates", "timezone")
+_LEFT_OUT = ("where", "dates", "timezone")
 """Arguments that have no meaning in SQL."""
 _TYPES: dict[Any, str] = {
     Sequence[str]: "text[]",
@@ -70,6 +72,8 @@ _LIMITS: Mapping[str, Any] = {
     "LEAST_AGE": LEAST_AGE,
     "STATEMENTS": STATEMENTS,
     "OPTIONS": (*known_options(), "include_invalid"),
+    "SHORTEST_HALF_LIFE": SHORTEST_HALF_LIFE,
+    "LONGEST_HALF_LIFE": LONGEST_HALF_LIFE,
     "LONGEST_HOURS": limits.LONGEST_DURATION // timedelta(hours=1),
 }
 _LIMIT = re.compile(r"@([A-Z_]+)(,?)@")
@@ -90,6 +94,8 @@ def _limit(found: re.Match[str]) -> str:
     match value:
         case int():
             return f"{value:,}" if found[2] else str(value)
+        case float():
+            return f"{value:g}" if found[2] else f"{value!r}::float8"
         case str():
             return "E'" + "".join(f"\\u{ord(one):04x}" for one in value) + "'"
         case datetime():

@@ -12,9 +12,17 @@ from pgrecall.core.quoting import shortened
 from pgrecall.errors import InvalidProfile
 from pgrecall.rank_index import space
 from pgrecall.schema.fields import FIELDS
-from pgrecall.scoring.expression import needed_option, quoted, value
+from pgrecall.scoring.expression import needed_option, number, quoted, value
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Keyword, Signal, Trust, requires_embedding
+from pgrecall.scoring.signals import (
+    Curve,
+    Keyword,
+    Recency,
+    Signal,
+    Trust,
+    rate_of,
+    requires_embedding,
+)
 
 _VECTOR = "agent_memories.embedding%TYPE"
 _ARGUMENTS = {
@@ -155,10 +163,22 @@ def _followed(signal: Signal) -> dict[str, Any]:
     found = {name: value for name, value in found.items() if value}
     if isinstance(signal, Keyword):
         found |= {"b": signal.b, "pivot": signal.pivot}
+    if isinstance(signal, Recency):
+        found["of_half_life"] = _of_half_life(signal)
     if (option := needed_option(signal)) is not None:
         found["needs"] = option
     found["sql"] = value(signal)
     return found | {"terms": [term.values for term in space.terms(signal) if term.share]}
+
+
+def _of_half_life(signal: Recency) -> str:
+    """Its SQL with one half-life for all memories, the parameter `half_life`."""
+    [one] = Profile("one", {signal: 1}).with_half_life(1).signals
+    speed, given = number(1), ":half_life::float8"
+    if signal.curve is Curve.EXPONENTIAL:
+        speed = number(rate_of(1))
+        given = f"{speed} / {given}"
+    return value(one).replace(f":moment, {speed},", f":moment, {given},")
 
 
 def _without_decay(signal: Signal) -> dict[str, Any]:

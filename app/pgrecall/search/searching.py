@@ -140,7 +140,7 @@ def _neighbours(
             steps=steps,
             hit_owners=[memory.owner_id for memory in memories],
             hit_ids=[memory.id for memory in memories],
-            k=wanted.k + len(found) - len(hits),  # some may have been added as turns already
+            ranked=wanted.k + len(found) - len(hits),  # some may have been added as turns already
         )
         linked += (hit(wanted.profile, row) for row in rows)
     there = {(one.memory.owner_id, one.memory.id) for one in found}
