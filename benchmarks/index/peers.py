@@ -23,35 +23,9 @@ from pgrecall.ranking.hits import Hits
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import tables
 from pgrecall.search.searching import hit
-from pgrecall.statements.composer import files, parsed
 
-FILES = {
-    "peers": """
---with near AS peers_near
---with chosen AS peers_chosen
---with hits AS described
---then best_first
-""",
-    "peers_near": """
-SELECT agent_memories.*
-  FROM pgrecall.agent_memories
- WHERE agent_memories.agent_id = :owner_id::text
-   AND :conditions
-   AND (:labelled) --? labels
- ORDER BY agent_memories.embedding <=> :query
- LIMIT :nearest::integer
-""",
-    "peers_chosen": """
-SELECT agent_memories.agent_id, agent_memories.id, :score AS score
-  FROM near agent_memories
-  LEFT JOIN pgrecall.memory_usage
-    ON memory_usage.agent_id = agent_memories.agent_id
-   AND memory_usage.memory_id = agent_memories.id --? usage
- ORDER BY score DESC, agent_memories.id
- LIMIT :k::integer
-""",
-}
-"""Files of a statement that stand beside the library's own."""
+STATEMENT = "../../benchmarks/index/statements/peers"
+"""Its files, as seen from those of the library."""
 
 
 def session_settings(nearest: int, *, iterative: bool) -> str:
@@ -81,13 +55,12 @@ class Peer:
             filters=Filters.of(asked.filters),
         )
         self._nearest = nearest
-        files().update({name: parsed(text.strip()) for name, text in FILES.items()})
 
     def __call__(self, question: Question) -> Hits:
         wanted = replace(
             self._wanted, query=self._vector(question.vector), query_entities=question.entities
         )
-        run = ranks(tables(), "peers", wanted, nearest=self._nearest)
+        run = ranks(tables(), STATEMENT, wanted, nearest=self._nearest)
         statement = prepared_statement.compiled(run.statement)
         with self._engine.begin() as connection:
             driver: Any = connection.connection.driver_connection

@@ -94,8 +94,9 @@ MUTANTS = (
     ),
     Mutant(
         f"{PARTS}/trusted.sql",
-        "(agent_memories.trust IS NOT NULL",
-        "(true",
+        "(agent_memories.trust IS NOT NULL\n"
+        "        AND pgrecall.decayed_trust(agent_memories.trust, memory_usage",
+        "(true AND pgrecall.decayed_trust(agent_memories.trust, memory_usage",
         f"{FILTERS}::test_a_filter_passes_what_it_says",
     ),
     Mutant(
@@ -106,7 +107,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/ranking/composing.py",
-        'f"({condition})" for condition in where',
+        'f"({one})" for one in where',
         "where",
         f"{FILTERS}::test_where_takes_any_expression",
     ),

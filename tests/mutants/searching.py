@@ -112,7 +112,7 @@ MUTANTS = (
         f"{SESSIONS}::test_what_is_below_the_floor_is_no_hit_and_comes_along",
     ),
     Mutant(
-        "sql/recall/recall_text.sql",
+        "sql/recall/raised_score.sql",
         "least(score + share * coalesce(hit_score, 0), 1)",
         "score + share * coalesce(hit_score, 0)",
         f"{SESSIONS}::test_lending_reaches_beyond_the_k_best",

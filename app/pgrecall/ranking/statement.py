@@ -10,8 +10,6 @@ from sqlalchemy import (
     ColumnElement,
     Double,
     FromClause,
-    Integer,
-    Select,
     and_,
     bindparam,
     case,
@@ -23,11 +21,9 @@ from sqlalchemy import (
 )
 
 from pgrecall.ranking.conditions import (
-    HIDDEN_OWNER,
     Condition,
     conditions,
     custom_conditions,
-    hidden,
     of_one,
     of_owners,
     scope,
@@ -43,12 +39,6 @@ from pgrecall.scoring.signals import Keyword, requires_embedding
 KEYWORD, COVERAGE = "keyword", "coverage"
 
 
-def ranked_most(shape: Shape) -> ColumnElement[int]:
-    """The parameter `most`: how many rows are ranked by their own score."""
-    most: Any = bindparam("ranked" if shape.lends else "k", type_=Integer())
-    return hidden(most) if shape.owners == HIDDEN_OWNER else most
-
-
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
     """Every condition that a memory must meet to be ranked, by name, except for its owner."""
     found = conditions(within, shape.filters, as_of=shape.has_as_of, owners=shape.owners)
@@ -61,45 +51,6 @@ def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[st
         least: Any = bindparam("min_relevance", type_=Double())
         found["min_relevance"] = compiler.relevance(within) >= least
     return found | custom_conditions(where)
-
-
-def scored(
-    tables: Tables,
-    shape: Shape,
-    where: Sequence[Expression],
-    *,
-    owners: str | None = None,
-    among: FromClause | None = None,
-    words: FromClause | None = None,
-) -> Select[Any]:
-    """Owner, id and score of every memory that passes; with a query text, the keyword shares too.
-
-    `owners` is the parameter with the owners, by default that of the search. `among` restricts the
-    rows to these (owner_id, id); its other columns are returned too. `words` are the keyword shares
-    (owner_id, id, share), by default those of all memories.
-    """
-    memories = tables.memories
-    owners = owners or shape.owners
-    words, within, keyword = words_of(tables, owners, shape, words)
-    conditions = passing(within, shape, where)
-    if among is None:
-        rows, condition = rows_to_rank(tables, owners, shape, conditions, words)
-    else:
-        same = and_(memories.c.agent_id == among.c.owner_id, memories.c.id == among.c.id)
-        rows = _joined(tables, owners, shape, among.join(memories, same), words)
-        condition = and_(of_owners(memories, owners), *conditions.values())
-    statement = (
-        select(
-            memories.c.agent_id.label("owner_id"),
-            memories.c.id,
-            compiler.score(shape.signals, within).label("score"),
-            *keyword,
-        )
-        .select_from(rows)
-        .where(condition)
-    )
-    carried = () if among is None else (c for c in among.c if c.name not in ("owner_id", "id"))
-    return statement.add_columns(*carried)
 
 
 def rows_to_rank(

@@ -7,17 +7,13 @@ from typing import Any
 
 from sqlalchemy import (
     CTE,
-    BigInteger,
-    Boolean,
     ColumnElement,
     Double,
     FromClause,
-    Select,
     Table,
     Text,
     Uuid,
     and_,
-    any_,
     bindparam,
     column,
     func,
@@ -25,8 +21,8 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, array
-from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableValuedAlias
+from sqlalchemy.dialects.postgresql import array
+from sqlalchemy.sql.selectable import Join, Lateral, TableValuedAlias
 
 from pgrecall.ranking.conditions import OWNER, moment, of_one, texts
 from pgrecall.schema import Tables
@@ -85,32 +81,6 @@ def keyword_shares(
     return rows
 
 
-def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
-    """The share of each row that is scored, given the terms of its owner.
-
-    `terms` has owner_id, term, weight and idf. Columns: share, coverage.
-    """
-    unpacked = func.tsvector_to_array(memories.c.terms, type_=ARRAY(Text))
-    its = (
-        select(unpacked.label("terms"))
-        .correlate(memories)
-        .offset(literal_column("0"))  # unpacks the words once per row, not once per term
-        .lateral("its")
-    )
-    weight = func.sum(terms.c.weight, type_=Double())
-    matched = weight.filter(terms.c.term == any_(its.c.terms))
-    part = func.coalesce(matched / weight, literal_column("0::float8"), type_=Double())
-    return (
-        select(
-            func.least(part, literal_column("1::float8"), type_=Double()).label("share"),
-            (weight / func.sum(terms.c.idf, type_=Double())).label("coverage"),
-        )
-        .select_from(its.join(terms, true()))
-        .where(terms.c.owner_id == memories.c.agent_id)
-        .lateral("words")
-    )
-
-
 def with_shares(rows: FromClause, memories: Table, words: FromClause) -> Join:
     """Joins every memory to its share; memories without any term have none."""
     if isinstance(words, Lateral):
@@ -127,44 +97,6 @@ def same_memory(words: FromClause, memories: Table) -> ColumnElement[bool]:
 def share(words: FromClause) -> ColumnElement[float]:
     """The share, 0 if the memory has none of the terms."""
     return func.coalesce(words.c.share, literal_column("0::float8"), type_=Double())
-
-
-def weighed(
-    tables: Tables, owner_id: ColumnElement[Any], *, exact: bool, others: str, as_of: bool
-) -> FromClause:
-    """A call of the SQL function term_weights: term, memories, weight, idf.
-
-    Parameters: query_text, `others` (all owners searched) and as_of if given.
-    """
-    found: Any = compiler.schema_function(
-        tables.schema,
-        "term_weights",
-        owner_id,
-        query_text(),
-        literal_column(str(exact).lower(), Boolean()),
-        owners_array(others),
-        moment(True) if as_of else _NEVER,
-        type_=Text(),
-    )
-    rows: FromClause = found.table_valued(
-        column("term", Text()),
-        column("memories", BigInteger()),
-        column("weight", Double()),
-        column("idf", Double()),
-        name="weighed",
-    )
-    return rows
-
-
-@lru_cache
-def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
-    """The query's terms with their weights, and whether the memory `id` of `whose` has them."""
-    memories, whose = tables.memories, bindparam("whose", type_=Text())
-    terms = weighed(tables, whose, exact=True, others=others, as_of=as_of)
-    this = and_(memories.c.agent_id == whose, memories.c.id == bindparam("id", type_=Uuid()))
-    stored = select(func.tsvector_to_array(memories.c.terms)).where(this).scalar_subquery()
-    has = func.array_position(stored, terms.c.term).is_not(None)
-    return select(terms.c.term, terms.c.memories, terms.c.weight, has.label("matched"))
 
 
 def has_terms(tables: Tables) -> ColumnElement[bool]:
