@@ -1,0 +1,3 @@
+-- Counts a retrieval of hits of several owners.
+--with hits AS given_hits
+--then counted
