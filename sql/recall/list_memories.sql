@@ -1,5 +1,5 @@
--- The page is sorted by keys alone, and then read in full. Usage that is read is joined in full, and
--- a CASE leaves out rows without a memory, as in search (ADR-0046).
+-- The repository's list for psql, by the same statement: the page is sorted by keys alone, and then
+-- read in full.
 CREATE OR REPLACE FUNCTION list_memories(
     agent text,
     order_by text[] DEFAULT '{-created_at}',
@@ -16,44 +16,24 @@ DECLARE
     asked record;
     sorted record;
     last jsonb;
-    keys text[];
-    reads_usage boolean;
 BEGIN
     asked := question(agent, profile => 'hybrid', as_of => as_of, @filtered@);
     metadata := asked.contained;
     PERFORM require_count('most', most, 1, @MAX_LISTED@);
     sorted := list_order(order_by);
     last := last_of_page(after, sorted.names, sorted.types);
-    keys := ARRAY(SELECT 'p.sorted_' || n FROM generate_subscripts(sorted.names, 1) n);
-    reads_usage := 'min_trust' = ANY (asked.options) OR array_to_string(sorted.expressions, ' ') ~ 'memory_usage';
-    RETURN QUERY EXECUTE filtered_text(asked.options, format($text$
-WITH page AS (
-    SELECT agent_memories.agent_id, agent_memories.id, %s
-      FROM %s
-     WHERE %s
-     ORDER BY %s
-     LIMIT :most::integer
-)
-SELECT m.id, m.content, m.memory_type, m.created_at,
-       cursor_of(%L, jsonb_build_array(%s))
-  FROM page p
-  JOIN agent_memories m ON m.agent_id = p.agent_id AND m.id = p.id AND m.agent_id = :owner_id::text
- ORDER BY %s$text$,
-        (SELECT string_agg(format('%s AS sorted_%s', e, n), ', ')
-           FROM unnest(sorted.expressions) WITH ORDINALITY s(e, n)),
-        CASE WHEN reads_usage THEN $joined$(
-               (SELECT a.* FROM agent_memories a WHERE a.agent_id = :owner_id::text) agent_memories
-               FULL JOIN (SELECT v.* FROM memory_usage v
-                           WHERE v.agent_id = :owner_id::text) memory_usage
-                 ON memory_usage.memory_id = agent_memories.id)$joined$
-             ELSE 'agent_memories' END,
-        format(CASE WHEN reads_usage
-                    THEN 'CASE WHEN agent_memories.id IS NULL THEN false ELSE {passes} AND (%s) END'
-                    ELSE '{passes} AND (%s)' END,
-               following_clause(sorted.names, sorted.types, sorted.expressions, last)),
-        order_clause(sorted.names, sorted.expressions),
-        to_jsonb(sorted.names),
-        array_to_string(keys, ', '), order_clause(sorted.names, keys)))
+    RETURN QUERY EXECUTE format(
+        'SELECT id, content, memory_type, created_at, cursor_of(%L, jsonb_build_array(%s)) FROM (%s) listed',
+        to_jsonb(sorted.names), array_to_string(sorted.columns, ', '),
+        filtering_text('list', asked.options
+            || CASE WHEN sorted.reads_usage THEN '{listed_by_usage}' ELSE '{}' END::text[]
+            || CASE WHEN last IS NOT NULL THEN '{following}' ELSE '{}' END::text[],
+            jsonb_build_object(
+                'keys', (SELECT string_agg(format('%s AS %I', e, c), ', ')
+                           FROM unnest('agent_memories.agent_id'::text || sorted.expressions,
+                                       'agent_id'::text || sorted.columns) s(e, c)),
+                'order', order_clause(sorted.names),
+                'following', following_clause(sorted.names, sorted.types, sorted.expressions, last))))
         USING most, last, agent, asked.compared, @filters@, as_of;
 END
 $function$;
@@ -62,7 +42,8 @@ COMMENT ON FUNCTION list_memories IS
     'Memories that pass the filters, in the order of any columns (-name: the largest first; NULL last; ties by id). after: the cursor of the last row of the page before.';
 
 CREATE OR REPLACE FUNCTION list_order(
-    order_by text[], OUT names text[], OUT types text[], OUT expressions text[])
+    order_by text[], OUT names text[], OUT columns text[], OUT types text[], OUT expressions text[],
+    OUT reads_usage boolean)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     sortable text[];
@@ -83,6 +64,7 @@ BEGIN
         PERFORM require_one_of('column', bare, sortable);
         CONTINUE WHEN ARRAY[bare, '-' || bare] && names;  -- it decides nothing any more
         names := names || name;
+        columns := columns || bare;
         types := types || known_types[array_position(sortable, bare)];
         expressions := expressions || CASE
             WHEN bare = 'last_accessed_at' THEN 'memory_usage.last_accessed_at'
@@ -91,18 +73,20 @@ BEGIN
             ELSE format('agent_memories.%I', bare) END;
         EXIT WHEN bare = 'id';  -- no two have the same
     END LOOP;
+    reads_usage := array_to_string(expressions, ' ') ~ 'memory_usage';
 END
 $function$;
 
 COMMENT ON FUNCTION list_order IS
     'The columns of an order, the last being id, with their types and how they are read. Raises PM007 for one that memories cannot be sorted by.';
 
-CREATE OR REPLACE FUNCTION order_clause(names text[], expressions text[]) RETURNS text
+CREATE OR REPLACE FUNCTION order_clause(names text[]) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (SELECT string_agg(e || CASE WHEN starts_with(n, '-') THEN ' DESC' ELSE '' END
+    RETURN (SELECT string_agg(format('one.%I', ltrim(n, '-'))
+                                || CASE WHEN starts_with(n, '-') THEN ' DESC' ELSE '' END
                                 || CASE WHEN n IN ('id', '-id') THEN '' ELSE ' NULLS LAST' END,
                               ', ' ORDER BY place)
-              FROM unnest(names, expressions) WITH ORDINALITY o(n, e, place));
+              FROM unnest(names) WITH ORDINALITY o(n, place));
 
 COMMENT ON FUNCTION order_clause IS
     'What follows ORDER BY; NULL comes last. The id is never NULL.';

@@ -1,5 +1,5 @@
--- Those that occur in a text as whole words. CASE makes sure that the regular expression only runs on
--- short entities that can match.
+-- Those that occur in a text as whole words. CASE makes sure that the regular expression runs on
+-- short entities alone that can match.
 SELECT texts.number, known.entity,
        row_number() OVER (PARTITION BY texts.number
                           ORDER BY length(known.entity) DESC, known.entity) AS place

@@ -1,6 +1,7 @@
 -- Options that follow from others: the first is on where all that stand behind it are, and none of
 -- those with an exclamation mark. The name of the statement is an option, too.
 --option usage min_trust !undecayed
+--option usage listed_by_usage
 --option by_words keyword words
 --option redistributes redistribute by_words
 --option asked redistributes

@@ -1,2 +1,4 @@
--- The memories that pass the filters.
---then passing_memories
+-- The ids of the memories that pass the filters.
+--with passing AS filtered --? !usage
+--with passing AS filtered_used --? usage
+--then passing_ids

@@ -17,14 +17,8 @@ BEGIN
             'that an owner has' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- Locked in the order of the key; a memory that has been changed meanwhile must still pass.
-    EXECUTE filtered_text(asked.options, $text$
-SELECT ARRAY(SELECT agent_memories.id FROM agent_memories
-               LEFT JOIN memory_usage
-                 ON memory_usage.agent_id = agent_memories.agent_id
-                AND memory_usage.memory_id = agent_memories.id AND memory_usage.agent_id = :owner_id::text
-              WHERE {passes}
-              ORDER BY agent_memories.id$text$
-        || CASE WHEN dry_run THEN ')' ELSE ' FOR UPDATE OF agent_memories)' END)
+    EXECUTE format('SELECT ARRAY(%s)',
+                   filtering_text(CASE WHEN dry_run THEN 'passing' ELSE 'delete' END, asked.options))
         INTO ids
         USING NULL::integer, NULL::jsonb, agent, asked.compared, @filters@, NULL::timestamptz;
     IF NOT dry_run THEN

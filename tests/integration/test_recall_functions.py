@@ -161,7 +161,7 @@ def test_the_call_of_the_documentation(own_url: str, own_engine: Any) -> None:
     assert list(rows[0]) == [
         *("agent_id", "id", "content", "memory_type", "created_at"),
         *("score", "similarity", "signals", "beside", "lent", "lender"),
-        *("importance", "tier", "key", "last_accessed_at"),
+        *("importance", "tier", "key", "last_accessed_at", "steps"),
     ]
     assert isinstance(rows[0]["id"], UUID)
     assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))
@@ -301,10 +301,9 @@ def test_the_function_takes_every_argument_of_the_search(
     """But for what has no meaning in SQL."""
     wanted = set(signature(MemoryRepository.search).parameters)
     wanted |= set(SearchArguments.__annotations__)
-    wanted -= {"self", "agent_id", "arguments", "where", "expand", "normalise_weights"}
-    wanted -= {"dates", "timezone"}
+    wanted -= {"self", "agent_id", "arguments", "where", "dates", "timezone"}
     if function != "recall":
-        wanted -= {"touch"}
+        wanted -= {"touch", "expand"}
     if function == "explain":
         wanted -= {"strategy"}
     row = connection.execute(
@@ -317,7 +316,7 @@ def test_the_function_takes_every_argument_of_the_search(
     found = dict(re.findall(r"(\w+) [^,]+? DEFAULT ([^,]+)", row["arguments"]))
     assert wanted | {"query"} <= found.keys()
     if function == "recall":
-        assert found.keys() == wanted | {"query"}
+        assert found.keys() == wanted | {"query", "half_life"}
         assert found["profile"] == "NULL::text"  # the default one
         assert (found["k"], found["apply_decay"]) == ("10", "true")
 

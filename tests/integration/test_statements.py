@@ -22,7 +22,7 @@ from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.composing import composed
 from pgrecall.schema import tables
 from pgrecall.scoring.profiles import BUILT_IN
-from pgrecall.statements.composer import STATEMENTS, blocks, entries, known_options
+from pgrecall.statements.composer import RANKING, blocks, entries, known_options
 from tests.conftest import DIMENSIONS
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import before
@@ -78,7 +78,7 @@ def options_named_in(name: str) -> list[str]:
 FOLLOWED = ("keyword", "redistribute", "divided", "expand_session", "lend", "index", "touch")
 
 
-@pytest.mark.parametrize("name", STATEMENTS)
+@pytest.mark.parametrize("name", RANKING)
 def test_a_statement_prepares_with_every_option_each_and_each_pair(
     connection: Connection, name: str
 ) -> None:
@@ -95,7 +95,7 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
     dice = random.Random("the same text")
     connection.execute("SET search_path = pgrecall, public")
     for _ in range(2_000):
-        name, profile = dice.choice(STATEMENTS), dice.choice([*BUILT_IN.values()])
+        name, profile = dice.choice(RANKING), dice.choice([*BUILT_IN.values()])
         options = dice.sample(known_options(), dice.randint(0, 25))
         derived = "statement_options(%(name)s::text || %(given)s::text[])"
         scored = f"scored_text(profile_{profile.name}(), {derived})"
@@ -110,7 +110,7 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
 
 
 def test_every_statement_begins_with_its_name() -> None:
-    for name in STATEMENTS:
+    for name in RANKING:
         text = composed(tables("any"), name, frozenset(), tuple(profiles.hybrid.signals)).numbered
         assert text.startswith(f"/* pgrecall {name} */\n")
 

@@ -37,7 +37,7 @@ from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import LONGEST_HALF_LIFE, SHORTEST_HALF_LIFE
-from pgrecall.statements.composer import STATEMENTS, known_options
+from pgrecall.statements.composer import RANKING, known_options
 
 _FIRST = {
     "query": "agent_memories.embedding%TYPE DEFAULT NULL",
@@ -70,7 +70,7 @@ _LIMITS: Mapping[str, Any] = {
     "MAX_LISTED": listing.MOST,
     "MAX_CURATED": curating.MOST,
     "LEAST_AGE": LEAST_AGE,
-    "STATEMENTS": STATEMENTS,
+    "STATEMENTS": RANKING,
     "OPTIONS": (*known_options(), "include_invalid"),
     "SHORTEST_HALF_LIFE": SHORTEST_HALF_LIFE,
     "LONGEST_HALF_LIFE": LONGEST_HALF_LIFE,

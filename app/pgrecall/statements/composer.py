@@ -24,11 +24,10 @@ from typing import NamedTuple
 from pgrecall.core.resources import sql_folder
 from pgrecall.schema.fields import COUNTERS, FIELD, ROW
 
-STATEMENTS = (
-    *("search", "best", "scores", "linked", "context", "explain", "standing", "matched"),
-    "passing",
-)
-"""Those of psql."""
+RANKING = ("search", "best", "scores", "linked", "context", "explain", "standing", "matched")
+"""The statements that rank, which the SQL function `statement` returns."""
+FILTERING = ("list", "passing", "delete")
+"""The others that psql executes."""
 _MARK = re.compile(r" *--\? ([!\w ]+)$")
 _BEGINS = re.compile(r" *(AND \(|,|:|--|(?:\w+ )?JOIN\b)")
 _PLACE = re.compile(r"(?<!:):([a-z]\w*)")
@@ -109,14 +108,11 @@ def derived() -> tuple[Line, ...]:
 def known_options() -> tuple[str, ...]:
     """All options that can be given, in the order of the alphabet."""
     lines = (
-        line
-        for name in STATEMENTS
-        for head, file in entries(name)
-        for line in (head, *blocks(file))
+        line for name in RANKING for head, file in entries(name) for line in (head, *blocks(file))
     )
     names = {name for line in (*lines, *derived()) for name in line.needs | line.excludes}
     follow = {line.name for line in derived()} - {"usage"}
-    return tuple(sorted(names - follow - {"where", *STATEMENTS}))
+    return tuple(sorted(names - follow - {"where", *RANKING}))
 
 
 @cache
