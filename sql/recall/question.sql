@@ -31,6 +31,12 @@ BEGIN
     IF half_life IS NOT NULL THEN
         facts := with_half_life(facts, profile, half_life);
     END IF;
+    IF query_entities IS NULL AND query_text IS NOT NULL
+       AND facts @? '$.signals[*] ? (@.name == "entity_overlap")' THEN
+        EXECUTE format('SELECT entities FROM (%s) found', filled(composed('entities', '{}'),
+                    '{"owners": "$1", "texts": "$2", "longest": "@MAX_NAME_LENGTH@", "most": "@MAX_QUERY_ENTITIES@"}'))
+           INTO query_entities USING owners, ARRAY[query_text];
+    END IF;
     asked_entities := ARRAY(SELECT DISTINCT one FROM unnest(query_entities) one WHERE one IS NOT NULL);
     fault := @fault@;
     IF fault IS NOT NULL THEN

@@ -170,7 +170,7 @@ def test_statement_refuses_what_it_does_not_know(
 
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "query_text": ("great fire", "the", "tea milk rain", ""),
+    "query_text": ("great fire", "the", "Bob and Ann drink tea", ""),
     "profile": (*BUILT_IN,),
     "k": (1, 5, 10, 0, 200),
     "weights": (

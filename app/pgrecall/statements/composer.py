@@ -26,7 +26,7 @@ from pgrecall.schema.fields import COUNTERS, FIELD, ROW
 
 RANKING = ("search", "best", "scores", "linked", "context", "explain", "standing", "matched")
 """The statements that rank, which the SQL function `statement` returns."""
-FILTERING = ("list", "passing", "delete")
+FILTERING = ("list", "passing", "delete", "entities")
 """The others that psql executes."""
 _MARK = re.compile(r" *--\? ([!\w ]+)$")
 _BEGINS = re.compile(r" *(AND \(|,|:|--|(?:\w+ )?JOIN\b)")
