@@ -31,7 +31,7 @@ COMMENT ON FUNCTION numbered IS
 CREATE OR REPLACE FUNCTION scored_text(facts jsonb, options text[], OUT score text, OUT signals text)
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
-    moment text := 'now()';
+    moment text := 'pg_catalog.now()';
     accessed text := 'memory_usage.last_accessed_at';
 BEGIN
     SELECT coalesce(string_agg(format(':%s_weight::float8 * %s', s.name, s.sql), E'\n         + '

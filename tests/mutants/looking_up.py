@@ -26,10 +26,10 @@ MUTANTS = (
         f"{LISTS}::test_a_page_has_what_passes_the_filters",
     ),
     Mutant(
-        "sql/recall/filtered_text.sql",
-        "'m.agent_id = q.owners[1]',",
-        "'true',",
-        f"{DELETING}::test_psql_deletes_the_same",
+        "sql/statements/filtered.sql",
+        " WHERE agent_memories.agent_id = :owner_id::text\n",
+        " WHERE true\n",
+        "integration/test_rows_read.py",
     ),
     Mutant(
         "app/pgrecall/memories/ordering.py",
@@ -63,14 +63,14 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/forget_matching.sql",
-        "ELSE ' FOR UPDATE OF m)' END",
-        "ELSE ')' END",
+        "CASE WHEN dry_run THEN 'passing' ELSE 'delete' END",
+        "'passing'",
         f"{DELETING}::test_a_memory_that_stops_passing_meanwhile_is_spared",
     ),
     Mutant(
         "sql/verbs/forget_matching.sql",
-        "AND statuses = '{active}' THEN",
-        "AND statuses = '{}' THEN",
+        "'{planned,large,valid,usage,keyword,redistribute}'",
+        "'{planned,large,usage,keyword,redistribute}'",
         f"{DELETING}::test_a_filter_that_leaves_out_nothing_is_refused",
     ),
     Mutant(

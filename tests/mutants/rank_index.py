@@ -457,9 +457,9 @@ MUTANTS = (
         f"{INDEXES}_commands.py::test_a_check_is_a_table_of_every_profile",
     ),
     Mutant(
-        "app/pgrecall/rank_index/strategy.py",
-        "fewest = min(found[0].passed)",
-        "fewest = max(found[0].passed)",
+        "sql/statements/ranked_index.sql",
+        "SELECT min(coalesce(counted.passed, 0))",
+        "SELECT max(coalesce(counted.passed, 0))",
         f"{INDEXES}_search.py::test_a_filter_that_few_of_one_owner_pass",
     ),
     Mutant(

@@ -222,8 +222,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/recall/recall.sql",
-        " SET search_path FROM CURRENT",
-        "",
+        "VOLATILE ROWS 10 SET search_path FROM CURRENT",
+        "VOLATILE ROWS 10",
         "integration/test_planted_overloads.py::test_functions_find_names_in_our_schema_alone",
     ),
 )

@@ -29,13 +29,14 @@ _CATALOGUE = text(
     """
     SELECT t.typname, a.atttypid::bigint, a.atttypmod,
            (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-           EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = :versions)
+           EXISTS (SELECT FROM pg_class v
+                    WHERE v.relnamespace = n.oid AND v.relname = CAST(:versions AS name))
                AS has_versions,
            (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace),
            EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS has_citus,
            pg_jit_available()
                AND current_setting('jit_above_cost')::float8 BETWEEN 0 AND 99999 AS compiles,
-           to_regprocedure(format('%I.default_profile(text)', n.nspname)) IS NOT NULL
+           to_regprocedure(quote_ident(n.nspname::text) || '.default_profile(text)') IS NOT NULL
                AS has_default_profile,
            convert_to(current_setting('client_encoding'), 'UTF8') AS encoding,
            convert_to(current_setting('gin_fuzzy_search_limit'), 'UTF8') AS fuzzy
@@ -43,14 +44,14 @@ _CATALOGUE = text(
       JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'agent_memories'
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'embedding'
       JOIN pg_type t ON t.oid = a.atttypid
-     WHERE n.nspname = :schema
+     WHERE n.nspname = CAST(:schema AS name)
     """
 ).bindparams(bindparam("versions", VERSION_TABLE, String()), bindparam("schema", type_=String()))
 
 _DISTRIBUTED = text(
     "SELECT EXISTS (SELECT FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
     "JOIN pg_namespace n ON n.oid = c.relnamespace "
-    "WHERE n.nspname = :schema AND c.relname = 'agent_memories')"
+    "WHERE n.nspname = CAST(:schema AS name) AND c.relname = 'agent_memories')"
 ).bindparams(bindparam("schema", type_=String()))
 
 _SERVER = text(

@@ -147,7 +147,7 @@ def staging(tables: Tables, staged: Staged) -> Table:
 def all_staged(value: str) -> str:
     """An array of this for the staged rows with ordinals `first` to `last`."""
     return (
-        f"(SELECT array_agg({value} ORDER BY s.{ORDINAL}) "  # noqa: S608  names of our own
+        f"(SELECT pg_catalog.array_agg({value} ORDER BY s.{ORDINAL}) "  # noqa: S608  names of our own
         f"FROM pg_temp.pgrecall_staging s WHERE s.{ORDINAL} BETWEEN :first AND :last)"
     )
 

@@ -34,6 +34,7 @@ _ARGUMENTS = {
     ":moment": "moment",
     ":last_accessed_at": "last_accessed_at",
     "pgrecall.": "",
+    "pg_catalog.octet_length": "octet_length",
 }
 """The arguments of a function, in place of names in statements."""
 _TYPES = {
@@ -103,6 +104,7 @@ def readable(profile: Profile) -> str:
     for place, shown in (
         ("pgrecall.", ""),
         (":moment", "now()"),
+        ("pg_catalog.octet_length", "octet_length"),
         (":last_accessed_at", "memory_usage.last_accessed_at"),
     ):
         score = score.replace(place, shown)

@@ -121,7 +121,9 @@ def lift_limits(tables: Tables) -> Executable:
     isolation level, and when it began."""
     returns = (
         literal_column("lift_limits", ARRAY(Text())).label("limits"),
-        func.current_setting("transaction_isolation").label("isolation"),
+        literal_column("pg_catalog.current_setting('transaction_isolation')", Text()).label(
+            "isolation"
+        ),
         func.now(type_=DateTime(timezone=True)).label("began_at"),
     )
     return verb(tables, "lift_limits", {}, returns)

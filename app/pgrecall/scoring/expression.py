@@ -50,7 +50,7 @@ def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str
         score = f"({score})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
     values = (value(signal) if signal in valued else "0::float8" for signal in signals)
     accessed = "memory_usage.last_accessed_at"
-    moment = "now()"
+    moment = "pg_catalog.now()"
     if "as_of" in options:
         moment = ":as_of::timestamptz"
         accessed = f"CASE WHEN {accessed} <= {moment} THEN {accessed} END"
@@ -122,7 +122,8 @@ def _(signal: EntityOverlap) -> str:
 @value.register
 def _(signal: Keyword) -> str:
     return (
-        "pgrecall.keyword(coalesce(words.share, 0::float8), octet_length(agent_memories.content), "
+        "pgrecall.keyword(coalesce(words.share, 0::float8), "
+        "pg_catalog.octet_length(agent_memories.content), "
         f"{number(signal.b)}, {number(signal.pivot)})"
     )
 
@@ -161,7 +162,8 @@ def _per_row(signal: Recency, rest: float, converted: Callable[[float], float]) 
     every = ", ".join(labels)
     rest_arm = (
         f"WHEN agent_memories.memory_type <> ALL (ARRAY[{every}]) "
-        f"OR NOT agent_memories.additional_types <@ ARRAY[{every}] THEN {otherwise}"
+        f"OR NOT agent_memories.additional_types OPERATOR(pg_catalog.<@) ARRAY[{every}] "
+        f"THEN {otherwise}"
     )
     return f"CASE {' '.join((*arms[:shorter], rest_arm, *arms[shorter:]))} ELSE {otherwise} END"
 

@@ -16,7 +16,6 @@ from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import condition_names, ranks
-from pgrecall.ranking.conditions import OF_COLUMNS
 from pgrecall.ranking.filters import DEFAULTS
 from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.ranking.question import Question
@@ -211,7 +210,14 @@ def _unmet(row: Any, wanted: Search) -> list[str]:
 
 
 _ATTRIBUTES = {
-    **OF_COLUMNS,
+    "memory_natures": "memory_nature",
+    "content_types": "content_type",
+    "tiers": "tier",
+    "components": "component",
+    "output_types": "output_type",
+    "domains": "domain",
+    "categories": "category",
+    "loops": "loop",
     "statuses": "status",
     "memory_types": "memory_type",
     "created_after": "created_at",

@@ -30,6 +30,15 @@ FILTERING = ("list", "passing", "delete", "entities")
 """The others that psql executes."""
 _MARK = re.compile(r" *--\? ([!\w ]+)$")
 _BEGINS = re.compile(r" *(AND \(|,|:|--|(?:\w+ )?JOIN\b)")
+_BUILT_IN = (
+    *("array_agg", "array_position", "cardinality", "concat", "count", "first_value"),
+    *("jsonb_build_object", "length", "lower", "max", "min", "now", "numnode", "octet_length"),
+    *("regexp_count", "regexp_replace", "row_number", "statement_timestamp", "strpos", "sum"),
+    *("tsvector_to_array",),
+)
+_OF_POSTGRESQL = re.compile(rf"(?<![.\w])((?:{'|'.join(_BUILT_IN)})\(|unnest\([^,()]*\))| (&&|@>) ")
+"""Functions and operators for which PostgreSQL may take one of the same name, in a schema of the
+search_path, that fits its arguments better. `unnest` of several arrays is PostgreSQL's own."""
 _PLACE = re.compile(r"(?<!:):([a-z]\w*)")
 _WHERE = ("where", "where_meets")
 """Places with conditions of the caller, who may write pgrecall. in a text."""
@@ -232,13 +241,18 @@ def _file(path: str) -> tuple[Line, ...]:
         if one.startswith("-- "):
             continue
         mark = _MARK.search(one)
-        lines.append(Line(one[: mark.start()] if mark else one))
+        text = one[: mark.start()] if mark else one
+        lines.append(Line(_OF_POSTGRESQL.sub(_qualified, text)))
         if mark is not None:
             names = mark[1].split()
             first = _first(lines)
             lines[first:] = [_marked(line, names) for line in lines[first:]]
             lines[-1] = lines[-1]._replace(name=names[0].removeprefix("!"))
     return tuple(lines)
+
+
+def _qualified(found: re.Match[str]) -> str:
+    return f"pg_catalog.{found[1]}" if found[1] else f" OPERATOR(pg_catalog.{found[2]}) "
 
 
 def _marked(line: Line, names: Collection[str]) -> Line:
