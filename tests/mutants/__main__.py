@@ -27,6 +27,7 @@ from tests.mutants import (
     search_path,
     searching,
     service,
+    statements,
 )
 from tests.mutants.mutant import Mutant
 
@@ -43,6 +44,7 @@ GROUPS = (
     search_path,
     searching,
     service,
+    statements,
 )
 MUTANTS = [one for group in GROUPS for one in group.MUTANTS]
 

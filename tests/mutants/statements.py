@@ -1,0 +1,70 @@
+"""Guards of the composers of statements, and of the files that they compose."""
+
+from tests.mutants.mutant import Mutant
+
+OURS = "integration/test_statements.py"
+PREPARES = f"{OURS}::test_a_statement_prepares"
+SAME_TEXT = f"{OURS}::test_python_and_psql_compose_the_same_text"
+AGREE = f"{OURS}::test_python_and_psql_agree"
+COMPOSER = "app/pgrecall/statements/composer.py"
+GENERATOR = "app/pgrecall/migrate/statement_files.py"
+
+MUTANTS = (
+    Mutant(COMPOSER, " and self.excludes.isdisjoint(options)", "", SAME_TEXT),
+    Mutant(COMPOSER, "options = {name, *given}", "options = {*given}", SAME_TEXT),
+    Mutant(COMPOSER, " or lines[place - 1].name)", ")", PREPARES),
+    Mutant(COMPOSER, "|--|(?:", "|(?:", PREPARES),
+    Mutant(
+        GENERATOR,
+        "*([f\"NOT options && '{{{','.join(excludes)}}}'\"] if excludes else []),",
+        "",
+        SAME_TEXT,
+    ),
+    Mutant(GENERATOR, "    if not tables:\n        return last\n", "", SAME_TEXT),
+    Mutant(
+        "app/pgrecall/ranking/custom_condition.py",
+        'lambda found: found[1] or f":{prefix}"',
+        'lambda found: found[1] or ":"',
+        "integration/test_filters.py",
+    ),
+    Mutant(
+        "app/pgrecall/scoring/expression.py",
+        'labels = [quoted(label, "\\\\:.")',
+        "labels = [quoted(label)",
+        "integration/test_hostile_strings.py::test_memory_types_of_a_profile_are_only_data",
+    ),
+    Mutant(
+        "app/pgrecall/scoring/expression.py",
+        'if "redistributes" in options:',
+        "if False:",
+        "integration/test_redistribution.py",
+    ),
+    Mutant("sql/recall/statement_for.sql", "'worded_owners', '$2',", "", AGREE),
+    Mutant("sql/recall/statement_for.sql", "'teams', 'min_score'", "'min_score'", AGREE),
+    Mutant(
+        "sql/recall/recall.sql",
+        "WHERE h.beside IS NULL ORDER BY h.place),\n                       k",
+        "ORDER BY h.place),\n                       k",
+        AGREE,
+    ),
+    Mutant(
+        "sql/recall/facts_of.sql",
+        "half_life NOT BETWEEN @SHORTEST_HALF_LIFE@ AND",
+        "half_life NOT BETWEEN -1 AND",
+        AGREE,
+    ),
+    Mutant(
+        "sql/recall/facts_of.sql",
+        "    IF normalise AND (SELECT max(one) FROM unnest(weighed) one) > 0 THEN",
+        "    IF false THEN",
+        AGREE,
+    ),
+    Mutant("sql/statements/near.sql", "HAVING min(reached.steps) > 0", "", AGREE),
+    Mutant(
+        "sql/statements/near.sql", "reached.steps < :steps::integer", "reached.steps < 2", AGREE
+    ),
+    Mutant("sql/statements/others.sql", "min_relevance !along", "min_relevance", AGREE),
+    Mutant(
+        "sql/statements/described.sql", "min_score !along !indexed", "min_score !indexed", AGREE
+    ),
+)
