@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
-from pgrecall.core.steps import Operation, Run
+from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
 from pgrecall.core.validation import (
     in_list,
     require_count,
@@ -21,17 +21,16 @@ from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.floors import evaluate_floors
 from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.pairs import EvaluationShape
 from pgrecall.evaluation.prepared_queries import (
     answered,
     by_owner,
     checked_queries,
+    embedded,
     searched_owners,
     with_owner_ids,
     with_periods,
 )
-from pgrecall.evaluation.queries_tables import drop_empty_texts
-from pgrecall.evaluation.rank_statement import evaluate_statement, weight_name
+from pgrecall.evaluation.ranks import Ranks, metrics, ranks
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,
@@ -40,19 +39,19 @@ from pgrecall.evaluation.results import (
     ProfileEvaluation,
     Scores,
 )
-from pgrecall.evaluation.upload import drop_uploaded, embedded, upload
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.composing import composed
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.gathered import gathered
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
-from pgrecall.scoring.signals import EntityOverlap, Keyword, Signal, Similarity
+from pgrecall.scoring.signals import Keyword, Signal, Similarity
 
 
+@needs(READS_TOGETHER)
 def evaluate(
     tables: Tables,
     /,
@@ -76,7 +75,7 @@ def evaluate(
     `profiles` are by default the one of a search that names none.
 
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
-    `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
+    `search` does, by one statement a query. A query is asked at its own `as_of`, or else the one
     given here, or else now. Its period is its own, or the one that its text names if `dates` is
     given, in `timezone`. Filters and thresholds are those of `search`. No retrieval is counted.
 
@@ -138,48 +137,36 @@ def measured(
     seed: int,
 ) -> Operation[Evaluation]:
     """Evaluates checked and embedded queries, one owner after the other."""
-    ranked = (*profiles, *_baselines(profiles, checked))
-    rows: dict[int, Any] = {}
+    compared = (*profiles, *_baselines(profiles, checked))
+    found: dict[int, list[Ranks]] = {}
+    missing = 0
     for numbers in by_owner(checked).values():
         theirs = [checked[number] for number in numbers]
         owners = searched_owners(tables, theirs[0], teams)
-        found = yield from _ranked(tables, owners, theirs, ranked, k, filters, floors, as_of)
-        rows.update(zip(numbers, found, strict=True))
-    return _evaluation(
-        checked, profiles, ranked, [rows[number] for number in range(len(checked))], k, seed
-    )
+        of_each = yield from ranks(tables, owners, theirs, compared, filters, floors, as_of)
+        found.update(zip(numbers, of_each, strict=True))
+        missing += yield from _missing(tables, owners, theirs)
+    values = [
+        [
+            metrics(query.relevant, found[number][place], k)
+            for number, query in enumerate(checked)
+        ]
+        for place in range(len(compared))
+    ]
+    return _evaluation(checked, profiles, compared, values, k, seed, missing)
 
 
-def _ranked(
-    tables: Tables,
-    owners: Sequence[str],
-    checked: Sequence[CheckedQuery],
-    ranked: Sequence[Profile],
-    k: int,
-    filters: Filters,
-    floors: Mapping[str, float],
-    as_of: datetime | None,
-) -> Operation[Sequence[Any]]:
-    """The metrics of each query by every profile."""
-    checked, as_of = _one_moment(checked, as_of)
-    shape = shape_of(owners, checked, ranked, filters, as_of, floors)
-    yield from upload(tables, checked)
-    if any(shape.redistributes) and shape.has_text:
-        yield Run(drop_empty_texts(tables))
-    within, where = yield from gathered(tables, filters.where, several=shape.has_teams)
-    rows: Sequence[Any] = yield Run(
-        evaluate_statement(within, shape, where),
-        {
-            **owners_of(owners),
-            "k": k,
-            **({} if as_of is None else {"as_of": as_of}),
-            **filters.parameters,
-            **floors,
-            **weights_of(ranked),
-        },
+def _missing(
+    tables: Tables, owners: Sequence[str], checked: Sequence[CheckedQuery]
+) -> Operation[int]:
+    """How many relevant memories do not exist, counted for each query."""
+    judged = {id_ for query in checked for id_ in query.relevant}
+    rows = yield Run(
+        composed(tables.schema, "existing", frozenset(), ()),
+        {"all_owners": list(owners), "judged_ids": list(judged)},
     )
-    yield from drop_uploaded(tables)
-    return rows
+    there = {row.id for row in rows}
+    return sum(id_ not in there for query in checked for id_ in query.relevant)
 
 
 def _baselines(
@@ -199,20 +186,6 @@ def _baselines(
     ]
 
 
-def owners_of(owners: Sequence[str]) -> dict[str, Any]:
-    """The parameter with the owners, OWNER or OWNERS."""
-    return {"owner_id": owners[0]} if len(owners) == 1 else {"owners": list(owners)}
-
-
-def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
-    """The parameters with the weights of the profiles."""
-    return {
-        weight_name(number, signal): weight
-        for number, profile in enumerate(ranked)
-        for signal, weight in profile
-    }
-
-
 def _several(profiles: object) -> list[object]:
     several = [profiles] if isinstance(profiles, str | Profile) else in_list(profiles)
     if several is None:
@@ -222,56 +195,17 @@ def _several(profiles: object) -> list[object]:
     return several
 
 
-def shape_of(
-    owners: Sequence[str],
-    checked: Sequence[CheckedQuery],
-    ranked: Sequence[Profile],
-    filters: Filters,
-    as_of: datetime | None,
-    floors: Mapping[str, float],
-) -> EvaluationShape:
-    """The shape of the statement for these queries and profiles."""
-    reads_entities = any(
-        isinstance(signal, EntityOverlap) for profile in ranked for signal, _ in profile
-    )
-    return EvaluationShape(
-        profiles=tuple(tuple(profile.signals) for profile in ranked),
-        filters=filters.shape,
-        has_teams=len(owners) > 1,
-        has_as_of=as_of is not None,
-        moments_differ=any(query.as_of is not None or query.recorded for query in checked),
-        finds_entities=reads_entities and any(query.query_entities is None for query in checked),
-        has_text=any(query.query_text is not None for query in checked),
-        has_period=any(query.query_time is not None for query in checked),
-        has_min_score="min_score" in floors,
-        has_min_similarity="min_similarity" in floors,
-        redistributes=tuple(profile.redistribute for profile in ranked),
-        has_recorded=any(query.recorded for query in checked),
-    )
-
-
-def _one_moment(
-    checked: Sequence[CheckedQuery], as_of: datetime | None
-) -> tuple[Sequence[CheckedQuery], datetime | None]:
-    """Moves a moment that all queries have in common to `as_of`, so ages are computed once."""
-    moments = {query.as_of or as_of for query in checked}
-    if len(moments) > 1 or any(query.recorded for query in checked):
-        return checked, as_of
-    return [replace(query, as_of=None) for query in checked], moments.pop()
-
-
 def _evaluation(
     checked: Sequence[CheckedQuery],
     profiles: Sequence[Profile],
-    ranked: Sequence[Profile],
-    rows: Sequence[Any],
+    compared: Sequence[Profile],
+    per_query: Sequence[Sequence[Mapping[str, float]]],
     k: int,
     seed: int,
+    missing: int,
 ) -> Evaluation:
-    values = [
-        {name: [float(getattr(row, f"{name}_{number}")) for row in rows] for name in METRICS}
-        for number in range(len(ranked))
-    ]
+    """The evaluation of the metrics of each query by each profile."""
+    values = [{name: [one[name] for one in theirs] for name in METRICS} for theirs in per_query]
     groups: dict[str, list[int]] = {}
     for number, query in enumerate(checked):
         if query.group is not None:
@@ -286,13 +220,13 @@ def _evaluation(
             {name: scores[number] for name, scores in by_group.items()},
             values[number],
         )
-        for number, profile in enumerate(ranked)
+        for number, profile in enumerate(compared)
     )
     return Evaluation(
         k=k,
         profiles=evaluations[: len(profiles)],
         baselines=evaluations[len(profiles) :],
-        missing=sum(row.missing for row in rows),
+        missing=missing,
     )
 
 

@@ -45,9 +45,10 @@ def composed(
     given: frozenset[str],
     signals: Sequence[Signal],
     where: Sequence[str] = (),
+    more: Sequence[tuple[str, str]] = (),
 ) -> Statement:
-    """The statement of this name with these options, a profile's signals, and conditions of the
-    caller."""
+    """The statement of this name with these options, a profile's signals, conditions of the caller,
+    and more places, or others."""
     options = options_of(given | {"where"} if where else given)
     places = {
         "score": expression.score(signals, options),
@@ -56,6 +57,7 @@ def composed(
         "meets": _meets(options, len(where)),
         **{f"where_{number}": one for number, one in enumerate(where, start=1)},
         "where": " AND ".join(f"({condition})" for condition in where),
+        **dict(more),
     }
     return Statement(composer.composed(name, options, places, schema=schema))
 

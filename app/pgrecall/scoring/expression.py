@@ -27,12 +27,13 @@ from pgrecall.scoring.signals import (
     rate_of,
 )
 
-_CLOCKS = {
+CLOCKS = {
     Clock.CREATED_AT: "agent_memories.created_at",
     Clock.LAST_ACCESSED_AT: "coalesce(:last_accessed_at, agent_memories.created_at)",
     # GREATEST ignores NULL.
     Clock.LATEST: "greatest(:last_accessed_at, agent_memories.created_at)",
 }
+"""The timestamp of each clock."""
 _NEEDED: dict[type[Signal], str] = {Keyword: "words", Time: "period"}
 """Options without which a signal is 0."""
 
@@ -43,7 +44,7 @@ def score(signals: Sequence[Signal], options: Collection[str]) -> str:
     Signals that the query has no value for are left out, in these options of a statement.
     """
     weighted = (
-        f"{weight(signal)} * {value(signal)}" for signal in signals if _has_value(signal, options)
+        f"{weight(signal)} * {value(signal)}" for signal in signals if has_value(signal, options)
     )
     total = "\n         + ".join(weighted) or "0::float8"
     if "redistributes" not in options:
@@ -59,13 +60,14 @@ def weight(signal: Signal) -> str:
 def values(signals: Sequence[Signal], options: Collection[str]) -> str:
     """The value of each signal, as one JSON object."""
     pairs = (
-        f"'{signal.name}', {value(signal) if _has_value(signal, options) else '0::float8'}"
+        f"'{signal.name}', {value(signal) if has_value(signal, options) else '0::float8'}"
         for signal in signals
     )
     return f"jsonb_build_object({', '.join(pairs)})"
 
 
-def _has_value(signal: Signal, options: Collection[str]) -> bool:
+def has_value(signal: Signal, options: Collection[str]) -> bool:
+    """False if the signal is 0 of every memory, in these options of a statement."""
     return _NEEDED.get(type(signal), "words") in options or type(signal) not in _NEEDED
 
 
@@ -88,7 +90,7 @@ def _(signal: Recency) -> str:
     else:
         assert signal.half_life is not None
         speed = _per_row(signal, signal.half_life, float)
-    clock, unknown = _CLOCKS[signal.clock], number(signal.unknown)
+    clock, unknown = CLOCKS[signal.clock], number(signal.unknown)
     return f"pgrecall.recency_{signal.curve}({clock}, :moment, {speed}, {unknown})"
 
 

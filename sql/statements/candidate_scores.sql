@@ -1,0 +1,4 @@
+-- The score of each pair by each candidate.
+SELECT candidates.number AS candidate, pairs.number, pairs.id, pairs.gain, :candidate_score AS score
+  FROM candidates
+ CROSS JOIN pg_temp.pgrecall_pairs pairs

@@ -1,0 +1,4 @@
+-- Adds pairs of one query to the table that candidates are tuned on.
+--begin measured
+--with placed AS placed
+--then drawn

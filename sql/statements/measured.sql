@@ -1,0 +1,9 @@
+-- The values of every memory that passes, for one judged query. Those of owners on several nodes are
+-- read owner by owner, and given to what continues with them.
+--with asked AS MATERIALIZED asked --? asked
+--with former AS MATERIALIZED former --? recorded !apart
+--with every AS every --? !apart !recorded !large
+--with every AS every_large --? !apart !recorded large
+--with every AS every_recorded --? !apart recorded
+--with every AS every_measured --? apart
+--then measured_alone

@@ -1,0 +1,5 @@
+-- The rank of each judged memory by each profile.
+--begin measured
+--with scored AS MATERIALIZED scored
+--with wanted AS wanted
+--then ranks_counted

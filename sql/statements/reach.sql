@@ -1,0 +1,5 @@
+-- How the floor of relevance decides on the judged memories.
+--begin measured
+--with scored AS MATERIALIZED scored
+--with wanted AS wanted
+--then reach_counted

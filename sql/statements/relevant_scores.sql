@@ -1,0 +1,2 @@
+-- Those of relevant memories.
+SELECT scores.* FROM scores WHERE scores.gain > 0

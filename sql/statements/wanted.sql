@@ -1,0 +1,2 @@
+-- The judged memories among them.
+SELECT scored.* FROM scored WHERE scored.id = ANY (:judged_ids::uuid[])
