@@ -1,4 +1,3 @@
--- Adds pairs of one query to the table that candidates are tuned on.
+-- Adds pairs of queries and memories to the table that candidates are tuned on.
 --begin measured
---with placed AS placed
 --then drawn

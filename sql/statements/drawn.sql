@@ -1,8 +1,20 @@
--- The judged memories and the strongest others, since sensible weights rank one of these first: half
--- of them by the present profile, half by the other places.
+-- The judged memories of each query and the strongest others, since sensible weights rank one of these
+-- first: half of them by the present profile, half by other weights.
 INSERT INTO pg_temp.pgrecall_pairs
-SELECT :number::integer, placed.id, placed.gain, :moment, :drawn
-  FROM placed
- WHERE placed.gain > 0
-    OR placed.by_start * 2 <= :most::integer
-    OR least(placed.by_similarity, placed.by_words, placed.by_all) * :part::integer <= :most::integer
+SELECT queries.number, its.*
+  FROM queries
+ CROSS JOIN LATERAL (
+       SELECT placed.id, placed.gain, placed.clock, :moment, :drawn
+         FROM (SELECT scored.*, coalesce(judged.gain, 0::float8) AS gain,
+                      row_number() OVER (ORDER BY scored.start DESC, scored.id) AS by_start,
+                      row_number() OVER (ORDER BY scored.similarity DESC NULLS LAST, scored.id)
+                      AS by_similarity,
+                      row_number() OVER (ORDER BY scored.keyword DESC, scored.id) AS by_keyword,
+                      row_number() OVER (ORDER BY scored.alike DESC, scored.id) AS by_alike
+                 FROM (SELECT :compared) scored
+                 LEFT JOIN judged ON judged.number = queries.number AND judged.id = scored.id
+              ) placed
+        WHERE placed.gain > 0
+           OR placed.by_start * 2 <= :most::integer
+           OR least(placed.by_similarity, placed.by_keyword, placed.by_alike) * :part::integer
+              <= :most::integer) its

@@ -1,9 +1,11 @@
--- The values of every memory that passes, for one judged query. Those of owners on several nodes are
--- read owner by owner, and given to what continues with them.
---with asked AS MATERIALIZED asked --? asked
---with former AS MATERIALIZED former --? recorded !apart
---with every AS every --? !apart !recorded !large
---with every AS every_large --? !apart !recorded large
---with every AS every_recorded --? !apart recorded
---with every AS every_measured --? apart
---then measured_alone
+-- The memories that judged queries of one moment may find, these queries, and their judged memories. On
+-- Citus, the rows of owners on several nodes are read to one place.
+--with memories AS NOT MATERIALIZED owned_memories --? !apart
+--with memories AS MATERIALIZED owned_memories --? apart
+--with usages AS NOT MATERIALIZED owned_usage --? !apart !recorded
+--with usages AS MATERIALIZED owned_usage --? apart !recorded
+--with usages AS no_usage --? recorded
+--with former AS MATERIALIZED former --? recorded
+--with known AS MATERIALIZED known
+--with queries AS MATERIALIZED queries
+--with judged AS MATERIALIZED judged_memories

@@ -1,5 +1,3 @@
--- The rank of each judged memory by each profile.
+-- The rank of each judged memory by each profile, for each query.
 --begin measured
---with scored AS MATERIALIZED scored
---with wanted AS wanted
---then ranks_counted
+--then ranks_of_each

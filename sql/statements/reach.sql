@@ -1,5 +1,3 @@
--- How the floor of relevance decides on the judged memories.
+-- How the floor of relevance decides on judged memories, for each query.
 --begin measured
---with scored AS MATERIALIZED scored
---with wanted AS wanted
---then reach_counted
+--then reach_of_each

@@ -17,6 +17,7 @@ from pgrecall.core.validation import (
     require_count,
 )
 from pgrecall.errors import InputError
+from pgrecall.evaluation.batches import batches
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.floors import evaluate_floors
@@ -143,8 +144,9 @@ def measured(
     for numbers in by_owner(checked).values():
         theirs = [checked[number] for number in numbers]
         owners = searched_owners(tables, theirs[0], teams)
-        of_each = yield from ranks(tables, owners, theirs, compared, filters, floors, as_of)
-        found.update(zip(numbers, of_each, strict=True))
+        some = dict(zip(numbers, theirs, strict=True))
+        asked = yield from batches(tables, owners, some, compared, filters, as_of=as_of, **floors)
+        found |= yield from ranks(tables, asked)
         missing += yield from _missing(tables, owners, theirs)
     values = [
         [

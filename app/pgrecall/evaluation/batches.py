@@ -1,0 +1,264 @@
+"""Statements about many judged queries, which begin with `sql/statements/measured.sql`.
+
+What does not depend on a query is computed once for all queries of one moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from pgrecall.core.steps import Ask, Operation, Run
+from pgrecall.core.vectors import HalfVector, as_text
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.ranking.composing import composed
+from pgrecall.ranking.custom_condition import written
+from pgrecall.ranking.entities import known_in_texts
+from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.question import redistributed
+from pgrecall.ranking.search_parameters import Search
+from pgrecall.schema import Layout, Tables
+from pgrecall.scoring import expression
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import EntityOverlap, Keyword, Signal, Similarity, Time
+
+_LEARNED = ("usefulness", "importance", "confidence", "trust")
+"""The columns whose changes are recorded as events with the former value."""
+_OF_QUERIES = {
+    name: f"queries.{name}"
+    for name in ("query", "query_text", "query_entities", "period_from", "period_to")
+}
+_ELSEWHERE = {"min_similarity", "min_relevance", "embedding", "redistributes"}
+"""Options of conditions that are not the same for all queries and profiles."""
+
+
+class Values:
+    """The values that scores are computed of, each of them once."""
+
+    def __init__(self, options: frozenset[str]) -> None:
+        self.options = options
+        self._known: dict[str, str] = {}
+        self._of_query: dict[str, str] = {}
+
+    def signal(self, signal: Signal) -> str:
+        """The SQL that reads the value of a signal."""
+        if not expression.has_value(signal, self.options):
+            return "0::float8"
+        if isinstance(signal, Similarity):
+            return f"coalesce(compared.similarity, {expression.number(signal.missing)})"
+        text = expression.value(signal)
+        if isinstance(signal, Keyword | EntityOverlap | Time):
+            return f"compared.{self._of_query.setdefault(text, f'signal_{len(self._of_query)}')}"
+        return self.known(text)
+
+    def known(self, text: str) -> str:
+        """The SQL that reads what this SQL computes, without regard to a query."""
+        return f"compared.{self._known.setdefault(text, f'value_{len(self._known)}')}"
+
+    def score(self, profile: Profile, number: int = 0) -> str:
+        """The score by the profile of this number, summed in the order of a search."""
+        weighted = (
+            f"{_weight(signal.name, number)} * {self.signal(signal)}"
+            for signal in profile.signals
+            if expression.has_value(signal, self.options)
+        )
+        return " + ".join(weighted) or "0::float8"
+
+    @property
+    def places(self) -> dict[str, str]:
+        needed = {"content": "words", "observed_at": "period", "created_at": "period"}
+        columns = [name for name, option in needed.items() if option in self.options]
+        known = [f"agent_memories.{name}" for name in (*columns, "entities")]
+        return {
+            "known": ", ".join([*known, *_named(self._known)]),
+            "of_query": ", ".join(_named(self._of_query)),
+        }
+
+
+def _named(texts: Mapping[str, str]) -> Iterator[str]:
+    return (f"{text} AS {name}" for text, name in texts.items())
+
+
+def in_use(profile: Profile, number: int) -> str:
+    """The SQL of the weights that are not redistributed since the query's text has no terms."""
+    keyword = _weight(Keyword.name, number)
+    return (
+        f"CASE WHEN queries.has_terms OR {keyword} >= 1::float8 THEN 1::float8 "
+        f"ELSE 1::float8 - {keyword} END"
+    )
+
+
+def weights(profiles: Sequence[Profile]) -> dict[str, float]:
+    """The parameters with the weights of profiles."""
+    return {
+        f"{name}_weight_{number}": weight
+        for number, profile in enumerate(profiles)
+        for name, weight in profile.weights.items()
+    }
+
+
+def _weight(name: str, number: int) -> str:
+    return f":{name}_weight_{number}::float8"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Queries of one moment that have values for the same signals."""
+
+    wanted: Search
+    """The search of the first one."""
+    profiles: Sequence[Profile]
+    """With weights as they are redistributed for these queries."""
+    options: frozenset[str]
+    queries: Mapping[int, CheckedQuery]
+    """By number."""
+
+    def run(
+        self,
+        tables: Tables,
+        name: str,
+        places: Callable[[Values, Batch], Mapping[str, str]],
+        **given: Any,
+    ) -> Run:
+        """Executes the statement of this name, with these places."""
+        values = Values(self.options)
+        more = dict(places(values, self)) | values.places | _OF_QUERIES
+        columns = tables.memories.c.keys()
+        more["then_known"] = _as_recorded(*columns) if "recorded" in self.options else "memories.*"
+        options = self.options
+        if more["of_query"]:
+            options |= {"signals_of_query"}
+        where = written(tables.memories, self.wanted.filters.where)
+        texts = tuple(condition.text for condition in where)
+        statement = composed(tables.schema, name, options, (), texts, tuple(more.items()))
+        judged = [
+            (number, id_, gain)
+            for number, query in self.queries.items()
+            for id_, gain in query.relevant.items()
+        ]
+        parameters = {
+            **self.wanted.parameters,
+            **weights(self.profiles),
+            "least_similarity": self.wanted.min_similarity,
+            "queries": [_as_memory(number, query) for number, query in self.queries.items()],
+            "judged_numbers": [number for number, _, _ in judged],
+            "judged_ids": [id_ for _, id_, _ in judged],
+            "gains": [gain for _, _, gain in judged],
+            **given,
+        }
+        for condition in where:
+            parameters |= condition.values
+        return Run(statement, parameters)
+
+
+def batches(
+    tables: Tables,
+    owners: Sequence[str],
+    queries: Mapping[int, CheckedQuery],
+    profiles: Sequence[Profile],
+    filters: Filters,
+    *,
+    as_of: datetime | None,
+    reads_words: bool = False,
+    **floors: float,
+) -> Operation[list[Batch]]:
+    """The queries of one owner, by their numbers, in batches."""
+    layout: Layout = yield Ask("layout")
+    entities: Mapping[int, Sequence[str]] = {}
+    if _read(profiles, EntityOverlap):
+        entities = yield from _known_entities(tables, owners, queries)
+    reads_words = reads_words or _read(profiles, Keyword)
+    found: dict[Any, dict[int, CheckedQuery]] = {}
+    for number, given in queries.items():
+        query = replace(
+            given,
+            as_of=given.as_of or as_of,
+            query_text=given.query_text if reads_words else None,
+            query_entities=given.query_entities or entities.get(number, ()),
+        )
+        has_values = query.vector, query.query_text, query.query_time
+        pattern = [value is None for value in has_values], bool(query.query_entities)
+        found.setdefault((*pattern[0], pattern[1], query.as_of, query.recorded), {})[number] = query
+    made = []
+    for several in found.values():
+        query = next(iter(several.values()))
+        wanted = Search(
+            agent_id=owners[0],
+            query=query.vector,
+            k=1,
+            profile=profiles[0],
+            filters=filters,
+            teams=owners[1:],
+            query_entities=query.query_entities or (),
+            query_text=query.query_text,
+            query_time=query.query_time,
+            as_of=query.as_of,
+            distributed=layout.distributed,
+            **floors,
+        )
+        searches = [replace(wanted, profile=_in_effect(wanted, one)) for one in profiles]
+        options = frozenset[str]().union(*(one.options for one in searches)) - _ELSEWHERE
+        if query.recorded:
+            options |= {"recorded"}
+        if wanted.min_similarity is not None:
+            options |= {"least_similarity"}
+        made.append(Batch(wanted, [one.profile for one in searches], options, several))
+    return made
+
+
+def _read(profiles: Sequence[Profile], kind: type[Signal]) -> bool:
+    return any(isinstance(signal, kind) for profile in profiles for signal in profile.signals)
+
+
+def _in_effect(wanted: Search, profile: Profile) -> Profile:
+    has_query, entities = wanted.query is not None, wanted.query_entities
+    return redistributed(replace(wanted, profile=profile), has_query=has_query, entities=entities)
+
+
+def _known_entities(
+    tables: Tables, owners: Sequence[str], queries: Mapping[int, CheckedQuery]
+) -> Operation[dict[int, Sequence[str]]]:
+    """The entities in the texts of queries that name none."""
+    texts = {
+        number: query.query if isinstance(query.query, str) else query.query_text
+        for number, query in queries.items()
+        if query.query_entities is None
+    }
+    if not texts:
+        return {}
+    numbers = list(texts)
+    given = {"owners": list(owners), "texts": list(texts.values())}
+    rows = yield Run(known_in_texts(tables), given)
+    return {numbers[row.number - 1]: row.entities for row in rows}
+
+
+def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
+    """The query as `queries.sql` reads it."""
+    vector = None
+    if query.vector is not None:
+        digits = 5 if isinstance(query.vector, HalfVector) else 9
+        vector = as_text(query.vector.to_list(), digits=digits)
+    period = [None, None] if query.query_time is None else [*map(str, query.query_time)]
+    return {
+        "turn": number,
+        "embedding": vector,
+        "content": query.query_text,
+        "entities": list(query.query_entities or ()),
+        "valid_from": period[0],
+        "valid_until": period[1],
+    }
+
+
+@lru_cache
+def _as_recorded(*columns: str) -> str:
+    """The columns of memories, with former values of those that changed."""
+    return ", ".join(
+        f"CASE WHEN jsonb_exists(former.its, '{name}') THEN (former.its ->> '{name}')::float8 "
+        f"ELSE memories.{name} END AS {name}"
+        if name in _LEARNED
+        else f"memories.{name}"
+        for name in columns
+    )
