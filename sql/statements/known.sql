@@ -1,6 +1,6 @@
 -- What the signals of each memory need, and those that do not depend on a query. Joins are full for the
 -- same reason as in every.
-SELECT agent_memories.agent_id, agent_memories.id, agent_memories.embedding, :known
+SELECT agent_memories.agent_id, agent_memories.id, :known
   FROM (SELECT :then_known
           FROM memories
           FULL JOIN former

@@ -31,6 +31,13 @@ _OF_QUERIES = {
     name: f"queries.{name}"
     for name in ("query", "query_text", "query_entities", "period_from", "period_to")
 }
+_NEEDED = {
+    "content": "words",
+    "entities": "named",
+    "observed_at": "period",
+    "created_at": "period",
+}
+"""Columns that signals of a query need, and the option with which they do."""
 _ELSEWHERE = {"min_similarity", "min_relevance", "embedding", "redistributes"}
 """Options of conditions that are not the same for all queries and profiles."""
 
@@ -45,7 +52,7 @@ class Values:
 
     def signal(self, signal: Signal) -> str:
         """The SQL that reads the value of a signal."""
-        if not expression.has_value(signal, self.options):
+        if not self._has(signal):
             return "0::float8"
         if isinstance(signal, Similarity):
             return f"coalesce(compared.similarity, {expression.number(signal.missing)})"
@@ -63,17 +70,24 @@ class Values:
         weighted = (
             f"{_weight(signal.name, number)} * {self.signal(signal)}"
             for signal in profile.signals
-            if expression.has_value(signal, self.options)
+            if self._has(signal)
         )
         return " + ".join(weighted) or "0::float8"
 
+    def _has(self, signal: Signal) -> bool:
+        """False if the signal is 0 of every memory."""
+        if isinstance(signal, EntityOverlap) and "named" not in self.options:
+            return False
+        return expression.has_value(signal, self.options)
+
     @property
     def places(self) -> dict[str, str]:
-        needed = {"content": "words", "observed_at": "period", "created_at": "period"}
-        columns = [name for name, option in needed.items() if option in self.options]
-        known = [f"agent_memories.{name}" for name in (*columns, "entities")]
+        """The places of `known.sql` and of the part `compared`."""
+        columns = ["embedding", *(name for name in _NEEDED if _NEEDED[name] in self.options)]
         return {
-            "known": ", ".join([*known, *_named(self._known)]),
+            "known": ", ".join(
+                [*(f"agent_memories.{name}" for name in columns), *_named(self._known)]
+            ),
             "of_query": ", ".join(_named(self._of_query)),
         }
 
@@ -203,6 +217,8 @@ def batches(
         options = frozenset[str]().union(*(one.options for one in searches)) - _ELSEWHERE
         if query.recorded:
             options |= {"recorded"}
+        if query.query_entities:
+            options |= {"named"}
         if wanted.min_similarity is not None:
             options |= {"least_similarity"}
         made.append(Batch(wanted, [one.profile for one in searches], options, several))

@@ -1,7 +1,7 @@
 -- The scores of every memory for the query of the row `queries`. OFFSET 0 forces each value to be
 -- computed once.
 SELECT
-compared.agent_id, compared.id, :scores
+compared.id, :scores
   FROM (SELECT agent_memories.*,
                pgrecall.similarity(agent_memories.embedding, :query, NULL::float8) AS similarity
              , :of_query --? signals_of_query
