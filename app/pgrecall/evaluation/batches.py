@@ -50,29 +50,31 @@ class Values:
         self._known: dict[str, str] = {}
         self._of_query: dict[str, str] = {}
 
-    def signal(self, signal: Signal) -> str:
-        """The SQL that reads the value of a signal."""
+    def score(self, profile: Profile, number: int = 0) -> str:
+        """The score by the profile of this number, summed in the order of a search."""
+        parts = (
+            self.signal(signal, f"{_weight(signal.name, number)} * ")
+            for signal in profile.signals
+            if self._has(signal)
+        )
+        return " + ".join(parts) or "0::float8"
+
+    def signal(self, signal: Signal, weight: str = "") -> str:
+        """The SQL that reads the value of a signal, and multiplies it."""
         if not self._has(signal):
             return "0::float8"
         if isinstance(signal, Similarity):
-            return f"coalesce(compared.similarity, {expression.number(signal.missing)})"
+            missing = expression.number(signal.missing)
+            return f"{weight}coalesce(compared.similarity, {missing})"
         text = expression.value(signal)
-        if isinstance(signal, Keyword | EntityOverlap | Time):
-            return f"compared.{self._of_query.setdefault(text, f'signal_{len(self._of_query)}')}"
-        return self.known(text)
+        if not isinstance(signal, Keyword | EntityOverlap | Time):
+            return self.known(weight + text)
+        name = self._of_query.setdefault(text, f"signal_{len(self._of_query)}")
+        return f"{weight}compared.{name}"
 
     def known(self, text: str) -> str:
         """The SQL that reads what this SQL computes, without regard to a query."""
         return f"compared.{self._known.setdefault(text, f'value_{len(self._known)}')}"
-
-    def score(self, profile: Profile, number: int = 0) -> str:
-        """The score by the profile of this number, summed in the order of a search."""
-        weighted = (
-            f"{_weight(signal.name, number)} * {self.signal(signal)}"
-            for signal in profile.signals
-            if self._has(signal)
-        )
-        return " + ".join(weighted) or "0::float8"
 
     def _has(self, signal: Signal) -> bool:
         """False if the signal is 0 of every memory."""
