@@ -23,7 +23,14 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring import expression
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import EntityOverlap, Keyword, Signal, Similarity, Time
+from pgrecall.scoring.signals import (
+    EntityOverlap,
+    Keyword,
+    Signal,
+    Similarity,
+    Time,
+    requires_embedding,
+)
 
 _LEARNED = ("usefulness", "importance", "confidence", "trust")
 """The columns whose changes are recorded as events with the former value."""
@@ -69,12 +76,15 @@ class Values:
         text = expression.value(signal)
         if not isinstance(signal, Keyword | EntityOverlap | Time):
             return self.known(weight + text)
-        name = self._of_query.setdefault(text, f"signal_{len(self._of_query)}")
-        return f"{weight}compared.{name}"
+        return weight + self.of_query(text)
 
     def known(self, text: str) -> str:
         """The SQL that reads what this SQL computes, without regard to a query."""
         return f"compared.{self._known.setdefault(text, f'value_{len(self._known)}')}"
+
+    def of_query(self, text: str) -> str:
+        """The SQL that reads what this SQL computes of a memory and a query."""
+        return f"compared.{self._of_query.setdefault(text, f'signal_{len(self._of_query)}')}"
 
     def _has(self, signal: Signal) -> bool:
         """False if the signal is 0 of every memory."""
@@ -96,15 +106,6 @@ class Values:
 
 def _named(texts: Mapping[str, str]) -> Iterator[str]:
     return (f"{text} AS {name}" for text, name in texts.items())
-
-
-def in_use(profile: Profile, number: int) -> str:
-    """The SQL of the weights that are not redistributed since the query's text has no terms."""
-    keyword = _weight(Keyword.name, number)
-    return (
-        f"CASE WHEN queries.has_terms OR {keyword} >= 1::float8 THEN 1::float8 "
-        f"ELSE 1::float8 - {keyword} END"
-    )
 
 
 def weights(profiles: Sequence[Profile]) -> dict[str, float]:
@@ -131,6 +132,19 @@ class Batch:
     options: frozenset[str]
     queries: Mapping[int, CheckedQuery]
     """By number."""
+
+    def score(self, values: Values, number: int, profile: Profile) -> str:
+        """The score by the profile of this number; NULL if it does not rank the memory."""
+        score = values.score(profile, number)
+        if profile.redistribute and "words" in self.options and Keyword.name in profile.weights:
+            keyword = _weight(Keyword.name, number)
+            score = (
+                f"({score}) / CASE WHEN queries.has_terms OR {keyword} >= 1::float8 "
+                f"THEN 1::float8 ELSE 1::float8 - {keyword} END"
+            )
+        if self.wanted.query is not None and requires_embedding(profile.signals):
+            score = f"CASE WHEN compared.embedding IS NOT NULL THEN {score} END"
+        return score
 
     def run(
         self,

@@ -119,10 +119,11 @@ def evaluate(
     )
     if all(query.relevant for query in checked):
         return found
-    arguments: Any = {**filters, "teams": teams, "as_of": as_of, **floors}
     return replace(
         found,
-        floors=(yield from evaluate_floors(tables, checked, ranked[0], k, arguments)),
+        floors=(
+            yield from evaluate_floors(tables, teams, checked, ranked[0], k, chosen, floors, as_of)
+        ),
     )
 
 

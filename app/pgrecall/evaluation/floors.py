@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Operation, Run
+from pgrecall.core.steps import Operation
 from pgrecall.errors import InputError
+from pgrecall.evaluation.batches import Batch, Values, batches
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.reach import reach_statement
-from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.gathered import gathered_search
-from pgrecall.ranking.question import Question
+from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
+from pgrecall.ranking.filters import Filters
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
@@ -96,45 +96,42 @@ def _floor(reaches: Sequence[Reach], floor: float) -> Floor:
 
 def evaluate_floors(
     tables: Tables,
+    teams: Sequence[str | UUID],
     checked: Sequence[CheckedQuery],
     profile: Profile,
     k: int,
-    arguments: SearchArguments,
+    filters: Filters,
+    least: Mapping[str, float],
+    as_of: datetime | None,
     others: Iterable[float] = (),
 ) -> Operation[list[Floor]]:
-    """The table of floors, the profile's and `others` among them, by one exact statement a query.
+    """The table of floors, the profile's and `others` among them.
 
     Some queries have an answer, and some have none.
     """
     reaches: list[Reach] = []
-    for number, query in enumerate(checked):
-        assert query.agent_id is not None
-        of_query: dict[str, Any] = {
-            **arguments,
-            "profile": profile,
-            "as_of": query.as_of or arguments.get("as_of"),
-            "query_text": query.query_text,
-            "query_entities": query.query_entities,
-            "query_time": query.query_time,
-            "min_relevance": 0.0,
-        }
-        try:
-            question = Question.of(
-                tables,
-                query.agent_id,
-                query.query,
-                k=k,
-                arguments=cast("SearchArguments", of_query),
+    for numbers in by_owner(checked).values():
+        owners = searched_owners(tables, checked[numbers[0]], teams)
+        theirs = {number: checked[number] for number in numbers}
+        asked = yield from batches(
+            tables, owners, theirs, [profile], filters, as_of=as_of, reads_words=True, **least
+        )
+        for batch in asked:
+            rows: dict[int, list[Any]] = {}
+            for row in (yield batch.run(tables, "reach", _places, k=k)):
+                rows.setdefault(row.number, []).append(row)
+            reaches += (
+                (its[0].best, tuple(_relevant(its).values()), len(theirs[number].relevant))
+                for number, its in rows.items()
             )
-        except InputError as error:
-            raise type(error)(f"query {number}: {error}") from None
-        wanted = yield from question.resolved(tables, query.vector)
-        parameters = {**wanted.parameters, "ids": list(query.relevant)}
-        statement = reach_statement(*(yield from gathered_search(tables, wanted)))
-        rows = yield Run(statement, parameters)
-        reaches.append((rows[0].best, tuple(_relevant(rows).values()), len(query.relevant)))
     own = () if profile.min_relevance is None else (profile.min_relevance,)
     return table_of(reaches, (*own, *others))
+
+
+def _places(values: Values, batch: Batch) -> dict[str, str]:
+    [profile] = batch.profiles
+    score, relevance = batch.score(values, 0, profile), values.of_query(":relevance")
+    return {"scores": f"{score} AS score, {relevance} AS relevance"}
 
 
 def _relevant(rows: Sequence[Any]) -> dict[UUID, tuple[float, float]]:

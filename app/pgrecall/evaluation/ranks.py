@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from pgrecall.core.steps import Operation
-from pgrecall.evaluation.batches import Batch, Values, in_use
+from pgrecall.evaluation.batches import Batch, Values
 from pgrecall.schema import Tables
-from pgrecall.scoring.signals import requires_embedding
 
 Ranks = dict[UUID, int]
 """The ranks of the relevant memories that are ranked, from 1."""
@@ -32,12 +31,7 @@ def ranks(tables: Tables, batches: Sequence[Batch]) -> Operation[dict[int, list[
 def _places(values: Values, batch: Batch) -> dict[str, str]:
     scores, columns = [], []
     for number, profile in enumerate(batch.profiles):
-        score = values.score(profile, number)
-        if profile.redistribute and {"words"} & batch.options and "keyword" in profile.weights:
-            score = f"({score}) / {in_use(profile, number)}"
-        if batch.wanted.query is not None and requires_embedding(profile.signals):
-            score = f"CASE WHEN compared.embedding IS NOT NULL THEN {score} END"
-        scores.append(f"{score} AS score_{number}")
+        scores.append(f"{batch.score(values, number, profile)} AS score_{number}")
         its, is_ranked = f"wanted.score_{number}", f"wanted.score_{number} IS NOT NULL"
         if batch.wanted.min_score is not None:
             is_ranked = f"{its} >= :min_score::float8"
