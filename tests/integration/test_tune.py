@@ -463,7 +463,7 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
             patch.setattr("pgrecall.evaluation.tuning.spread_statement", fails)
             with pytest.raises(DatabaseError):
                 repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW)
-        assert len(connection.exec_driver_sql(TEMPORARY).all()) == 3
+        assert len(connection.exec_driver_sql(TEMPORARY).all()) == 1
 
         found = repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW)
 

@@ -45,7 +45,7 @@ _NEEDED = {
     "created_at": "period",
 }
 """Columns that signals of a query need, and the option with which they do."""
-_ELSEWHERE = {"min_similarity", "min_relevance", "embedding", "redistributes"}
+_ELSEWHERE = {"min_similarity", "embedding", "redistributes"}
 """Options of conditions that are not the same for all queries and profiles."""
 
 
@@ -231,6 +231,8 @@ def batches(
         )
         searches = [replace(wanted, profile=_in_effect(wanted, one)) for one in profiles]
         options = frozenset[str]().union(*(one.options for one in searches)) - _ELSEWHERE
+        if all("embedding" in one.options for one in searches):
+            options |= {"embedding"}
         if query.recorded:
             options |= {"recorded"}
         if query.query_entities:
