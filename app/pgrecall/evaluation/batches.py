@@ -190,12 +190,16 @@ def batches(
     queries: Mapping[int, CheckedQuery],
     profiles: Sequence[Profile],
     filters: Filters,
-    *,
+    floors: Mapping[str, float],
     as_of: datetime | None,
+    *,
     reads_words: bool = False,
-    **floors: float,
 ) -> Operation[list[Batch]]:
-    """The queries of one owner, by their numbers, in batches."""
+    """The queries of one owner, by their numbers, in batches.
+
+    `floors` may have min_score and min_similarity. `reads_words` is True if words count although no
+    profile weighs them.
+    """
     layout: Layout = yield Ask("layout")
     entities: Mapping[int, Sequence[str]] = {}
     if _read(profiles, EntityOverlap):
@@ -209,9 +213,14 @@ def batches(
             query_text=given.query_text if reads_words else None,
             query_entities=given.query_entities or entities.get(number, ()),
         )
-        has_values = query.vector, query.query_text, query.query_time
-        pattern = [value is None for value in has_values], bool(query.query_entities)
-        found.setdefault((*pattern[0], pattern[1], query.as_of, query.recorded), {})[number] = query
+        has_values = (
+            query.vector is not None,
+            query.query_text is not None,
+            query.query_time is not None,
+            bool(query.query_entities),
+        )
+        alike = found.setdefault((has_values, query.as_of, query.recorded), {})
+        alike[number] = query
     made = []
     for several in found.values():
         query = next(iter(several.values()))
@@ -227,7 +236,8 @@ def batches(
             query_time=query.query_time,
             as_of=query.as_of,
             distributed=layout.distributed,
-            **floors,
+            min_score=floors.get("min_score"),
+            min_similarity=floors.get("min_similarity"),
         )
         searches = [replace(wanted, profile=_in_effect(wanted, one)) for one in profiles]
         options = frozenset[str]().union(*(one.options for one in searches)) - _ELSEWHERE

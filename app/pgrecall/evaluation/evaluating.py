@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import UUID
 
 from pgrecall.core import checks
@@ -146,14 +146,11 @@ def measured(
         theirs = [checked[number] for number in numbers]
         owners = searched_owners(tables, theirs[0], teams)
         some = dict(zip(numbers, theirs, strict=True))
-        asked = yield from batches(tables, owners, some, compared, filters, as_of=as_of, **floors)
+        asked = yield from batches(tables, owners, some, compared, filters, floors, as_of)
         found |= yield from ranks(tables, asked)
         missing += yield from _missing(tables, owners, theirs)
     values = [
-        [
-            metrics(query.relevant, found[number][place], k)
-            for number, query in enumerate(checked)
-        ]
+        [metrics(query.relevant, found[number][place], k) for number, query in enumerate(checked)]
         for place in range(len(compared))
     ]
     return _evaluation(checked, profiles, compared, values, k, seed, missing)

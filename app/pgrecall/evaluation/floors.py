@@ -114,7 +114,7 @@ def evaluate_floors(
         owners = searched_owners(tables, checked[numbers[0]], teams)
         theirs = {number: checked[number] for number in numbers}
         asked = yield from batches(
-            tables, owners, theirs, [profile], filters, as_of=as_of, reads_words=True, **least
+            tables, owners, theirs, [profile], filters, least, as_of, reads_words=True
         )
         for batch in asked:
             rows: dict[int, list[Any]] = {}

@@ -221,9 +221,7 @@ def _best(
     for numbers in by_owner(checked).values():
         theirs = {number: checked[number] for number in numbers}
         owners = searched_owners(tables, checked[numbers[0]], teams)
-        for batch in (
-            yield from batches(tables, owners, theirs, [profile], filters, as_of=as_of)
-        ):
+        for batch in (yield from batches(tables, owners, theirs, [profile], filters, {}, as_of)):
             yield draw(tables, batch, profile, max(MAX_PAIRS // len(checked), 1))
     [spread] = yield Run(spread_statement(tables, profile))
     free = [bool(varies) for varies in spread]
@@ -244,7 +242,9 @@ def _best(
         except StopIteration as end:
             best: Candidate = end.value
             break
-        found = {row.candidate: row.worth for row in (yield worth(tables, profile, relevant, tried))}
+        found = {
+            row.candidate: row.worth for row in (yield worth(tables, profile, relevant, tried))
+        }
         # There is no row if no relevant memory may be ranked.
         reached = [found.get(number, 0.0) for number in range(len(tried))]
         done += 1
