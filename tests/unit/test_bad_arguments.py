@@ -12,11 +12,12 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import Select, bindparam, create_engine, literal_column, text
+from sqlalchemy import bindparam, create_engine, literal_column, text
 from sqlalchemy.dialects import postgresql
 
 from pgrecall import FilterArguments, GarbagePolicy, MemoryRepository, NewMemory, Profile
 from pgrecall.core.label import Label
+from pgrecall.core.statement import Statement
 from pgrecall.core.vectors import EmbeddingType, Vector
 from pgrecall.errors import (
     InputError,
@@ -29,7 +30,7 @@ from pgrecall.errors import (
 from pgrecall.execution.inspection import LAYOUTS
 from pgrecall.memories.list_statement import list_statement
 from pgrecall.memories.ordering import Ordering
-from pgrecall.ranking.exact import search_statement
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.question import Question
@@ -402,7 +403,7 @@ def test_a_parameter_with_a_name_of_ours_is_refused(repo: MemoryRepository) -> N
             refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")
 
 
-def test_every_parameter_of_a_search_is_a_name_of_ours(repo: MemoryRepository) -> None:
+def test_no_parameter_of_a_condition_replaces_one_of_a_search() -> None:
     of_each = {"recency": {"half_life": 1.0}}
     kinds = signals.KINDS.items()
     every = Profile("every", {kind(**of_each.get(name, {})): 0.1 for name, kind in kinds})
@@ -424,9 +425,16 @@ def test_every_parameter_of_a_search_is_a_name_of_ours(repo: MemoryRepository) -
             "as_of": NOW,
         },
     )
-    statement = search_statement(tables(), replace(asked.search, query=Vector(NORTH)))
+    search = replace(asked.search, query=Vector(NORTH))
+    statement = ranks(tables(), "search", search).statement
+    assert isinstance(statement, Statement)
 
-    assert names_refused(repo, statement) > 30
+    assert len(statement.types) > 20
+    for name in statement.types:
+        where = text(f"content = :{name}").bindparams(**{name: "mine"})
+        filters = replace(search.filters, where=(where,))
+        run = ranks(tables(), "search", replace(search, filters=filters))
+        assert run.parameters == search.parameters | {f"where_1_{name}": "mine"}
 
 
 def test_every_parameter_of_a_list_is_a_name_of_ours(repo: MemoryRepository) -> None:
@@ -434,18 +442,13 @@ def test_every_parameter_of_a_list_is_a_name_of_ours(repo: MemoryRepository) -> 
     order = Ordering.of(tables(), ["importance", "-retrieval_count"])
     after = (True, True, True)
     statement = list_statement(tables(), filters, order, after=after, as_of=True, embedding=False)
-
-    assert names_refused(repo, statement) > 10
-
-
-def names_refused(repo: MemoryRepository, statement: Select[Any]) -> int:
-    """How many parameters the statement has, each of which a caller may not have."""
     compiled = statement.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
+
     names = [name for name, bound in compiled.binds.items() if not bound.unique]
+    assert len(names) > 10
     for name in names:
         where = text(f"content = :{name}").bindparams(**{name: "mine"})
         refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")
-    return len(names)
 
 
 # Verbs

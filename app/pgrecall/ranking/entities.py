@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    FromClause,
     Integer,
     Select,
     Subquery,
@@ -15,12 +14,10 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
-    cast,
     column,
     false,
     func,
     literal_column,
-    null,
     select,
     true,
 )
@@ -45,29 +42,6 @@ def known_entities(tables: Tables) -> Select[Any]:
     )
 
 
-def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select[Any]:
-    """Like `known_entities`, for each query whose query_entities is NULL.
-
-    Columns: number, entities. `queries` has number, question and query_entities; `owners` is the
-    parameter with the owners of the memories.
-    """
-    known = _entities(tables, owners)
-    order = (func.length(known.c.entity).desc(), known.c.entity)
-    place = func.row_number().over(partition_by=queries.c.number, order_by=order)
-    found = (
-        select(queries.c.number, known.c.entity, place.label("place"))
-        .select_from(queries.join(known, true()))
-        .where(queries.c.query_entities.is_(None), _occurs(known.c.entity, queries.c.question))
-        .subquery("found")
-    )
-    most = literal_column(str(MAX_QUERY_ENTITIES), Integer())
-    return (
-        select(found.c.number, func.array_agg(found.c.entity, type_=ARRAY(Text)).label("entities"))
-        .where(found.c.place <= most)
-        .group_by(found.c.number)
-    )
-
-
 @lru_cache
 def known_in_texts(tables: Tables) -> Select[Any]:
     """Like `known_entities`, for each of `texts`. Columns: number, from 1, and entities.
@@ -78,9 +52,21 @@ def known_in_texts(tables: Tables) -> Select[Any]:
     texts = given.table_valued(
         column("question", Text), with_ordinality="number", name="texts"
     ).render_derived()
-    none = cast(null(), ARRAY(Text)).label("query_entities")
-    queries = select(texts.c.number, texts.c.question, none).subquery("queries")
-    return entities_of_each(tables, queries, OWNERS)
+    known = _entities(tables, OWNERS)
+    order = (func.length(known.c.entity).desc(), known.c.entity)
+    place = func.row_number().over(partition_by=texts.c.number, order_by=order)
+    found = (
+        select(texts.c.number, known.c.entity, place.label("place"))
+        .select_from(texts.join(known, true()))
+        .where(_occurs(known.c.entity, texts.c.question))
+        .subquery("found")
+    )
+    most = literal_column(str(MAX_QUERY_ENTITIES), Integer())
+    return (
+        select(found.c.number, func.array_agg(found.c.entity, type_=ARRAY(Text)).label("entities"))
+        .where(found.c.place <= most)
+        .group_by(found.c.number)
+    )
 
 
 def _entities(tables: Tables, owners: str) -> Subquery:

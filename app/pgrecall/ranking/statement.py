@@ -39,7 +39,6 @@ from pgrecall.ranking.conditions import (
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
-from pgrecall.ranking.ranked_rows import COVERAGE, KEYWORD, ranked_rows
 from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.words import has_terms, same_memory, share, shares, with_shares
 from pgrecall.schema import Tables
@@ -50,9 +49,7 @@ from pgrecall.scoring.signals import Keyword, requires_embedding
 SIGNAL_PREFIX = "signal_"
 RELEVANCE = "relevance"
 HAS_TERMS = "has_terms"
-BESIDE, LENT, LENDER, HIT_SCORE = "beside", "lent", "lender", "hit_score"
-"""Columns: the hit that a turn was added for; the amount by which its score was raised, and the hit
-that lent it; and the score that decides its place, its own or that of the hit."""
+KEYWORD, COVERAGE = "keyword", "coverage"
 
 
 def ranked_most(shape: Shape) -> ColumnElement[int]:
@@ -61,49 +58,18 @@ def ranked_most(shape: Shape) -> ColumnElement[int]:
     return hidden(most) if shape.owners == HIDDEN_OWNER else most
 
 
-def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    """The `most` best rows with the columns of `scored` only.
-
-    Those of owners on several nodes have been ranked owner by owner, and are parameters.
-    """
-    if shape.is_divided:
-        return ranked_rows(shape)
-    statement = scored(tables, shape, where)
-    score, id_ = statement.selected_columns.score, tables.memories.c.id
-    return statement.order_by(score.desc(), id_).limit(ranked_most(shape))
-
-
 def described_in_order(
     tables: Tables,
     shape: Shape,
     best: FromClause,
-    *more: ColumnElement[Any],
-    in_passages: bool = False,
 ) -> Select[Any]:
-    """The ranked rows in full with `more` columns, best first.
+    """The ranked rows in full, best first.
 
-    With `in_passages`, turns of a session that belong together are next to each other, in order.
     The condition on owners is repeated, since this query contains no expression of the caller.
     """
     memories = by_key(tables, best, shape.owners)
-    found = _in_full(tables, best, memories, shape).add_columns(*more)
-    first = _passages(best, memories) if in_passages else ()
-    return found.order_by(*first, best.c.score.desc(), best.c.id)
-
-
-def _passages(best: FromClause, memories: FromClause) -> list[ColumnElement[Any]]:
-    """Order of passages by their best hit, and of memories within a passage."""
-    alone = case((memories.c.session.is_(None), best.c.id))
-    passage = [best.c.owner_id, memories.c.session, alone]
-    hit = func.coalesce(best.c[BESIDE], best.c.id)
-    by_score = [best.c[HIT_SCORE].desc(), hit]
-    return [
-        func.max(best.c[HIT_SCORE]).over(partition_by=passage).desc(),
-        func.first_value(hit).over(partition_by=passage, order_by=by_score),
-        memories.c.turn,
-        memories.c.created_at,
-        best.c.id,
-    ]
+    found = _in_full(tables, best, memories, shape)
+    return found.order_by(best.c.score.desc(), best.c.id)
 
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
@@ -264,14 +230,6 @@ def words_of(
     return words, within, columns
 
 
-def with_words(
-    tables: Tables, owners: str, shape: Shape, rows: FromClause
-) -> tuple[FromClause, Scope]:
-    """Left joins rows to their keyword shares. Also returns the scope of the signals."""
-    words, within, _ = words_of(tables, owners, shape)
-    return rows if words is None else with_shares(rows, tables.memories, words), within
-
-
 def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClause) -> Scope:
     """The scope, completed for computing the relevance of these rows."""
     comparable: ColumnElement[Any] = literal_column("1::float8", Double())
@@ -300,9 +258,8 @@ def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) ->
         ranked.c.score,
         *signal_columns(shape, within),
         *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
-        *(ranked.c[name] for name in (BESIDE, LENT, LENDER) if name in ranked.c),
     ).select_from(ranked.join(memories, true()).outerjoin(usage, true()))
-    if shape.has_min_score and not shape.brings_along:  # otherwise `with_turns` filters
+    if shape.has_min_score:
         # Filtering after the limit gives the same rows, and the score is computed once.
         floor: Any = bindparam("min_score", type_=Double())
         statement = statement.where(ranked.c.score >= floor)

@@ -1,4 +1,4 @@
-"""Touches count retrievals of memories, in the search statement or after it."""
+"""Touches count retrievals of memories after a search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
-    true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -60,22 +59,6 @@ def touch_parameters(profile: Profile) -> dict[str, bool]:
     """The parameters of a touch: whether it sets last_accessed_at, and whether the commit waits for
     the disk, which the repository may override."""
     return {"accessed": profile.accessed_by == "retrieval", "durable": True}
-
-
-def with_touch(tables: Tables, found: Select[Any]) -> Select[Any]:
-    """Extends a statement that finds memories (agent_id, id, score) to count their retrieval.
-
-    Both parts are materialized CTEs, which are executed once. A join could execute a subquery for
-    each row.
-    """
-    hits = found.order_by(None).cte("found").prefix_with("MATERIALIZED")
-    counted = _counted(tables, hits, hits.c.agent_id, hits.c.id).cte("counted")
-    counted = counted.prefix_with("MATERIALIZED")
-    return (
-        select(hits)
-        .select_from(hits.join(counted, true()))
-        .order_by(hits.c.score.desc(), hits.c.id)
-    )
 
 
 @lru_cache
