@@ -56,9 +56,9 @@ MUTANTS = (
         f"{PATH}::test_searches_of_a_large_agent",
     ),
     Mutant(
-        "app/pgrecall/ranking/touched.py",
-        '.cte("counted")\n    counted = counted.prefix_with("MATERIALIZED")',
-        '.subquery("counted")',
+        "sql/statements/search.sql",
+        "counted AS MATERIALIZED counted",
+        "counted AS NOT MATERIALIZED counted",
         f"{PATH}::test_a_search_and_its_touch",
     ),
     Mutant(
