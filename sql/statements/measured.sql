@@ -6,6 +6,7 @@
 --with usages AS MATERIALIZED owned_usage --? apart !recorded
 --with usages AS no_usage --? recorded
 --with former AS MATERIALIZED former --? recorded
---with known AS MATERIALIZED known
+--with known AS MATERIALIZED known --? !one
+--with known AS NOT MATERIALIZED known --? one
 --with queries AS MATERIALIZED queries
 --with judged AS MATERIALIZED judged_memories

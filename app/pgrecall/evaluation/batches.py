@@ -205,7 +205,7 @@ def batches(
     if _read(profiles, EntityOverlap):
         entities = yield from _known_entities(tables, owners, queries)
     reads_words = reads_words or _read(profiles, Keyword)
-    found: dict[Any, dict[int, CheckedQuery]] = {}
+    alike: dict[Any, dict[int, CheckedQuery]] = {}
     for number, given in queries.items():
         query = replace(
             given,
@@ -219,10 +219,10 @@ def batches(
             query.query_time is not None,
             bool(query.query_entities),
         )
-        alike = found.setdefault((has_values, query.as_of, query.recorded), {})
-        alike[number] = query
-    made = []
-    for several in found.values():
+        alike.setdefault((has_values, query.recorded, query.as_of), {})[number] = query
+    found = []
+    ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
+    for (has_values, recorded, moment), several in alike.items():
         query = next(iter(several.values()))
         wanted = Search(
             agent_id=owners[0],
@@ -234,32 +234,42 @@ def batches(
             query_entities=query.query_entities or (),
             query_text=query.query_text,
             query_time=query.query_time,
-            as_of=query.as_of,
+            as_of=moment,
             distributed=layout.distributed,
             min_score=floors.get("min_score"),
             min_similarity=floors.get("min_similarity"),
         )
-        searches = [replace(wanted, profile=_in_effect(wanted, one)) for one in profiles]
-        options = frozenset[str]().union(*(one.options for one in searches)) - _ELSEWHERE
-        if all("embedding" in one.options for one in searches):
-            options |= {"embedding"}
-        if query.recorded:
-            options |= {"recorded"}
-        if query.query_entities:
-            options |= {"named"}
-        if wanted.min_similarity is not None:
-            options |= {"least_similarity"}
-        made.append(Batch(wanted, [one.profile for one in searches], options, several))
-    return made
+        pattern = has_values, recorded, moment is None
+        if pattern not in ranked:
+            ranked[pattern] = _ranked(wanted, profiles, recorded=recorded)
+        in_effect, options = ranked[pattern]
+        options |= {"one"} if len(several) == 1 else set()
+        found.append(Batch(wanted, in_effect, options, several))
+    return found
+
+
+def _ranked(
+    wanted: Search, profiles: Sequence[Profile], *, recorded: bool
+) -> tuple[Sequence[Profile], frozenset[str]]:
+    """The profiles with the weights that they have in a search, and the options of a statement."""
+    has_query, entities = wanted.query is not None, wanted.query_entities
+    in_effect = [
+        redistributed(replace(wanted, profile=one), has_query=has_query, entities=entities)
+        for one in profiles
+    ]
+    of_each = [replace(wanted, profile=one).options for one in in_effect]
+    more = {
+        "embedding": all("embedding" in options for options in of_each),
+        "recorded": recorded,
+        "named": bool(entities),
+        "least_similarity": wanted.min_similarity is not None,
+    }
+    options = frozenset[str]().union(*of_each) - _ELSEWHERE
+    return in_effect, options.union(name for name, is_on in more.items() if is_on)
 
 
 def _read(profiles: Sequence[Profile], kind: type[Signal]) -> bool:
     return any(isinstance(signal, kind) for profile in profiles for signal in profile.signals)
-
-
-def _in_effect(wanted: Search, profile: Profile) -> Profile:
-    has_query, entities = wanted.query is not None, wanted.query_entities
-    return redistributed(replace(wanted, profile=profile), has_query=has_query, entities=entities)
 
 
 def _known_entities(
