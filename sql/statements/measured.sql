@@ -9,4 +9,5 @@
 --with known AS MATERIALIZED known --? !one
 --with known AS NOT MATERIALIZED known --? one
 --with queries AS MATERIALIZED queries
+--with shares AS MATERIALIZED shares --? apart words
 --with judged AS MATERIALIZED judged_memories

@@ -38,6 +38,11 @@ _OF_QUERIES = {
     name: f"queries.{name}"
     for name in ("query", "query_text", "query_entities", "period_from", "period_to")
 }
+_SHARES = (
+    "pgrecall.keyword_shares(:all_owners::text[], :query_text, :all_owners::text[], "
+    ":as_of::timestamptz)"
+)
+_SHARES_APART = "(SELECT shares.* FROM shares WHERE shares.number = queries.number)"
 _NEEDED = {
     "content": "words",
     "entities": "named",
@@ -158,6 +163,8 @@ class Batch:
         more = dict(places(values, self)) | values.places | _OF_QUERIES
         columns = tables.memories.c.keys()
         more["then_known"] = _as_recorded(*columns) if "recorded" in self.options else "memories.*"
+        # Citus could run the call on a node that does not have these owners.
+        more["shares"] = _SHARES_APART if self.wanted.is_divided else _SHARES
         options = self.options
         if more["of_query"]:
             options |= {"signals_of_query"}

@@ -6,8 +6,7 @@ compared.id, :scores
                pgrecall.similarity(agent_memories.embedding, :query, NULL::float8) AS similarity
              , :of_query --? signals_of_query
           FROM known agent_memories
-          FULL JOIN (pgrecall.keyword_shares(:all_owners::text[], :query_text, :all_owners::text[],
-                         :as_of::timestamptz) words
+          FULL JOIN (:shares words
                      JOIN (SELECT 1) one_share
                        ON CASE WHEN words.memory_id IS NULL THEN 0 ELSE 1 END = 1)
             ON words.memory_id = agent_memories.id --? words
