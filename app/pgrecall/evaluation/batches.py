@@ -6,14 +6,16 @@ What does not depend on a query is computed once for all queries of one moment.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import HalfVector, as_text
 from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
 from pgrecall.ranking.composing import composed
 from pgrecall.ranking.custom_condition import written
 from pgrecall.ranking.entities import known_in_texts
@@ -191,35 +193,67 @@ class Batch:
         return Run(statement, parameters)
 
 
-def batches(
-    tables: Tables,
-    owners: Sequence[str],
-    queries: Mapping[int, CheckedQuery],
-    profiles: Sequence[Profile],
-    filters: Filters,
-    floors: Mapping[str, float],
-    as_of: datetime | None,
-    *,
-    reads_words: bool = False,
-) -> Operation[list[Batch]]:
-    """The queries of one owner, by their numbers, in batches.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What all queries of an evaluation have in common."""
 
-    `floors` may have min_score and min_similarity. `reads_words` is True if words count although no
-    profile weighs them.
-    """
-    layout: Layout = yield Ask("layout")
-    entities: Mapping[int, Sequence[str]] = {}
-    if _read(profiles, EntityOverlap):
-        entities = yield from _known_entities(tables, owners, queries)
-    reads_words = reads_words or _read(profiles, Keyword)
+    tables: Tables
+    teams: Sequence[str | UUID]
+    filters: Filters
+    as_of: datetime | None
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """min_score and min_similarity, if given."""
+
+    def batches(
+        self,
+        checked: Sequence[CheckedQuery],
+        profiles: Sequence[Profile],
+        *,
+        reads_words: bool = False,
+    ) -> Operation[list[Batch]]:
+        """The queries in batches. `reads_words`: words count although no profile weighs them."""
+        layout: Layout = yield Ask("layout")
+        reads_words = reads_words or _read(profiles, Keyword)
+        found: list[Batch] = []
+        for numbers in by_owner(checked).values():
+            owners = searched_owners(self.tables, checked[numbers[0]], self.teams)
+            wanted = Search(
+                agent_id=owners[0],
+                query=None,
+                k=1,
+                profile=profiles[0],
+                filters=self.filters,
+                teams=owners[1:],
+                distributed=layout.distributed,
+                min_score=self.floors.get("min_score"),
+                min_similarity=self.floors.get("min_similarity"),
+            )
+            queries = {number: checked[number] for number in numbers}
+            entities: Mapping[int, Sequence[str]] = {}
+            if _read(profiles, EntityOverlap):
+                entities = yield from _known_entities(self.tables, owners, queries)
+            found += _batches(
+                wanted,
+                {
+                    number: replace(
+                        query,
+                        as_of=query.as_of or self.as_of,
+                        query_text=query.query_text if reads_words else None,
+                        query_entities=query.query_entities or entities.get(number, ()),
+                    )
+                    for number, query in queries.items()
+                },
+                profiles,
+            )
+        return found
+
+
+def _batches(
+    wanted: Search, queries: Mapping[int, CheckedQuery], profiles: Sequence[Profile]
+) -> Iterator[Batch]:
+    """The queries of one owner."""
     alike: dict[Any, dict[int, CheckedQuery]] = {}
-    for number, given in queries.items():
-        query = replace(
-            given,
-            as_of=given.as_of or as_of,
-            query_text=given.query_text if reads_words else None,
-            query_entities=given.query_entities or entities.get(number, ()),
-        )
+    for number, query in queries.items():
         has_values = (
             query.vector is not None,
             query.query_text is not None,
@@ -227,32 +261,23 @@ def batches(
             bool(query.query_entities),
         )
         alike.setdefault((has_values, query.recorded, query.as_of), {})[number] = query
-    found = []
     ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
     for (has_values, recorded, moment), several in alike.items():
         query = next(iter(several.values()))
-        wanted = Search(
-            agent_id=owners[0],
+        search = replace(
+            wanted,
             query=query.vector,
-            k=1,
-            profile=profiles[0],
-            filters=filters,
-            teams=owners[1:],
             query_entities=query.query_entities or (),
             query_text=query.query_text,
             query_time=query.query_time,
             as_of=moment,
-            distributed=layout.distributed,
-            min_score=floors.get("min_score"),
-            min_similarity=floors.get("min_similarity"),
         )
         pattern = has_values, recorded, moment is None
         if pattern not in ranked:
-            ranked[pattern] = _ranked(wanted, profiles, recorded=recorded)
+            ranked[pattern] = _ranked(search, profiles, recorded=recorded)
         in_effect, options = ranked[pattern]
         options |= {"one"} if len(several) == 1 else set()
-        found.append(Batch(wanted, in_effect, options, several))
-    return found
+        yield Batch(search, in_effect, options, several)
 
 
 def _ranked(

@@ -17,7 +17,7 @@ from pgrecall.core.validation import (
     require_count,
 )
 from pgrecall.errors import InputError
-from pgrecall.evaluation.batches import batches
+from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.floors import evaluate_floors
@@ -25,13 +25,11 @@ from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.prepared_queries import (
     answered,
     by_owner,
-    checked_queries,
     embedded,
+    prepared,
     searched_owners,
-    with_owner_ids,
-    with_periods,
 )
-from pgrecall.evaluation.ranks import Ranks, metrics, ranks
+from pgrecall.evaluation.ranks import metrics, ranks
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,
@@ -95,15 +93,12 @@ def evaluate(
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
-    asked = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
-    given = checks.checked(SearchArguments, asked, also=("query",))
+    least = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
+    given = checks.checked(SearchArguments, least, also=("query",))
     floors: dict[str, float] = {
         name: given[name] for name in ("min_score", "min_similarity") if name in given
     }
-    zone = tables.in_zone(timezone).zone
-    dated = with_periods(checked_queries(queries), dates, as_of, zone)
-    checked = with_owner_ids(tables, dated, agent_id, agents)
-    searched_owners(tables, checked[0], teams)
+    checked = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
@@ -114,59 +109,38 @@ def evaluate(
     checked = yield from embedded(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
-    found = yield from measured(
-        tables, teams, answered(checked), ranked, k, chosen, floors, as_of, seed
-    )
+    asked = Asked(tables, teams, chosen, as_of, floors)
+    found = yield from measured(asked, answered(checked), ranked, k, seed)
     if all(query.relevant for query in checked):
         return found
-    return replace(
-        found,
-        floors=(
-            yield from evaluate_floors(tables, teams, checked, ranked[0], k, chosen, floors, as_of)
-        ),
-    )
+    return replace(found, floors=(yield from evaluate_floors(asked, checked, ranked[0], k)))
 
 
 def measured(
-    tables: Tables,
-    teams: Sequence[str | UUID],
-    checked: Sequence[CheckedQuery],
-    profiles: Sequence[Profile],
-    k: int,
-    filters: Filters,
-    floors: Mapping[str, float],
-    as_of: datetime | None,
-    seed: int,
+    asked: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
 ) -> Operation[Evaluation]:
-    """Evaluates checked and embedded queries, one owner after the other."""
+    """Evaluates checked and embedded queries."""
     compared = (*profiles, *_baselines(profiles, checked))
-    found: dict[int, list[Ranks]] = {}
-    missing = 0
-    for numbers in by_owner(checked).values():
-        theirs = [checked[number] for number in numbers]
-        owners = searched_owners(tables, theirs[0], teams)
-        some = dict(zip(numbers, theirs, strict=True))
-        asked = yield from batches(tables, owners, some, compared, filters, floors, as_of)
-        found |= yield from ranks(tables, asked)
-        missing += yield from _missing(tables, owners, theirs)
+    found = yield from ranks(asked.tables, (yield from asked.batches(checked, compared)))
     values = [
         [metrics(query.relevant, found[number][place], k) for number, query in enumerate(checked)]
         for place in range(len(compared))
     ]
+    missing = yield from _missing(asked, checked)
     return _evaluation(checked, profiles, compared, values, k, seed, missing)
 
 
-def _missing(
-    tables: Tables, owners: Sequence[str], checked: Sequence[CheckedQuery]
-) -> Operation[int]:
+def _missing(asked: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
     """How many relevant memories do not exist, counted for each query."""
-    judged = {id_ for query in checked for id_ in query.relevant}
-    rows = yield Run(
-        composed(tables.schema, "existing", frozenset(), ()),
-        {"all_owners": list(owners), "judged_ids": list(judged)},
-    )
-    there = {row.id for row in rows}
-    return sum(id_ not in there for query in checked for id_ in query.relevant)
+    tables, missing = asked.tables, 0
+    for numbers in by_owner(checked).values():
+        judged = [id_ for number in numbers for id_ in checked[number].relevant]
+        owners = searched_owners(tables, checked[numbers[0]], asked.teams)
+        existing = composed(tables.schema, "existing", frozenset(), ())
+        rows = yield Run(existing, {"all_owners": owners, "judged_ids": list(set(judged))})
+        there = {row.id for row in rows}
+        missing += sum(id_ not in there for id_ in judged)
+    return missing
 
 
 def _baselines(

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Operation
 from pgrecall.errors import InputError
-from pgrecall.evaluation.batches import Batch, Values, batches
+from pgrecall.evaluation.batches import Asked, Batch, Values
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
-from pgrecall.ranking.filters import Filters
-from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
 
@@ -95,35 +91,24 @@ def _floor(reaches: Sequence[Reach], floor: float) -> Floor:
 
 
 def evaluate_floors(
-    tables: Tables,
-    teams: Sequence[str | UUID],
+    asked: Asked,
     checked: Sequence[CheckedQuery],
     profile: Profile,
     k: int,
-    filters: Filters,
-    least: Mapping[str, float],
-    as_of: datetime | None,
     others: Iterable[float] = (),
 ) -> Operation[list[Floor]]:
     """The table of floors, the profile's and `others` among them.
 
     Some queries have an answer, and some have none.
     """
-    reaches: list[Reach] = []
-    for numbers in by_owner(checked).values():
-        owners = searched_owners(tables, checked[numbers[0]], teams)
-        theirs = {number: checked[number] for number in numbers}
-        asked = yield from batches(
-            tables, owners, theirs, [profile], filters, least, as_of, reads_words=True
-        )
-        for batch in asked:
-            rows: dict[int, list[Any]] = {}
-            for row in (yield batch.run(tables, "reach", _places, k=k)):
-                rows.setdefault(row.number, []).append(row)
-            reaches += (
-                (its[0].best, tuple(_relevant(its).values()), len(theirs[number].relevant))
-                for number, its in rows.items()
-            )
+    rows: dict[int, list[Any]] = {}
+    for batch in (yield from asked.batches(checked, [profile], reads_words=True)):
+        for row in (yield batch.run(asked.tables, "reach", _places, k=k)):
+            rows.setdefault(row.number, []).append(row)
+    reaches = [
+        (its[0].best, tuple(_relevant(its).values()), len(checked[number].relevant))
+        for number, its in rows.items()
+    ]
     own = () if profile.min_relevance is None else (profile.min_relevance,)
     return table_of(reaches, (*own, *others))
 

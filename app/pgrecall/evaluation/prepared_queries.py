@@ -20,6 +20,24 @@ from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner, require_owners
 
 
+def prepared(
+    tables: Tables,
+    queries: object,
+    agent_id: str | UUID | None,
+    agents: Sequence[str | UUID] | None,
+    teams: Sequence[str | UUID],
+    dates: str | None,
+    timezone: str | tzinfo | None,
+    as_of: datetime | None,
+) -> list[CheckedQuery]:
+    """The queries with the ids of their owners, and periods; raises InputError."""
+    zone = tables.in_zone(timezone).zone
+    dated = with_periods(checked_queries(queries), dates, as_of, zone)
+    checked = with_owner_ids(tables, dated, agent_id, agents)
+    searched_owners(tables, checked[0], teams)
+    return checked
+
+
 def checked_queries(queries: object) -> list[CheckedQuery]:
     """Checks all queries. Raises InputError, with the number of the query, or if there is none."""
     several = None if isinstance(queries, Mapping) else in_list(queries)

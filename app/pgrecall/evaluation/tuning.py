@@ -21,7 +21,7 @@ from pgrecall.core.validation import (
     require_given_share,
 )
 from pgrecall.errors import InputError
-from pgrecall.evaluation.batches import batches
+from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.candidate_statements import (
     draw,
     pairs_table,
@@ -33,15 +33,7 @@ from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.evaluating import measured
 from pgrecall.evaluation.floors import Floor, evaluate_floors, proposed, require_precision
 from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.prepared_queries import (
-    answered,
-    by_owner,
-    checked_queries,
-    embedded,
-    searched_owners,
-    with_owner_ids,
-    with_periods,
-)
+from pgrecall.evaluation.prepared_queries import answered, by_owner, embedded, prepared
 from pgrecall.evaluation.splitting import (
     held_out_count,
     question_key,
@@ -111,11 +103,8 @@ def tune(
     Raises InputError and its children.
     """
     require_aware("as_of", as_of)
-    zone = tables.in_zone(timezone).zone
-    dated = with_periods(checked_queries(queries), dates, as_of, zone)
-    named = with_owner_ids(tables, dated, agent_id, agents)
+    named = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     checked = answered(named)
-    searched_owners(tables, checked[0], teams)
     if precision is not None:
         precision = require_precision(precision)
     _require_enough(len(checked), len(checked))
@@ -142,21 +131,17 @@ def tune(
         unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
     parts = split(checked, units, held_out_units)
-    best, free = yield from _best(
-        tables, teams, parts[0], searched, profile, chosen, as_of, seed, on_progress
-    )
+    asked = Asked(tables, teams, chosen, as_of)
+    best, free = yield from _best(asked, parts[0], searched, profile, seed, on_progress)
     found = _tuned(profile, searched, best, free)
     evaluations = []
     floor: Floor | None = None
     for number, part in enumerate(parts):
-        evaluation = yield from measured(
-            tables, teams, part, (profile, found), k, chosen, {}, as_of, seed
-        )
+        evaluation = yield from measured(asked, part, (profile, found), k, seed)
         if unknown is not None and precision is not None:
             others = () if floor is None else (floor.min_relevance,)
-            floors = yield from evaluate_floors(
-                tables, teams, [*part, *unknown[number]], found, k, chosen, {}, as_of, others
-            )
+            both = [*part, *unknown[number]]
+            floors = yield from evaluate_floors(asked, both, found, k, others)
             floor = proposed(floors, precision)
             evaluation = replace(evaluation, floors=floors)
         evaluations.append(evaluation)
@@ -201,13 +186,10 @@ def _require_enough(different: int, queries: int) -> None:
 
 
 def _best(
-    tables: Tables,
-    teams: Sequence[str | UUID],
+    asked: Asked,
     checked: Sequence[CheckedQuery],
     profile: Profile,
     start: Profile,
-    filters: Filters,
-    as_of: datetime | None,
     seed: int,
     on_progress: Callable[[int, int], Any] | None,
 ) -> Operation[tuple[Candidate, list[bool]]]:
@@ -215,14 +197,11 @@ def _best(
 
     `profile` is `start`, or `start` with one signal added at its end.
     """
-    pairs = pairs_table(profile)
+    tables, pairs = asked.tables, pairs_table(profile)
     yield Run(DropTable(pairs, if_exists=True))  # a failed attempt may have left it
     yield Run(CreateTable(pairs))
-    for numbers in by_owner(checked).values():
-        theirs = {number: checked[number] for number in numbers}
-        owners = searched_owners(tables, checked[numbers[0]], teams)
-        for batch in (yield from batches(tables, owners, theirs, [profile], filters, {}, as_of)):
-            yield draw(tables, batch, profile, max(MAX_PAIRS // len(checked), 1))
+    for batch in (yield from asked.batches(checked, [profile])):
+        yield draw(tables, batch, profile, max(MAX_PAIRS // len(checked), 1))
     [spread] = yield Run(spread_statement(tables, profile))
     free = [bool(varies) for varies in spread]
     relevant = {number: query.relevant for number, query in enumerate(checked)}
