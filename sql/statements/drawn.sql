@@ -1,5 +1,5 @@
--- The judged memories of each query and the strongest others, since sensible weights rank one of these
--- first: half of them by the present profile, half by other weights.
+-- The judged memories of each query and the strongest others, since sensible weights rank one of
+-- these first: half of them by the present profile, half by other weights.
 INSERT INTO pg_temp.pgrecall_pairs
 SELECT queries.number, its.*
   FROM queries

@@ -1,5 +1,5 @@
--- What the signals of each memory need, and those that do not depend on a query. Joins are full for the
--- same reason as in every.
+-- What the signals of each memory need, and those that do not depend on a query. Joins are full for
+-- the same reason as in every.
 SELECT agent_memories.agent_id, agent_memories.id, :known
   FROM (SELECT :then_known
           FROM memories

@@ -1,5 +1,5 @@
--- The memories that judged queries of one moment may find, these queries, and their judged memories. On
--- Citus, the rows of owners on several nodes are read to one place.
+-- The memories that judged queries of one moment may find, these queries, and their judged
+-- memories. On Citus, the rows of owners on several nodes are read to one place.
 --with memories AS NOT MATERIALIZED owned_memories --? !apart
 --with memories AS MATERIALIZED owned_memories --? apart
 --with usages AS NOT MATERIALIZED owned_usage --? !apart !recorded

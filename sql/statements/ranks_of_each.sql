@@ -1,4 +1,5 @@
--- A rank is 1 and the number of memories before it, best first, ties by id; NULL if it is not ranked.
+-- A rank is 1 and the number of memories before it, best first, ties by id; NULL if it is not
+-- ranked.
 SELECT queries.number, its.*
   FROM queries
  CROSS JOIN LATERAL (

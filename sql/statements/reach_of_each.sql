@@ -1,5 +1,5 @@
--- A row for each judged memory, or one with a NULL id. best: the highest relevance of all. above: the
--- lowest among the k most relevant that are ranked before it, NULL if there are fewer.
+-- A row for each judged memory, or one with a NULL id. best: the highest relevance of all. above:
+-- the lowest among the k most relevant that are ranked before it, NULL if there are fewer.
 SELECT queries.number, its.*
   FROM queries
  CROSS JOIN LATERAL (
