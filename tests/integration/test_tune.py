@@ -471,6 +471,18 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
     assert found == tuned(world, queries[:12], START)
 
 
+@quickly
+def test_a_table_of_the_callers_of_the_same_name_stays(
+    world: World, queries: list[JudgedQuery]
+) -> None:
+    sql(world.engine, "CREATE TABLE public.pgrecall_pairs AS SELECT 1 AS mine")
+
+    tuned(world, queries[:12], START)
+
+    assert sql(world.engine, "TABLE public.pgrecall_pairs") == [(1,)]
+    sql(world.engine, "DROP TABLE public.pgrecall_pairs")
+
+
 # Bad input
 
 

@@ -56,12 +56,6 @@ MUTANTS = (
         f"{PATH}::test_searches_of_a_large_agent",
     ),
     Mutant(
-        "sql/statements/search.sql",
-        "counted AS MATERIALIZED counted",
-        "counted AS NOT MATERIALIZED counted",
-        f"{PATH}::test_a_search_and_its_touch",
-    ),
-    Mutant(
         "app/pgrecall/search/searching.py",
         "READS_TOGETHER if expand else READS",
         "READS_TOGETHER",

@@ -74,9 +74,10 @@ def evaluate(
     `profiles` are by default the one of a search that names none.
 
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
-    `search` does, by one statement a query. A query is asked at its own `as_of`, or else the one
-    given here, or else now. Its period is its own, or the one that its text names if `dates` is
-    given, in `timezone`. Filters and thresholds are those of `search`. No retrieval is counted.
+    `search` does, in one statement for all queries of a moment. A query is asked at its own
+    `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
+    text names if `dates` is given, in `timezone`. Filters and thresholds are those of `search`. No
+    retrieval is counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
     compared with those of the first profile, with a 95 % interval of the mean difference by paired
