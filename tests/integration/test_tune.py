@@ -28,6 +28,7 @@ from pgrecall.scoring.signals import (
     Importance,
     Recency,
     Similarity,
+    Time,
     Trust,
     Usefulness,
 )
@@ -320,6 +321,22 @@ def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None
     found = world.repo.evaluation.tune(agent, queries, start=start, as_of=NOW)
 
     assert found.found.weights["recency"] > 0.2
+
+
+@quickly
+def test_time_may_come_in_where_it_had_no_weight(world: World) -> None:
+    dice = random.Random("periods")
+    start = Profile("start", {Similarity(): 1.0, Time(): 0.0})
+    planted = start.with_weights(similarity=0.3, time=0.7)
+    queries = []
+    for days in range(10, 100, 8):
+        query, period = vector(dice), (before(days + 5), before(days))
+        asked: dict[str, Any] = {"profile": planted, "as_of": NOW, "touch": False, "k": 3}
+        hits = world.repo.search(AGENT, query, query_time=period, **asked)
+        relevant = [hit.memory.id for hit in hits]
+        queries.append(JudgedQuery(query, relevant, query_time=period))
+
+    assert tuned(world, queries, start).found.weights["time"] > 0.2
 
 
 @quickly

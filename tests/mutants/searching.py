@@ -184,6 +184,18 @@ MUTANTS = (
         f"{RECORDED}::test_of_agent_and_team_each_has_a_past_of_its_own",
     ),
     Mutant(
+        "sql/statements/known.sql",
+        "FULL JOIN usages",
+        "LEFT JOIN usages",
+        "integration/test_plans.py::test_an_evaluation_joins_counters_and_words_in_full",
+    ),
+    Mutant(
+        "app/pgrecall/evaluation/batches.py",
+        '"period": wanted.query_time is not None and _read(profiles, Time),',
+        "",
+        f"{TUNE}::test_time_may_come_in_where_it_had_no_weight",
+    ),
+    Mutant(
         "sql/recall/recorded_queries.sql",
         " OR asked.created_at <= asked.at",
         " OR true",

@@ -294,6 +294,7 @@ def _ranked(
         "embedding": all("embedding" in options for options in of_each),
         "recorded": recorded,
         "named": bool(entities),
+        "period": wanted.query_time is not None and _read(profiles, Time),
         "least_similarity": wanted.min_similarity is not None,
     }
     options = frozenset[str]().union(*of_each) - _ELSEWHERE
