@@ -52,8 +52,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/evaluation/batches.py",
-        "as_of=given.as_of or as_of,",
-        "as_of=as_of,",
+        "as_of=query.as_of or self.as_of,",
+        "as_of=self.as_of,",
         f"{EVALUATE}::test_ranks_are_those_of_a_search",
     ),
     Mutant(
