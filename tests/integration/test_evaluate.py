@@ -517,15 +517,6 @@ def test_no_retrieval_is_counted_and_nothing_is_left(world: World) -> None:
     assert (sql(world.engine, usage), sql(world.engine, events)) == then
 
 
-def test_a_table_of_the_callers_of_the_same_name_stays(world: World) -> None:
-    sql(world.engine, "CREATE TABLE public.pgrecall_queries AS SELECT 1 AS mine")
-
-    world.repo.evaluation.evaluate(AGENT, [JudgedQuery(VECTOR, world.ids[:1])])
-
-    assert sql(world.engine, "TABLE public.pgrecall_queries") == [(1,)]
-    sql(world.engine, "DROP TABLE public.pgrecall_queries")
-
-
 def test_queries_may_come_one_by_one_and_name_an_id_twice(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
 ) -> None:

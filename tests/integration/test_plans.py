@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 from psycopg import ClientCursor, sql
 from sqlalchemy import Engine, create_engine, event
 
-from pgrecall import MemoryRepository, Profile, migrate, profiles
+from pgrecall import JudgedQuery, MemoryRepository, Profile, migrate, profiles
 from pgrecall.core.resources import sql_folder
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.scoring.profiles import five_factor
@@ -338,6 +339,22 @@ def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, temp
                     if planned is generic_plan:  # which may be cached
                         assert not any(scans(one, "agent_memories") for one in hashed)
         young.dispose()
+
+
+def test_an_evaluation_joins_counters_and_words_in_full(engine: Engine) -> None:
+    """A left join could compare all with all by a plan from before there were statistics."""
+    query = [random.Random(0).gauss() for _ in range(DIMENSIONS)]
+    queries = [JudgedQuery(query, [UUID(int=1)], query_text="memory 7")] * 2
+
+    def evaluate(repo: MemoryRepository) -> None:
+        repo.evaluation.evaluate(AGENT, queries, profiles=[profiles.trust])
+
+    [(text, parameters)] = [one for one in sent(engine, evaluate) if "pgrecall ranks" in one[0]]
+    with engine.connect() as connection:
+        driver: Any = connection.connection.driver_connection
+        plan = custom_plan(driver, text, parameters)
+
+    assert [one.get("Join Type") for one in nodes(plan)].count("Full") == 2
 
 
 def test_which_profiles_read_the_counters(engine: Engine) -> None:

@@ -43,7 +43,7 @@ ON_THE_REPLICA = {
     *("get", "get_many", "list", "exists", "existing", "count", "owners", "history"),
     *("search", "context", "explain", "plan", "labels.of", "labels.find", "links.of"),
     *("upkeep.near_duplicates", "upkeep.clusters"),
-    *("evaluation.recorded_queries", "transfer.export"),
+    *("evaluation.evaluate", "evaluation.recorded_queries", "transfer.export"),
     *("ids.find", "ids.shorten"),
 }
 
@@ -181,7 +181,7 @@ def test_who_does_not_count_needs_no_primary(both: MemoryRepository, replica: En
 def test_a_replica_refuses_what_writes_and_says_what_helps(
     both: MemoryRepository, replica: Engine
 ) -> None:
-    for name in ("search", "add", "add_many", "evaluation.evaluate"):
+    for name in ("search", "add", "add_many", "evaluation.tune"):
         with pytest.raises(DatabaseReadOnly, match=r"primary.*reads_from.*touch=False"):
             method(MemoryRepository(replica), name)(A, **GOOD[name])
 

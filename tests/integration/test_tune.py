@@ -28,6 +28,7 @@ from pgrecall.scoring.signals import (
     Importance,
     Recency,
     Similarity,
+    Time,
     Trust,
     Usefulness,
 )
@@ -323,6 +324,22 @@ def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None
 
 
 @quickly
+def test_time_may_come_in_where_it_had_no_weight(world: World) -> None:
+    dice = random.Random("periods")
+    start = Profile("start", {Similarity(): 1.0, Time(): 0.0})
+    planted = start.with_weights(similarity=0.3, time=0.7)
+    queries = []
+    for days in range(10, 100, 8):
+        query, period = vector(dice), (before(days + 5), before(days))
+        asked: dict[str, Any] = {"profile": planted, "as_of": NOW, "touch": False, "k": 3}
+        hits = world.repo.search(AGENT, query, query_time=period, **asked)
+        relevant = [hit.memory.id for hit in hits]
+        queries.append(JudgedQuery(query, relevant, query_time=period))
+
+    assert tuned(world, queries, start).found.weights["time"] > 0.2
+
+
+@quickly
 def test_half_lives_by_tier_or_type_stay(world: World) -> None:
     by_type = Recency(half_life=60, half_lives_by_type=(("task", 2.0),))
     by_tier = Recency(half_life=90, half_lives_by_tier=(("short", 5.0), ("medium", 20.0)))
@@ -463,12 +480,24 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
             patch.setattr("pgrecall.evaluation.tuning.spread_statement", fails)
             with pytest.raises(DatabaseError):
                 repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW)
-        assert len(connection.exec_driver_sql(TEMPORARY).all()) == 3
+        assert len(connection.exec_driver_sql(TEMPORARY).all()) == 1
 
         found = repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW)
 
         assert connection.exec_driver_sql(TEMPORARY).all() == []
     assert found == tuned(world, queries[:12], START)
+
+
+@quickly
+def test_a_table_of_the_callers_of_the_same_name_stays(
+    world: World, queries: list[JudgedQuery]
+) -> None:
+    sql(world.engine, "CREATE TABLE public.pgrecall_pairs AS SELECT 1 AS mine")
+
+    tuned(world, queries[:12], START)
+
+    assert sql(world.engine, "TABLE public.pgrecall_pairs") == [(1,)]
+    sql(world.engine, "DROP TABLE public.pgrecall_pairs")
 
 
 # Bad input

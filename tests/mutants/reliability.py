@@ -363,9 +363,9 @@ MUTANTS = (
         "unit/test_embedded.py::test_threads_stop_servers_at_the_same_moment",
     ),
     Mutant(
-        "app/pgrecall/evaluation/rank_statement.py",
-        "return aggregate(aggregate_order_by(values, values), type_=Double())",
-        "return aggregate(values, type_=Double())",
+        "app/pgrecall/evaluation/ranks.py",
+        "reached = math.fsum(",
+        "reached = sum(",
         "integration/test_evaluate.py::test_no_bit_of_a_metric_depends_on_the_plan",
     ),
     Mutant(

@@ -12,9 +12,9 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import bindparam, create_engine, literal_column, text
+from sqlalchemy import create_engine, literal_column, text
 
-from pgrecall import FilterArguments, GarbagePolicy, MemoryRepository, NewMemory, Profile
+from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, Profile
 from pgrecall.core.label import Label
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
@@ -392,18 +392,7 @@ def test_an_unknown_operator_is_refused_with_the_list(repo: MemoryRepository) ->
     assert ", ".join(OPERATORS) in str(refused.value)
 
 
-def test_a_parameter_with_a_name_of_ours_is_refused(repo: MemoryRepository) -> None:
-    content = repo.memories.c.content
-    ours = ("k", "owner_id", "query", "as_of", "similarity_weight", "min_score")
-    for name in (*ours, *FilterArguments.__annotations__):
-        for where in (
-            content == bindparam(name, "mine"),
-            text(f"content = :{name}").bindparams(**{name: "mine"}),
-        ):
-            refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")
-
-
-def test_every_parameter_of_a_search_is_a_name_of_ours(repo: MemoryRepository) -> None:
+def test_no_parameter_of_a_condition_replaces_one_of_a_search() -> None:
     of_each = {"recency": {"half_life": 1.0}}
     kinds = signals.KINDS.items()
     every = Profile("every", {kind(**of_each.get(name, {})): 0.1 for name, kind in kinds})
@@ -425,28 +414,34 @@ def test_every_parameter_of_a_search_is_a_name_of_ours(repo: MemoryRepository) -
             "as_of": NOW,
         },
     )
-    run = ranks(tables(), "search", replace(asked.search, query=Vector(NORTH)))
+    search = replace(asked.search, query=Vector(NORTH))
 
-    assert names_refused(repo, run) > 20
+    def searched(where: tuple[Any, ...]) -> Run:
+        filters = replace(search.filters, where=where)
+        return ranks(tables(), "search", replace(search, filters=filters))
+
+    assert keeps_its_values(searched) > 20
 
 
-def test_every_parameter_of_a_list_is_a_name_of_ours(repo: MemoryRepository) -> None:
+def test_no_parameter_of_a_condition_replaces_one_of_a_list() -> None:
     filters = Filters.of({"metadata": {"a": 1, "b.c": 2}, "min_trust": 0.1, "text": "a"})
     order = Ordering.of(["importance", "-retrieval_count"])
-    last = (0.5, 1, ID)
-    run = page(tables(), "a", filters, order, last=last, limit=1, as_of=NOW, embedding=False)
+    given: dict[str, Any] = {"last": (0.5, 1, ID), "limit": 1, "as_of": NOW, "embedding": False}
 
-    assert names_refused(repo, run) > 10
+    def listed(where: tuple[Any, ...]) -> Run:
+        return page(tables(), "a", replace(filters, where=where), order, **given)
+
+    assert keeps_its_values(listed) > 10
 
 
-def names_refused(repo: MemoryRepository, run: Run) -> int:
-    """How many parameters the statement has, each of which a caller may not have."""
-    assert isinstance(run.statement, Statement)
-    names = run.statement.types
-    for name in names:
+def keeps_its_values(run: Callable[[tuple[Any, ...]], Run]) -> int:
+    """How many parameters the statement has, of which a caller's of the same name replaces none."""
+    ours = run(())
+    assert isinstance(ours.statement, Statement)
+    for name in ours.statement.types:
         where = text(f"content = :{name}").bindparams(**{name: "mine"})
-        refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")
-    return len(names)
+        assert run((where,)).parameters == {**ours.parameters, f"where_1_{name}": "mine"}
+    return len(ours.statement.types)
 
 
 # Verbs

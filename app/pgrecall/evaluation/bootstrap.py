@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from random import Random
 
 RESAMPLES = 2_000
@@ -41,9 +42,10 @@ def intervals(
         ]
     means: list[list[float]] = [[] for _ in samples]
     for drawn in islice(_draws(len(sizes), seed), resamples):
-        cases = sum(map(sizes.__getitem__, drawn))
+        chosen = itemgetter(*drawn, 0)  # of two or more, it returns a tuple
+        cases = sum(chosen(sizes)[:-1])
         for sample, found in zip(samples, means, strict=True):
-            found.append(sum(map(sample.__getitem__, drawn)) / cases)
+            found.append(sum(chosen(sample)[:-1]) / cases)
     beyond = round((1 - LEVEL) / 2 * resamples)
     ordered = map(sorted, means)
     return [(found[beyond], found[resamples - 1 - beyond]) for found in ordered]

@@ -6,32 +6,30 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
-from pgrecall.core.steps import Operation, Run
+from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
 from pgrecall.core.validation import (
     in_list,
     require_count,
 )
 from pgrecall.errors import InputError
+from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.floors import evaluate_floors
 from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.pairs import EvaluationShape
 from pgrecall.evaluation.prepared_queries import (
     answered,
     by_owner,
-    checked_queries,
+    embedded,
+    prepared,
     searched_owners,
-    with_owner_ids,
-    with_periods,
 )
-from pgrecall.evaluation.queries_tables import drop_empty_texts
-from pgrecall.evaluation.rank_statement import evaluate_statement, weight_name
+from pgrecall.evaluation.ranks import metrics, ranks
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,
@@ -40,19 +38,19 @@ from pgrecall.evaluation.results import (
     ProfileEvaluation,
     Scores,
 )
-from pgrecall.evaluation.upload import drop_uploaded, embedded, upload
 from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.composing import composed
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.gathered import gathered
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
-from pgrecall.scoring.signals import EntityOverlap, Keyword, Signal, Similarity
+from pgrecall.scoring.signals import Keyword, Signal, Similarity
 
 
+@needs(READS_TOGETHER)
 def evaluate(
     tables: Tables,
     /,
@@ -76,9 +74,10 @@ def evaluate(
     `profiles` are by default the one of a search that names none.
 
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
-    `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
-    given here, or else now. Its period is its own, or the one that its text names if `dates` is
-    given, in `timezone`. Filters and thresholds are those of `search`. No retrieval is counted.
+    `search` does, in one statement for all queries of a moment. A query is asked at its own
+    `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
+    text names if `dates` is given, in `timezone`. Filters and thresholds are those of `search`. No
+    retrieval is counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
     compared with those of the first profile, with a 95 % interval of the mean difference by paired
@@ -95,15 +94,12 @@ def evaluate(
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
-    asked = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
-    given = checks.checked(SearchArguments, asked, also=("query",))
+    least = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
+    given = checks.checked(SearchArguments, least, also=("query",))
     floors: dict[str, float] = {
         name: given[name] for name in ("min_score", "min_similarity") if name in given
     }
-    zone = tables.in_zone(timezone).zone
-    dated = with_periods(checked_queries(queries), dates, as_of, zone)
-    checked = with_owner_ids(tables, dated, agent_id, agents)
-    searched_owners(tables, checked[0], teams)
+    checked = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
@@ -114,72 +110,38 @@ def evaluate(
     checked = yield from embedded(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
-    found = yield from measured(
-        tables, teams, answered(checked), ranked, k, chosen, floors, as_of, seed
-    )
+    asked = Asked(tables, teams, chosen, as_of, floors)
+    found = yield from measured(asked, answered(checked), ranked, k, seed)
     if all(query.relevant for query in checked):
         return found
-    arguments: Any = {**filters, "teams": teams, "as_of": as_of, **floors}
-    return replace(
-        found,
-        floors=(yield from evaluate_floors(tables, checked, ranked[0], k, arguments)),
-    )
+    return replace(found, floors=(yield from evaluate_floors(asked, checked, ranked[0], k)))
 
 
 def measured(
-    tables: Tables,
-    teams: Sequence[str | UUID],
-    checked: Sequence[CheckedQuery],
-    profiles: Sequence[Profile],
-    k: int,
-    filters: Filters,
-    floors: Mapping[str, float],
-    as_of: datetime | None,
-    seed: int,
+    asked: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
 ) -> Operation[Evaluation]:
-    """Evaluates checked and embedded queries, one owner after the other."""
-    ranked = (*profiles, *_baselines(profiles, checked))
-    rows: dict[int, Any] = {}
+    """Evaluates checked and embedded queries."""
+    compared = (*profiles, *_baselines(profiles, checked))
+    found = yield from ranks(asked.tables, (yield from asked.batches(checked, compared)))
+    values = [
+        [metrics(query.relevant, found[number][place], k) for number, query in enumerate(checked)]
+        for place in range(len(compared))
+    ]
+    missing = yield from _missing(asked, checked)
+    return _evaluation(checked, profiles, compared, values, k, seed, missing)
+
+
+def _missing(asked: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
+    """How many relevant memories do not exist, counted for each query."""
+    tables, missing = asked.tables, 0
     for numbers in by_owner(checked).values():
-        theirs = [checked[number] for number in numbers]
-        owners = searched_owners(tables, theirs[0], teams)
-        found = yield from _ranked(tables, owners, theirs, ranked, k, filters, floors, as_of)
-        rows.update(zip(numbers, found, strict=True))
-    return _evaluation(
-        checked, profiles, ranked, [rows[number] for number in range(len(checked))], k, seed
-    )
-
-
-def _ranked(
-    tables: Tables,
-    owners: Sequence[str],
-    checked: Sequence[CheckedQuery],
-    ranked: Sequence[Profile],
-    k: int,
-    filters: Filters,
-    floors: Mapping[str, float],
-    as_of: datetime | None,
-) -> Operation[Sequence[Any]]:
-    """The metrics of each query by every profile."""
-    checked, as_of = _one_moment(checked, as_of)
-    shape = shape_of(owners, checked, ranked, filters, as_of, floors)
-    yield from upload(tables, checked)
-    if any(shape.redistributes) and shape.has_text:
-        yield Run(drop_empty_texts(tables))
-    within, where = yield from gathered(tables, filters.where, several=shape.has_teams)
-    rows: Sequence[Any] = yield Run(
-        evaluate_statement(within, shape, where),
-        {
-            **owners_of(owners),
-            "k": k,
-            **({} if as_of is None else {"as_of": as_of}),
-            **filters.parameters,
-            **floors,
-            **weights_of(ranked),
-        },
-    )
-    yield from drop_uploaded(tables)
-    return rows
+        judged = [id_ for number in numbers for id_ in checked[number].relevant]
+        owners = searched_owners(tables, checked[numbers[0]], asked.teams)
+        existing = composed(tables.schema, "existing", frozenset(), ())
+        rows = yield Run(existing, {"all_owners": owners, "judged_ids": list(set(judged))})
+        there = {row.id for row in rows}
+        missing += sum(id_ not in there for id_ in judged)
+    return missing
 
 
 def _baselines(
@@ -199,20 +161,6 @@ def _baselines(
     ]
 
 
-def owners_of(owners: Sequence[str]) -> dict[str, Any]:
-    """The parameter with the owners, OWNER or OWNERS."""
-    return {"owner_id": owners[0]} if len(owners) == 1 else {"owners": list(owners)}
-
-
-def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
-    """The parameters with the weights of the profiles."""
-    return {
-        weight_name(number, signal): weight
-        for number, profile in enumerate(ranked)
-        for signal, weight in profile
-    }
-
-
 def _several(profiles: object) -> list[object]:
     several = [profiles] if isinstance(profiles, str | Profile) else in_list(profiles)
     if several is None:
@@ -222,56 +170,17 @@ def _several(profiles: object) -> list[object]:
     return several
 
 
-def shape_of(
-    owners: Sequence[str],
-    checked: Sequence[CheckedQuery],
-    ranked: Sequence[Profile],
-    filters: Filters,
-    as_of: datetime | None,
-    floors: Mapping[str, float],
-) -> EvaluationShape:
-    """The shape of the statement for these queries and profiles."""
-    reads_entities = any(
-        isinstance(signal, EntityOverlap) for profile in ranked for signal, _ in profile
-    )
-    return EvaluationShape(
-        profiles=tuple(tuple(profile.signals) for profile in ranked),
-        filters=filters.shape,
-        has_teams=len(owners) > 1,
-        has_as_of=as_of is not None,
-        moments_differ=any(query.as_of is not None or query.recorded for query in checked),
-        finds_entities=reads_entities and any(query.query_entities is None for query in checked),
-        has_text=any(query.query_text is not None for query in checked),
-        has_period=any(query.query_time is not None for query in checked),
-        has_min_score="min_score" in floors,
-        has_min_similarity="min_similarity" in floors,
-        redistributes=tuple(profile.redistribute for profile in ranked),
-        has_recorded=any(query.recorded for query in checked),
-    )
-
-
-def _one_moment(
-    checked: Sequence[CheckedQuery], as_of: datetime | None
-) -> tuple[Sequence[CheckedQuery], datetime | None]:
-    """Moves a moment that all queries have in common to `as_of`, so ages are computed once."""
-    moments = {query.as_of or as_of for query in checked}
-    if len(moments) > 1 or any(query.recorded for query in checked):
-        return checked, as_of
-    return [replace(query, as_of=None) for query in checked], moments.pop()
-
-
 def _evaluation(
     checked: Sequence[CheckedQuery],
     profiles: Sequence[Profile],
-    ranked: Sequence[Profile],
-    rows: Sequence[Any],
+    compared: Sequence[Profile],
+    per_query: Sequence[Sequence[Mapping[str, float]]],
     k: int,
     seed: int,
+    missing: int,
 ) -> Evaluation:
-    values = [
-        {name: [float(getattr(row, f"{name}_{number}")) for row in rows] for name in METRICS}
-        for number in range(len(ranked))
-    ]
+    """The evaluation of the metrics of each query by each profile."""
+    values = [{name: [one[name] for one in theirs] for name in METRICS} for theirs in per_query]
     groups: dict[str, list[int]] = {}
     for number, query in enumerate(checked):
         if query.group is not None:
@@ -286,13 +195,13 @@ def _evaluation(
             {name: scores[number] for name, scores in by_group.items()},
             values[number],
         )
-        for number, profile in enumerate(ranked)
+        for number, profile in enumerate(compared)
     )
     return Evaluation(
         k=k,
         profiles=evaluations[: len(profiles)],
         baselines=evaluations[len(profiles) :],
-        missing=sum(row.missing for row in rows),
+        missing=missing,
     )
 
 

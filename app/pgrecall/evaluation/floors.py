@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Operation, Run
+from pgrecall.core.steps import Operation
 from pgrecall.errors import InputError
+from pgrecall.evaluation.batches import Asked, Batch, Values
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.reach import reach_statement
-from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.gathered import gathered_search
-from pgrecall.ranking.question import Question
-from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
 
@@ -95,46 +91,32 @@ def _floor(reaches: Sequence[Reach], floor: float) -> Floor:
 
 
 def evaluate_floors(
-    tables: Tables,
+    asked: Asked,
     checked: Sequence[CheckedQuery],
     profile: Profile,
     k: int,
-    arguments: SearchArguments,
     others: Iterable[float] = (),
 ) -> Operation[list[Floor]]:
-    """The table of floors, the profile's and `others` among them, by one exact statement a query.
+    """The table of floors, the profile's and `others` among them.
 
     Some queries have an answer, and some have none.
     """
-    reaches: list[Reach] = []
-    for number, query in enumerate(checked):
-        assert query.agent_id is not None
-        of_query: dict[str, Any] = {
-            **arguments,
-            "profile": profile,
-            "as_of": query.as_of or arguments.get("as_of"),
-            "query_text": query.query_text,
-            "query_entities": query.query_entities,
-            "query_time": query.query_time,
-            "min_relevance": 0.0,
-        }
-        try:
-            question = Question.of(
-                tables,
-                query.agent_id,
-                query.query,
-                k=k,
-                arguments=cast("SearchArguments", of_query),
-            )
-        except InputError as error:
-            raise type(error)(f"query {number}: {error}") from None
-        wanted = yield from question.resolved(tables, query.vector)
-        parameters = {**wanted.parameters, "ids": list(query.relevant)}
-        statement = reach_statement(*(yield from gathered_search(tables, wanted)))
-        rows = yield Run(statement, parameters)
-        reaches.append((rows[0].best, tuple(_relevant(rows).values()), len(query.relevant)))
+    rows: dict[int, list[Any]] = {}
+    for batch in (yield from asked.batches(checked, [profile], reads_words=True)):
+        for row in (yield batch.run(asked.tables, "reach", _places, k=k)):
+            rows.setdefault(row.number, []).append(row)
+    reaches = [
+        (its[0].best, tuple(_relevant(its).values()), len(checked[number].relevant))
+        for number, its in rows.items()
+    ]
     own = () if profile.min_relevance is None else (profile.min_relevance,)
     return table_of(reaches, (*own, *others))
+
+
+def _places(values: Values, batch: Batch) -> dict[str, str]:
+    [profile] = batch.profiles
+    score, relevance = batch.score(values, 0, profile), values.of_query(":relevance")
+    return {"scores": f"{score} AS score, {relevance} AS relevance"}
 
 
 def _relevant(rows: Sequence[Any]) -> dict[UUID, tuple[float, float]]:

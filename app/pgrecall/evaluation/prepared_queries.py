@@ -1,20 +1,41 @@
-"""Prepares the judged queries of an evaluation: checks, owners and periods."""
+"""Prepares the judged queries of an evaluation: checks, owners, periods and vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from typing import Any
 from uuid import UUID
 
 from pgrecall.core.dates import Period, period_of, require_dates
+from pgrecall.core.embedders import Embedded
 from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import CheckedQuery, checked_query
 from pgrecall.ranking.question import other_owners
-from pgrecall.schema import Tables
+from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner, require_owners
+
+
+def prepared(
+    tables: Tables,
+    queries: object,
+    agent_id: str | UUID | None,
+    agents: Sequence[str | UUID] | None,
+    teams: Sequence[str | UUID],
+    dates: str | None,
+    timezone: str | tzinfo | None,
+    as_of: datetime | None,
+) -> list[CheckedQuery]:
+    """The queries with the ids of their owners, and periods; raises InputError."""
+    zone = tables.in_zone(timezone).zone
+    dated = with_periods(checked_queries(queries), dates, as_of, zone)
+    checked = with_owner_ids(tables, dated, agent_id, agents)
+    searched_owners(tables, checked[0], teams)
+    return checked
 
 
 def checked_queries(queries: object) -> list[CheckedQuery]:
@@ -101,3 +122,23 @@ def with_periods(
         return period_of(text, language, as_of=query.as_of or as_of, zone=zone)
 
     return [replace(query, query_time=found(query)) for query in checked]
+
+
+def embedded(checked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
+    """The queries with their vectors. Raises InputError with the number of the query."""
+    given: list[Any] = []
+    for query in checked:
+        vector = query.query
+        if isinstance(vector, str):
+            found: Embedded = yield Ask("embed_query", (vector,))
+            vector = found.vectors[0]
+        given.append(vector)
+    layout: Layout = yield Ask("layout")
+    queries = []
+    for number, (query, vector) in enumerate(zip(checked, given, strict=True)):
+        try:
+            stored = None if vector is None else layout.vector(vector)
+        except InputError as error:
+            raise type(error)(f"query {number}: {error}") from None
+        queries.append(replace(query, vector=stored))
+    return queries

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from inspect import iscoroutine, iscoroutinefunction
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 from uuid import UUID
 
 from sqlalchemy.schema import CreateTable, DropTable
@@ -21,27 +21,19 @@ from pgrecall.core.validation import (
     require_given_share,
 )
 from pgrecall.errors import InputError
+from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.candidate_statements import (
-    SPEEDS,
-    TuningShape,
-    draw_pairs,
-    judge,
+    draw,
     pairs_table,
+    recency_of,
     spread_statement,
-    weights_name,
+    worth,
 )
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
+from pgrecall.evaluation.evaluating import measured
 from pgrecall.evaluation.floors import Floor, evaluate_floors, proposed, require_precision
 from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.prepared_queries import (
-    answered,
-    by_owner,
-    checked_queries,
-    searched_owners,
-    with_owner_ids,
-    with_periods,
-)
+from pgrecall.evaluation.prepared_queries import answered, by_owner, embedded, prepared
 from pgrecall.evaluation.splitting import (
     held_out_count,
     question_key,
@@ -50,22 +42,14 @@ from pgrecall.evaluation.splitting import (
     split_unanswered,
 )
 from pgrecall.evaluation.tuned import Tuning
-from pgrecall.evaluation.upload import (
-    drop_uploaded,
-    embedded,
-    upload_labels,
-    upload_queries,
-)
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
-from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.gathered import gathered
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
-from pgrecall.scoring.signals import Curve, Keyword, Recency, rate_of
+from pgrecall.scoring.signals import Keyword
 
 FEWEST_QUERIES = 10
 LEAST_WEIGHT = 0.01
@@ -119,11 +103,8 @@ def tune(
     Raises InputError and its children.
     """
     require_aware("as_of", as_of)
-    zone = tables.in_zone(timezone).zone
-    dated = with_periods(checked_queries(queries), dates, as_of, zone)
-    named = with_owner_ids(tables, dated, agent_id, agents)
+    named = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     checked = answered(named)
-    searched_owners(tables, checked[0], teams)
     if precision is not None:
         precision = require_precision(precision)
     _require_enough(len(checked), len(checked))
@@ -150,22 +131,17 @@ def tune(
         unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
     parts = split(checked, units, held_out_units)
-    best, free = yield from _best(
-        tables, teams, parts[0], searched, profile, chosen, as_of, seed, on_progress
-    )
+    asked = Asked(tables, teams, chosen, as_of)
+    best, free = yield from _best(asked, parts[0], searched, profile, seed, on_progress)
     found = _tuned(profile, searched, best, free)
-    arguments = cast("SearchArguments", {**filters, "teams": teams, "as_of": as_of})
     evaluations = []
     floor: Floor | None = None
     for number, part in enumerate(parts):
-        evaluation = yield from measured(
-            tables, teams, part, (profile, found), k, chosen, {}, as_of, seed
-        )
+        evaluation = yield from measured(asked, part, (profile, found), k, seed)
         if unknown is not None and precision is not None:
             others = () if floor is None else (floor.min_relevance,)
-            floors = yield from evaluate_floors(
-                tables, [*part, *unknown[number]], found, k, arguments, others
-            )
+            both = [*part, *unknown[number]]
+            floors = yield from evaluate_floors(asked, both, found, k, others)
             floor = proposed(floors, precision)
             evaluation = replace(evaluation, floors=floors)
         evaluations.append(evaluation)
@@ -181,7 +157,7 @@ def _searched(profile: Profile, checked: Sequence[CheckedQuery]) -> Profile:
     has_it = any(isinstance(signal, Keyword) for signal in profile.signals)
     if not has_it and any(query.query_text is not None for query in checked):
         return replace(profile, signals={**profile.signals, Keyword(): 0.0})
-    if len(profile.signals) < 2 and _recency(profile) is None:
+    if len(profile.signals) < 2 and recency_of(profile) is None:
         raise InputError(
             f"profile {shortened(profile.name)} has only one signal, so there is nothing to tune"
         )
@@ -210,13 +186,10 @@ def _require_enough(different: int, queries: int) -> None:
 
 
 def _best(
-    tables: Tables,
-    teams: Sequence[str | UUID],
+    asked: Asked,
     checked: Sequence[CheckedQuery],
     profile: Profile,
     start: Profile,
-    filters: Filters,
-    as_of: datetime | None,
     seed: int,
     on_progress: Callable[[int, int], Any] | None,
 ) -> Operation[tuple[Candidate, list[bool]]]:
@@ -224,57 +197,42 @@ def _best(
 
     `profile` is `start`, or `start` with one signal added at its end.
     """
-    # Every query gets a moment of its own, so that pairs contain the timestamps of ages.
-    checked = [replace(query, as_of=query.as_of or as_of) for query in checked]
-    shape = _shape(searched_owners(tables, checked[0], teams), checked, profile, filters)
-    yield from upload_labels(tables, checked)
-    pairs = pairs_table(shape)
+    tables, pairs = asked.tables, pairs_table(profile)
     yield Run(DropTable(pairs, if_exists=True))  # a failed attempt may have left it
     yield Run(CreateTable(pairs))
-    for numbers in by_owner(checked).values():
-        theirs = [checked[number] for number in numbers]
-        owners = searched_owners(tables, theirs[0], teams)
-        yield from upload_queries(tables, theirs, numbers)
-        within, where = yield from gathered(tables, filters.where, several=len(owners) > 1)
-        yield Run(
-            draw_pairs(within, _shape(owners, theirs, profile, filters), where),
-            {
-                **owners_of(owners),
-                "most": max(MAX_PAIRS // len(checked), 1),
-                **filters.parameters,
-                **weights_of([profile]),
-            },
-        )
-    [spread] = yield Run(spread_statement(shape))
+    for batch in (yield from asked.batches(checked, [profile])):
+        yield draw(tables, batch, profile, max(MAX_PAIRS // len(checked), 1))
+    [spread] = yield Run(spread_statement(tables, profile))
     free = [bool(varies) for varies in spread]
-    signals = list(shape.signals)
-    recency = None if shape.recency is None else signals.index(shape.recency)
-    brought_in = None if profile == start else len(signals) - 1
-    tries = searching(_candidate(profile), free, seed, recency=recency, brought_in=brought_in)
-    statement, worth, done = judge(tables, shape), None, 0
+    relevant = {number: query.relevant for number, query in enumerate(checked)}
+    recency = recency_of(profile)
+    tries = searching(
+        _candidate(profile),
+        free,
+        seed,
+        recency=None if recency is None else list(profile.signals).index(recency),
+        brought_in=None if profile == start else len(free) - 1,
+    )
+    reached, done = None, 0
     problem: Exception | None = None
     while problem is None:
         try:
-            tried = next(tries) if worth is None else tries.send(worth)
+            tried = next(tries) if reached is None else tries.send(reached)
         except StopIteration as end:
             best: Candidate = end.value
             break
-        worth = yield from _judged(statement, shape, tried)
+        found = {
+            row.candidate: row.worth for row in (yield worth(tables, profile, relevant, tried))
+        }
+        # There is no row if no relevant memory may be ranked.
+        reached = [found.get(number, 0.0) for number in range(len(tried))]
         done += 1
         problem = _report(on_progress, done)
     problem = problem or _report(on_progress, ROUNDS)
     yield Run(DropTable(pairs))
-    yield from drop_uploaded(tables)
     if problem is not None:
         raise problem
     return best, free
-
-
-def _shape(
-    owners: Sequence[str], checked: Sequence[CheckedQuery], profile: Profile, filters: Filters
-) -> TuningShape:
-    shape = shape_of(owners, checked, [profile], filters, None, {})
-    return TuningShape(replace(shape, moments_differ=True), _recency(profile))
 
 
 def _report(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
@@ -289,44 +247,12 @@ def _report(on_progress: Callable[[int, int], Any] | None, done: int) -> Excepti
     return None
 
 
-def _judged(
-    statement: Any, shape: TuningShape, tried: Sequence[Candidate]
-) -> Operation[list[float]]:
-    parameters: dict[str, Any] = {"candidate_numbers": list(range(len(tried)))}
-    for place, signal in enumerate(shape.signals):
-        parameters[weights_name(signal)] = [one.weights[place] for one in tried]
-    if shape.recency is not None:
-        parameters[SPEEDS] = [_speed(shape.recency, one) for one in tried]
-    rows = yield Run(statement, parameters)
-    found = {row.candidate: float(row.worth) for row in rows}
-    # There is no row if no relevant memory may be ranked.
-    return [found.get(number, 0.0) for number in range(len(tried))]
-
-
-def _recency(profile: Profile) -> Recency | None:
-    """The signal whose half-life can be tuned, if any."""
-    for signal, _ in profile:
-        by_row = isinstance(signal, Recency) and (
-            signal.half_lives_by_type or signal.half_lives_by_tier
-        )
-        if isinstance(signal, Recency) and not by_row:
-            return signal
-    return None
-
-
 def _candidate(profile: Profile) -> Candidate:
-    recency = _recency(profile)
+    recency = recency_of(profile)
     weights = tuple(weight for _, weight in profile)
     if recency is None:
         return Candidate(weights, None)
     return Candidate(weights, recency.half_life_in_days)
-
-
-def _speed(recency: Recency, candidate: Candidate) -> float:
-    assert candidate.half_life is not None
-    if recency.curve is Curve.EXPONENTIAL:
-        return rate_of(candidate.half_life)
-    return candidate.half_life
 
 
 def _tuned(profile: Profile, searched: Profile, best: Candidate, free: Sequence[bool]) -> Profile:

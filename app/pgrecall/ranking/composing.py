@@ -91,7 +91,7 @@ def composed(
     options = options_of(name, given | {"where"} if where else given)
     named = [(f"where_{number}", one) for number, one in enumerate(where, start=1)]
     places = {
-        **(expression.places(signals, options) if signals else {}),
+        **expression.places(signals, options),
         "keys": keys(()),
         "where": " AND ".join(f"({one})" for one in where),
         "where_meets": "".join(f", '{name}', coalesce({one}, false)" for name, one in named),

@@ -59,7 +59,6 @@ def scope(
         schema=within.schema,
         memories=memories,
         usage=within.memory_usage,
-        labels=within.memory_labels,
         query=compiler.query_parameter(),
         as_of=moment(as_of),
         explicit_as_of=moment(True) if as_of else None,
@@ -262,7 +261,7 @@ def _compared(scope: Scope, name: str) -> Condition:
 
 def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
     """Condition: the memory has any of `labels`; with `of_kind`, of any of `label_kinds`."""
-    labels: Any = tables(scope.schema).memory_labels if scope.labels is None else scope.labels
+    labels: Any = tables(scope.schema).memory_labels
     of_memory = and_(
         labels.c.agent_id == scope.memories.c.agent_id, labels.c.memory_id == scope.memories.c.id
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
@@ -21,21 +21,8 @@ from sqlalchemy.sql.visitors import iterate
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError
-from pgrecall.scoring.signals import KINDS
 
 Expression = ColumnElement[bool] | TextClause
-
-_RESERVED = re.compile(
-    r"(owner_id(_\d+)?|query|query_\w+|k|as_of|teams|id|ids|score|limit|text|min_\w+|no_similarity"
-    r"|keyword_weight|candidates|reach|whole_teams|source_\d+_\w+|budget|most|floor|max_\w+"
-    r"|block_length|per_\w+|reserved_\w+|diversity|weights?_\w+|speeds|candidate_numbers"
-    r"|hit_\w+|measured_\w+|last_\d+"
-    r"|ranked(_\w+)?|exact|expand_session|lend|whose|owners|(all|whole|worded)_owners"
-    r"|accessed|durable|period_(from|to)"
-    rf"|(compared|metadata|relevance|{'|'.join(KINDS)})(_\w+)?)"
-)
-"""Names of our own parameters besides those of the filters. A caller's parameter of the same name
-would replace our value."""
 
 _NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 _PARAMETER = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\")|(?<!:):(?=\w)")
@@ -43,7 +30,7 @@ _PARAMETER = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\")|(?<!:):(?=\w)")
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
-def require_condition(condition: object, filters: Collection[str]) -> Expression:
+def require_condition(condition: object) -> Expression:
     """Raises InputError for what is not a condition or could bypass the other conditions.
 
     Raw SQL is trusted as the application's code. It is refused if it could close its brackets, but
@@ -56,8 +43,8 @@ def require_condition(condition: object, filters: Collection[str]) -> Expression
     for element in iterate(condition):
         parameters = element._bindparams.values() if isinstance(element, TextClause) else (element,)
         for parameter in parameters:
-            if isinstance(parameter, BindParameter):
-                _require_own(parameter, filters)
+            if isinstance(parameter, BindParameter) and parameter.required:
+                raise InputError(f"where: the parameter :{parameter.key} has no value")
     return condition
 
 
@@ -113,11 +100,3 @@ def _require_closed(raw: str) -> None:
             f"where: raw SQL must close its own brackets and quotes, and hold no comment, "
             f"semicolon, backslash or dollar quote; got {shortened(raw)}"
         )
-
-
-def _require_own(parameter: BindParameter[object], filters: Collection[str]) -> None:
-    name = parameter.key
-    if parameter.required:
-        raise InputError(f"where: the parameter :{name} has no value")
-    if not parameter.unique and (name in filters or _RESERVED.fullmatch(name)):
-        raise InputError(f"where: the search itself has a parameter :{name}; rename yours")

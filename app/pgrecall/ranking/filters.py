@@ -19,8 +19,7 @@ def _metadata(name: str, value: Any) -> MetadataFilter:
 
 def _where(name: str, value: Any) -> tuple[Expression, ...]:
     several = isinstance(value, Sequence) and not isinstance(value, str)
-    reserved = FilterArguments.__annotations__
-    return tuple(require_condition(one, reserved) for one in (value if several else (value,)))
+    return tuple(map(require_condition, value if several else (value,)))
 
 
 class FilterArguments(TypedDict, total=False):

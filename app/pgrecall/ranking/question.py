@@ -143,7 +143,7 @@ class Question:
             filters=filters,
             is_large=known[0].is_large,
             distributed=layout.distributed,
-            profile=_redistributed(search, has_query=query is not None, entities=entities),
+            profile=redistributed(search, has_query=query is not None, entities=entities),
         )
 
 
@@ -163,7 +163,7 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
     return filters if found.narrows else filters.without("text")
 
 
-def _redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
+def redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
     """The profile without the signals that the query has no value for, if it redistributes.
 
     The statement itself checks whether the query's text has only stop words.

@@ -90,7 +90,6 @@ class Search:
             # Citus finds an owner's node only where the planner sees whose memories are searched.
             is_large=self.is_large or self.distributed,
             has_others=bool(self.others),
-            is_distributed=self.distributed,
         )
 
     @property
@@ -204,17 +203,10 @@ class Shape:
     """True if the plan may depend on the owner."""
     has_others: bool = False
     """True if words of other owners count too."""
-    is_distributed: bool = False
-    """True if Citus distributes the tables."""
 
     @property
     def brings_along(self) -> bool:
         return self.expands and not self.lends
-
-    @property
-    def is_divided(self) -> bool:
-        """True if the owners may be on different nodes."""
-        return self.is_distributed and self.has_teams
 
     @property
     def owners(self) -> str:

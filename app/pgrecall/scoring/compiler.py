@@ -104,8 +104,6 @@ class Scope:
     """The weight of the query's known terms, those that some memory has, as a share of all."""
     comparable: ColumnElement[float] | None = None
     """How many of similarity and keyword the query can be compared by; None: one."""
-    bytes: ColumnElement[int] | None = None
-    """The length of a memory in bytes; None: it is computed from the content."""
     period: tuple[ColumnElement[Any], ColumnElement[Any]] | None = None
     """Start and end of the query's period; None: it has none."""
     weights_in_use: ColumnElement[float] | None = None
@@ -113,8 +111,6 @@ class Scope:
     The score is divided by it. None: no redistribution."""
     apply_decay: ColumnElement[bool] | None = None
     """SQL condition that trust decays; None: as the profile says."""
-    labels: FromClause | None = None
-    """The labels of memories; None: the table of the schema."""
     parameter: Parameter = bound
     """Renders a weight or a parameter of a signal, given its name, value and type."""
 
@@ -274,9 +270,7 @@ def _(signal: Keyword, scope: Scope) -> Expression:
 
 
 def _keyword(signal: Keyword, scope: Scope, share: Expression, name: str) -> Expression:
-    length = scope.bytes
-    if length is None:
-        length = func.octet_length(scope.memories.c.content, type_=Integer())
+    length = func.octet_length(scope.memories.c.content, type_=Integer())
     b, pivot = scope.number(f"{name}_b", signal.b), scope.number(f"{name}_pivot", signal.pivot)
     return scope.function("keyword", share, length, b, pivot)
 

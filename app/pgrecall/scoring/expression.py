@@ -27,7 +27,7 @@ from pgrecall.scoring.signals import (
     rate_of,
 )
 
-_CLOCKS = {
+CLOCKS = {
     Clock.CREATED_AT: "agent_memories.created_at",
     Clock.LAST_ACCESSED_AT: "coalesce(:last_accessed_at, agent_memories.created_at)",
     # GREATEST ignores NULL.
@@ -43,7 +43,7 @@ def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str
 
     Signals that the query has no value for are left out of the score.
     """
-    valued = [signal for signal in signals if _has_value(signal, options)]
+    valued = [signal for signal in signals if has_value(signal, options)]
     terms = (f":{signal.name}_weight::float8 * {value(signal)}" for signal in valued)
     score = "\n         + ".join(terms) or "0::float8"
     if "redistributes" in options:
@@ -55,8 +55,10 @@ def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str
         moment = ":as_of::timestamptz"
         accessed = f"CASE WHEN {accessed} <= {moment} THEN {accessed} END"
     return {
-        place: text.replace(":moment", moment).replace(":last_accessed_at", accessed)
-        for place, text in (("score", score), ("signals", f"ARRAY[{', '.join(values)}]"))
+        "score": score,
+        "signals": f"ARRAY[{', '.join(values)}]",
+        "moment": moment,
+        "last_accessed_at": accessed,
     }
 
 
@@ -65,7 +67,7 @@ def needed_option(signal: Signal) -> str | None:
     return _NEEDED.get(type(signal))
 
 
-def _has_value(signal: Signal, options: Collection[str]) -> bool:
+def has_value(signal: Signal, options: Collection[str]) -> bool:
     option = needed_option(signal)
     return option is None or option in options
 
@@ -89,7 +91,7 @@ def _(signal: Recency) -> str:
     else:
         assert signal.half_life is not None
         speed = _per_row(signal, signal.half_life, float)
-    clock, unknown = _CLOCKS[signal.clock], number(signal.unknown)
+    clock, unknown = CLOCKS[signal.clock], number(signal.unknown)
     return f"pgrecall.recency_{signal.curve}({clock}, :moment, {speed}, {unknown})"
 
 

@@ -71,8 +71,8 @@ class Line(NamedTuple):
 def composed(name: str, given: Collection[str], places: Mapping[str, str], *, schema: str) -> str:
     """The text of a statement with these options, with named parameters.
 
-    `places` maps names to the SQL that stands there. In all of it, except for the conditions of the
-    caller, `pgrecall.` means our schema.
+    `places` maps names to the SQL that stands there, which may name other places. In all of it,
+    except for the conditions of the caller, `pgrecall.` means our schema.
     """
     options = options_of(name, given)
     tables, last = [], ""
@@ -85,13 +85,16 @@ def composed(name: str, given: Collection[str], places: Mapping[str, str], *, sc
                 last = body
     begin = f"WITH {', '.join(tables)}\n" if tables else ""
     text = f"/* pgrecall {name} */\n{begin}{last}"
-    text = _filled(text, {name: places[name] for name in places if name not in _WHERE})
-    text = text.replace("pgrecall.", f'"{schema}".')
-    return _filled(text, {name: places[name] for name in places if name in _WHERE})
+    own = {name: place for name, place in places.items() if name not in _WHERE}
 
+    def filled(found: re.Match[str]) -> str:
+        place = own.get(found[1])
+        return found[0] if place is None else _PLACE.sub(filled, place)
 
-def _filled(text: str, places: Mapping[str, str]) -> str:
-    return _PLACE.sub(lambda found: places.get(found[1], found[0]), text) if places else text
+    text = _PLACE.sub(filled, text).replace("pgrecall.", f'"{schema}".')
+    return _PLACE.sub(
+        lambda found: places.get(found[1], "") if found[1] in _WHERE else found[0], text
+    )
 
 
 def options_of(name: str, given: Collection[str]) -> frozenset[str]:

@@ -1,0 +1,351 @@
+"""Statements about many judged queries, which begin with `sql/statements/measured.sql`.
+
+What does not depend on a query is computed once for all queries of one moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from pgrecall.core.steps import Ask, Operation, Run
+from pgrecall.core.vectors import HalfVector, as_text
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
+from pgrecall.ranking.composing import composed
+from pgrecall.ranking.custom_condition import written
+from pgrecall.ranking.entities import known_entities
+from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.question import redistributed
+from pgrecall.ranking.search_parameters import Search
+from pgrecall.schema import Layout, Tables
+from pgrecall.scoring import expression
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import (
+    EntityOverlap,
+    Keyword,
+    Signal,
+    Similarity,
+    Time,
+    requires_embedding,
+)
+
+_LEARNED = ("usefulness", "importance", "confidence", "trust")
+"""The columns whose changes are recorded as events with the former value."""
+_OF_QUERIES = {
+    name: f"queries.{name}"
+    for name in ("query", "query_text", "query_entities", "period_from", "period_to")
+}
+_SHARES = (
+    "pgrecall.keyword_shares(:all_owners::text[], :query_text, :all_owners::text[], "
+    ":as_of::timestamptz)"
+)
+_SHARES_APART = "(SELECT shares.* FROM shares WHERE shares.number = queries.number)"
+_NEEDED = {
+    "content": "words",
+    "entities": "named",
+    "observed_at": "period",
+    "created_at": "period",
+}
+"""Columns that signals of a query need, and the option with which they do."""
+_ELSEWHERE = {"min_similarity", "embedding", "redistribute"}
+"""Options of conditions that are not the same for all queries and profiles."""
+
+
+class Values:
+    """The values that scores are computed of, each of them once."""
+
+    def __init__(self, options: frozenset[str]) -> None:
+        self.options = options
+        self._known: dict[str, str] = {}
+        self._of_query: dict[str, str] = {}
+
+    def score(self, profile: Profile, number: int = 0) -> str:
+        """The score by the profile of this number, summed in the order of a search."""
+        parts = (
+            self.signal(signal, f"{_weight(signal.name, number)} * ")
+            for signal in profile.signals
+            if self._has(signal)
+        )
+        return " + ".join(parts) or "0::float8"
+
+    def signal(self, signal: Signal, weight: str = "") -> str:
+        """The SQL that reads the value of a signal, and multiplies it."""
+        if not self._has(signal):
+            return "0::float8"
+        if isinstance(signal, Similarity):
+            missing = expression.number(signal.missing)
+            return f"{weight}coalesce(compared.similarity, {missing})"
+        text = expression.value(signal)
+        if not isinstance(signal, Keyword | EntityOverlap | Time):
+            return self.known(weight + text)
+        return weight + self.of_query(text)
+
+    def known(self, text: str) -> str:
+        """The SQL that reads what this SQL computes, without regard to a query."""
+        return f"compared.{self._known.setdefault(text, f'value_{len(self._known)}')}"
+
+    def of_query(self, text: str) -> str:
+        """The SQL that reads what this SQL computes of a memory and a query."""
+        return f"compared.{self._of_query.setdefault(text, f'signal_{len(self._of_query)}')}"
+
+    def _has(self, signal: Signal) -> bool:
+        """False if the signal is 0 of every memory."""
+        if isinstance(signal, EntityOverlap) and "named" not in self.options:
+            return False
+        return expression.has_value(signal, self.options)
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The places of `known.sql` and of the part `compared`."""
+        columns = ["embedding", *(name for name in _NEEDED if _NEEDED[name] in self.options)]
+        return {
+            "known": ", ".join(
+                [*(f"agent_memories.{name}" for name in columns), *_named(self._known)]
+            ),
+            "of_query": ", ".join(_named(self._of_query)),
+        }
+
+
+def _named(texts: Mapping[str, str]) -> Iterator[str]:
+    return (f"{text} AS {name}" for text, name in texts.items())
+
+
+def weights(profiles: Sequence[Profile]) -> dict[str, float]:
+    """The parameters with the weights of profiles."""
+    return {
+        f"{name}_weight_{number}": weight
+        for number, profile in enumerate(profiles)
+        for name, weight in profile.weights.items()
+    }
+
+
+def _weight(name: str, number: int) -> str:
+    return f":{name}_weight_{number}::float8"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Queries of one moment that have values for the same signals."""
+
+    wanted: Search
+    """The search of the first one."""
+    profiles: Sequence[Profile]
+    """With weights as they are redistributed for these queries."""
+    options: frozenset[str]
+    queries: Mapping[int, CheckedQuery]
+    """By number."""
+
+    def score(self, values: Values, number: int, profile: Profile) -> str:
+        """The score by the profile of this number; NULL if it does not rank the memory."""
+        score = values.score(profile, number)
+        if profile.redistribute and "words" in self.options and Keyword.name in profile.weights:
+            keyword = _weight(Keyword.name, number)
+            score = (
+                f"({score}) / CASE WHEN queries.has_terms OR {keyword} >= 1::float8 "
+                f"THEN 1::float8 ELSE 1::float8 - {keyword} END"
+            )
+        if self.wanted.query is not None and requires_embedding(profile.signals):
+            score = f"CASE WHEN compared.embedding IS NOT NULL THEN {score} END"
+        return score
+
+    def run(
+        self,
+        tables: Tables,
+        name: str,
+        places: Callable[[Values, Batch], Mapping[str, str]],
+        **given: Any,
+    ) -> Run:
+        """Executes the statement of this name, with these places."""
+        values = Values(self.options)
+        more = dict(places(values, self)) | values.places | _OF_QUERIES
+        columns = tables.memories.c.keys()
+        more["then_known"] = _as_recorded(*columns) if "recorded" in self.options else "memories.*"
+        # Citus could run the call on a node that does not have these owners.
+        more["shares"] = _SHARES_APART if self.wanted.is_divided else _SHARES
+        options = self.options
+        if more["of_query"]:
+            options |= {"signals_of_query"}
+        where = written(tables.memories, self.wanted.filters.where)
+        texts = tuple(condition.text for condition in where)
+        statement = composed(tables, name, options, (), texts, tuple(more.items()))
+        judged = [
+            (number, id_, gain)
+            for number, query in self.queries.items()
+            for id_, gain in query.relevant.items()
+        ]
+        parameters = {
+            **self.wanted.parameters,
+            **weights(self.profiles),
+            "least_similarity": self.wanted.min_similarity,
+            "queries": [_as_memory(number, query) for number, query in self.queries.items()],
+            "judged_numbers": [number for number, _, _ in judged],
+            "judged_ids": [id_ for _, id_, _ in judged],
+            "gains": [gain for _, _, gain in judged],
+            **given,
+        }
+        for condition in where:
+            parameters |= condition.values
+        return Run(statement, parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What all queries of an evaluation have in common."""
+
+    tables: Tables
+    teams: Sequence[str | UUID]
+    filters: Filters
+    as_of: datetime | None
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """min_score and min_similarity, if given."""
+
+    def batches(
+        self,
+        checked: Sequence[CheckedQuery],
+        profiles: Sequence[Profile],
+        *,
+        reads_words: bool = False,
+    ) -> Operation[list[Batch]]:
+        """The queries in batches. `reads_words`: words count although no profile weighs them."""
+        layout: Layout = yield Ask("layout")
+        reads_words = reads_words or _read(profiles, Keyword)
+        found: list[Batch] = []
+        for numbers in by_owner(checked).values():
+            owners = searched_owners(self.tables, checked[numbers[0]], self.teams)
+            wanted = Search(
+                agent_id=owners[0],
+                query=None,
+                k=1,
+                profile=profiles[0],
+                filters=self.filters,
+                teams=owners[1:],
+                distributed=layout.distributed,
+                min_score=self.floors.get("min_score"),
+                min_similarity=self.floors.get("min_similarity"),
+            )
+            queries = {number: checked[number] for number in numbers}
+            entities: Mapping[int, Sequence[str]] = {}
+            if _read(profiles, EntityOverlap):
+                entities = yield from _known_entities(self.tables, owners, queries)
+            found += _batches(
+                wanted,
+                {
+                    number: replace(
+                        query,
+                        as_of=query.as_of or self.as_of,
+                        query_text=query.query_text if reads_words else None,
+                        query_entities=query.query_entities or entities.get(number, ()),
+                    )
+                    for number, query in queries.items()
+                },
+                profiles,
+            )
+        return found
+
+
+def _batches(
+    wanted: Search, queries: Mapping[int, CheckedQuery], profiles: Sequence[Profile]
+) -> Iterator[Batch]:
+    """The queries of one owner."""
+    alike: dict[Any, dict[int, CheckedQuery]] = {}
+    for number, query in queries.items():
+        has_values = (
+            query.vector is not None,
+            query.query_text is not None,
+            query.query_time is not None,
+            bool(query.query_entities),
+        )
+        alike.setdefault((has_values, query.recorded, query.as_of), {})[number] = query
+    ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
+    for (has_values, recorded, moment), several in alike.items():
+        query = next(iter(several.values()))
+        search = replace(
+            wanted,
+            query=query.vector,
+            query_entities=query.query_entities or (),
+            query_text=query.query_text,
+            query_time=query.query_time,
+            as_of=moment,
+        )
+        pattern = has_values, recorded, moment is None
+        if pattern not in ranked:
+            ranked[pattern] = _ranked(search, profiles, recorded=recorded)
+        in_effect, options = ranked[pattern]
+        options |= {"one"} if len(several) == 1 else set()
+        yield Batch(search, in_effect, options, several)
+
+
+def _ranked(
+    wanted: Search, profiles: Sequence[Profile], *, recorded: bool
+) -> tuple[Sequence[Profile], frozenset[str]]:
+    """The profiles with the weights that they have in a search, and the options of a statement."""
+    has_query, entities = wanted.query is not None, wanted.query_entities
+    in_effect = [
+        redistributed(replace(wanted, profile=one), has_query=has_query, entities=entities)
+        for one in profiles
+    ]
+    of_each = [replace(wanted, profile=one).options for one in in_effect]
+    more = {
+        "embedding": all("embedding" in options for options in of_each),
+        "recorded": recorded,
+        "named": bool(entities),
+        "period": wanted.query_time is not None and _read(profiles, Time),
+        "least_similarity": wanted.min_similarity is not None,
+    }
+    options = frozenset[str]().union(*of_each) - _ELSEWHERE
+    return in_effect, options.union(name for name, is_on in more.items() if is_on)
+
+
+def _read(profiles: Sequence[Profile], kind: type[Signal]) -> bool:
+    return any(isinstance(signal, kind) for profile in profiles for signal in profile.signals)
+
+
+def _known_entities(
+    tables: Tables, owners: Sequence[str], queries: Mapping[int, CheckedQuery]
+) -> Operation[dict[int, Sequence[str]]]:
+    """The entities in the texts of queries that name none."""
+    asked = {
+        number: query.query if isinstance(query.query, str) else query.query_text
+        for number, query in queries.items()
+        if query.query_entities is None
+    }
+    texts = {number: text for number, text in asked.items() if text is not None}
+    if not texts:
+        return {}
+    numbers = list(texts)
+    rows = yield known_entities(tables, owners, list(texts.values()))
+    return {numbers[row.number - 1]: row.entities for row in rows}
+
+
+def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
+    """The query as `queries.sql` reads it."""
+    vector = None
+    if query.vector is not None:
+        digits = 5 if isinstance(query.vector, HalfVector) else 9
+        vector = as_text(query.vector.to_list(), digits=digits)
+    period = [None, None] if query.query_time is None else [*map(str, query.query_time)]
+    return {
+        "turn": number,
+        "embedding": vector,
+        "content": query.query_text,
+        "entities": list(query.query_entities or ()),
+        "valid_from": period[0],
+        "valid_until": period[1],
+    }
+
+
+@lru_cache
+def _as_recorded(*columns: str) -> str:
+    """The columns of memories, with former values of those that changed."""
+    return ", ".join(
+        f"CASE WHEN jsonb_exists(former.its, '{name}') THEN (former.its ->> '{name}')::float8 "
+        f"ELSE memories.{name} END AS {name}"
+        if name in _LEARNED
+        else f"memories.{name}"
+        for name in columns
+    )

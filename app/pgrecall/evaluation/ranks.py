@@ -1,0 +1,59 @@
+"""The ranks of relevant memories by several profiles, and metrics of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from pgrecall.core.steps import Operation
+from pgrecall.evaluation.batches import Batch, Values
+from pgrecall.schema import Tables
+
+Ranks = dict[UUID, int]
+"""The ranks of the relevant memories that are ranked, from 1."""
+
+
+def ranks(tables: Tables, batches: Sequence[Batch]) -> Operation[dict[int, list[Ranks]]]:
+    """For each query by its number, the ranks by each profile."""
+    found: dict[int, list[Ranks]] = {}
+    for batch in batches:
+        for number in batch.queries:
+            found[number] = [{} for _ in batch.profiles]
+        for row in (yield batch.run(tables, "ranks", _places)):
+            for its, rank in zip(found[row.number], row[2:], strict=True):
+                if rank is not None:
+                    # If two owners have a memory of one id, the better rank counts.
+                    its[row.id] = min(its.get(row.id, rank), rank)
+    return found
+
+
+def _places(values: Values, batch: Batch) -> dict[str, str]:
+    scores, columns = [], []
+    for number, profile in enumerate(batch.profiles):
+        scores.append(f"{batch.score(values, number, profile)} AS score_{number}")
+        its, is_ranked = f"wanted.score_{number}", f"wanted.score_{number} IS NOT NULL"
+        if batch.wanted.min_score is not None:
+            is_ranked = f"{its} >= :min_score::float8"
+        before = f"({its}, scored.id) < (scored.score_{number}, wanted.id)"
+        columns.append(
+            f"CASE WHEN {is_ranked} THEN 1 + count(*) FILTER (WHERE {before}) END AS rank_{number}"
+        )
+    return {"scores": ", ".join(scores), "ranks": ", ".join(columns)}
+
+
+def metrics(gains: Mapping[UUID, float], ranks: Ranks, k: int) -> dict[str, float]:
+    """Each of METRICS of one query."""
+    within = {id_: rank for id_, rank in ranks.items() if rank <= k}
+    reached = math.fsum(gains[id_] / math.log2(1 + rank) for id_, rank in within.items())
+    return {
+        "recall": len(within) / len(gains),
+        "mrr": 1 / min(ranks.values()) if ranks else 0.0,
+        "ndcg": reached / ideal(gains, k),
+    }
+
+
+def ideal(gains: Mapping[UUID, float], k: int | None = None) -> float:
+    """The discounted gain of the ideal order, over the first k ranks or all."""
+    best = sorted(gains.values(), reverse=True)[:k]
+    return math.fsum(gain / math.log2(1 + rank) for rank, gain in enumerate(best, start=1))

@@ -1,0 +1,3 @@
+-- Adds pairs of queries and memories to the table that candidates are tuned on.
+--begin measured
+--then drawn

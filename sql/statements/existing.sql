@@ -1,0 +1,3 @@
+-- Which judged memories exist.
+--with found AS existing_judged
+--then chosen

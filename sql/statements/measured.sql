@@ -1,0 +1,13 @@
+-- The memories that judged queries of one moment may find, these queries, and their judged
+-- memories. On Citus, the rows of owners on several nodes are read to one place.
+--with memories AS NOT MATERIALIZED owned_memories --? !divided
+--with memories AS MATERIALIZED owned_memories --? divided
+--with usages AS NOT MATERIALIZED owned_usage --? !divided !recorded
+--with usages AS MATERIALIZED owned_usage --? divided !recorded
+--with usages AS no_usage --? recorded
+--with former AS MATERIALIZED former --? recorded
+--with known AS MATERIALIZED known --? !one
+--with known AS NOT MATERIALIZED known --? one
+--with queries AS MATERIALIZED queries
+--with shares AS MATERIALIZED shares --? divided words
+--with judged AS MATERIALIZED judged_memories

@@ -1,0 +1,3 @@
+-- The rank of each judged memory by each profile, for each query.
+--begin measured
+--then ranks_of_each

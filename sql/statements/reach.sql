@@ -1,0 +1,3 @@
+-- How the floor of relevance decides on judged memories, for each query.
+--begin measured
+--then reach_of_each

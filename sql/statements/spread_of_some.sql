@@ -1,0 +1,2 @@
+-- Of any query.
+SELECT :varies_of_some FROM varying
