@@ -41,13 +41,16 @@ MUTANTS = (
         AGREE,
     ),
     Mutant(
-        "app/pgrecall/scoring/compiler.py",
-        "return case((accessed <= self.explicit_as_of, accessed))",
-        "return accessed",
+        "app/pgrecall/scoring/expression.py",
+        'accessed = f"CASE WHEN {accessed} <= {moment} THEN {accessed} END"',
+        "pass",
         "integration/test_as_of.py::test_a_retrieval_after_the_moment_asked_about_is_not_seen",
     ),
     Mutant(
-        "app/pgrecall/scoring/compiler.py", "func.greatest(accessed, created)", "accessed", AGREE
+        "app/pgrecall/scoring/expression.py",
+        '"greatest(:last_accessed_at, agent_memories.created_at)"',
+        '":last_accessed_at"',
+        AGREE,
     ),
     Mutant(
         "app/pgrecall/scoring/profiles.py",

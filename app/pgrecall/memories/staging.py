@@ -27,8 +27,7 @@ from pgrecall.core.memory import LABELS
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import NEW
 from pgrecall.schema.temporary_tables import CreateTemporaryTable
-from pgrecall.schema.verbs import NOTE, columns_of, verb
-from pgrecall.scoring.compiler import schema_function
+from pgrecall.schema.verbs import NOTE, columns_of, schema_function, verb
 
 ORDINAL = "ordinal"
 _FIELDS = tuple(field.name for field in NEW)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from pgrecall.core.embedding_type import read_embedding
 from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import require_count
 from pgrecall.errors import InputError
@@ -26,8 +27,8 @@ from pgrecall.rank_index.calls import (
     rank_index_states,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
-from pgrecall.rank_index.sample import sample
 from pgrecall.rank_index.strategy import index_of, with_index
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
@@ -211,5 +212,5 @@ def build(
 
 def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[float]]]:
     """Embeddings of a random sample of memories, the same each time."""
-    rows = yield Run(sample(tables), {"owner_id": owner_id, "number": number})
-    return [row.embedding for row in rows]
+    rows = yield reads(tables, "sample", owner_id=owner_id, number=number)
+    return [read_embedding(row.vector) or [] for row in rows]

@@ -91,20 +91,6 @@ class FilterArguments(TypedDict, total=False):
 DEFAULTS: FilterArguments = {"statuses": ("active",), "include_invalid": False, "where": ()}
 
 
-@dataclass(frozen=True, slots=True)
-class FilterShape:
-    """The names of the filters in use, without their values."""
-
-    given: frozenset[str]
-    include_invalid: bool
-    apply_decay: bool
-
-    @property
-    def reads_usage(self) -> bool:
-        """True if a condition needs `memory_usage`."""
-        return "min_trust" in self.given and self.apply_decay
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """Checked FilterArguments."""
@@ -116,11 +102,6 @@ class Filters:
     where: Sequence[Expression] = ()
     apply_decay: bool = True
     """True if min_trust applies to trust after decay. An argument of search, not a filter."""
-
-    @property
-    def shape(self) -> FilterShape:
-        """The part that the text of a statement depends on."""
-        return FilterShape(frozenset(self.parameters), self.include_invalid, self.apply_decay)
 
     @property
     def options(self) -> frozenset[str]:

@@ -10,10 +10,9 @@ from typing import Any
 
 from pgrecall.core.dates import Period
 from pgrecall.core.vectors import StoredVector
-from pgrecall.ranking.conditions import HIDDEN_OWNER, OWNER, OWNERS
-from pgrecall.ranking.filters import Filters, FilterShape
+from pgrecall.ranking.filters import Filters
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Keyword, Signal, Time, requires_embedding
+from pgrecall.scoring.signals import Keyword, Time, requires_embedding
 
 LEAST_LENDERS = 20
 
@@ -71,32 +70,11 @@ class Search:
         return self.k if self.lend is None else max(self.k, LEAST_LENDERS)
 
     @property
-    def shape(self) -> Shape:
-        return Shape(
-            signals=tuple(self.profile.signals),
-            filters=self.filters.shape,
-            has_query=self.query is not None,
-            has_teams=bool(self.teams),
-            has_min_score=self.min_score is not None,
-            has_min_similarity=self.min_similarity is not None,
-            has_min_relevance=self.min_relevance is not None,
-            shows_relevance=self.shows_relevance or self.min_relevance is not None,
-            has_as_of=self.as_of is not None,
-            has_text=self.query_text is not None,
-            has_period=self.weighs_time,
-            redistributes=self.ranks_by_words and self.profile.redistribute,
-            expands=bool(self.expand_session),
-            lends=self.lend is not None,
-            # Citus finds an owner's node only where the planner sees whose memories are searched.
-            is_large=self.is_large or self.distributed,
-            has_others=bool(self.others),
-        )
-
-    @property
     def options(self) -> frozenset[str]:
         """The options of its statements, as the files in `sql/statements` name them."""
         options = {
             "teams": bool(self.teams),
+            # Citus finds an owner's node only where the planner sees whose memories are searched.
             "large": self.is_large or self.distributed,
             "divided": self.is_divided,
             "query": self.query is not None,
@@ -174,52 +152,3 @@ def _profile_options(profile: Profile, has_query: bool) -> frozenset[str]:
         "redistribute": profile.redistribute,
     }
     return frozenset(name for name, is_on in options.items() if is_on)
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Everything that the text of a search statement depends on. Statements are cached by shape."""
-
-    signals: tuple[Signal, ...]
-    filters: FilterShape
-    has_query: bool
-    has_teams: bool
-    has_min_score: bool
-    has_min_similarity: bool
-    has_as_of: bool
-    has_min_relevance: bool = False
-    shows_relevance: bool = False
-    has_text: bool = False
-    """True if there is a query text to compare."""
-    has_period: bool = False
-    """True if there is a period for the time signal."""
-    redistributes: bool = False
-    """True if the weight of keyword goes to other signals if the text has only stop words."""
-    expands: bool = False
-    """True if turns next to the best memories are read."""
-    lends: bool = False
-    """True if these turns are ranked with lent scores, and not just added."""
-    is_large: bool = False
-    """True if the plan may depend on the owner."""
-    has_others: bool = False
-    """True if words of other owners count too."""
-
-    @property
-    def brings_along(self) -> bool:
-        return self.expands and not self.lends
-
-    @property
-    def owners(self) -> str:
-        """The parameter with the owners: OWNER, HIDDEN_OWNER or OWNERS."""
-        if self.has_teams:
-            return OWNERS
-        return OWNER if self.is_large else HIDDEN_OWNER
-
-    @property
-    def worded_owners(self) -> str:
-        """The parameter with the owners whose words count."""
-        return OWNERS if self.has_others else self.owners
-
-    @property
-    def reads_usage(self) -> bool:
-        return self.filters.reads_usage or any(signal.reads_usage for signal in self.signals)

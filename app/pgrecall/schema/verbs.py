@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import (
     Boolean,
@@ -21,12 +21,16 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import Function
 from sqlalchemy.types import TypeEngine
 
 from pgrecall.core.steps import Run
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import FIELD, ROW
 
+T = TypeVar("T")
 _COUNTED = "memories, counters, labels, links, events"
 _COLLECTED = "scanned, archived, deleted, swept, events, runs"
 COLUMNS: Final[Mapping[str, str]] = {
@@ -149,3 +153,22 @@ def memory_record(tables: Tables) -> tuple[ColumnElement[Any], ...]:
 def column_of(name: str, memories: FromClause, usage: FromClause) -> ColumnElement[Any]:
     """The column of a field in these rows."""
     return (usage if FIELD[name].part == "usage" else memories).c[name]
+
+
+def schema_function(
+    schema: str, name: str, *arguments: ColumnElement[Any], type_: TypeEngine[T]
+) -> ColumnElement[T]:
+    """A call of one of our functions; with an empty schema it is found by the search_path."""
+    return _Call(name, *arguments, type_=type_, packagenames=(schema,) if schema else ())
+
+
+class _Call(Function[Any]):
+    """A function call whose schema is quoted if necessary; SQLAlchemy never quotes it."""
+
+    inherit_cache = True
+
+
+@compiles(_Call)
+def _written(call: _Call, compiler: SQLCompiler, **options: Any) -> str:
+    qualified = [compiler.preparer.quote(part) for part in (*call.packagenames, call.name)]
+    return ".".join(qualified) + compiler.process(call.clause_expr, **options)

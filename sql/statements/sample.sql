@@ -1,0 +1,2 @@
+-- The embeddings of some memories of an owner.
+--then sampled
