@@ -4,7 +4,8 @@ CREATE OR REPLACE FUNCTION recall(
     @arguments@,
     touch boolean DEFAULT false,
     strategy text DEFAULT 'auto',
-    expand integer DEFAULT 0
+    expand integer DEFAULT 0,
+    @later@
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
@@ -87,7 +88,8 @@ COMMENT ON FUNCTION recall_text IS
 
 -- The hits of recall, and the memories linked to them: placed among the hits by their score, or behind
 -- them where turns came along, which no link leads from.
-CREATE OR REPLACE FUNCTION expanded(expand integer, strategy text, touch boolean, agent text, @arguments@)
+CREATE OR REPLACE FUNCTION expanded(expand integer, strategy text, touch boolean, agent text, @arguments@,
+    @later@)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
@@ -102,7 +104,8 @@ BEGIN
     FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent, lender,
         importance, tier, key, last_accessed_at, steps IN
         WITH hits AS MATERIALIZED (
-            SELECT r.*, row_number() OVER () AS place FROM recall(@passed@, false, strategy) r
+            SELECT r.*, row_number() OVER () AS place FROM recall(@given@, false, strategy,
+                   normalise_weights => normalise_weights, half_life => half_life) r
         ), linked AS (
             SELECT l.*, NULL::bigint AS place
               FROM linked_memories(
@@ -132,7 +135,8 @@ COMMENT ON FUNCTION expanded IS
     'What recall returns with expand: its hits, and the memories within so many links of them.';
 
 CREATE OR REPLACE FUNCTION linked_memories(
-    hit_owners text[], hit_ids uuid[], most integer, steps integer, agent text, @arguments@)
+    hit_owners text[], hit_ids uuid[], most integer, steps integer, agent text, @arguments@,
+    @later@)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,

@@ -3,7 +3,8 @@ CREATE OR REPLACE FUNCTION recall_plan(
     agent text,
     @arguments@,
     strategy text DEFAULT 'auto',
-    run boolean DEFAULT false
+    run boolean DEFAULT false,
+    @later@
 ) RETURNS SETOF text
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable

@@ -11,7 +11,7 @@ SELECT queries.number, its.*
                       AS by_similarity,
                       row_number() OVER (ORDER BY scored.words DESC, scored.id) AS by_words,
                       row_number() OVER (ORDER BY scored.total DESC, scored.id) AS by_total
-                 FROM (SELECT :compared) scored
+                 FROM (SELECT :query_scores) scored
                  LEFT JOIN judged ON judged.number = queries.number AND judged.id = scored.id
               ) placed
         WHERE placed.gain > 0

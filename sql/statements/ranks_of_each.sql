@@ -3,7 +3,7 @@
 SELECT queries.number, its.*
   FROM queries
  CROSS JOIN LATERAL (
-       WITH scored AS MATERIALIZED (SELECT :compared)
+       WITH scored AS MATERIALIZED (SELECT :query_scores)
        SELECT wanted.id, counted.*
          FROM scored wanted
         CROSS JOIN LATERAL (SELECT :ranks FROM scored) counted

@@ -7,7 +7,7 @@ SELECT queries.number, its.*
             SELECT CASE WHEN queries.has_terms AND queries.query IS NOT NULL THEN 2::float8
                         ELSE 1::float8 END AS comparable
        ), scored AS MATERIALIZED (
-            SELECT ranked.* FROM (SELECT :compared) ranked
+            SELECT ranked.* FROM (SELECT :query_scores) ranked
              WHERE true
                AND (ranked.score >= :min_score::float8) --? min_score
        )

@@ -20,7 +20,7 @@ assert "Zoe plays the cello." in shown.getvalue()
 OTHERS = {"dateparser", "fastapi", "httpx", "mcp", "pyarrow", "rich.progress", "wordllama"}
 COMMON = {
     *("cli", "context", "core", "embedded", "errors", "execution", "memories", "migrate"),
-    *("ranking", "schema", "scoring", "statements"),
+    *("ranking", "schema", "scoring"),
 }
 SEARCHING = COMMON | {"rank_index", "search"}
 """Packages of pgrecall. Of `migrate` it is the settings and what connects."""

@@ -21,8 +21,8 @@ from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.composing import composed
 from pgrecall.schema import tables
+from pgrecall.schema.composer import RANKING, blocks, entries, known_options
 from pgrecall.scoring.profiles import BUILT_IN
-from pgrecall.statements.composer import RANKING, blocks, entries, known_options
 from tests.conftest import DIMENSIONS
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import before

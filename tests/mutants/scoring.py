@@ -134,12 +134,6 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/ranking/custom_condition.py",
-        "name in filters or ",
-        "",
-        f"{REFUSED}::test_a_parameter_with_a_name_of_ours_is_refused",
-    ),
-    Mutant(
-        "app/pgrecall/ranking/custom_condition.py",
         "if depth < 0:",
         "if depth < -9:",
         f"{REFUSED}::test_a_search_that_cannot_be_made_is_refused",

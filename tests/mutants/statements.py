@@ -6,7 +6,7 @@ OURS = "integration/test_statements.py"
 PREPARES = f"{OURS}::test_a_statement_prepares"
 SAME_TEXT = f"{OURS}::test_python_and_psql_compose_the_same_text"
 AGREE = f"{OURS}::test_python_and_psql_agree"
-COMPOSER = "app/pgrecall/statements/composer.py"
+COMPOSER = "app/pgrecall/schema/composer.py"
 GENERATOR = "app/pgrecall/migrate/statement_files.py"
 
 MUTANTS = (

@@ -25,7 +25,6 @@ FLOORS = (
     "core",
     "scoring",
     "schema",
-    "statements",
     "ranking",
     "rank_index",
     "search",

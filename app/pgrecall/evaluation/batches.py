@@ -101,7 +101,7 @@ class Values:
 
     @property
     def places(self) -> dict[str, str]:
-        """The places of `known.sql` and of the part `compared`."""
+        """The places of `known.sql` and of the part `query_scores`."""
         columns = ["embedding", *(name for name in _NEEDED if _NEEDED[name] in self.options)]
         return {
             "known": ", ".join(
@@ -195,7 +195,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What all queries of an evaluation have in common."""
+    """The arguments that all queries of an evaluation have in common."""
 
     tables: Tables
     teams: Sequence[str | UUID]

@@ -143,7 +143,7 @@ def _worth_statement(tables: Tables, profile: Profile) -> Statement:
 
 def _composed(tables: Tables, name: str, **places: Sequence[str]) -> Statement:
     texts = tuple((place, ", ".join(several)) for place, several in places.items())
-    return composed(tables.schema, name, frozenset(), (), (), texts)
+    return composed(tables, name, frozenset(), (), (), texts)
 
 
 def _speed(recency: Recency, candidate: Candidate) -> float:

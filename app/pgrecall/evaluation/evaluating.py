@@ -137,7 +137,7 @@ def _missing(asked: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
     for numbers in by_owner(checked).values():
         judged = [id_ for number in numbers for id_ in checked[number].relevant]
         owners = searched_owners(tables, checked[numbers[0]], asked.teams)
-        existing = composed(tables.schema, "existing", frozenset(), ())
+        existing = composed(tables, "existing", frozenset(), ())
         rows = yield Run(existing, {"all_owners": owners, "judged_ids": list(set(judged))})
         there = {row.id for row in rows}
         missing += sum(id_ not in there for id_ in judged)

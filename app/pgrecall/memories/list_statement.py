@@ -11,8 +11,8 @@ from pgrecall.memories.ordering import SORTABLE, Ordering
 from pgrecall.ranking.composing import keys, reads
 from pgrecall.ranking.filters import Filters
 from pgrecall.schema import Tables
+from pgrecall.schema.composer import column
 from pgrecall.schema.fields import FIELD
-from pgrecall.statements.composer import column
 
 ID = ("id", "-id")
 

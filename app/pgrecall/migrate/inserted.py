@@ -3,7 +3,8 @@
 @MAX_VALUES@, @MAX_VALUES,@   a limit or known words, and the same as it is read: 1,000
 @arguments@                   what recall and others take after the agent; `, k DEFAULT 20`
                               before the second @ gives one of them another default
-@passed@                      the agent and the names of these arguments
+@later@                       what they take behind all others
+@given@, @passed@             the agent and the names of these arguments, without and with the later
 @filters@, @filtering@        the names of the filters, and the filters as arguments
 @filtered@                    the filters as they are passed on: tags => tags
 @fault@, @words@              what question() refuses
@@ -34,19 +35,20 @@ from pgrecall.memories.preparing import DuplicatePolicy
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
+from pgrecall.schema.composer import RANKING, known_options
 from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import LONGEST_HALF_LIFE, SHORTEST_HALF_LIFE
-from pgrecall.statements.composer import RANKING, known_options
 
 _FIRST = {
     "query": "agent_memories.embedding%TYPE DEFAULT NULL",
     "query_text": "text DEFAULT NULL",
     "profile": "text DEFAULT NULL",
     "k": "integer DEFAULT 10",
-    "half_life": "float8 DEFAULT NULL",
 }
-_LEFT_OUT = ("where", "dates", "timezone")
+_LATER = {"normalise_weights": "boolean DEFAULT false", "half_life": "float8 DEFAULT NULL"}
+"""Arguments that came later: functions that clients call only gain them behind all others."""
+_LEFT_OUT = ("where", "normalise_weights", "dates", "timezone")
 """Arguments that have no meaning in SQL."""
 _TYPES: dict[Any, str] = {
     Sequence[str]: "text[]",
@@ -226,7 +228,9 @@ def _packing() -> str:
 
 
 _INSERTED: Mapping[str, Callable[[], str]] = {
-    "@passed@": lambda: _names(["agent", *_declared()[0], *_declared()[1]]),
+    "@later@": lambda: _lines(_LATER),
+    "@given@": lambda: _names(["agent", *_declared()[0], *_declared()[1]]),
+    "@passed@": lambda: _names(["agent", *_declared()[0], *_declared()[1], *_LATER]),
     "@filters@": lambda: _names([*_declared()[1]]),
     "@filtering@": lambda: _lines(_declared()[1]),
     "@filtered@": lambda: _names([f"{name} => {name}" for name in _declared()[1]]),

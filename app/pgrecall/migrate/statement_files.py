@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pgrecall.statements.composer import FILTERING, RANKING, Line, blocks, derived, entries
+from pgrecall.schema.composer import FILTERING, RANKING, Line, blocks, derived, entries
 
 _STATEMENTS = (*RANKING, *FILTERING)
 _BETWEEN_LINES, _BETWEEN_TABLES, _NOTHING = r"E'\n'", "', '", "''"
@@ -12,7 +12,7 @@ _BETWEEN_LINES, _BETWEEN_TABLES, _NOTHING = r"E'\n'", "', '", "''"
 
 def composing_functions() -> str:
     """CREATE FUNCTION of `statement_options`, `statement_file` and `statement_text`, which do what
-    `statements.composer` does. PL/pgSQL prepares an arm of a CASE when it is first executed."""
+    `schema.composer` does. PL/pgSQL prepares an arm of a CASE when it is first executed."""
     files = dict.fromkeys(file for name in _STATEMENTS for _, file in entries(name))
     texts = (_arm(file, _joined(map(_block, blocks(file)), _BETWEEN_LINES)) for file in files)
     return "\n".join(

@@ -13,11 +13,10 @@ from pgrecall.core.steps import Run
 from pgrecall.ranking.custom_condition import written
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.search_parameters import Search
-from pgrecall.schema import Tables
+from pgrecall.schema import Tables, composer
+from pgrecall.schema.composer import named_column, options_of
 from pgrecall.scoring import expression
 from pgrecall.scoring.signals import Signal
-from pgrecall.statements import composer
-from pgrecall.statements.composer import named_column, options_of
 
 UNFILTERED: Final = Filters(include_invalid=True)
 

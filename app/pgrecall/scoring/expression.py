@@ -1,7 +1,7 @@
 """The SQL of signals and scores, in terms of the rows that every statement joins.
 
 These are `agent_memories`, its `memory_usage`, and `words`, the shares of the query's terms. Names
-with a colon are parameters, or places of `statements.composer`. PostgreSQL inlines the functions,
+with a colon are parameters, or places of `schema.composer`. PostgreSQL inlines the functions,
 so it evaluates one flat float8 expression per row.
 """
 

@@ -1,1 +1,0 @@
-"""Statements of plain SQL, composed of the files in `sql/statements`."""
