@@ -1,3 +1,2 @@
 -- Which judged memories exist.
---with found AS existing_judged
---then chosen
+--then existing_judged

@@ -115,8 +115,7 @@ def evaluate_floors(
 
 def _places(values: Values, batch: Batch) -> dict[str, str]:
     [profile] = batch.profiles
-    score, relevance = batch.score(values, 0, profile), values.of_query(":relevance")
-    return {"scores": f"{score} AS score, {relevance} AS relevance"}
+    return {"scores": f"{batch.score(values, 0, profile)} AS score, compared.relevance"}
 
 
 def _relevant(rows: Sequence[Any]) -> dict[UUID, tuple[float, float]]:

@@ -4,6 +4,7 @@ SELECT
 compared.id, :scores
   FROM (SELECT agent_memories.*,
                pgrecall.similarity(agent_memories.embedding, :query, NULL::float8) AS similarity
+             , :relevance AS relevance --? reach
              , :of_query --? signals_of_query
           FROM known agent_memories
           FULL JOIN (:shares words
