@@ -23,7 +23,6 @@ ALLOWED = {
     "app/pgrecall/schema/fields.py": "the list",
     "app/pgrecall/core/memory.py": "for editors and type checkers",
     "sql/verbs/consolidate_memories.sql": "decides for each field what becomes of several values",
-    "sql/recall/recall_text.sql": "has the filters, written by make recall",
 }
 
 

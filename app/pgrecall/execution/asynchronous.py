@@ -290,7 +290,7 @@ async def _execute(connection: AsyncConnection, step: Run) -> Any:
     statement = prepared.STATEMENTS.get(step.statement) or prepared.compiled(step.statement)
     if driver not in prepared.SENDING_VECTORS:
         prepared.send_vectors(driver)
-    if statement.depends_on_values or prepared.is_observed(inner, driver):
+    if prepared.is_observed(inner, driver):
         with binary_results(driver):
             if isinstance(step.statement, Statement):
                 named = statement.named(step.parameters)

@@ -33,8 +33,8 @@ STATEMENTS: WeakKeyDictionary[Executable | Statement, PreparedStatement] = WeakK
 SENDING_VECTORS: WeakSet[Any] = WeakSet()
 """Connections that know how vectors are sent."""
 _structures: dict[Any, PreparedStatement] = {}
-"""Statements by their structure: one with a condition of the caller is built for each search, and
-compiling it takes longer than executing it."""
+"""Statements by their structure: calls of verbs are built anew each time, and compiling one takes
+longer than executing it."""
 
 
 class PreparedStatement:
@@ -45,7 +45,6 @@ class PreparedStatement:
         """psycopg's argument `prepare`; None at first, since one execution is not worth it."""
         if isinstance(statement, Statement):
             self.text = statement.numbered.encode()
-            self.depends_on_values = False
             self._parameters = [
                 (name, False, None, _of_type(type_)) for name, type_ in statement.types.items()
             ]
@@ -55,10 +54,6 @@ class PreparedStatement:
         compiled = statement.compile(dialect=_NUMBERED)
         self.text = compiled.string.encode()
         has_binds = isinstance(compiled, SQLCompiler)  # not a CREATE TABLE
-        self.depends_on_values = has_binds and bool(
-            compiled.post_compile_params or compiled.literal_execute_params
-        )
-        """True if the text depends on values, because a condition compares with a list."""
         self._parameters = [
             (name, bind.required, bind.effective_value, _to_send(bind.type))
             for name in (compiled.positiontup or () if has_binds else ())
@@ -119,7 +114,7 @@ def compiled(statement: Any) -> PreparedStatement:
         structure, binds = (None, ()) if key is None else (key.key, key.bindparams)
         same = _structures.get(structure)
         found = PreparedStatement(statement, binds) if same is None else same.with_values(binds)
-        if structure is not None and same is None and not found.depends_on_values:
+        if structure is not None and same is None:
             if len(_structures) >= MOST_STRUCTURES:
                 _structures.clear()
             _structures[structure] = found

@@ -285,7 +285,7 @@ def _execute(connection: Connection, step: Run) -> Any:
     statement = prepared.STATEMENTS.get(step.statement) or prepared.compiled(step.statement)
     if driver not in prepared.SENDING_VECTORS:
         prepared.send_vectors(driver)
-    if statement.depends_on_values or prepared.is_observed(connection, driver):
+    if prepared.is_observed(connection, driver):
         with binary_results(driver):
             if isinstance(step.statement, Statement):
                 named = statement.named(step.parameters)
