@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profil
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     facts jsonb := facts_of(profile);
-    options text[] := profile_options(facts, '{}');
+    options text[] := profile_options(facts, '{}') || '{planned}';
     low uuid[];
 BEGIN
     EXECUTE format('SELECT array_agg(id) FROM (%s) scored WHERE score < $3', (

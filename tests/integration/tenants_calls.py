@@ -112,8 +112,8 @@ CALLS: dict[str, list[str]] = {
     ],
     "expanded": ["expanded(1, 'auto', true, 'one', profile => 'five_factor')"],
     "ranked_apart": [
-        "ranked_apart('best', 9, '{{divided,valid,usage}}', '{{one}}', 'one', {vector}, "
-        "profile => 'five_factor')"
+        "ranked_apart('best', 9, '{{divided,large,planned,valid,usage}}', '{{one}}', 'one', "
+        "{vector}, profile => 'five_factor')"
     ],
     "touch_hits": ["touch_hits('{{}}', '{{one}}', ARRAY[{memory}])"],
     "link": ["link('one', {memory}, {other}, 'x')"],
@@ -277,7 +277,7 @@ OF_NO_OWNER = {
         "context_text",
         "default_profile",
         "facts_of",
-        "filtered_text",
+        "filtering_text",
         "last_of_page",
         "list_order",
         "question",

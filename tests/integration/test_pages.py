@@ -74,9 +74,12 @@ class Block:
 
 
 def blocks(name: str) -> list[Block]:
-    """The blocks of a page; a text that follows is the output of the one before."""
+    """The blocks of a page; a text that follows is the output of the one before. One that follows
+    none is a picture."""
     found: list[Block] = []
     for language, title, code in FENCE.findall((ROOT / name).read_text(encoding="utf-8")):
+        if language == "text" and not found:
+            continue
         if language == "text":
             last = found.pop()
             found.append(Block(last.language, last.title, last.code, code))

@@ -18,7 +18,7 @@ from tests.integration.support import NORTH, at
 from tests.tracer import traced
 
 CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, int]] = {
-    "get": (lambda repo, ids: repo.get("agent", next(ids)), 9, 20),
+    "get": (lambda repo, ids: repo.get("agent", next(ids)), 10, 23),
     "invalidate": (lambda repo, ids: repo.invalidate("agent", [next(ids)]), 10, 24),
     "record_outcome": (
         lambda repo, ids: repo.record_outcome("agent", next(ids), "success"),
@@ -26,7 +26,7 @@ CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, i
         29,
     ),
     "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 24, 66),
-    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 28, 95),
+    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 29, 97),
 }
 
 

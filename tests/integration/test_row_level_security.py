@@ -168,7 +168,7 @@ def answer(connection: psycopg.Connection, call: str, url: str | None = None) ->
         return got, snapshot(connection, url, "one") if url else []
 
 
-TEXTS = {"context_text", "filtered_text", "recall_text", "statement_file"}
+TEXTS = {"context_text", "filtering_text", "recall_text", "statement_file"}
 """They only write statements, which are data to them."""
 
 
