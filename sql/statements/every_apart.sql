@@ -1,4 +1,4 @@
 -- The scores of all memories of owners on several nodes, which were scored owner by owner.
 SELECT every.agent_id, every.id, every.score
-  FROM unnest(:every_owners::text[], :every_ids::uuid[], :every_scores::float8[])
+  FROM unnest(:ranked_owners::text[], :ranked_ids::uuid[], :ranked_scores::float8[])
        every(agent_id, id, score)

@@ -92,7 +92,7 @@ def _standing(tables: Tables, wanted: Search, found: ScoredMemory) -> Operation[
         for one in each_owner(wanted):
             rows += yield ranks(tables, "scores", one)
         values = {
-            f"every_{name}s": [getattr(row, column) for row in rows]
+            f"ranked_{name}s": [getattr(row, column) for row in rows]
             for name, column in (("owner", "agent_id"), ("id", "id"), ("score", "score"))
         }
     memory = found.memory
