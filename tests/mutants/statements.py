@@ -20,7 +20,6 @@ MUTANTS = (
         "",
         SAME_TEXT,
     ),
-    Mutant(GENERATOR, "    if not tables:\n        return last\n", "", SAME_TEXT),
     Mutant(
         "app/pgrecall/ranking/custom_condition.py",
         'lambda found: found[1] or f":{prefix}"',
