@@ -1,6 +1,7 @@
 -- Memories that are no longer valid are scored too, since pruning is for them as well. Nothing is
 -- sorted, and there is no k. A full join, as in search (ADR-0046): a left join may look for the
--- counters of each memory among all of the owner.
+-- counters of each memory among all of the owner. A CASE hides the condition on the score, which
+-- would turn it into one.
 CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profile text)
     RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -9,7 +10,8 @@ DECLARE
     options text[] := profile_options(facts, '{}') || '{planned}';
     low uuid[];
 BEGIN
-    EXECUTE format('SELECT array_agg(id) FROM (%s) scored WHERE score < $3', (
+    EXECUTE format('SELECT array_agg(id) FROM (%s) scored
+                    WHERE CASE WHEN score < $3 THEN true ELSE false END', (
         SELECT filled(composed('scores', options, t.score, t.signals),
                       jsonb_build_object('owner_id', '$1') || (
                           SELECT jsonb_object_agg((s.said ->> 'name') || '_weight', format('($2)[%s]', s.place))

@@ -6,6 +6,8 @@ OURS = "integration/test_statements.py"
 PREPARES = f"{OURS}::test_a_statement_prepares"
 SAME_TEXT = f"{OURS}::test_python_and_psql_compose_the_same_text"
 AGREE = f"{OURS}::test_python_and_psql_agree"
+LINKS, SESSIONS = "integration/test_links.py", "integration/test_sessions.py"
+EXPLAINS = "integration/test_explaining.py"
 COMPOSER = "app/pgrecall/schema/composer.py"
 GENERATOR = "app/pgrecall/migrate/statement_files.py"
 
@@ -38,8 +40,7 @@ MUTANTS = (
         "if False:",
         "integration/test_redistribution.py",
     ),
-    Mutant("sql/recall/statement_for.sql", "'worded_owners', '$2',", "", AGREE),
-    Mutant("sql/recall/statement_for.sql", "'teams', 'min_score'", "'min_score'", AGREE),
+    Mutant("sql/recall/statement_for.sql", "'worded_owners', '$2',", "", EXPLAINS),
     Mutant(
         "sql/recall/recall.sql",
         "WHERE h.beside IS NULL ORDER BY h.place),\n                       k",
@@ -58,12 +59,12 @@ MUTANTS = (
         "    IF false THEN",
         AGREE,
     ),
-    Mutant("sql/statements/near.sql", "HAVING min(reached.steps) > 0", "", AGREE),
+    Mutant("sql/statements/near.sql", "HAVING min(reached.steps) > 0", "", LINKS),
     Mutant(
-        "sql/statements/near.sql", "reached.steps < :steps::integer", "reached.steps < 2", AGREE
+        "sql/statements/near.sql", "reached.steps < :steps::integer", "reached.steps < 2", LINKS
     ),
-    Mutant("sql/statements/others.sql", "min_relevance !along", "min_relevance", AGREE),
+    Mutant("sql/statements/others.sql", "min_relevance !along", "min_relevance", SESSIONS),
     Mutant(
-        "sql/statements/described.sql", "min_score !along !indexed", "min_score !indexed", AGREE
+        "sql/statements/described.sql", "min_score !along !indexed", "min_score !indexed", SESSIONS
     ),
 )
