@@ -264,6 +264,39 @@ def test_python_and_psql_agree_for_random_arguments(
 SHOWN = ("content", "memory_type", "created_at", "importance", "tier", "key", "last_accessed_at")
 
 
+def test_psql_scores_linked_memories_of_a_team_by_the_words_of_all(
+    repo: MemoryRepository, connection: Connection
+) -> None:
+    """That only the agent has a word makes it count in the score of the team's memory."""
+    repo.add("worded", NewMemory("zebra", embedding=None))
+    first, second = repo.teams.add_many(
+        "worded", [NewMemory("lamp", embedding=None), NewMemory("lamp on a table", embedding=None)]
+    )
+    repo.teams.links.add("worded", first, second)
+    given: dict[str, Any] = {"query_text": "zebra lamp", "teams": ["worded"], "k": 2, "expand": 1}
+    hits = repo.search("worded", profile=profiles.hybrid, touch=False, **given)
+    rows = recall(connection, "hybrid", "worded", query=None, **given)
+
+    assert [hit.steps for hit in hits].count(1) == 1
+    assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
+    assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=1e-6)
+
+
+def test_in_psql_no_link_leads_from_a_turn_that_came_along(
+    repo: MemoryRepository, connection: Connection
+) -> None:
+    passage = [
+        NewMemory("boat", embedding=None, session="s", turn=1),
+        NewMemory("shore", embedding=None, session="s", turn=2),
+    ]
+    _, beside = repo.add_many("sailor", passage)
+    repo.links.add("sailor", beside, repo.add("sailor", NewMemory("harbour", embedding=None)))
+    given: dict[str, Any] = {"query_text": "boat", "k": 1, "expand_session": 1, "expand": 1}
+    rows = recall(connection, "hybrid", "sailor", query=None, **given)
+
+    assert [row["content"] for row in rows] == ["boat", "shore"]
+
+
 # The files
 
 

@@ -7,7 +7,6 @@ PREPARES = f"{OURS}::test_a_statement_prepares"
 SAME_TEXT = f"{OURS}::test_python_and_psql_compose_the_same_text"
 AGREE = f"{OURS}::test_python_and_psql_agree"
 LINKS, SESSIONS = "integration/test_links.py", "integration/test_sessions.py"
-EXPLAINS = "integration/test_explaining.py"
 COMPOSER = "app/pgrecall/schema/composer.py"
 GENERATOR = "app/pgrecall/migrate/statement_files.py"
 
@@ -40,12 +39,19 @@ MUTANTS = (
         "if False:",
         "integration/test_redistribution.py",
     ),
-    Mutant("sql/recall/statement_for.sql", "'worded_owners', '$2',", "", EXPLAINS),
+    Mutant(
+        "sql/recall/statement_for.sql",
+        "'worded_owners', '$2',",
+        "",
+        f"{OURS}::test_psql_scores_linked",
+    ),
     Mutant(
         "sql/recall/recall.sql",
-        "WHERE h.beside IS NULL ORDER BY h.place),\n                       k",
-        "ORDER BY h.place),\n                       k",
-        AGREE,
+        """ARRAY(SELECT h.agent_id FROM hits h WHERE h.beside IS NULL ORDER BY h.place),
+                       ARRAY(SELECT h.id FROM hits h WHERE h.beside IS NULL ORDER BY h.place)""",
+        """ARRAY(SELECT h.agent_id FROM hits h ORDER BY h.place),
+                       ARRAY(SELECT h.id FROM hits h ORDER BY h.place)""",
+        f"{OURS}::test_in_psql_no_link",
     ),
     Mutant(
         "sql/recall/facts_of.sql",
