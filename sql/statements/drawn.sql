@@ -14,7 +14,7 @@ SELECT queries.number, its.*
                  FROM (SELECT :query_scores) scored
                  LEFT JOIN judged ON judged.number = queries.number AND judged.id = scored.id
               ) placed
-        WHERE placed.gain > 0
+        WHERE placed.gain > 0::float8
            OR placed.by_start * 2 <= :most::integer
            OR least(placed.by_similarity, placed.by_words, placed.by_total) * :part::integer
               <= :most::integer) its

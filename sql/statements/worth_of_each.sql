@@ -4,7 +4,7 @@ SELECT reached.candidate, avg(reached.ndcg ORDER BY reached.ndcg) AS worth
                sum(discounted.gain ORDER BY discounted.gain) / min(ideal.gain) AS ndcg
           FROM places
          CROSS JOIN LATERAL (
-               SELECT places.gain / (ln(1 + places.rank::float8) / ln(2::float8)) AS gain
+               SELECT places.gain / (ln(1::float8 + places.rank::float8) / ln(2::float8)) AS gain
                ) discounted
           JOIN unnest(:query_numbers::integer[], :ideals::float8[]) ideal(number, gain)
             ON ideal.number = places.number

@@ -90,7 +90,8 @@ def spread_statement(tables: Tables, profile: Profile) -> Statement:
         name = _column(signal)
         value = "pairs.clock" if signal == recency else f"pairs.{name}"
         varies.append(
-            f"min({value}) < max({value}) OR count({value}) BETWEEN 1 AND count(*) - 1 AS {name}"
+            f"pg_catalog.min({value}) < pg_catalog.max({value}) "
+            f"OR pg_catalog.count({value}) BETWEEN 1 AND pg_catalog.count(*) - 1 AS {name}"
         )
         of_some.append(f"bool_or(varying.{name}) AS {name}")
     return _composed(tables, "spread", varies=varies, varies_of_some=of_some)
