@@ -29,6 +29,9 @@ FUNCTIONS = {
     "starts_with(varchar, text)": "boolean",
     "array_position(text[], name)": "integer",
     "to_regclass(varchar)": "regclass",
+    "count(float8)": "bigint",
+    "max(float8)": "float8",
+    "ln(integer)": "float8",
 }
 OPERATORS = {
     "= (name, text)": "boolean",
@@ -38,7 +41,9 @@ OPERATORS = {
     "= (oid, regtype)": "boolean",
     "= (uuid[], uuid[])": "boolean",
     "= (bigint, numeric)": "boolean",
+    "> (float8, integer)": "boolean",
     ">= (float8, integer)": "boolean",
+    "+ (integer, float8)": "float8",
     "<= (float8, integer)": "boolean",
     "<= (float8, numeric)": "boolean",
     "&& (text[], text[])": "boolean",

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import (
     AsyncMemoryRepository,
+    JudgedQuery,
     MemoryRepository,
     NewMemory,
     migrate,
@@ -36,7 +37,7 @@ from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.commands import BUILT, fast_runner
 from tests.integration.planting import planted
-from tests.integration.support import NORTH, awaited
+from tests.integration.support import NORTH, at, awaited
 from tests.integration.tenants import furnish, outcome, things_of
 from tests.integration.tenants_calls import CALLS, PROCEDURES
 from tests.migrations.asking import run, value, values
@@ -275,18 +276,20 @@ def test_no_command_calls_what_was_planted(
     assert failed == []
 
 
+@pytest.mark.parametrize("pin", [pin_search_path, lambda engine: engine], ids=["pinned", "plain"])
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_a_pinned_engine_of_a_caller_calls_nothing_that_was_planted(
-    server_url: str, template: str, kind: str
+def test_no_statement_on_an_engine_of_a_caller_calls_what_was_planted(
+    server_url: str, template: str, kind: str, pin: Callable[[Any], Any]
 ) -> None:
+    """On a plain engine, SQLAlchemy itself compares an oid with a regtype when it connects."""
     with new_database(server_url, template) as url, asyncio.Runner() as runner:
-        run(url, *planted())
+        run(url, *(one for one in planted() if pin is pin_search_path or "regtype" not in one))
         url = url.replace("postgresql:", "postgresql+psycopg:")
         if kind == "sync":
-            engine = pin_search_path(create_engine(url))
+            engine = pin(create_engine(url))
             repo = MemoryRepository(engine)
         else:
-            async_engine = pin_search_path(create_async_engine(url))
+            async_engine = pin(create_async_engine(url))
             repo = awaited(AsyncMemoryRepository(async_engine), runner.run)
         for _ in range(2):  # by SQLAlchemy, and by psycopg alone
             new = NewMemory("tea", embedding=NORTH, tags=["a"], metadata={"a": 1}, entities=["x"])
@@ -298,6 +301,12 @@ def test_a_pinned_engine_of_a_caller_calls_nothing_that_was_planted(
             assert repo.context("a", NORTH, max_tokens=99, max_similarity=0.9).packed
             assert repo.explain("a", memory_id, NORTH).hit.memory.id == memory_id
             assert repo.history("a", memory_id)
+            judged = [
+                JudgedQuery(at(degrees), [memory_id], query_text="tea") for degrees in range(10)
+            ]
+            assert repo.evaluation.evaluate("a", judged)
+            assert repo.evaluation.tune("a", judged)
+            assert repo.upkeep.prune("a", below_score=0.0) == 0
             assert repo.upkeep.erase_owner("a").memories == 1
         if kind == "sync":
             engine.dispose()

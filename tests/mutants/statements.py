@@ -7,6 +7,7 @@ PREPARES = f"{OURS}::test_a_statement_prepares"
 SAME_TEXT = f"{OURS}::test_python_and_psql_compose_the_same_text"
 AGREE = f"{OURS}::test_python_and_psql_agree"
 LINKS, SESSIONS = "integration/test_links.py", "integration/test_sessions.py"
+PLANTED = "integration/test_planted_overloads.py::test_no_statement_on_an_engine"
 COMPOSER = "app/pgrecall/schema/composer.py"
 GENERATOR = "app/pgrecall/migrate/statement_files.py"
 
@@ -15,6 +16,8 @@ MUTANTS = (
     Mutant(COMPOSER, "options = {name, *given}", "options = {*given}", SAME_TEXT),
     Mutant(COMPOSER, " or lines[place - 1].name)", ")", PREPARES),
     Mutant(COMPOSER, "|--|(?:", "|(?:", PREPARES),
+    Mutant(COMPOSER, "Line(_OF_POSTGRESQL.sub(_qualified, text))", "Line(text)", PLANTED),
+    Mutant("sql/statements/drawn.sql", "placed.gain > 0::float8", "placed.gain > 0", PLANTED),
     Mutant(
         GENERATOR,
         "*([f\"NOT options && '{{{','.join(excludes)}}}'\"] if excludes else []),",
