@@ -373,7 +373,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
     "erase": lambda m, _, at: [lambda r: r.erase("one", m).memories],
     "upkeep.erase_owner": lambda m, _, at: [lambda r: r.upkeep.erase_owner("one").memories],
     "existing": lambda m, _, at: [lambda r: r.existing("one", m)],
-    "exists": lambda m, _, at: [lambda r: r.exists("one", m)],
     "transfer.export": lambda m, _, at: [
         lambda r: _exported(r, agent_id="one", events=True),
         lambda r: _exported(r),

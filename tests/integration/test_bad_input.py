@@ -116,7 +116,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "rank_indexes.drop": {},
     "evaluation.evaluate": {"queries": QUERIES},
     "existing": {"memory_ids": [ID]},
-    "exists": {"memory_id": ID},
     "transfer.export": {"write": lambda lines: None},
     "transfer.restore": {"memories": [{"content": "a", "embedding": NORTH}]},
     "explain": {"memory_id": ID, "query": NORTH},

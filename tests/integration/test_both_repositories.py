@@ -117,7 +117,6 @@ CASES = (
         lambda r: [one.id for one in r.list(A, order="-id", limit=2)],
         [number(4), number(3)],
     ),
-    Case("exists", lambda r: (r.exists(A, ONE), r.exists(A, key="k")), (True, False)),
     Case("owners", lambda r: [one.agent_id for one in r.owners()], [A, "another"]),
     Case("ids.of_key", lambda r: r.upsert(A, KEYED) == r.ids.of_key(A, "k"), True),
     Case("get", lambda r: r.get(A, ONE).content, "memory 1"),  # type: ignore[union-attr]

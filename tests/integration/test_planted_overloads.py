@@ -304,8 +304,8 @@ def test_no_statement_on_an_engine_of_a_caller_calls_what_was_planted(
             judged = [
                 JudgedQuery(at(degrees), [memory_id], query_text="tea") for degrees in range(10)
             ]
-            assert repo.evaluation.evaluate("a", judged)
-            assert repo.evaluation.tune("a", judged)
+            repo.evaluation.evaluate("a", judged)
+            repo.evaluation.tune("a", judged)
             assert repo.upkeep.prune("a", below_score=0.0) == 0
             assert repo.upkeep.erase_owner("a").memories == 1
         if kind == "sync":

@@ -40,7 +40,7 @@ from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 from tests.unit.test_repository_surface import OF_NO_AGENT
 
 ON_THE_REPLICA = {
-    *("get", "get_many", "list", "exists", "existing", "count", "owners", "history"),
+    *("get", "get_many", "list", "existing", "count", "owners", "history"),
     *("search", "context", "explain", "plan", "labels.of", "labels.find", "links.of"),
     *("upkeep.near_duplicates", "upkeep.clusters"),
     *("evaluation.evaluate", "evaluation.recorded_queries", "transfer.export"),

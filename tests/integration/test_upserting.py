@@ -116,11 +116,10 @@ def test_memories_are_named_by_their_keys(mine: Owner) -> None:
 
     assert mine.ids.of_key("k") == id_ != mine.team.ids.of_key("k")
     assert mine.get(key="k") == mine.get(id_) == mine.get_many([id_])[id_]
-    assert (mine.get(key="x"), mine.exists(key="k"), mine.exists(key="x")) == (None, True, False)
-    assert mine.exists(id_)
+    assert mine.get(key="x") is None
     assert mine.team.get(key="k") is None
     assert mine.delete(mine.ids.of_key("k")) == 1
-    assert not mine.exists(id_)
+    assert mine.get(id_) is None
 
 
 def test_several_memories_come_in_the_order_they_were_named(mine: Owner) -> None:

@@ -10,6 +10,7 @@ GONE: Final[Mapping[str, str]] = {
     "set_importance": "use update(agent_id, memory_id, importance=…)",
     "progress": "rank_indexes.status tells it",
     "check": "use the command `pgrecall index check`",
+    "exists": "use get, which returns None if there is none",
     "metadata_values": "count the values of the column metadata by SQL",
     "telling_terms": "ask the view telling_terms by SQL",
 }

@@ -151,7 +151,6 @@ class Methods(Advises):
     plan = method(lambda: planning.plan)
     touch = method(lambda: changing.touch)
     count = method(lambda: reading.count)
-    exists = method(lambda: reading.exists)
     existing = method(lambda: reading.existing)
     owners = method(lambda: listing.owners)
     record_outcome = method(lambda: using.record_outcome)

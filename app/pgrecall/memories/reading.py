@@ -74,21 +74,6 @@ def get_many(
     return {one: found[one] for one in map(require_id, given) if one in found}
 
 
-@needs(READS)
-def exists(
-    tables: Tables,
-    /,
-    agent_id: str | UUID,
-    memory_id: UUID | str | None = None,
-    *,
-    key: str | None = None,
-) -> Operation[bool]:
-    """True if the agent has a memory of this id or key, valid or not."""
-    agent_id = require_owner(tables, agent_id)
-    one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
-    return bool((yield from existing(tables, agent_id, one)))
-
-
 def _in_full(
     tables: Tables, owner_id: str, include_embedding: bool, *options: str, **ids: Any
 ) -> Run:

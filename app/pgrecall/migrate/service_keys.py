@@ -118,4 +118,4 @@ def _change(engine: Engine, schema: str, key_id: str, **values: Any) -> None:
 
 def _require_schema(engine: Engine, schema: str) -> None:
     """Raises SchemaError for a schema without the table."""
-    MemoryRepository(engine, schema=schema).exists("pgrecall", UUID(int=0))
+    MemoryRepository(engine, schema=schema).get("pgrecall", UUID(int=0))

@@ -81,7 +81,7 @@ async def health() -> Response:
 @router.get("/ready", response_model=dict[str, str])
 async def ready(request: Request) -> Response:
     """Succeeds if the database answers, at the schema's right revision."""
-    asked = request.app.state.prober.exists("pgrecall", UUID(int=0))
+    asked = request.app.state.prober.get("pgrecall", UUID(int=0))
     try:
         await within(READY_SECONDS, asked)
     except TookTooLong:
