@@ -233,8 +233,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/evaluation/candidate_statements.py",
-        " OR count({value}) BETWEEN 1 AND count(*) - 1",
-        "",
+        "OR pg_catalog.count({value}) BETWEEN 1 AND pg_catalog.count(*) - 1 AS",
+        "AS",
         f"{TUNE}::test_recency_tells_known_from_unknown_ages",
     ),
     Mutant(
