@@ -7,15 +7,15 @@ DECLARE
         WITH RECURSIVE said AS (
             -- OFFSET 0: each is looked up by its key. A join, or a list of hashes in a plan for any
             -- list, might read all memories of the owner.
-            SELECT m.id, m.superseded_by FROM unnest(hashes) hash
+            SELECT m.id, m.superseded_by FROM (SELECT DISTINCT unnest(hashes) AS it) hash
              CROSS JOIN LATERAL (SELECT n.id, n.superseded_by FROM agent_memories n
-                                  WHERE n.agent_id = agent AND n.content_hash = hash
+                                  WHERE n.agent_id = agent AND n.content_hash = hash.it
                                     AND n.status = 'active'
                                  OFFSET 0) m
              UNION
-            SELECT m.id, m.superseded_by FROM unnest(hashes) hash
+            SELECT m.id, m.superseded_by FROM (SELECT DISTINCT unnest(hashes) AS it) hash
              CROSS JOIN LATERAL (SELECT n.id, n.superseded_by FROM agent_memories n
-                                  WHERE n.agent_id = agent AND n.content_hash = hash
+                                  WHERE n.agent_id = agent AND n.content_hash = hash.it
                                     AND n.superseded_by IS NOT NULL
                                  OFFSET 0) m
              UNION
