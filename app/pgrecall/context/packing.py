@@ -11,6 +11,7 @@ from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_L
 from pgrecall.core.steps import Run
 from pgrecall.core.tokens import PIECES
 from pgrecall.rank_index.sources import Sources
+from pgrecall.rank_index.strategy import over_candidates
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
@@ -101,8 +102,6 @@ def pack_candidates(
     *,
     packing: Packing,
 ) -> Run:
-    """Like `pack`, for candidates of rank indexes; adds the columns of `search_candidates`."""
-    options = *packing.options, *sources.options
-    return ranks(
-        tables, "context", wanted, *options, exact=False, **{**packing.parameters, **values}
-    )
+    """Like `pack`, for candidates of rank indexes; adds `passed` and `total`."""
+    given = {**packing.parameters, **values}
+    return over_candidates(tables, wanted, sources, given, *packing.options, name="context")

@@ -16,8 +16,7 @@ from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import HalfVector, as_text
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
-from pgrecall.ranking.composing import composed
-from pgrecall.ranking.custom_condition import written
+from pgrecall.ranking.composing import executes
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.question import redistributed
@@ -170,9 +169,6 @@ class Batch:
         options = self.options
         if more["of_query"]:
             options |= {"signals_of_query"}
-        where = written(tables.memories, self.wanted.filters.where)
-        texts = tuple(condition.text for condition in where)
-        statement = composed(tables, name, options, (), texts, tuple(more.items()))
         judged = [
             (number, id_, gain)
             for number, query in self.queries.items()
@@ -188,9 +184,7 @@ class Batch:
             "gains": [gain for _, _, gain in judged],
             **given,
         }
-        for condition in where:
-            parameters |= condition.values
-        return Run(statement, parameters)
+        return executes(tables, name, options, (), self.wanted.filters, more, parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
-from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
+from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import (
     in_list,
     require_count,
@@ -39,7 +39,7 @@ from pgrecall.evaluation.results import (
     Scores,
 )
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.composing import composed
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
@@ -137,8 +137,8 @@ def _missing(asked: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
     for numbers in by_owner(checked).values():
         judged = [id_ for number in numbers for id_ in checked[number].relevant]
         owners = searched_owners(tables, checked[numbers[0]], asked.teams)
-        existing = composed(tables, "existing", frozenset(), ())
-        rows = yield Run(existing, {"all_owners": owners, "judged_ids": list(set(judged))})
+        ids = list(set(judged))
+        rows = yield reads(tables, "existing", all_owners=owners, judged_ids=ids)
         there = {row.id for row in rows}
         missing += sum(id_ not in there for id_ in judged)
     return missing

@@ -317,7 +317,7 @@ async def _execute(connection: AsyncConnection, step: Run) -> Any:
         if driver.closed:  # SQLAlchemy did not look
             await _report_loss(connection)
         raise
-    return statement.rows(rows) if statement.embeddings and rows else rows
+    return rows
 
 
 async def _copy(connection: AsyncConnection, step: Copy, oid: int) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Executable
 from sqlalchemy.dialects.postgresql.psycopg import dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from pgrecall.core.embedding_type import Embedding, read_embedding
+from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.statement import Statement
 from pgrecall.core.vectors import StoredVector, as_text
 
@@ -38,7 +38,7 @@ longer than executing it."""
 
 
 class PreparedStatement:
-    """The text of a statement, its parameters, and its columns that need conversion."""
+    """The text of a statement, and its parameters."""
 
     def __init__(self, statement: Any, binds: Sequence[Any] = ()) -> None:
         self.prepare: bool | None = None
@@ -49,7 +49,6 @@ class PreparedStatement:
                 (name, False, None, _of_type(type_)) for name, type_ in statement.types.items()
             ]
             self._names = []
-            self.embeddings = []
             return
         compiled = statement.compile(dialect=_NUMBERED)
         self.text = compiled.string.encode()
@@ -60,12 +59,6 @@ class PreparedStatement:
             for bind in [compiled.binds[name]]
         ]
         self._names = [compiled.bind_names.get(bind) for bind in binds] if has_binds else []
-        self.embeddings = [
-            place
-            for place, column in enumerate(getattr(statement, "selected_columns", ()))
-            if isinstance(column.type, Embedding)
-        ]
-        """The places of the columns that are embeddings."""
 
     def values(self, given: Mapping[str, Any]) -> list[Any]:
         """The value of each parameter, in the order of their numbers."""
@@ -84,14 +77,6 @@ class PreparedStatement:
             for name, value in values.items()
             if isinstance(value, PackedVector)
         }
-
-    def rows(self, rows: list[Any]) -> list[Any]:
-        """The rows that psycopg returned, with embeddings as lists."""
-        for place in self.embeddings:
-            rows = [
-                row._replace(**{row._fields[place]: read_embedding(row[place])}) for row in rows
-            ]
-        return rows
 
     def with_values(self, binds: Sequence[Any]) -> PreparedStatement:
         """The same statement with the values that another of the same structure contains."""

@@ -312,7 +312,7 @@ def _execute(connection: Connection, step: Run) -> Any:
         if driver.closed:  # SQLAlchemy did not look
             _report_loss(connection)
         raise
-    return statement.rows(rows) if statement.embeddings and rows else rows
+    return rows
 
 
 def _copy(connection: Connection, step: Copy, oid: int) -> None:

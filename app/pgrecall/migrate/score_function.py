@@ -88,7 +88,7 @@ CREATE OR REPLACE FUNCTION score_{name}(
 
 CREATE OR REPLACE FUNCTION profile_{name}() RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN {_quoted_lines(_facts(profile))}::jsonb;
+    RETURN {quoted_lines(_facts(profile))}::jsonb;
 
 COMMENT ON FUNCTION score_{name} IS
     'The score by the profile {name}: {_formula(profile)}.';
@@ -131,7 +131,7 @@ def _names(values: Iterable[str]) -> list[str]:
     return [*of_rows, *(name for name in _LATER if name in found)]
 
 
-def _quoted_lines(text: str) -> str:
+def quoted_lines(text: str) -> str:
     """A text of several lines as an SQL literal of as many lines."""
     plain = "\\" not in text and all(line.isprintable() for line in text.split("\n"))
     return "'" + text.replace("'", "''") + "'" if plain else quoted(text)

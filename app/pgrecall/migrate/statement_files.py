@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pgrecall.migrate.score_function import quoted_lines
 from pgrecall.schema.composer import FILTERING, RANKING, Line, blocks, derived, entries
 
 _STATEMENTS = (*RANKING, *FILTERING)
@@ -79,7 +80,7 @@ def _statement(name: str) -> str:
 
 
 def _block(line: Line) -> str:
-    return _if(line, _literal(line.text))
+    return _if(line, quoted_lines(line.text))
 
 
 def _if(line: Line, value: str) -> str:
@@ -100,8 +101,3 @@ def _condition(line: Line) -> str:
 def _joined(values: Iterator[str], between: str) -> str:
     found = ",\n        ".join(values)
     return f"concat_ws({between},\n        {found})"
-
-
-def _literal(text: str) -> str:
-    doubled = text.replace("'", "''")
-    return f"'{doubled}'"

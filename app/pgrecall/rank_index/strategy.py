@@ -45,15 +45,20 @@ Over = Callable[[Tables, Search, Sources, Mapping[str, Any]], Run]
 """Executes a statement over the candidates of these sources, with these values."""
 
 
-def search_candidates(
-    tables: Tables, wanted: Search, sources: Sources, values: Mapping[str, Any]
+def over_candidates(
+    tables: Tables,
+    wanted: Search,
+    sources: Sources,
+    values: Mapping[str, Any],
+    *options: str,
+    name: str = "search",
 ) -> Run:
-    """The k best of the candidates, with the columns of a search and `passed` and `total`.
+    """Executes the statement of this name over the candidates, which adds `passed` and `total`.
 
-    The caller needs `passed` and `total` even if no row reaches min_score, so it must apply
-    min_score itself, unless turns are added.
+    The caller needs these two even if no row reaches min_score, so it must apply min_score itself,
+    unless turns are added.
     """
-    return ranks(tables, "search", wanted, *sources.options, exact=False, **values)
+    return ranks(tables, name, wanted, *options, *sources.options, exact=False, **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def through_indexes(
     tables: Tables,
     wanted: Search,
     strategy: Strategy,
-    over: Over = search_candidates,
+    over: Over = over_candidates,
 ) -> Operation[Found | None]:
     """Executes the statement `over` the candidates of rank indexes, by default for the k best.
 
@@ -120,7 +125,7 @@ def first_attempt(
     tables: Tables,
     wanted: Search,
     strategy: Strategy,
-    over: Over = search_candidates,
+    over: Over = over_candidates,
 ) -> Operation[Attempt | None]:
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
     if strategy == "exact" or wanted.is_divided or not _suits(wanted, strategy):

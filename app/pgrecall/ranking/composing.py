@@ -33,7 +33,7 @@ def ranks(
     """Executes the statement of this name for a search, with more options and values."""
     signals = tuple(wanted.profile.signals)
     given, parameters = wanted.options.union(options), wanted.parameters | values
-    run = _run(tables, name, given, signals, wanted.filters, {}, parameters)
+    run = executes(tables, name, given, signals, wanted.filters, {}, parameters)
     return run._replace(may_prepare=may_prepare, counts=counts)
 
 
@@ -56,10 +56,10 @@ def reads(
     given, parameters = filters.options.union(options), filters.parameters | values
     if as_of is not None:
         given, parameters = given | {"as_of"}, parameters | {"as_of": as_of}
-    return _run(tables, name, given, (), filters, places, parameters)
+    return executes(tables, name, given, (), filters, places, parameters)
 
 
-def _run(
+def executes(
     tables: Tables,
     name: str,
     options: frozenset[str],
@@ -68,6 +68,8 @@ def _run(
     places: Mapping[str, str],
     parameters: dict[str, Any],
 ) -> Run:
+    """Executes the statement of this name with these options, with the conditions of the caller in
+    the filters, and with these places and values."""
     where = written(tables.memories, filters.where) if filters.where else []
     texts = tuple(condition.text for condition in where)
     statement = composed(tables, name, options, signals, texts, tuple(places.items()))

@@ -11,7 +11,6 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     Executable,
-    FromClause,
     Text,
     Uuid,
     bindparam,
@@ -144,15 +143,10 @@ def memory_record(tables: Tables) -> tuple[ColumnElement[Any], ...]:
     return tuple(
         literal_column(
             "NULL" if name == "embedding" else name,
-            column_of(name, tables.memories, tables.memory_usage).type,
+            (tables.memory_usage if FIELD[name].part == "usage" else tables.memories).c[name].type,
         ).label(name)
         for name in ROW
     )
-
-
-def column_of(name: str, memories: FromClause, usage: FromClause) -> ColumnElement[Any]:
-    """The column of a field in these rows."""
-    return (usage if FIELD[name].part == "usage" else memories).c[name]
 
 
 def schema_function(

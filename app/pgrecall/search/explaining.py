@@ -24,7 +24,7 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
-from pgrecall.search.owner_by_owner import each_owner
+from pgrecall.search.owner_by_owner import as_parameters, each_owner
 from pgrecall.search.searching import hit, in_effect
 
 
@@ -91,10 +91,7 @@ def _standing(tables: Tables, wanted: Search, found: ScoredMemory) -> Operation[
         rows: list[Any] = []
         for one in each_owner(wanted):
             rows += yield ranks(tables, "scores", one)
-        values = {
-            f"ranked_{name}s": [getattr(row, column) for row in rows]
-            for name, column in (("owner", "agent_id"), ("id", "id"), ("score", "score"))
-        }
+        values = as_parameters(rows)
     memory = found.memory
     values |= {"id": memory.id, "whose": memory.owner_id, "own_score": found.score}
     [counts] = yield ranks(tables, "standing", wanted, **values)

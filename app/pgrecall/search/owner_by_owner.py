@@ -6,14 +6,14 @@ statement that continues with the best of all takes them as parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
-from pgrecall.core.steps import Operation, Run
-from pgrecall.rank_index.sources import Sources
-from pgrecall.rank_index.strategy import through_indexes
+from pgrecall.core.steps import Operation
+from pgrecall.rank_index.strategy import over_candidates, through_indexes
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.search_parameters import Search
@@ -57,25 +57,20 @@ def owner_by_owner(tables: Tables, wanted: Search, strategy: Strategy) -> Operat
     alone = replace(wanted, k=wanted.most, expand_session=0, lend=None, min_score=None)
     rows: list[Sequence[Any]] = []
     candidates: list[int] = []
+    over = partial(over_candidates, name="best")
     for one in each_owner(alone):
-        found = yield from through_indexes(tables, one, strategy, _best_candidates)
+        found = yield from through_indexes(tables, one, strategy, over)
         if found is None:
             rows.append((yield ranks(tables, "best", one)))
         else:
             rows.append(found.rows)
             candidates.append(found.total)
     best = sorted(chain.from_iterable(rows), key=lambda row: (-row.score, row.id))[: alone.k]
-    return Ranked(_parameters(best), sum(candidates) or None)
+    return Ranked(as_parameters(best), sum(candidates) or None)
 
 
-def _best_candidates(
-    tables: Tables, one: Search, sources: Sources, values: Mapping[str, Any]
-) -> Run:
-    return ranks(tables, "best", one, *sources.options, exact=False, **values)
-
-
-def _parameters(rows: Sequence[Any]) -> dict[str, Any]:
-    """The rows as the columns of a table."""
+def as_parameters(rows: Sequence[Any]) -> dict[str, Any]:
+    """Rows of several owners as columns, which a statement about all of them takes."""
     return {
         f"ranked_{name}": [getattr(row, column, None) for row in rows]
         for name, column in _COLUMNS.items()
