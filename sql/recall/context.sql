@@ -56,7 +56,7 @@ BEGIN
     most := k;
     k := coalesce(consider, greatest(k, CASE WHEN reserve <> '{}' OR max_similarity IS NOT NULL
                                                 THEN 80 ELSE least(k * max_skips, 80) END));
-    ranked := greatest(k, CASE WHEN lend IS NOT NULL THEN 20 END);
+    ranked := most_ranked(k, lend);
     packing := jsonb_build_object(
         'budget', greatest(max_tokens - 5, 0), 'most', most, 'floor', coalesce(min_score, 0),
         'max_skips', max_skips, 'diversity', diversity, 'max_similarity', max_similarity,

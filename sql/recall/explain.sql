@@ -20,7 +20,7 @@ DECLARE
     unmet text[];
     comes_along boolean;
     floor float8 := min_relevance;
-    most integer := greatest(k, CASE WHEN lend IS NOT NULL THEN 20 END);
+    most integer := most_ranked(k, lend);
     searched text := agent;
 BEGIN
     IF query IS NOT NULL OR query_text IS NOT NULL THEN

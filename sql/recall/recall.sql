@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION recall(
 #variable_conflict use_variable
 DECLARE
     asked record;
-    ranked integer := greatest(k, CASE WHEN lend IS NOT NULL THEN 20 END);
+    ranked integer := most_ranked(k, lend);
     sources jsonb;
     answered boolean := false;
     passed bigint;

@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION recall_plan(
 #variable_conflict use_variable
 DECLARE
     asked record;
-    ranked integer := greatest(k, CASE WHEN lend IS NOT NULL THEN 20 END);
+    ranked integer := most_ranked(k, lend);
     sources jsonb;
     statement text;
     line text;

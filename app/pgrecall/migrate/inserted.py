@@ -35,6 +35,7 @@ from pgrecall.memories.preparing import DuplicatePolicy
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
+from pgrecall.ranking.search_parameters import LEAST_LENDERS
 from pgrecall.schema.composer import RANKING, known_options
 from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
@@ -72,6 +73,7 @@ _LIMITS: Mapping[str, Any] = {
     "MAX_LISTED": listing.MOST,
     "MAX_CURATED": curating.MOST,
     "LEAST_AGE": LEAST_AGE,
+    "LEAST_LENDERS": LEAST_LENDERS,
     "STATEMENTS": RANKING,
     "OPTIONS": (*known_options(), "include_invalid"),
     "SHORTEST_HALF_LIFE": SHORTEST_HALF_LIFE,
