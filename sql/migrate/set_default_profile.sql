@@ -10,4 +10,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION set_default_profile IS
-    'Makes a profile, built in or installed, the one of each call that names none; raises PM007 for another name. NULL goes back to hybrid.';
+    'Makes a profile, built in or installed, the profile of every call that names none. NULL goes '
+    'back to hybrid. Raises PM007 for an unknown name.';

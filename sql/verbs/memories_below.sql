@@ -1,7 +1,7 @@
--- Memories that are no longer valid are scored too, since pruning is for them as well. Nothing is
--- sorted, and there is no k. A full join, as in search (ADR-0046): a left join may look for the
--- counters of each memory among all of the owner. A CASE hides the condition on the score, which
--- would turn it into one.
+-- Memories that are no longer valid are scored too, since pruning removes them as well. The query
+-- sorts nothing and has no k. It has a full join, as in search (ADR-0046): a left join may look for
+-- the counters of each memory among all of the owner. A CASE hides the condition on the score,
+-- which would turn it into one.
 CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profile text)
     RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -14,8 +14,10 @@ BEGIN
                     WHERE CASE WHEN score < $3 THEN true ELSE false END', (
         SELECT filled(composed('scores', options, t.score, t.signals),
                       jsonb_build_object('owner_id', '$1') || (
-                          SELECT jsonb_object_agg((s.said ->> 'name') || '_weight', format('($2)[%s]', s.place))
-                            FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)),
+                          SELECT jsonb_object_agg(
+                                     (s.said ->> 'name') || '_weight', format('($2)[%s]', s.place))
+                            FROM jsonb_array_elements(facts -> 'signals')
+                                 WITH ORDINALITY s(said, place)),
                       'NULL')
           FROM scored_text(facts, statement_options(options)) t))
        INTO low USING agent, weights_of(facts, profile, NULL), below_score;
@@ -24,4 +26,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION memories_below IS
-    'The active memories of an owner that score less than below_score by a profile, without a query.';
+    'Returns the active memories of an owner whose score by a profile, without a query, is less '
+    'than below_score.';
