@@ -14,4 +14,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION keep_setting IS
-    'Keeps a value as the function of this name, which only the owner may call. said: its comment.';
+    'Stores a setting as a function of this name, which only the owner may call. The argument said '
+    'is its comment.';

@@ -5,7 +5,7 @@ BEGIN
     IF name IS NOT NULL THEN
         PERFORM facts_of(name);
     END IF;
-    PERFORM keep_setting('chosen_profile', name, 'The profile set by set_default_profile.');
+    PERFORM keep_setting('chosen_profile', name, 'The profile that set_default_profile has set.');
 END
 $function$;
 

@@ -1,5 +1,5 @@
 -- Memories that are no longer valid are scored too, since pruning removes them as well. The query
--- sorts nothing and has no k. It has a full join, as in search (ADR-0046): a left join may look for
+-- sorts nothing and has no k. It has a full join, as in search (ADR-0033): a left join may look for
 -- the counters of each memory among all of the owner. A CASE hides the condition on the score,
 -- which would turn it into one.
 CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profile text)

@@ -188,7 +188,7 @@ WITH parts AS (
 )
 SELECT r.outcome, count(*) AS memories
   FROM batches b
- -- What is not compliant was stored on purpose.
+ -- Memories that are not compliant were stored on purpose.
  CROSS JOIN LATERAL restore_rows(:'agent', b.memories, b.states, check_compliance => false) r
  GROUP BY r.outcome
  ORDER BY r.outcome;

@@ -60,7 +60,7 @@ WITH entities AS (
              FROM jsonb_array_elements(value -> 'relationships') r)
       FROM entities
      UNION ALL
-    -- What is known of an entity links to it.
+    -- Facts about an entity link to it.
     SELECT owner, said.memory_type, said.value ->> 'id', said.value ->> said.field, said.value,
            entities.value ->> 'name', NULL, jsonb_build_object('date', said.value -> 'date'),
            entities.value ->> 'name', jsonb_build_array(jsonb_build_object(
