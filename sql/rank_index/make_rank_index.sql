@@ -45,7 +45,7 @@ DECLARE
 BEGIN
     PERFORM require_owner(agent);
     IF built_at IS NULL OR coalesce(at_least, 0) NOT BETWEEN 1 AND 2147483647 THEN
-        RAISE EXCEPTION 'built_at must be given and at_least must lie within 1 and 2147483647, '
+        RAISE EXCEPTION 'built_at must not be NULL and at_least must lie within 1 and 2147483647, '
             'got % and %', built_at, at_least USING ERRCODE = 'invalid_parameter_value';
     ELSIF coalesce(m, 0) NOT BETWEEN 2 AND 100
           OR coalesce(ef_construction, 0) NOT BETWEEN greatest(4, 2 * m) AND 1000 THEN
@@ -54,7 +54,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF current_setting('transaction_isolation') <> 'read committed' AND now() < built_at THEN
         RAISE EXCEPTION 'an index cannot be built in a % transaction that is under way, which does '
-            'not see what others write; use READ COMMITTED',
+            'not see the writes of others; use READ COMMITTED',
             upper(current_setting('transaction_isolation'))
             USING ERRCODE = 'invalid_parameter_value';
     END IF;

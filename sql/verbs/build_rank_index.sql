@@ -14,7 +14,7 @@ BEGIN
     built_at := @extschema@.await_writers(agent, 60);
     IF built_at IS NULL THEN
         RAISE EXCEPTION 'a transaction that wrote memories has not ended within 60 seconds: end it '
-            'and build again, so that what it wrote is not missed'
+            'and build again, so that the index misses none of them'
             USING ERRCODE = 'object_in_use';
     END IF;
     COMMIT;

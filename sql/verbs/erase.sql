@@ -87,7 +87,7 @@ DECLARE
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require(
-        memory_ids IS NOT NULL, 'memory_ids must be given: erase_owner erases everything');
+        memory_ids IS NOT NULL, 'memory_ids must not be NULL: erase_owner erases everything');
     PERFORM require(dry_run IS NOT NULL, 'dry_run must be true or false, got NULL');
     superseded := replaced_by(agent, memory_ids);
     PERFORM FROM agent_memories m

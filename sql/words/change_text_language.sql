@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'the language can only be changed in a READ COMMITTED transaction, which '
-            'sees what others have written when it gets its lock; this one is %',
+            'sees the writes of others once it has its lock; this one is %',
             current_setting('transaction_isolation')
             USING ERRCODE = 'invalid_transaction_state';
     ELSIF NOT EXISTS (SELECT FROM pg_ts_config WHERE oid = language) THEN
