@@ -27,7 +27,7 @@ from benchmarks.measuring import measured
 from benchmarks.server import server
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.core.ids import new_id
-from pgrecall.execution import prepared_statement, synchronous
+from pgrecall.execution import driver, synchronous
 from pgrecall.testing import new_database
 
 OWNERS = {"thousand": 1_000, "ten thousand": 10_000, "others": 20_000}
@@ -130,7 +130,7 @@ def _measured(inline: str, apart: str, dimensions: int, rounds: int) -> Table:
     query = np.random.default_rng(2).standard_normal(dimensions).astype(np.float32)
     with psycopg.connect(inline) as one, psycopg.connect(apart) as other:
         for connection in (one, other):
-            prepared_statement.send_vectors(connection)
+            driver.send_vectors(connection)
         [[size]], [[apart_size]] = one.execute(SIZES), other.execute(SIZES)
         for owner in ("thousand", "ten thousand"):
             for name, arguments in SEARCHES.items():
@@ -176,8 +176,8 @@ def _sent(url: str, owner: str, query: Any, arguments: dict[str, Any]) -> tuple[
     execute = synchronous._execute
 
     def noting(connection: Any, step: Any) -> Any:
-        statement = prepared_statement.compiled(step.statement)
-        found.append((statement.text, statement.values(step.parameters)))
+        statement = step.statement
+        found.append((statement.numbered, statement.values(step.parameters)))
         return execute(connection, step)
 
     engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from benchmarks.contenders import K
 from benchmarks.index.asking import Asked, Question
 from pgrecall.core.vectors import EmbeddingType, StoredVector, stored_vector
-from pgrecall.execution import prepared_statement
+from pgrecall.execution.driver import send_vectors
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.hits import Hits
@@ -61,12 +61,13 @@ class Peer:
             self._wanted, query=self._vector(question.vector), query_entities=question.entities
         )
         run = ranks(tables(), STATEMENT, wanted, nearest=self._nearest)
-        statement = prepared_statement.compiled(run.statement)
         with self._engine.begin() as connection:
             driver: Any = connection.connection.driver_connection
-            prepared_statement.send_vectors(driver)
+            send_vectors(driver)
             cursor = RawCursor(driver, row_factory=namedtuple_row)
-            cursor.execute(statement.text, statement.values(run.parameters), binary=True)
+            cursor.execute(
+                run.statement.numbered, run.statement.values(run.parameters), binary=True
+            )
             return Hits(hit(wanted.profile, row) for row in cursor)
 
     def _vector(self, values: Any) -> StoredVector:

@@ -111,7 +111,7 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
 
 def test_every_statement_begins_with_its_name() -> None:
     for name in RANKING:
-        text = composed(tables("any"), name, frozenset(), tuple(profiles.hybrid.signals)).numbered
+        text = composed(tables("any"), name, frozenset(), tuple(profiles.hybrid.signals)).named
         assert text.startswith(f"/* pgrecall {name} */\n")
 
 

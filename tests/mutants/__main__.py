@@ -15,48 +15,19 @@ from pathlib import Path
 
 from pgrecall import embedded
 from pgrecall.testing import hurry
-from tests.mutants import (
-    frameworks,
-    lifecycle,
-    looking_up,
-    moving_in,
-    outside,
-    rank_index,
-    reliability,
-    scoring,
-    search_path,
-    searching,
-    service,
-    statements,
-)
-from tests.mutants.mutant import Mutant
+from tests.mutants import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
-GROUPS = (
-    frameworks,
-    lifecycle,
-    looking_up,
-    moving_in,
-    outside,
-    rank_index,
-    reliability,
-    scoring,
-    search_path,
-    searching,
-    service,
-    statements,
-)
-MUTANTS = [one for group in GROUPS for one in group.MUTANTS]
 
 
 def survives(mutant: Mutant, server: str) -> bool:
     """Whether the tests of a mutant pass: all those whose names begin like this."""
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy"
-        names = ("app", "benchmarks", "migrations", "sql", "tests", "pyproject.toml", "alembic.ini")
-        for name in names:
-            whole = ROOT / name
-            (shutil.copytree if whole.is_dir() else shutil.copy)(whole, _made(copy) / name)
+        copy = Path(folder)
+        for name in ("app", "benchmarks", "migrations", "sql", "tests"):
+            shutil.copytree(ROOT / name, copy / name)
+        for name in ("pyproject.toml", "alembic.ini"):
+            shutil.copy(ROOT / name, copy / name)
         file = copy / mutant.file
         text = file.read_text()
         assert text.count(mutant.old) == 1, mutant
@@ -72,14 +43,9 @@ def survives(mutant: Mutant, server: str) -> bool:
             text=True,
         )
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    told = done.stdout.splitlines()[-1]
-    assert "failed" in told or "error" not in told, done.stdout  # of a test itself, not before it
+    summary = done.stdout.splitlines()[-1]
+    assert "failed" in summary or "error" not in summary, done.stdout  # of a test, not before it
     return done.returncode == 0
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def main(words: list[str]) -> int:
@@ -87,12 +53,12 @@ def main(words: list[str]) -> int:
     alive = 0
     with embedded.database() as server:
         hurry(server)
-        for one in MUTANTS:
+        for one in mutants():
             if not words or any(word in one.file or word in one.tests for word in words):
                 lives = survives(one, server)
                 alive += lives
-                told = f"{'ALIVE ' if lives else 'killed'} {one.file} by {one.tests}"
-                print(told, flush=True)  # noqa: T201
+                state = "ALIVE " if lives else "killed"
+                print(f"{state} {one.file} by {one.tests}", flush=True)  # noqa: T201
     return alive
 
 

@@ -1,15 +1,28 @@
-"""A statement of plain SQL with named parameters."""
+"""Statements of plain SQL with named parameters."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
+
+from pgrecall.core.vectors import StoredVector, as_text
 
 _PARAMETER: Final = re.compile(
     r"(?P<literal>'(?:[^']|'')*'|\"[^\"]*\")|(?<!:):(?P<name>[a-z]\w*)(?:::(?P<type>\w+(?:\[\])?))?"
 )
+
+
+class PackedVector:
+    """A vector in pgvector's binary form. It has a class of its own so that the caller's connection
+    sends Vector as before."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, vector: StoredVector) -> None:
+        self.data = vector.to_binary()
 
 
 class Statement:
@@ -21,29 +34,66 @@ class Statement:
     def __init__(self, named: str) -> None:
         self.named = named
         """The text with named parameters."""
+        self.prepare: bool | None = None
+        """psycopg's argument `prepare`; None at first, since one execution is not worth it."""
         self.types: dict[str, str | None] = {}
         """The parameters in the order of their numbers, with the types that the text casts them to;
-        None for an embedding, whose type depends on the schema."""
-        for found in _PARAMETER.finditer(named):
-            if found["name"] and not self.types.get(found["name"]):
-                self.types[found["name"]] = found["type"]
+        None where PostgreSQL takes the type of a function's argument."""
+        for parameter in _PARAMETER.finditer(named):
+            if parameter["name"] and not self.types.get(parameter["name"]):
+                self.types[parameter["name"]] = parameter["type"]
 
     @cached_property
-    def numbered(self) -> str:
+    def numbered(self) -> bytes:
         """The text with numbers instead of names, as PostgreSQL takes it."""
         numbers = {name: number for number, name in enumerate(self.types, start=1)}
-        return _replaced(self.named, lambda name: f"${numbers[name]}")
+        return _replaced(self.named, lambda name: f"${numbers[name]}").encode()
 
     @cached_property
     def formatted(self) -> str:
         """The text with names as cursors of psycopg take them."""
         return _replaced(self.named.replace("%", "%%"), lambda name: f"%({name})s")
 
+    @cached_property
+    def _conversions(self) -> list[tuple[str, Callable[[Any], Any] | None]]:
+        return [(name, _CONVERSIONS.get(type_)) for name, type_ in self.types.items()]
+
+    def values(self, parameters: Mapping[str, Any]) -> list[Any]:
+        """The value of each parameter, in the order of their numbers; None for one without."""
+        return [
+            parameters.get(name) if convert is None else convert(parameters.get(name))
+            for name, convert in self._conversions
+        ]
+
+    def named_values(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of each parameter by its name, for a cursor that does not know our vectors."""
+        return dict(zip(self.types, self.values(parameters), strict=True)) | {
+            name: as_text(vector.to_list())
+            for name, vector in parameters.items()
+            if name in self.types and isinstance(vector, StoredVector)
+        }
+
+
+def _packed(value: Any) -> Any:
+    return PackedVector(value) if isinstance(value, StoredVector) else value
+
+
+def _json_array(values: Any) -> Any:
+    return None if values is None else [*map(json.dumps, values)]
+
+
+_CONVERSIONS: Final[Mapping[str | None, Callable[[Any], Any]]] = {
+    None: _packed,
+    "jsonb": json.dumps,
+    "jsonb[]": _json_array,
+}
+"""How values are sent of parameters with these types; others as psycopg sends them."""
+
 
 def _replaced(text: str, write: Callable[[str], str]) -> str:
-    def written(found: re.Match[str]) -> str:
-        if found["name"] is None:
-            return found[0]
-        return write(found["name"]) + (f"::{found['type']}" if found["type"] else "")
+    def written(parameter: re.Match[str]) -> str:
+        if parameter["name"] is None:
+            return parameter[0]
+        return write(parameter["name"]) + (f"::{parameter['type']}" if parameter["type"] else "")
 
     return _PARAMETER.sub(written, text)

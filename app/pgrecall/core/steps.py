@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
-from sqlalchemy import Executable, Table
-
 from pgrecall.core.statement import Statement
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,7 +51,7 @@ class Keep(NamedTuple):
 class Run(NamedTuple):
     """Executes a statement. Result: all rows, or None for a statement that returns no rows."""
 
-    statement: Executable | Statement
+    statement: Statement
     parameters: Mapping[str, Any] = MappingProxyType({})
     may_prepare: bool = True
     """True if the server may cache the statement's plan."""
@@ -69,11 +67,16 @@ class Uncounted:
     """The result of a statement that could not count retrievals, which are not worth an error."""
 
 
-class Copy(NamedTuple):
-    """Sends rows by COPY FROM STDIN, with values in the order of the table's columns."""
+Rows = Iterable[tuple[Any, ...]]
 
-    table: Table
-    rows: Iterable[tuple[Any, ...]]
+
+class Copy(NamedTuple):
+    """Sends rows by COPY FROM STDIN into a temporary table."""
+
+    table: str
+    columns: Mapping[str, str]
+    """The columns, in the order of a row's values, and their types."""
+    rows: Rows
 
 
 Operation = Generator[Ask | Run | Copy, Any, T]

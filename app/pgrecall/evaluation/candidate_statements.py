@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, DateTime, Double, Integer, MetaData, Table, Uuid
-
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
 from pgrecall.evaluation.batches import Batch, Values
@@ -33,22 +31,20 @@ def recency_of(profile: Profile) -> Recency | None:
     return None
 
 
+PAIRS = "pg_temp.pgrecall_pairs"
+DROP_PAIRS = Run(Statement(f"DROP TABLE IF EXISTS {PAIRS}"))
+
+
 @lru_cache(maxsize=64)
-def pairs_table(profile: Profile) -> Table:
-    """The temporary table of pairs, in its own schema, so that no other table is dropped.
+def create_pairs(profile: Profile) -> Statement:
+    """Creates the temporary table of pairs.
 
     clock is the timestamp that recency counts from, asked_at the moment of the query.
     """
-    return Table(
-        "pgrecall_pairs",
-        MetaData(schema="pg_temp"),
-        Column("number", Integer, nullable=False),
-        Column("id", Uuid, nullable=False),
-        Column("gain", Double, nullable=False),
-        Column("clock", DateTime(timezone=True)),
-        Column("asked_at", DateTime(timezone=True)),
-        *(Column(_column(signal), Double) for signal in profile.signals),
-        prefixes=["TEMPORARY"],
+    signals = "".join(f", {_column(signal)} float8" for signal in profile.signals)
+    return Statement(
+        f"CREATE TEMPORARY TABLE {PAIRS} (number integer NOT NULL, id uuid NOT NULL, "
+        f"gain float8 NOT NULL, clock timestamptz, asked_at timestamptz{signals})"
     )
 
 

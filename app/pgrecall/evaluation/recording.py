@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import Text
-
 from pgrecall.core.limits import is_blank
-from pgrecall.core.steps import READS, Operation, Run, needs
+from pgrecall.core.steps import READS, Operation, needs
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import call
 
 
 @needs(READS)
@@ -28,8 +26,7 @@ def recorded_queries(tables: Tables, /, agent_id: str | UUID) -> Operation[list[
     """
     owner_id = require_owner(tables, agent_id)
     named = owner_id.removeprefix(tables.prefix)
-    called = verb(tables, "recorded_queries", {"agent": Text})
-    rows = yield Run(called, {"agent": owner_id})
+    rows = yield call(tables, "recorded_queries", agent=owner_id)
     return [
         JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=named, recorded=True)
         for row in rows

@@ -9,8 +9,6 @@ from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, Unpack
 from uuid import UUID
 
-from sqlalchemy.schema import CreateTable, DropTable
-
 from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Operation, Run
@@ -23,8 +21,9 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError
 from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.candidate_statements import (
+    DROP_PAIRS,
+    create_pairs,
     draw,
-    pairs_table,
     recency_of,
     spread_statement,
     worth,
@@ -197,9 +196,9 @@ def _best(
 
     `profile` is `start`, or `start` with one signal added at its end.
     """
-    tables, pairs = asked.tables, pairs_table(profile)
-    yield Run(DropTable(pairs, if_exists=True))  # a failed attempt may have left it
-    yield Run(CreateTable(pairs))
+    tables = asked.tables
+    yield DROP_PAIRS  # a failed attempt may have left it
+    yield Run(create_pairs(profile))
     for batch in (yield from asked.batches(checked, [profile])):
         yield draw(tables, batch, profile, max(MAX_PAIRS // len(checked), 1))
     [spread] = yield Run(spread_statement(tables, profile))
@@ -229,7 +228,7 @@ def _best(
         done += 1
         problem = _report(on_progress, done)
     problem = problem or _report(on_progress, ROUNDS)
-    yield Run(DropTable(pairs))
+    yield DROP_PAIRS
     if problem is not None:
         raise problem
     return best, free

@@ -13,13 +13,10 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types.datetime import DatetimeBinaryDumper
 from psycopg.types.json import JsonbBinaryDumper
-from sqlalchemy.dialects.postgresql import dialect
 
-from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.steps import Copy
 from pgrecall.core.vectors import HalfVector, Vector
-
-_POSTGRESQL = dialect()  # type: ignore[no-untyped-call]
+from pgrecall.schema.kinds import EMBEDDING
 
 
 def copy_rows(driver: psycopg.Connection[Any], step: Copy, oid: int) -> None:
@@ -41,18 +38,15 @@ async def acopy_rows(driver: psycopg.AsyncConnection[Any], step: Copy, oid: int)
 
 
 def copy_statement(step: Copy) -> sql.Composed:
-    columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in step.table.columns)
+    columns = sql.SQL(", ").join(map(sql.Identifier, step.columns))
     return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
-        sql.Identifier(step.table.name), columns
+        sql.Identifier("pg_temp", step.table), columns
     )
 
 
 def copy_types(step: Copy, oid: int) -> list[int | str]:
     """The types of the columns, for psycopg's `set_types`."""
-    return [
-        oid if isinstance(column.type, Embedding) else column.type.compile(_POSTGRESQL).lower()
-        for column in step.table.columns
-    ]
+    return [oid if type_ == EMBEDDING.type else type_ for type_ in step.columns.values()]
 
 
 def know_types(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any], oid: int) -> None:

@@ -6,15 +6,13 @@ from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Text
-
 from pgrecall.core.embedders import Embedded
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Ask, Run
 from pgrecall.core.vectors import components_of
 from pgrecall.errors import EmbedderMismatch
 from pgrecall.schema import Layout, tables
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import call
 
 
 def unrecorded_model(schema: str, answers: Mapping[Ask, Any], layout: Layout) -> str | None:
@@ -44,8 +42,7 @@ def record_model(
     Returns the layout to cache when the call has succeeded. In a caller's transaction that is none,
     since it may be rolled back: each call that embeds records it, until a new process finds it.
     """
-    claim = verb(tables(schema), "claim_embedding_model", {"model": Text()})
-    [(recorded,)] = yield Run(claim, {"model": model})
+    [(recorded,)] = yield call(tables(schema), "claim_embedding_model", model=model)
     if recorded not in (None, model):
         raise mismatch(schema, recorded, model)
     return replace(layout, model=recorded) if recorded is not None and ours else None

@@ -6,8 +6,9 @@ from collections.abc import Generator
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine, String, bindparam, column, select, table, text
+from sqlalchemy import Engine
 
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import (
@@ -19,13 +20,13 @@ from pgrecall.errors import (
     SchemaTooNew,
 )
 from pgrecall.schema import REVISION, Layout, revision_of, tables
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import call
 
 VERSION_TABLE: Final = "alembic_version"
 OLDEST_POSTGRES: Final = 160000
 OLDEST_PGVECTOR: Final = (0, 8)
 
-_CATALOGUE = text(
+_CATALOGUE = Statement(
     """
     SELECT t.typname, a.atttypid::bigint, a.atttypmod,
            (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
@@ -46,18 +47,18 @@ _CATALOGUE = text(
       JOIN pg_type t ON t.oid = a.atttypid
      WHERE n.nspname = CAST(:schema AS name)
     """
-).bindparams(bindparam("versions", VERSION_TABLE, String()), bindparam("schema", type_=String()))
+)
 
-_DISTRIBUTED = text(
+_DISTRIBUTED = Statement(
     "SELECT EXISTS (SELECT FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
     "JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = CAST(:schema AS name) AND c.relname = 'agent_memories')"
-).bindparams(bindparam("schema", type_=String()))
-
-_SERVER = text(
+)
+_SERVER = Statement(
     "SELECT current_setting('server_version_num')::integer AS number, "
     "current_setting('server_version') AS version"
 )
+_IS_THERE = Statement("SELECT to_regprocedure(:name) IS NOT NULL")
 
 LAYOUTS: WeakKeyDictionary[Engine, dict[str, Layout]] = WeakKeyDictionary()
 """The layouts that are known, by the schema."""
@@ -68,7 +69,7 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
 
     Raises SchemaMissing, SchemaOutdated, SchemaTooNew or PgvectorUnusable.
     """
-    rows = yield Run(_CATALOGUE.bindparams(schema=schema))
+    rows = yield Run(_CATALOGUE, {"schema": schema, "versions": VERSION_TABLE})
     if not rows or not rows[0][4]:
         [server] = yield Run(_SERVER)
         raise schema_missing(schema, too_old(*server))
@@ -76,8 +77,7 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
     compiles, has_default_profile, *settings = others
     require_settings(*(setting.decode() for setting in settings))
     require_pgvector(pgvector)
-    versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
-    found = yield Run(select(versions.c.version_num))
+    found = yield Run(Statement(f'SELECT version_num FROM "{schema}".{VERSION_TABLE}'))  # noqa: S608  checked
     revision = revision_of(name for (name,) in found) or ""
     if revision < REVISION:
         raise SchemaOutdated(
@@ -86,11 +86,11 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
         )
     if revision > REVISION and (yield from _oldest_client(schema)) > REVISION:
         raise too_new(schema, revision)
-    models = yield Run(select(tables(schema).embedding_model.c.model))
+    models = yield Run(Statement(f'SELECT model FROM "{schema}".embedding_model'))  # noqa: S608  checked
     model = models[0][0] if models else None
     type_, distributed = EmbeddingType(type_name), False
     if has_citus:
-        [(distributed,)] = yield Run(_DISTRIBUTED.bindparams(schema=schema))
+        [(distributed,)] = yield Run(_DISTRIBUTED, {"schema": schema})
     return Layout(
         revision,
         type_,
@@ -106,13 +106,10 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
 
 def _oldest_client(schema: str) -> Generator[Run, Any, str]:
     """The oldest revision whose clients work with the schema."""
-    there = text("SELECT to_regprocedure(:name) IS NOT NULL").bindparams(
-        bindparam("name", f'"{schema}".oldest_client()', String())
-    )
-    [(has_it,)] = yield Run(there)
+    [(has_it,)] = yield Run(_IS_THERE, {"name": f'"{schema}".oldest_client()'})
     if not has_it:
         return "9999"
-    [(oldest,)] = yield Run(verb(tables(schema), "oldest_client", {}))
+    [(oldest,)] = yield call(tables(schema), "oldest_client")
     return str(oldest)
 
 

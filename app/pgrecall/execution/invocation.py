@@ -231,7 +231,7 @@ class Invocation(Generic[T]):
                     LAYOUTS.setdefault(engine, {})[self.schema] = known
                 self.layout = known
                 if connect.mode.unlimited:
-                    yield Run(lift_limits(tables(self.schema)))
+                    yield lift_limits(tables(self.schema))
                 if self.answers:
                     new_model = unrecorded_model(self.schema, self.answers, known)
             if isinstance(step, Ask):

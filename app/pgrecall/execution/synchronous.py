@@ -20,7 +20,6 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.entity_finding import Entities, require_finder
-from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
@@ -30,10 +29,15 @@ from pgrecall.errors import (
     DatabaseUnavailable,
     InputError,
 )
-from pgrecall.execution import prepared_statement as prepared
 from pgrecall.execution.asking import Tools, answer
-from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_rows
+from pgrecall.execution.driver import (
+    SENDING_VECTORS,
+    binary_results,
+    is_observed,
+    row_maker,
+    send_vectors,
+)
 from pgrecall.execution.error_mapping import (
     DATABASE_ERRORS,
     cannot_count,
@@ -282,28 +286,25 @@ def _switch(driver: psycopg.Connection[Any], to: Settings) -> None:
 def _execute(connection: Connection, step: Run) -> Any:
     """All rows, or None for a statement that returns no rows."""
     driver: Any = connection.connection.driver_connection
-    statement = prepared.STATEMENTS.get(step.statement) or prepared.compiled(step.statement)
-    if driver not in prepared.SENDING_VECTORS:
-        prepared.send_vectors(driver)
-    if prepared.is_observed(connection, driver):
+    statement = step.statement
+    if driver not in SENDING_VECTORS:
+        send_vectors(driver)
+    if is_observed(connection, driver):
         with binary_results(driver):
-            if isinstance(step.statement, Statement):
-                named = statement.named(step.parameters)
-                result = connection.exec_driver_sql(step.statement.formatted, named)
-            else:
-                result = connection.execute(step.statement, dict(step.parameters))
-        return [*map(prepared.row_maker(*result.keys()), result)] if result.returns_rows else None
+            named = statement.named_values(step.parameters)
+            result = connection.exec_driver_sql(statement.formatted, named)
+        return [*map(row_maker(*result.keys()), result)] if result.returns_rows else None
     values = statement.values(step.parameters)
     prepare = statement.prepare if step.may_prepare else False
     statement.prepare = True
     cursor = psycopg.RawCursor(driver, row_factory=namedtuple_row)
     try:
         try:
-            cursor.execute(statement.text, values, prepare=prepare, binary=True)
+            cursor.execute(statement.numbered, values, prepare=prepare, binary=True)
         except psycopg.Error as error:
             if not may_execute_again(connection, driver, error):
                 raise
-            cursor.execute(statement.text, values, prepare=False, binary=True)
+            cursor.execute(statement.numbered, values, prepare=False, binary=True)
         # A description of the columns would take as long to make as the rows.
         done = cursor.pgresult
         has_rows = done is not None and done.status == ExecStatus.TUPLES_OK

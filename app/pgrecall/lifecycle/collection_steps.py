@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
-
-from sqlalchemy import BigInteger, Boolean, Double, Integer, Text, Uuid
 
 from pgrecall.core.steps import VERB, Operation, needs
 from pgrecall.lifecycle.garbage import GarbagePolicy
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import call_of
+from pgrecall.schema.verbs import call
 
 ACTOR = "garbage collection"
-_ARGUMENTS: Mapping[str, Any] = {
-    "agent": Text(),
-    "run": Uuid(),
-    "min_trust_threshold": Double(),
-    "max_age_hours": Double(),
-    "delete_threshold": Double(),
-    "max_live": BigInteger(),
-    "max_event_age_hours": Double(),
-    "max_run_age_hours": Double(),
-    "policy": Text(),
-    "with_leftovers": Boolean(),
-    "after": Uuid(),
-    "batch_size": Integer(),
-    "actor": Text(),
-}
-"""The types of the arguments of the functions called here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +32,7 @@ def owners(tables: Tables, agent_id: str | UUID | None = None) -> Operation[list
     """
     if agent_id is not None:
         return [(require_owner(tables, agent_id), True)]
-    rows = yield call_of(tables, _ARGUMENTS, "owners_of_memories", with_leftovers=True)
+    rows = yield call(tables, "owners_of_memories", with_leftovers=True)
     return [
         (row.agent_id, row.has_memories)
         for row in rows
@@ -62,7 +43,7 @@ def owners(tables: Tables, agent_id: str | UUID | None = None) -> Operation[list
 @needs(VERB)
 def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Operation[Any]:
     """Counts of a run without its changes, for one owner: scanned, archived, deleted and so on."""
-    [row] = yield call_of(tables, _ARGUMENTS, "count_garbage", agent=owner_id, **policy.parameters)
+    [row] = yield call(tables, "count_garbage", agent=owner_id, **policy.parameters)
     return row
 
 
@@ -70,7 +51,7 @@ def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Opera
 def count_runs(tables: Tables, policy: GarbagePolicy) -> Operation[int]:
     """How many runs over all owners a run over all would delete from gc_runs."""
     age = policy.max_run_age_hours
-    [row] = yield call_of(tables, _ARGUMENTS, "count_runs", agent=None, max_run_age_hours=age)
+    [row] = yield call(tables, "count_runs", agent=None, max_run_age_hours=age)
     return int(row.count_runs)
 
 
@@ -78,7 +59,7 @@ def count_runs(tables: Tables, policy: GarbagePolicy) -> Operation[int]:
 def begin_run(tables: Tables, run: Collection, policy: GarbagePolicy) -> Operation[None]:
     """Writes the run's row in gc_runs first, so that an interrupted run can be seen."""
     given = {"agent": run.owner_id, "run": run.id, "policy": policy.name, **policy.parameters}
-    yield call_of(tables, _ARGUMENTS, "begin_garbage_run", **given)
+    yield call(tables, "begin_garbage_run", **given)
 
 
 @needs(VERB)
@@ -90,12 +71,12 @@ def collect_batch(
     Returns the numbers, `last_id` for the next call, and whether there are `more`.
     """
     given = {"agent": owner_id, "run": run.id, "after": after, "batch_size": batch_size}
-    [row] = yield call_of(tables, _ARGUMENTS, "collect_garbage_batch", actor=ACTOR, **given)
+    [row] = yield call(tables, "collect_garbage_batch", actor=ACTOR, **given)
     return row
 
 
 @needs(VERB)
 def end_run(tables: Tables, run: Collection) -> Operation[Any]:
     """Completes the run's row in gc_runs and returns it."""
-    [row] = yield call_of(tables, _ARGUMENTS, "end_garbage_run", agent=run.owner_id, run=run.id)
+    [row] = yield call(tables, "end_garbage_run", agent=run.owner_id, run=run.id)
     return row

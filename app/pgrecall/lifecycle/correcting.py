@@ -6,20 +6,17 @@ from collections.abc import Iterable
 from typing import Unpack
 from uuid import UUID
 
-from sqlalchemy import Boolean, Text, Uuid
-from sqlalchemy.dialects.postgresql import ARRAY
-
 from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
-from pgrecall.core.steps import VERB, Operation, Run, needs
+from pgrecall.core.steps import VERB, Operation, needs
 from pgrecall.core.validation import require_bool, require_id, require_ids
 from pgrecall.memories.added import Added
 from pgrecall.memories.event_fields import note, noted
 from pgrecall.memories.incoming import as_new
 from pgrecall.memories.preparing import Policy, prepared
-from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
+from pgrecall.memories.staging import with_memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import NOTE, verb
+from pgrecall.schema.verbs import call
 
 
 @needs(VERB)
@@ -58,13 +55,18 @@ def supersede(
     policy = Policy.of("keep", None, check_compliance, actor)
     memory = as_new(new, fields, supersede)
     [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
-    given = given_fields(incoming)
-    options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
-    note = {} if run is None else {"run": run}
-    bound = {GIVEN + name: value for name, value in given.items()}
-    [row] = yield Run(
-        supersede_statement(tables, tuple(given)),
-        {"agent": agent_id, **options, "reason": reason, "actor": actor, "metadata": note, **bound},
+    [row] = yield with_memory(
+        tables,
+        "supersede",
+        "new",
+        incoming,
+        agent=agent_id,
+        memory_id=memory_id,
+        force=force,
+        check_compliance=check_compliance,
+        reason=reason,
+        actor=actor,
+        metadata={} if run is None else {"run": run},
     )
     return Added(row.successor, row.outcome, row.similarity)
 
@@ -203,9 +205,7 @@ def _several(
     ids = require_ids(memory_ids)
     if not ids:
         return 0
-    flags = dict.fromkeys(options, Boolean())
-    rows = yield Run(
-        verb(tables, name, {"agent": Text(), "memory_ids": ARRAY(Uuid), **flags, **NOTE}),
-        {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor, **options},
+    rows = yield call(
+        tables, name, agent=agent_id, memory_ids=ids, reason=reason, actor=actor, **options
     )
     return len(rows)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, DateTime, Double, Integer, Interval, Text, Uuid
-
-from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.memory import leading_memory
 from pgrecall.core.steps import READS, VERB, Mode, Operation, needs
 from pgrecall.core.validation import require_count, require_duration, require_given_share
@@ -24,32 +20,13 @@ from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import call_of
+from pgrecall.schema.verbs import call
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 
 NEWEST = 2_000
 """How many memories are compared with each other by default; this makes two million pairs."""
 MOST = 100_000
-_ARGUMENTS: Mapping[str, Any] = {
-    "agent": Text(),
-    "threshold": Double(),
-    "k": Integer(),
-    "newest": Integer(),
-    "older_than": Interval(),
-    "below_score": Double(),
-    "profile": Text(),
-    "among": ARRAY(Uuid()),
-    "memory_ids": ARRAY(Uuid()),
-    "seen": ARRAY(DateTime(timezone=True)),
-    "content": Text(),
-    "embedding": Embedding(),
-    "embedding_model": Text(),
-    "tokens": Integer(),
-    "reason": Text(),
-    "actor": Text(),
-}
-"""The types of the arguments of the functions called here."""
 
 
 @needs(READS)
@@ -67,9 +44,8 @@ def near_duplicates(
     Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
     as many take four times as long. Memories of the same text are deduplicated when stored.
     """
-    asked = call_of(
+    asked = call(
         tables,
-        _ARGUMENTS,
         "near_duplicates",
         agent=require_owner(tables, agent_id),
         threshold=require_given_share("threshold", threshold),
@@ -142,7 +118,7 @@ def consolidate_cluster(
         [new] = yield from prepared(tables, agent_id, [text], policy, named=False)
         named = ("content", "embedding", "embedding_model", "tokens")
         given |= {name: new[name] for name in named}
-    for row in (yield call_of(tables, _ARGUMENTS, "consolidate_memories", **given)):
+    for row in (yield call(tables, "consolidate_memories", **given)):
         return Consolidation(row.memory_id, row.source_ids, row.importance)
     return None
 
@@ -163,9 +139,8 @@ def complete_stale_tasks(
     require_duration("older_than", older_than)
     noted(reason=None, actor=actor)
     agent_id = require_owner(tables, agent_id)
-    [[completed]] = yield call_of(
+    [[completed]] = yield call(
         tables,
-        _ARGUMENTS,
         "complete_stale_tasks",
         agent=agent_id,
         older_than=older_than,
@@ -210,9 +185,7 @@ def prune(
             given |= {"below_score": limit, "profile": chosen.name}
         else:  # the database does not have this profile
             given["among"] = yield from _below(tables, agent_id, chosen, limit)
-    [[archived]] = yield call_of(
-        tables, _ARGUMENTS, "prune", agent=agent_id, reason=reason, actor=actor, **given
-    )
+    [[archived]] = yield call(tables, "prune", agent=agent_id, reason=reason, actor=actor, **given)
     return int(archived)
 
 

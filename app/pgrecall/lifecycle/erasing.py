@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Boolean, Integer, Text, TextClause, Uuid, text
-from sqlalchemy.dialects.postgresql import ARRAY
-
 from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import ALONE, VERB, Ask, Job, Operation, Part, Run, needs
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
 from pgrecall.errors import DatabaseError
 from pgrecall.lifecycle.erased import Erased
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import Tables
-from pgrecall.schema.names import full_name, quoted
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import call_of
+from pgrecall.schema.verbs import call
 
 BATCH_SIZE = 1_000
 _OF_MEMORIES = ("memories", "counters", "labels", "links", "events", "positions")
-_ARGUMENTS: Mapping[str, Any] = {
-    "agent": Text(),
-    "memory_ids": ARRAY(Uuid()),
-    "dry_run": Boolean(),
-    "batch_size": Integer(),
-}
-"""The types of the arguments of the functions called here."""
-
-
-_MAY_VACUUM = text(
+_MAY_VACUUM = Statement(
     "SELECT pg_has_role(c.relowner, 'USAGE') AS may "
     "  FROM pg_class c WHERE c.oid = to_regclass(:memories)"
 )
@@ -65,9 +53,7 @@ def erase(
     ids = require_ids(memory_ids)
     if not ids:
         return Erased(dry_run=dry_run)
-    [row] = yield call_of(
-        tables, _ARGUMENTS, "erase", agent=agent_id, memory_ids=ids, dry_run=dry_run
-    )
+    [row] = yield call(tables, "erase", agent=agent_id, memory_ids=ids, dry_run=dry_run)
     derived = tuple(row.derived)
     return Erased(dry_run=dry_run, derived=derived, **_numbers(row, *_OF_MEMORIES, "mentions"))
 
@@ -122,20 +108,19 @@ def vacuum(tables: Tables, /, agent_id: str | UUID) -> Operation[None]:
     Raises DatabaseError.
     """
     owner_id = require_owner(tables, agent_id)
-    [row] = yield Run(_MAY_VACUUM, {"memories": full_name(tables.memories)})
+    [row] = yield Run(_MAY_VACUUM, {"memories": f'"{tables.schema}".agent_memories'})
     if not row.may:
         raise DatabaseError("permission denied to VACUUM: only the owner of the schema may")
-    ours = (tables.memories, tables.memory_usage, tables.memory_events)
-    names = [full_name(table) for table in (*ours, tables.memory_labels, tables.memory_links)]
-    schema = quoted(tables.schema)
+    names = ["agent_memories", *(f"memory_{of}" for of in ("usage", "events", "labels", "links"))]
+    schema = f'"{tables.schema}"'
     positions = yield Run(_positions(schema), {"owner_id": owner_id})
-    names += [f"{schema}.{quoted(row.relation)}" for row in positions]
-    yield Run(text(f"VACUUM (ANALYZE) {', '.join(names)}"))
+    names += [row.relation for row in positions]
+    yield Run(Statement(f"VACUUM (ANALYZE) {', '.join(f'{schema}.{name}' for name in names)}"))
 
 
-def _positions(schema: str) -> TextClause:
+def _positions(schema: str) -> Statement:
     """The tables of positions of an owner's rank index."""
-    return text(
+    return Statement(
         f"SELECT unnest(ARRAY[r.relation, {schema}.used_positions(r.relation)]) AS relation "  # noqa: S608  our own
         f"  FROM {schema}.rank_indexes r WHERE r.agent_id = :owner_id"
     )
@@ -143,16 +128,14 @@ def _positions(schema: str) -> TextClause:
 
 @needs(VERB)
 def _counted(tables: Tables, agent_id: str | UUID) -> Operation[Any]:
-    [row] = yield call_of(tables, _ARGUMENTS, "count_owner", agent=require_owner(tables, agent_id))
+    [row] = yield call(tables, "count_owner", agent=require_owner(tables, agent_id))
     return row
 
 
 @needs(VERB)
 def _batch(tables: Tables, agent_id: str | UUID, batch_size: int) -> Operation[Any]:
     owner_id = require_owner(tables, agent_id)
-    [row] = yield call_of(
-        tables, _ARGUMENTS, "erase_owner_batch", agent=owner_id, batch_size=batch_size
-    )
+    [row] = yield call(tables, "erase_owner_batch", agent=owner_id, batch_size=batch_size)
     return row
 
 

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Double, Text, Uuid
-from sqlalchemy.dialects.postgresql import ARRAY
-
 from pgrecall.core.label import Label, LabelKind, require_kinds, require_labels
 from pgrecall.core.memory import Memory, leading_memory
-from pgrecall.core.steps import READS, VERB, Operation, Run, needs
+from pgrecall.core.steps import READS, VERB, Operation, needs
 from pgrecall.core.validation import require_count, require_id, require_texts
 from pgrecall.memories.event_fields import note
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import Filters
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import verb
-
-_MEMORY: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
-_UNLABEL: Mapping[str, Any] = {
-    **_MEMORY,
-    "labels": ARRAY(Text),
-    "kinds": ARRAY(Text),
-    "actor": Text,
-}
-_LABEL: Mapping[str, Any] = {**_UNLABEL, "weights": ARRAY(Double)}
+from pgrecall.schema.verbs import call
 
 MOST = 10_000
 
@@ -50,7 +38,7 @@ def label(
     given = _given(tables, agent_id, memory_id, labels, actor)
     if not given["labels"]:
         return 0
-    rows = yield Run(verb(tables, "label", _LABEL), given)
+    rows = yield call(tables, "label", **given)
     return int(rows[0][0])
 
 
@@ -72,7 +60,7 @@ def unlabel(
     del given["weights"]
     if not given["labels"]:
         return 0
-    rows = yield Run(verb(tables, "unlabel", _UNLABEL), given)
+    rows = yield call(tables, "unlabel", **given)
     return int(rows[0][0])
 
 
@@ -83,8 +71,7 @@ def labels(
     """The labels of a memory, the greatest weight first."""
     agent_id = require_owner(tables, agent_id)
     memory_id = require_id(memory_id)
-    asked = verb(tables, "labels", _MEMORY)
-    rows = yield Run(asked, {"agent": agent_id, "memory_id": memory_id})
+    rows = yield call(tables, "labels", agent=agent_id, memory_id=memory_id)
     return [Label(row.value, row.kind, row.weight) for row in rows]
 
 

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Double, Text, Uuid
-
-from pgrecall.core.steps import ALONE, READS, VERB, Operation, Run, needs
+from pgrecall.core.steps import ALONE, READS, VERB, Operation, needs
 from pgrecall.core.validation import require_given_share, require_id, require_name
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.link import Link
 from pgrecall.memories.event_fields import note
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import verb
-
-_MEMORY: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
-_UNLINK: Mapping[str, Any] = {
-    "agent": Text,
-    "source_id": Uuid,
-    "target_id": Uuid,
-    "kind": Text,
-    "actor": Text,
-}
-_LINK: Mapping[str, Any] = {**_UNLINK, "weight": Double}
+from pgrecall.schema.verbs import call
 
 
 @needs(VERB)
@@ -46,7 +33,7 @@ def link(
     """
     given = _pair(tables, agent_id, source_id, target_id, kind, actor)
     given["weight"] = require_given_share("weight", weight)
-    yield Run(verb(tables, "link", _LINK), given)
+    yield call(tables, "link", **given)
 
 
 @needs(ALONE)
@@ -62,7 +49,7 @@ def unlink(
 ) -> Operation[bool]:
     """Removes a link. Returns whether it existed."""
     given = _pair(tables, agent_id, source_id, target_id, kind, actor)
-    rows = yield Run(verb(tables, "unlink", _UNLINK), given)
+    rows = yield call(tables, "unlink", **given)
     return bool(rows[0][0])
 
 
@@ -71,8 +58,7 @@ def links(tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str) -> Ope
     """The links from and to a memory, strongest first."""
     agent_id = require_owner(tables, agent_id)
     memory_id = require_id(memory_id)
-    asked = verb(tables, "links", _MEMORY)
-    rows = yield Run(asked, {"agent": agent_id, "memory_id": memory_id})
+    rows = yield call(tables, "links", agent=agent_id, memory_id=memory_id)
     return [Link(**row._asdict()) for row in rows]
 
 

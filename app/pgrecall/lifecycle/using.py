@@ -7,12 +7,9 @@ from dataclasses import fields
 from typing import Any, Literal, get_args
 from uuid import UUID
 
-from sqlalchemy import Boolean, ColumnElement, Double, Text, Uuid, column
-from sqlalchemy.dialects.postgresql import JSONB
-
 from pgrecall.core.checks import COSINE
 from pgrecall.core.memory import Memory, leading_memory
-from pgrecall.core.steps import READS, VERB, Operation, Run, needs
+from pgrecall.core.steps import READS, VERB, Operation, needs
 from pgrecall.core.validation import (
     require_bool,
     require_id,
@@ -26,26 +23,9 @@ from pgrecall.lifecycle.event import Event
 from pgrecall.memories.event_fields import note
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import memory_record, verb
+from pgrecall.schema.verbs import MEMORY, call
 
-_OF_ONE: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
-_ARGUMENTS: Mapping[str, Any] = {
-    **_OF_ONE,
-    "outcome": Text,
-    "touch": Boolean,
-    "delta": Double,
-    "kind": Text,
-    "context": Text,
-    "query": Text,
-    "reason": Text,
-    "actor": Text,
-    "metadata": JSONB,
-    "key": Text,
-}
-"""The types of the arguments of the functions called here."""
-_EVENT: tuple[ColumnElement[Any], ...] = tuple(
-    column(field.name) for field in fields(Event) if field.name != "memory_id"
-)
+_EVENT = ", ".join(field.name for field in fields(Event) if field.name != "memory_id")
 
 Outcome = Literal["success", "failure"]
 Feedback = Literal["useful", "not_useful", "outdated", "incorrect"]
@@ -168,9 +148,8 @@ def history(
     tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str
 ) -> Operation[list[Event]]:
     """The events of a memory, oldest first; also if it has been deleted since."""
-    called = verb(tables, "history", _OF_ONE, _EVENT)
     given = _named(tables, agent_id, memory_id)
-    rows = yield Run(called, given)
+    rows = yield call(tables, "history", _EVENT, **given)
     return [Event(memory_id=given["memory_id"], **row._asdict()) for row in rows]
 
 
@@ -181,7 +160,5 @@ def _named(tables: Tables, agent_id: str | UUID, memory_id: UUID | str) -> dict[
 
 
 def _changed(tables: Tables, name: str, given: Mapping[str, Any]) -> Operation[Memory]:
-    arguments = {argument: _ARGUMENTS[argument] for argument in given}
-    called = verb(tables, name, arguments, memory_record(tables))
-    [row] = yield Run(called, given)
+    [row] = yield call(tables, name, MEMORY, **given)
     return leading_memory(row)

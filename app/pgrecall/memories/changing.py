@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Unpack
 from uuid import UUID
 
-from sqlalchemy import Boolean, DateTime, Text, Uuid
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
-
 from pgrecall.core.embedders import Embedded
 from pgrecall.core.memory import UNSET, Memory, MemoryChanges, leading_memory
-from pgrecall.core.steps import ALONE, VERB, Ask, Operation, Run, needs
+from pgrecall.core.steps import ALONE, VERB, Ask, Operation, needs
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -24,17 +21,9 @@ from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Layout, Tables, verbs
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
-
-_UPDATE = {
-    "agent": Text(),
-    "memory_id": Uuid(),
-    "changes": JSONB(),
-    "check_compliance": Boolean(),
-    **NOTE,
-}
+from pgrecall.schema.verbs import MEMORY, call
 
 
 @needs(VERB)
@@ -66,7 +55,7 @@ def update(
     noted(reason=reason, actor=actor)
     for name in ("id", "key"):
         if name in changes:
-            raise InvalidMemory(f"the {name} of a memory cannot be changed: add a new memory instead")
+            raise InvalidMemory(f"the {name} of a memory cannot be changed: add a new memory")
     values = checked({name: value for name, value in changes.items() if value is not UNSET})
     if require_bool("check_compliance", check_compliance) and values.get("compliant") is False:
         raise NotCompliant()
@@ -84,16 +73,16 @@ def update(
     if vector is not None:
         layout: Layout = yield Ask("layout")
         values["embedding"] = layout.vector(vector)
-    [row] = yield Run(
-        verb(tables, "update_memory", _UPDATE, memory_record(tables)),
-        {
-            "agent": agent_id,
-            "memory_id": memory_id,
-            "changes": {name: _as_json(value) for name, value in values.items()},
-            "check_compliance": check_compliance,
-            "reason": reason,
-            "actor": actor,
-        },
+    [row] = yield call(
+        tables,
+        "update_memory",
+        MEMORY,
+        agent=agent_id,
+        memory_id=memory_id,
+        changes={name: _as_json(value) for name, value in values.items()},
+        check_compliance=check_compliance,
+        reason=reason,
+        actor=actor,
     )
     return leading_memory(row)
 
@@ -125,14 +114,11 @@ def touch(
     ids = require_ids(memory_ids)
     if not ids:
         return 0
-    parameters: dict[str, Any] = {"agent": agent_id, "memory_ids": ids}
     if key is None:
-        statement = touch_statement(tables)
-        parameters |= {"accessed": True, "durable": True}
+        rows = yield verbs.touch(tables, agent_id, ids, accessed=True, durable=True)
     else:
-        statement = verb(tables, "touch_once", _ONCE)
-        parameters["key"] = require_name("key", key)
-    rows = yield Run(statement, parameters)
+        key = require_name("key", key)
+        rows = yield call(tables, "touch_once", agent=agent_id, memory_ids=ids, key=key)
     return int(rows[0][0])
 
 
@@ -157,16 +143,7 @@ def extend_expiry(
     require_aware("expires_at", expires_at)
     if not ids:
         return 0
-    rows = yield Run(
-        verb(tables, "extend_expiry", _EXTENDED),
-        {"agent": agent_id, "memory_ids": ids, "expires_at": expires_at},
+    rows = yield call(
+        tables, "extend_expiry", agent=agent_id, memory_ids=ids, expires_at=expires_at
     )
     return int(rows[0][0])
-
-
-_ONCE: Mapping[str, Any] = {"agent": Text(), "memory_ids": ARRAY(Uuid), "key": Text()}
-_EXTENDED: Mapping[str, Any] = {
-    "agent": Text(),
-    "memory_ids": ARRAY(Uuid),
-    "expires_at": DateTime(timezone=True),
-}

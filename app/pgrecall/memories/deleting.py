@@ -6,10 +6,7 @@ from collections.abc import Iterable
 from typing import Unpack
 from uuid import UUID
 
-from sqlalchemy import Text, Uuid
-from sqlalchemy.dialects.postgresql import ARRAY
-
-from pgrecall.core.steps import READS, TRANSACTION, VERB, Mode, Operation, Run, needs
+from pgrecall.core.steps import READS, TRANSACTION, VERB, Mode, Operation, needs
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.errors import InputError
 from pgrecall.memories.event_fields import noted
@@ -19,7 +16,7 @@ from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import NOTE, verb
+from pgrecall.schema.verbs import call
 
 
 def _needs(
@@ -75,10 +72,7 @@ def delete(
         raise InputError("name the memories to delete by ids or by filters, not by both")
     if not ids:
         return 0
-    rows = yield Run(
-        verb(tables, "forget", {"agent": Text(), "memory_ids": ARRAY(Uuid), **NOTE}),
-        {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor},
-    )
+    rows = yield call(tables, "forget", agent=agent_id, memory_ids=ids, reason=reason, actor=actor)
     return len(rows)
 
 

@@ -7,21 +7,9 @@ from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    BigInteger,
-    Executable,
-    Integer,
-    Select,
-    Text,
-    Uuid,
-    bindparam,
-    column,
-    func,
-    select,
-)
-
 from pgrecall.core.limits import MAX_BATCH, STATUSES
 from pgrecall.core.quoting import shortened
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import SNAPSHOT, Ask, Operation, Run, needs
 from pgrecall.core.validation import (
     in_list,
@@ -36,7 +24,7 @@ from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import call
 
 BATCH_SIZE = 500
 MOST_BATCH_BYTES = 8 * 2**20
@@ -81,14 +69,14 @@ def export(
     owner_id, last_id = _begin(after, named)
     wanted = _wanted(filters)
     chosen = yield from narrowing(tables, wanted)
-    next_ids = _next_ids(tables)
     exported = 0
     if owner_id is None:
         owner_id = yield from _next(tables, named, None)
     while owner_id is not None:
         lines = partial(reads, tables, "export", chosen, owner_id=owner_id, events=events)
         begin = {"agent": owner_id, "many": batch_size, "most_bytes": MOST_BATCH_BYTES}
-        while ids := [row[0] for row in (yield Run(next_ids, begin | {"after": last_id}))]:
+        following = partial(call, tables, "next_exported", **begin)
+        while ids := [row[0] for row in (yield following(after=last_id))]:
             rows = yield lines(ids=ids)
             if rows:
                 yield Ask(write, ([row.line for row in rows],))
@@ -143,16 +131,7 @@ def _next(tables: Tables, named: list[str] | None, owner_id: str | None) -> Oper
 
 
 @lru_cache
-def _owner_behind(tables: Tables) -> Select[Any]:
+def _owner_behind(tables: Tables) -> Statement:
     """The first owner behind `owner_id`; one lookup in the primary key."""
-    owner = tables.memories.c.agent_id
-    return select(func.min(owner).label("owner_id")).where(
-        owner > bindparam("owner_id", type_=Text())
-    )
-
-
-@lru_cache
-def _next_ids(tables: Tables) -> Executable:
-    """The ids of the next memories behind `after`: at most `many`, or `most_bytes` of text."""
-    arguments = {"agent": Text, "after": Uuid, "many": Integer, "most_bytes": BigInteger}
-    return verb(tables, "next_exported", arguments, (column("next_exported", Uuid),))
+    text = "SELECT pg_catalog.min(m.agent_id) AS owner_id"
+    return Statement(f'{text} FROM "{tables.schema}".agent_memories m WHERE m.agent_id > :owner_id')

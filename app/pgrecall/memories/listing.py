@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import UUID
 
-from sqlalchemy import Boolean, Integer, Text
-
 from pgrecall.core.memory import Memory, memory_in_full
-from pgrecall.core.steps import READS, Operation, Run, needs
+from pgrecall.core.steps import READS, Operation, needs
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -27,7 +25,7 @@ from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import verb
+from pgrecall.schema.verbs import call
 
 MOST = 10_000
 """The greatest `limit`."""
@@ -99,14 +97,9 @@ def owners(
     require_text("prefix", prefix)
     require_count("limit", limit, at_least=1, at_most=MOST)
     begin = None if after is None else tables.prefix + require_name("after", after)
-    rows = yield Run(
-        verb(tables, "owners", _OWNERS),
-        {
-            "of_teams": bool(tables.prefix),
-            "prefix": prefix,
-            "most": limit + 1,
-            "after": begin,
-        },
+    of_teams = bool(tables.prefix)
+    rows = yield call(
+        tables, "owners", of_teams=of_teams, prefix=prefix, most=limit + 1, after=begin
     )
     ids = [row.agent_id.removeprefix(tables.prefix) for row in rows[:limit]]
     found = [
@@ -118,11 +111,3 @@ def owners(
         for id_, row in zip(ids, rows, strict=False)
     ]
     return Page(found, cursor=ids[-1] if len(rows) > limit else None)
-
-
-_OWNERS: Mapping[str, Any] = {
-    "of_teams": Boolean(),
-    "prefix": Text(),
-    "most": Integer(),
-    "after": Text(),
-}

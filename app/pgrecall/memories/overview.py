@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select, text
 
 from pgrecall.schema import tables
-from pgrecall.schema.names import full_name
 
 EXACT_BELOW = 200_000
 """Schemas with more rows show the planner's estimates, since counting would read too much."""
@@ -67,7 +66,7 @@ def overview(connection: Connection, schema: str, *, distributed: bool = False) 
     estimated = sizes.memories >= EXACT_BELOW
     columns = found.memories.c
     if estimated and distributed:
-        named = {"memories": full_name(found.memories)}
+        named = {"memories": f'"{found.schema}".agent_memories'}
         owners = connection.scalar(text(_OWNERS_OF_SHARDS), named) or 0
         memories, used = int(sizes.memories), int(sizes.used)
     elif estimated:

@@ -8,25 +8,16 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    Boolean,
-    Executable,
-    Integer,
-    Text,
-    bindparam,
-    text,
-)
-from sqlalchemy.schema import DropTable
-
 from pgrecall.core.memory import NewMemory
-from pgrecall.core.steps import Copy, Mode, Operation, Run, needs
+from pgrecall.core.statement import Statement
+from pgrecall.core.steps import Mode, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
 from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
-from pgrecall.memories.staging import all_staged, create_staging
+from pgrecall.memories.staging import DROP_STAGING, all_staged, copy_staged, create_staging
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import NEW, STATE_COLUMNS, TABLE
 from pgrecall.schema.owner import require_owner
@@ -121,33 +112,28 @@ def _restored(
     tables: Tables, agent_id: str, rows: Mapping[UUID, tuple[Incoming, Record]], policy: Policy
 ) -> Operation[dict[UUID, Any]]:
     """Stores the rows, whose ids differ. The outcome of each id."""
-    staging = create_staging(tables, _STAGED)
-    yield Run(staging)
+    yield Run(create_staging(tables, _STAGED))
     copied = ((ordinal, *_row(*row)) for ordinal, row in enumerate(rows.values()))
-    yield Copy(staging.table, copied)
+    yield copy_staged(_STAGED, copied)
     outcomes = {}
     for first in range(0, len(rows), _PART):
         parameters = {"agent": agent_id, "first": first, "last": first + _PART - 1}
         parameters |= {"check_compliance": policy.check_compliance, "actor": policy.actor}
         for row in (yield Run(_restore_staged(tables), parameters)):
             outcomes[row.memory_id] = row.outcome
-    yield Run(DropTable(staging.table))
+    yield DROP_STAGING
     return outcomes
 
 
 @lru_cache
-def _restore_staged(tables: Tables) -> Executable:
+def _restore_staged(tables: Tables) -> Statement:
     """Stores the staged rows with ordinals `first` to `last`. Rows: ordinal, memory_id, outcome."""
     schema, read = f'"{tables.schema}"', columns_of("restore_rows")
     row = ", ".join(f's."{one.name}"' if one.name in _IN_MEMORIES else "NULL" for one in TABLE)
     memories = all_staged(f"ROW({row})::{schema}.agent_memories")
-    return text(
-        f"SELECT {read} FROM {schema}.restore_rows(:agent, "  # noqa: S608  names of our own
+    return Statement(
+        f"/* pgrecall restore_rows */ SELECT {read} FROM {schema}.restore_rows(:agent, "  # noqa: S608  ours
         f"{memories}, {all_staged('s.state')}, :check_compliance, :actor)"
-    ).bindparams(
-        *(bindparam(name, type_=Text()) for name in ("agent", "actor")),
-        *(bindparam(name, type_=Integer()) for name in ("first", "last")),
-        bindparam("check_compliance", type_=Boolean()),
     )
 
 

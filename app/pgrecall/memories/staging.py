@@ -1,121 +1,66 @@
-"""Sends new memories: as arguments of `remember`, or by COPY into a temporary table."""
+"""Sends new memories: as arguments of functions, or by COPY into a temporary table."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    ColumnElement,
-    Double,
-    Executable,
-    Integer,
-    Table,
-    Text,
-    Uuid,
-    bindparam,
-    false,
-    literal_column,
-    select,
-    text,
-)
-from sqlalchemy.dialects.postgresql import JSONB
-
 from pgrecall.core.memory import LABELS
+from pgrecall.core.statement import Statement
+from pgrecall.core.steps import Copy, Rows, Run
+from pgrecall.memories.preparing import Incoming, Policy
 from pgrecall.schema import Tables
-from pgrecall.schema.fields import NEW
-from pgrecall.schema.temporary_tables import CreateTemporaryTable
-from pgrecall.schema.verbs import NOTE, columns_of, schema_function, verb
+from pgrecall.schema.fields import NEW, TABLE
+from pgrecall.schema.verbs import call, columns_of, in_json
 
-ORDINAL = "ordinal"
+STAGING = "pg_temp.pgrecall_staging"
+DROP_STAGING = Run(Statement(f"DROP TABLE {STAGING}"))
 _FIELDS = tuple(field.name for field in NEW)
 _ALWAYS = ("id", "content", "embedding")
-_POLICY: Mapping[str, Any] = {
-    "duplicates": Text(),
-    "near_duplicates": Double(),
-    "check_compliance": Boolean(),
-    "actor": Text(),
-    "supersede_subject": Boolean(),
-    "run": Text(),
-}
+_TYPES = {field.name: field.kind.type for field in TABLE}
 
 Staged = tuple[str, ...]
 """The fields that a batch sends, in table order; all other fields have their defaults."""
 
 
-def given_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `remember`, in the order of the fields."""
-    return {name: values[name] for name in (*_FIELDS, LABELS) if name in values}
+def remember(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Run:
+    """Stores one memory. Row: memory_id, outcome, similarity, same_subject, trust."""
+    trust = f'"{tables.schema}".trust_of(:agent, memory_id) AS trust'
+    returning = f"{columns_of('remember')}, {trust}"
+    fields = {name: memory[name] for name in (*_FIELDS, LABELS) if name in memory}
+    return call(tables, "remember", returning, agent=agent_id, **fields, **policy.arguments)
 
 
-def _type(tables: Tables, name: str) -> Any:
-    return JSONB() if name == LABELS else tables.memories.c[name].type
-
-
-@lru_cache(maxsize=256)
-def remember(tables: Tables, given: Staged) -> Executable:
-    """Stores one memory with these fields. Row: memory_id, outcome, similarity, same_subject,
-    trust."""
-    of_memory = {name: _type(tables, name) for name in given}
-    arguments = {"agent": Text(), **of_memory, **_POLICY}
-    read: list[Any] = [literal_column(name) for name in columns_of("remember").split(", ")]
-    owner: Any = bindparam("agent", type_=Text())
-    stored = literal_column("memory_id", Uuid())
-    trust: ColumnElement[Any] = schema_function(
-        tables.schema, "trust_of", owner, stored, type_=Double()
-    )
-    return verb(tables, "remember", arguments, (*read, trust.label("trust")))
-
-
-GIVEN = "new_"
-"""Prefix of the parameters with the fields of a memory."""
-_OF_BOTH = (("agent", Text()), ("check_compliance", Boolean()), *NOTE.items())
-_OF_UPSERT = (*_OF_BOTH, ("run", Text()))
-_OF_SUPERSEDE = (*_OF_BOTH, ("memory_id", Uuid()), ("force", Boolean()), ("metadata", JSONB()))
-
-
-def supersede_statement(tables: Tables, given: Staged) -> Executable:
-    """Stores one memory with these fields in place of another.
-
-    Row: successor, outcome, similarity. Parameters: agent, memory_id, force, check_compliance,
-    reason, actor, metadata, and new_<field>.
-    """
-    return _with_memory(tables, "supersede", "new", given, _OF_SUPERSEDE)
-
-
-def upsert_statement(tables: Tables, given: Staged) -> Executable:
-    """Stores one memory with these fields, or gives them to the one that has its key.
-
-    Row: memory_id, outcome. Parameters: agent, check_compliance, reason, actor, run, and
-    new_<field>.
-    """
-    return _with_memory(tables, "upsert", "memory", given, _OF_UPSERT)
+def with_memory(
+    tables: Tables, function: str, parameter: str, memory: Incoming, **arguments: Any
+) -> Run:
+    """Calls a function that takes a memory as this parameter, its labels, and these arguments."""
+    if LABELS in memory:
+        arguments[LABELS] = memory[LABELS]
+    fields = {f"new_{name}": memory[name] for name in _FIELDS if name in memory}
+    names = tuple(arguments), tuple(fields)
+    both = arguments | fields
+    return Run(_with_memory(tables.schema, function, parameter, *names, in_json(both)), both)
 
 
 @lru_cache(maxsize=256)
 def _with_memory(
-    tables: Tables,
+    schema: str,
     function: str,
     parameter: str,
-    given: Staged,
-    options: tuple[tuple[str, Any], ...],
-) -> Executable:
-    """A call of a function that takes a memory with these fields, and these options."""
-    schema = f'"{tables.schema}"'
-    fields_ = ", ".join(f'"{name}" => :{GIVEN}{name}' for name in given if name != LABELS)
-    named = ", ".join(f"{name} => :{name}" for name, _ in options)
-    read = columns_of(function)
-    if LABELS in given:
-        named += f", {LABELS} => :{GIVEN}{LABELS}"
-    written = (
-        f"SELECT {read} FROM {schema}.{function}({named}, "  # noqa: S608  names of our own
-        f"{parameter} => {schema}.new_memory({fields_}))"
-    )
-    types = {**dict(options), **{GIVEN + name: _type(tables, name) for name in given}}
-    return text(written).bindparams(
-        *(bindparam(name, type_=type_) for name, type_ in types.items())
+    arguments: Collection[str],
+    fields: Collection[str],
+    typed: Collection[str],
+) -> Statement:
+    def given(names: Collection[str]) -> str:
+        casts = {name: "::jsonb" if name in typed else "" for name in names}
+        named = (f'"{name.removeprefix("new_")}" => :{name}{cast}' for name, cast in casts.items())
+        return ", ".join(named)
+
+    return Statement(
+        f'/* pgrecall {function} */ SELECT {columns_of(function)} FROM "{schema}".{function}('  # noqa: S608  ours
+        f'{given(arguments)}, {parameter} => "{schema}".new_memory({given(fields)}))'
     )
 
 
@@ -126,33 +71,31 @@ def staged_fields(differing: Collection[str]) -> Staged:
 
 
 @lru_cache(maxsize=256)
-def create_staging(tables: Tables, staged: Staged) -> CreateTemporaryTable:
-    """Creates the staging table, with the columns of agent_memories."""
-    columns = tables.memories.c
-    nothing = select(
-        literal_column("0", Integer()).label(ORDINAL),
-        *(
-            columns[name] if name in columns else literal_column("'{}'::jsonb", JSONB()).label(name)
-            for name in staged
-        ),
-    ).where(false())
-    return CreateTemporaryTable(nothing, "pgrecall_staging")
+def create_staging(tables: Tables, staged: Staged) -> Statement:
+    """Creates the staging table, with the columns of agent_memories and jsonb for others."""
+    columns = (f'm."{name}"' if name in _TYPES else f"'{{}}'::jsonb AS {name}" for name in staged)
+    return Statement(
+        f"CREATE TEMPORARY TABLE pgrecall_staging AS SELECT 0 AS ordinal, {', '.join(columns)} "  # noqa: S608  ours
+        f'FROM "{tables.schema}".agent_memories m WHERE false'
+    )
 
 
-def staging(tables: Tables, staged: Staged) -> Table:
-    return create_staging(tables, staged).table
+def copy_staged(staged: Staged, rows: Rows) -> Copy:
+    """Copies rows of an ordinal and these fields into the staging table."""
+    types = {name: _TYPES.get(name, "jsonb") for name in staged}
+    return Copy("pgrecall_staging", {"ordinal": "integer", **types}, rows)
 
 
 def all_staged(value: str) -> str:
     """An array of this for the staged rows with ordinals `first` to `last`."""
     return (
-        f"(SELECT pg_catalog.array_agg({value} ORDER BY s.{ORDINAL}) "  # noqa: S608  names of our own
-        f"FROM pg_temp.pgrecall_staging s WHERE s.{ORDINAL} BETWEEN :first AND :last)"
+        f"(SELECT pg_catalog.array_agg({value} ORDER BY s.ordinal) "  # noqa: S608  names of our own
+        f"FROM {STAGING} s WHERE s.ordinal BETWEEN :first AND :last)"
     )
 
 
 @lru_cache(maxsize=256)
-def remember_staged(tables: Tables, staged: Staged) -> Executable:
+def remember_staged(tables: Tables, staged: Staged, arguments: Collection[str]) -> Statement:
     """Stores the staged rows with ordinals `first` to `last`.
 
     Rows: ordinal (from 1 within this range), memory_id, outcome, similarity, same_subject.
@@ -160,14 +103,12 @@ def remember_staged(tables: Tables, staged: Staged) -> Executable:
     """
     schema = f'"{tables.schema}"'
     memory = ", ".join(f'"{name}" => s."{name}"' for name in staged if name != LABELS)
-    arguments = {"memories": all_staged(f"{schema}.new_memory({memory})")}
+    values = {"memories": all_staged(f"{schema}.new_memory({memory})")}
     if LABELS in staged:
-        arguments[LABELS] = all_staged(f"s.{LABELS}")
-    arguments |= {name: f":{name}" for name in ("agent", *_POLICY)}
-    named = ", ".join(f"{name} => {value}" for name, value in arguments.items())
-    read = columns_of("remember_rows")
-    written = f"SELECT {read} FROM {schema}.remember_rows({named})"  # noqa: S608  names of our own
-    parameters = {"agent": Text(), "first": Integer(), "last": Integer(), **_POLICY}
-    return text(written).bindparams(
-        *(bindparam(name, type_=type_) for name, type_ in parameters.items())
+        values[LABELS] = all_staged(f"s.{LABELS}")
+    values |= {name: f":{name}" for name in ("agent", *arguments)}
+    named = ", ".join(f"{name} => {value}" for name, value in values.items())
+    return Statement(
+        f"/* pgrecall remember_rows */ SELECT {columns_of('remember_rows')} "  # noqa: S608  ours
+        f"FROM {schema}.remember_rows({named})"
     )

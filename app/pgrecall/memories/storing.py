@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Row
-from sqlalchemy.schema import DropTable
-
-from pgrecall.core.steps import Copy, Operation, Run
+from pgrecall.core.steps import Operation, Run
 from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import STORED_DEFAULTS
 from pgrecall.memories.preparing import Incoming, Policy
 from pgrecall.memories.staging import (
+    DROP_STAGING,
     Staged,
+    copy_staged,
     create_staging,
-    given_fields,
     remember,
     remember_staged,
     staged_fields,
-    staging,
 )
 from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.schema import Tables
@@ -30,9 +27,7 @@ _PART = 10_000
 
 def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Operation[Added]:
     """Stores one memory, or handles the existing one by the policy."""
-    given = given_fields(memory)
-    arguments = {"agent": agent_id, **given, **policy.arguments}
-    [row] = yield Run(remember(tables, tuple(given)), arguments)
+    [row] = yield remember(tables, agent_id, memory, policy)
     return _added(row, row.trust)
 
 
@@ -41,15 +36,16 @@ def stored_batch(
 ) -> Operation[dict[int, Added]]:
     """Stores memories in one transaction. Maps ordinals to memories, whose ids must differ."""
     staged = staged_fields(set().union(*memories.values()))
-    table = staging(tables, staged)
     yield Run(create_staging(tables, staged))
-    yield Copy(table, _copied(staged, memories))
+    yield copy_staged(staged, _copied(staged, memories))
     results: dict[int, Added] = {}
     for first in range(0, max(memories) + 1, _PART):
         part = [ordinal for ordinal in memories if first <= ordinal < first + _PART]
         if part:
             bound = {"agent": agent_id, "first": first, "last": first + _PART - 1}
-            rows = yield Run(remember_staged(tables, staged), bound | policy.arguments)
+            arguments = policy.arguments
+            statement = remember_staged(tables, staged, tuple(arguments))
+            rows = yield Run(statement, bound | arguments)
             ids = [row.memory_id for row in rows]
             found = yield reads(
                 tables, "ids_stored", UNFILTERED, "trusts", owner_id=agent_id, ids=ids
@@ -58,11 +54,11 @@ def stored_batch(
             results |= {
                 part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows
             }
-    yield Run(DropTable(table))
+    yield DROP_STAGING
     return results
 
 
-def _added(row: Row[Any], trust: float | None) -> Added:
+def _added(row: Any, trust: float | None) -> Added:
     return Added(row.memory_id, row.outcome, row.similarity, tuple(row.same_subject), trust)
 
 

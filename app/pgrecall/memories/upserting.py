@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import UUID
 
 from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
@@ -15,7 +15,7 @@ from pgrecall.memories.batch import Batch
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import as_new
 from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
-from pgrecall.memories.staging import GIVEN, given_fields, upsert_statement
+from pgrecall.memories.staging import with_memory
 from pgrecall.memories.storing import stored_batch
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
@@ -55,8 +55,7 @@ def upsert(
     agent_id = require_owner(tables, agent_id)
     new = _with_key(as_new(memory, fields, upsert))
     [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
-    given, parameters = _call(agent_id, incoming, policy, reason)
-    [row] = yield Run(upsert_statement(tables, given), parameters)
+    [row] = yield _upsert(tables, agent_id, incoming, policy, reason)
     return Added(row.memory_id, row.outcome)
 
 
@@ -100,8 +99,7 @@ def upsert_many(
     # In the order of the key, so that two batches never wait for each other in turn.
     for ordinal in sorted(range(len(batch)), key=lambda ordinal: batch[ordinal]["id"]):
         if ordinal not in added or not added[ordinal].inserted:
-            given, parameters = _call(agent_id, batch[ordinal], policy, reason)
-            [row] = yield Run(upsert_statement(tables, given), parameters)
+            [row] = yield _upsert(tables, agent_id, batch[ordinal], policy, reason)
             added[ordinal] = Added(row.memory_id, row.outcome)
     return Batch(added[ordinal] for ordinal in range(len(batch)))
 
@@ -112,16 +110,17 @@ def _with_key(memory: NewMemory) -> NewMemory:
     return memory
 
 
-def _call(
-    agent_id: str, incoming: Incoming, policy: Policy, reason: str | None
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The fields that a call of `upsert` gives, and its parameters."""
-    given = given_fields(incoming)
-    options = {
-        "check_compliance": policy.check_compliance,
-        "reason": reason,
-        "actor": policy.actor,
-        "run": policy.run,
-    }
-    bound = {GIVEN + name: value for name, value in given.items()}
-    return tuple(given), {"agent": agent_id, **options, **bound}
+def _upsert(
+    tables: Tables, agent_id: str, memory: Incoming, policy: Policy, reason: str | None
+) -> Run:
+    return with_memory(
+        tables,
+        "upsert",
+        "memory",
+        memory,
+        agent=agent_id,
+        check_compliance=policy.check_compliance,
+        reason=reason,
+        actor=policy.actor,
+        run=policy.run,
+    )

@@ -9,30 +9,17 @@ from typing import Any, Literal
 from uuid import UUID
 
 from pgrecall.core.embedding_type import read_embedding
-from pgrecall.core.steps import VERB, Operation, Run, needs
+from pgrecall.core.steps import VERB, Operation, needs
 from pgrecall.core.validation import require_count
 from pgrecall.errors import InputError
 from pgrecall.rank_index import index
-from pgrecall.rank_index.calls import (
-    await_writers,
-    drop_former_positions_statement,
-    drop_rank_index_statement,
-    large_owners_statement,
-    make_rank_index,
-    memories_beside_statement,
-    note_placed_statement,
-    note_use_statement,
-    on_every_node,
-    place_memories_statement,
-    rank_index_states,
-)
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.strategy import index_of, with_index
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
-from pgrecall.schema.verbs import lift_limits, restore_limits
+from pgrecall.schema.verbs import call, columns_of, lift_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +47,17 @@ def rank_indexes(
     index is listed, as due, if it has at least `at_least` active memories. Raises InputError.
     """
     require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
-    rows = yield Run(
-        rank_index_states(tables),
-        {
-            "agent": None if agent_id is None else require_owner(tables, agent_id),
-            "at_least": at_least,
-            "of_teams": bool(tables.prefix),
-            "max_beside": index.MAX_BESIDE,
-            "max_age": index.MAX_AGE,
-        },
+    share = f'"{tables.schema}".rank_index_progress'
+    progress = f"CASE WHEN (SELECT {share}()) IS NOT NULL THEN {share}(agent_id) END AS progress"
+    rows = yield call(
+        tables,
+        "rank_index_states",
+        f"{columns_of('rank_index_states')}, {progress}",
+        agent=None if agent_id is None else require_owner(tables, agent_id),
+        at_least=at_least,
+        of_teams=bool(tables.prefix),
+        max_beside=index.MAX_BESIDE,
+        max_age=index.MAX_AGE,
     )
     return [
         RankIndexStatus(
@@ -87,7 +76,7 @@ _STATE = ("written", "changed", "used", "bytes", "due", "shrunk", "progress")
 def drop_rank_index(tables: Tables, /, agent_id: str | UUID) -> Operation[bool]:
     """Drops an agent's rank index, so its searches become exact. False if there is no index."""
     agent_id = require_owner(tables, agent_id)
-    [row] = yield Run(drop_rank_index_statement(tables), {"agent": agent_id})
+    [row] = yield call(tables, "drop_rank_index", agent=agent_id)
     yield owner_facts(tables, [agent_id], anew=True)
     dropped: bool = row.drop_rank_index
     return dropped
@@ -96,25 +85,25 @@ def drop_rank_index(tables: Tables, /, agent_id: str | UUID) -> Operation[bool]:
 @needs(VERB)
 def drop_positions(tables: Tables) -> Operation[None]:
     """Drops all tables of positions that no index uses and no session reads."""
-    yield Run(on_every_node(tables), {"routine": "drop_positions"})
+    yield call(tables, "on_every_node", routine="drop_positions")
 
 
 @needs(VERB)
 def drop_former_positions(tables: Tables, owner_id: str) -> Operation[None]:
     """Drops the tables of the owner's former index, unless a session reads them."""
-    yield Run(drop_former_positions_statement(tables), {"agent": owner_id})
+    yield call(tables, "drop_former_positions", agent=owner_id)
 
 
 @needs(VERB)
 def note_use(tables: Tables, owner_id: str) -> Operation[None]:
     """Notes in the owner's index what was used since its build and is not noted there."""
-    yield Run(note_use_statement(tables), {"agent": owner_id})
+    yield call(tables, "note_use", agent=owner_id)
 
 
 @needs(VERB)
 def memories_beside(tables: Tables, owner_id: str) -> Operation[list[UUID]]:
     """The memories that searches score beside the owner's index, in the order of a hash."""
-    [row] = yield Run(memories_beside_statement(tables), {"agent": owner_id})
+    [row] = yield call(tables, "memories_beside", agent=owner_id)
     found: list[UUID] = row.memories_beside
     return found
 
@@ -122,7 +111,7 @@ def memories_beside(tables: Tables, owner_id: str) -> Operation[list[UUID]]:
 @needs(VERB)
 def place_memories(tables: Tables, owner_id: str, ids: Sequence[UUID]) -> Operation[None]:
     """Places memories in the owner's index, as they are now."""
-    yield Run(place_memories_statement(tables), {"agent": owner_id, "ids": list(ids)})
+    yield call(tables, "place_memories", agent=owner_id, ids=list(ids))
 
 
 @needs(VERB)
@@ -130,15 +119,14 @@ def note_placed(
     tables: Tables, owner_id: str, built_at: datetime, until: datetime
 ) -> Operation[None]:
     """Notes that what was written or changed `until` then is in the index built at this moment."""
-    given = {"agent": owner_id, "built_at": built_at, "until": until}
-    yield Run(note_placed_statement(tables), given)
+    yield call(tables, "note_placed", agent=owner_id, built_at=built_at, until=until)
     yield owner_facts(tables, [owner_id], anew=True)
 
 
 @needs(VERB)
 def align_positions(tables: Tables) -> Operation[None]:
     """Gives all tables of positions the present grants and row-level security."""
-    yield Run(on_every_node(tables), {"routine": "align_positions"})
+    yield call(tables, "on_every_node", routine="align_positions")
 
 
 def owners(
@@ -150,7 +138,7 @@ def owners(
     """
     if agent_id is not None:
         return [require_owner(tables, agent_id)]
-    rows = yield Run(large_owners_statement(tables), {"at_least": at_least})
+    rows = yield call(tables, "large_owners", at_least=at_least)
     of_teams = bool(tables.prefix)
     return sorted(row.agent_id for row in rows if row.agent_id.startswith(TEAM) == of_teams)
 
@@ -162,10 +150,9 @@ def wait_for_writers(
 
     Returns the moment at which the wait began, or None if it timed out.
     """
-    [before] = yield Run(lift_limits(tables))
-    given = {"agent": owner_id, "seconds": seconds, "written": written}
-    [row] = yield Run(await_writers(tables), given)
-    yield Run(restore_limits(tables), {"limits": before.limits})
+    [before] = yield lift_limits(tables)
+    [row] = yield call(tables, "await_writers", agent=owner_id, seconds=seconds, written=written)
+    yield call(tables, "restore_limits", limits=before.limits)
     moment: datetime | None = row.await_writers
     return moment
 
@@ -183,27 +170,26 @@ def build(
     Nothing is built if the owner has no active memory, or if the present index is not the expected
     one because another client was faster.
     """
-    [before] = yield Run(lift_limits(tables))
+    [before] = yield lift_limits(tables)
     if before.isolation != "read committed" and before.began_at < built_at:
-        yield Run(restore_limits(tables), {"limits": before.limits})
+        yield call(tables, "restore_limits", limits=before.limits)
         raise InputError(
             f"an index cannot be built in a {before.isolation.upper()} transaction that is "
             "under way, which does not see the writes of others; use READ COMMITTED, or an Engine"
         )
     replaces: dict[Any, str | None] = {"none": "-infinity", "any": None}
-    [made] = yield Run(
-        make_rank_index(tables),
-        {
-            "agent": owner_id,
-            "built_at": built_at,
-            "at_least": how.at_least,
-            "m": how.m,
-            "ef_construction": how.ef_construction,
-            "as_of": how.as_of,
-            "replaces": replaces.get(expected, expected),
-        },
+    [made] = yield call(
+        tables,
+        "make_rank_index",
+        agent=owner_id,
+        built_at=built_at,
+        at_least=how.at_least,
+        m=how.m,
+        ef_construction=how.ef_construction,
+        as_of=how.as_of,
+        replaces=replaces.get(expected, expected),
     )
-    yield Run(restore_limits(tables), {"limits": before.limits})
+    yield call(tables, "restore_limits", limits=before.limits)
     if made.make_rank_index is None:
         return None
     [row] = with_index((yield owner_facts(tables, [owner_id], anew=True)))

@@ -12,7 +12,6 @@ from typing import Any
 from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.core.vectors import StoredVector, as_text
 from pgrecall.rank_index import space
-from pgrecall.rank_index.calls import falls_short_statement
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.rank_index.sources import Source, Sources
 from pgrecall.ranking.composing import ranks
@@ -20,6 +19,7 @@ from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.owner_facts import owner_facts, without_indexes
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
+from pgrecall.schema.verbs import call
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Keyword, Similarity
 
@@ -170,8 +170,15 @@ def _fall_short(tables: Tables, wanted: Search, asked: Sequence[RankIndex]) -> O
     if wanted.filters.are_default and all(one is None for one in floors):
         return True
     for index in asked:
-        given = {"agent": index.agent_id, "relation": index.relation, "since": index.written_until}
-        [row] = yield Run(falls_short_statement(tables), given, keep=Keep())
+        beside = call(
+            tables,
+            "beside_index",
+            "beside_index IS NULL AS falls_short",
+            agent=index.agent_id,
+            relation=index.relation,
+            since=index.written_until,
+        )
+        [row] = yield beside._replace(keep=Keep())
         if row.falls_short:
             return True
     return False

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sqlalchemy import Text, TextClause, bindparam, text
-
 from pgrecall.core.quoting import shortened
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.errors import UnknownName
 from pgrecall.schema import Layout, Tables
@@ -39,12 +38,12 @@ def default_profile(tables: Tables, otherwise: Profile = profiles.DEFAULT) -> Op
 
 
 @lru_cache
-def _name(tables: Tables) -> TextClause:
-    return text(f'SELECT "{tables.schema}".default_profile(NULL) AS name')
+def _name(tables: Tables) -> Statement:
+    return Statement(f'SELECT "{tables.schema}".default_profile(NULL) AS name')
 
 
 @lru_cache
-def _definition(tables: Tables) -> TextClause:
+def _definition(tables: Tables) -> Statement:
     """Of an installed profile. A role may have been let in by hand, and not to read these."""
-    query = f'SELECT p.definition FROM "{tables.schema}".profiles p WHERE p.name = :name'  # noqa: S608  ours
-    return text(query).bindparams(bindparam("name", type_=Text()))
+    text = f'SELECT p.definition FROM "{tables.schema}".profiles p WHERE p.name = :name'  # noqa: S608  ours
+    return Statement(text)

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from uuid import UUID
 
-from pgrecall.core.steps import Operation, Run, Uncounted
+from pgrecall.core.steps import Operation, Uncounted
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.schema.verbs import touch_statement
+from pgrecall.schema.verbs import touch
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
 
@@ -24,8 +24,8 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Ope
     how = touch_parameters(wanted.profile)
     if len(owners) == 1 or wanted.distributed:
         for owner_id, ids in sorted(owners.items()):
-            parameters = {"agent": owner_id, "memory_ids": ids, **how}
-            if (yield Run(touch_statement(tables), parameters, counts=True)) is Uncounted:
+            counting = touch(tables, owner_id, ids, **how)._replace(counts=True)
+            if (yield counting) is Uncounted:
                 return False
     elif owners:
         memories = [found.memory for found in hits]
