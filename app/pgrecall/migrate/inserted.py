@@ -7,12 +7,15 @@
 @given@, @passed@             the agent and the names of these arguments, without and with the later
 @filters@, @filtering@        the names of the filters, and the filters as arguments
 @filtered@                    the filters as they are passed on: tags => tags
+@named_filters@, @sizes@      the name of each filter that is not NULL, and the sizes of lists
+@numbers@                     the number of each parameter, as recall passes them
 @fault@, @words@              what question() refuses
 @packing@                     the values by which tokens of the plain style are estimated
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -229,6 +232,28 @@ def _packing() -> str:
     return f"jsonb_build_object({', '.join(pairs)})"
 
 
+def _numbers() -> str:
+    """The numbers of a statement's parameters. An agent may be one of several owners."""
+    first = ["ranked", "owners", "weighed", "sources", "compared"]
+    passed = [*first, "agent", *_declared()[0], *_declared()[1], *_LATER]
+    numbers = {name: f"${number}" for number, name in enumerate(passed, start=1)}
+    period = numbers["query_time"]
+    numbers |= {"period_from": f"lower({period})", "period_to": f"upper({period})"}
+    numbers |= {"owner_id": numbers["agent"], "worded_owners": numbers["owners"]}
+    return f"'{json.dumps(numbers)}'::jsonb"
+
+
+def _named_filters() -> str:
+    named = (f"CASE WHEN {name} IS NOT NULL THEN '{name}' END" for name in _declared()[1])
+    return ",\n        ".join(named)
+
+
+def _sizes() -> str:
+    declared = _declared()[0] | _declared()[1]
+    lists = (name for name, said in declared.items() if said == "text[] DEFAULT NULL")
+    return _names([f"cardinality({name})" for name in lists])
+
+
 _INSERTED: Mapping[str, Callable[[], str]] = {
     "@later@": lambda: _lines(_LATER),
     "@given@": lambda: _names(["agent", *_declared()[0], *_declared()[1]]),
@@ -236,6 +261,9 @@ _INSERTED: Mapping[str, Callable[[], str]] = {
     "@filters@": lambda: _names([*_declared()[1]]),
     "@filtering@": lambda: _lines(_declared()[1]),
     "@filtered@": lambda: _names([f"{name} => {name}" for name in _declared()[1]]),
+    "@named_filters@": _named_filters,
+    "@sizes@": _sizes,
+    "@numbers@": _numbers,
     "@fault@": _fault,
     "@words@": _words,
     "@packing@": _packing,
