@@ -72,16 +72,21 @@ COMMENT ON FUNCTION recall IS
 
 CREATE OR REPLACE FUNCTION recall_text(
     facts jsonb, options text[], sources jsonb, name text DEFAULT 'search') RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+BEGIN
     RETURN format(
         'SELECT agent_id, id, content, memory_type, created_at, score, similarity, '
-        'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at, %s%s FROM (%s) hits',
+        'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at, %s%s '
+        'FROM (%s) hits',
         jsonb_path_query_array(facts, '$.signals[*].name'),
-        CASE WHEN 'expand_session' = ANY (options) AND NOT 'lend' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
+        CASE WHEN 'expand_session' = ANY (options) AND NOT 'lend' = ANY (options) THEN 'beside'
+             ELSE 'NULL::uuid' END,
         CASE WHEN 'lend' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,
         CASE name WHEN 'linked' THEN 'steps' ELSE '0' END,
         CASE WHEN sources IS NOT NULL THEN ', passed, total' END,
         statement_for(name, facts, options || '{brief}' || index_options(sources)));
+END
+$function$;
 
 COMMENT ON FUNCTION recall_text IS
     'The statement that recall runs: every memory scored, or the candidates of the rank indexes in sources.';

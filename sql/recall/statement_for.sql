@@ -1,34 +1,21 @@
 -- For EXECUTE … USING ranked, owners, weighed, sources, compared, and the agent and arguments of
 -- recall: what has no place among these is a key of sources, whose lists are arrays as text. With
 -- the option alone, owners are those whose words count, and the agent is the one who is searched.
-CREATE OR REPLACE FUNCTION numbered(template text, facts jsonb, options text[]) RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
-DECLARE
-    named text[] := regexp_split_to_array($$ranked, owners, weighed, sources, compared,
-        @passed@$$, ',\s+');
-    numbers jsonb := (SELECT jsonb_object_agg(n.name, '$' || n.place)
-                        FROM unnest(named) WITH ORDINALITY n(name, place));
-BEGIN
-    RETURN filled(template, numbers || (
-        SELECT jsonb_object_agg((s.said ->> 'name') || '_weight', format('($3)[%s]', s.place))
-          FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place))
-        || jsonb_build_object(
-               'owner_id', numbers ->> 'agent', 'worded_owners', '$2',
-               'all_owners', CASE WHEN 'alone' = ANY (options)
-                                  THEN format('ARRAY[%s]', numbers ->> 'agent') ELSE '$2' END,
-               'period_from', format('lower(%s)', numbers ->> 'query_time'),
-               'period_to', format('upper(%s)', numbers ->> 'query_time'))
-        || CASE WHEN 'index' = ANY (options) THEN '{}' ELSE jsonb_build_object('whole_owners',
-               CASE WHEN 'alone' = ANY (options) THEN format('ARRAY[%s]', numbers ->> 'agent')
-                    ELSE '$2' END) END,
+CREATE OR REPLACE FUNCTION numbered(template text, weights jsonb, options text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN filled(template, @numbers@ || weights
+        || CASE WHEN 'index' = ANY (options) THEN '{}'
+                WHEN 'alone' = ANY (options) THEN jsonb_build_object('whole_owners', 'ARRAY[$6]')
+                ELSE '{"whole_owners": "$2"}' END
+        || CASE WHEN 'alone' = ANY (options) THEN jsonb_build_object('all_owners', 'ARRAY[$6]')
+                ELSE '{"all_owners": "$2"}' END,
         '($4 ->> ''%s'')');
-END
-$function$;
 
 COMMENT ON FUNCTION numbered IS
     'The text of a statement with parameters as recall passes them, instead of named ones.';
 
-CREATE OR REPLACE FUNCTION scored_text(facts jsonb, options text[], OUT score text, OUT signals text)
+CREATE OR REPLACE FUNCTION scored_text(
+    facts jsonb, options text[], OUT score text, OUT signals text, OUT weights jsonb)
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     moment text := 'pg_catalog.now()';
@@ -37,8 +24,9 @@ BEGIN
     SELECT coalesce(string_agg(format(':%s_weight::float8 * %s', s.name, s.sql), E'\n         + '
                                ORDER BY e.place) FILTER (WHERE s.has_value), '0::float8'),
            format('ARRAY[%s]', string_agg(CASE WHEN s.has_value THEN s.sql ELSE '0::float8' END, ', '
-                                          ORDER BY e.place))
-      INTO score, signals
+                                          ORDER BY e.place)),
+           jsonb_object_agg(s.name || '_weight', format('($3)[%s]', e.place))
+      INTO score, signals, weights
       FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place),
            LATERAL (SELECT e.said ->> 'name' AS name, e.said ->> 'sql' AS sql,
                            NOT e.said ? 'needs' OR e.said ->> 'needs' = ANY (options) AS has_value) s;
@@ -55,12 +43,16 @@ END
 $function$;
 
 COMMENT ON FUNCTION scored_text IS
-    'The SQL of the score and of the values of all signals by a profile, in a statement with these options.';
+    'The SQL of the score and of the values of all signals by a profile, in a statement with these options. weights: what stands for the weight of each, if $3 has all.';
 
 CREATE OR REPLACE FUNCTION statement_for(name text, facts jsonb, options text[]) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN (SELECT numbered(composed(name, options, t.score, t.signals), facts, options)
-              FROM scored_text(facts, statement_options(name || options)) t);
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+DECLARE
+    scored record := scored_text(facts, statement_options(name || options));
+BEGIN
+    RETURN numbered(composed(name, options, scored.score, scored.signals), scored.weights, options);
+END
+$function$;
 
 COMMENT ON FUNCTION statement_for IS
     'The text of a statement by a profile, with parameters as numbered says.';

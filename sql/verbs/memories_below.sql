@@ -11,16 +11,11 @@ DECLARE
     low uuid[];
 BEGIN
     EXECUTE format('SELECT array_agg(id) FROM (%s) scored
-                    WHERE CASE WHEN score < $3 THEN true ELSE false END', (
+                    WHERE CASE WHEN score < $2 THEN true ELSE false END', (
         SELECT filled(composed('scores', options, t.score, t.signals),
-                      jsonb_build_object('owner_id', '$1') || (
-                          SELECT jsonb_object_agg(
-                                     (s.said ->> 'name') || '_weight', format('($2)[%s]', s.place))
-                            FROM jsonb_array_elements(facts -> 'signals')
-                                 WITH ORDINALITY s(said, place)),
-                      'NULL')
+                      t.weights || '{"owner_id": "$1"}', 'NULL')
           FROM scored_text(facts, statement_options(options)) t))
-       INTO low USING agent, weights_of(facts, profile, NULL), below_score;
+       INTO low USING agent, below_score, weights_of(facts, profile, NULL);
     RETURN coalesce(low, '{}');
 END
 $function$;

@@ -18,15 +18,15 @@ from tests.integration.support import NORTH, at
 from tests.tracer import traced
 
 CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, int]] = {
-    "get": (lambda repo, ids: repo.get("agent", next(ids)), 10, 23),
-    "invalidate": (lambda repo, ids: repo.invalidate("agent", [next(ids)]), 10, 24),
+    "get": (lambda repo, ids: repo.get("agent", next(ids)), 11, 23),
+    "invalidate": (lambda repo, ids: repo.invalidate("agent", [next(ids)]), 12, 26),
     "record_outcome": (
         lambda repo, ids: repo.record_outcome("agent", next(ids), "success"),
-        12,
-        29,
+        13,
+        28,
     ),
-    "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 24, 66),
-    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 29, 97),
+    "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 27, 69),
+    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 24, 70),
 }
 
 

@@ -12,9 +12,10 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
+from pgrecall.core.statement import Statement
 from pgrecall.errors import DatabaseError, EmbedderRequired, InputError, InvalidVector, UnknownName
 from pgrecall.evaluation.results import METRICS
 from pgrecall.evaluation.tuned import FEWEST
@@ -471,7 +472,7 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
     world: World, queries: list[JudgedQuery], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any) -> Any:
-        return text("SELECT 1 / 0")
+        return Statement("SELECT 1 / 0")
 
     with world.engine.connect() as raw:
         connection = raw.execution_options(isolation_level="AUTOCOMMIT")

@@ -133,7 +133,7 @@ def context(
         over = partial(pack_candidates, packing=packing)
         found = yield from through_indexes(tables, wanted, strategy, over)
         if found is None:
-            rows = yield pack(tables, wanted, packing, exact=apart.exact, **apart.parameters)
+            rows = yield pack(tables, wanted, packing, **apart.parameters)
         else:
             rows = found.rows
         packed, left_out = _split_rows(wanted.profile, rows)
@@ -150,7 +150,7 @@ def context(
         tokens=tokens,
         max_tokens=max_tokens,
         marker=marker,
-        strategy=apart.strategy if found is None else "index",
+        strategy="exact" if found is None and apart.candidates is None else "index",
         min_relevance=floor,
         query_time=wanted.query_time,
         touched=counted,

@@ -54,16 +54,19 @@ class Statement:
         """The text with names as cursors of psycopg take them."""
         return _replaced(self.named.replace("%", "%%"), lambda name: f"%({name})s")
 
-    @cached_property
-    def _conversions(self) -> list[tuple[str, Callable[[Any], Any] | None]]:
-        return [(name, _CONVERSIONS.get(type_)) for name, type_ in self.types.items()]
-
     def values(self, parameters: Mapping[str, Any]) -> list[Any]:
         """The value of each parameter, in the order of their numbers; None for one without."""
-        return [
-            parameters.get(name) if convert is None else convert(parameters.get(name))
-            for name, convert in self._conversions
-        ]
+        values = []
+        for name, type_ in self.types.items():
+            value = parameters.get(name)
+            if type_ is None and isinstance(value, StoredVector):
+                value = PackedVector(value)
+            elif type_ == "jsonb":
+                value = json.dumps(value)
+            elif type_ == "jsonb[]" and value is not None:
+                value = [*map(json.dumps, value)]
+            values.append(value)
+        return values
 
     def named_values(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The value of each parameter by its name, for a cursor that does not know our vectors."""
@@ -72,22 +75,6 @@ class Statement:
             for name, vector in parameters.items()
             if name in self.types and isinstance(vector, StoredVector)
         }
-
-
-def _packed(value: Any) -> Any:
-    return PackedVector(value) if isinstance(value, StoredVector) else value
-
-
-def _json_array(values: Any) -> Any:
-    return None if values is None else [*map(json.dumps, values)]
-
-
-_CONVERSIONS: Final[Mapping[str | None, Callable[[Any], Any]]] = {
-    None: _packed,
-    "jsonb": json.dumps,
-    "jsonb[]": _json_array,
-}
-"""How values are sent of parameters with these types; others as psycopg sends them."""
 
 
 def _replaced(text: str, write: Callable[[str], str]) -> str:

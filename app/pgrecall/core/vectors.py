@@ -60,7 +60,8 @@ def stored_vector(
     finite number in the stored precision, or if the length of the vector is 0 or outside of
     SMALLEST_NORM and LARGEST_NORM.
     """
-    stored = _of_buffer(values, dimensions) if embedding_type is EmbeddingType.VECTOR else None
+    may_be_buffer = embedding_type is EmbeddingType.VECTOR and not isinstance(values, list)
+    stored = _of_buffer(values, dimensions) if may_be_buffer else None
     if stored is None:
         components = components_of(values)
         if len(components) != dimensions:

@@ -296,7 +296,7 @@ def _ranked(
 
 
 def _read(profiles: Sequence[Profile], kind: type[Signal]) -> bool:
-    return any(isinstance(signal, kind) for profile in profiles for signal in profile.signals)
+    return any(profile.find(kind) for profile in profiles)
 
 
 def _known_entities(

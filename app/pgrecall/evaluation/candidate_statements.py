@@ -24,11 +24,9 @@ from pgrecall.scoring.signals import Curve, Keyword, Recency, Signal, rate_of
 
 def recency_of(profile: Profile) -> Recency | None:
     """The signal whose half-life can be tuned, if any."""
-    for signal in profile.signals:
-        if isinstance(signal, Recency):
-            by_row = signal.half_lives_by_type or signal.half_lives_by_tier
-            return None if by_row else signal
-    return None
+    recency = profile.find(Recency)
+    by_row = recency and (recency.half_lives_by_type or recency.half_lives_by_tier)
+    return None if by_row else recency
 
 
 PAIRS = "pg_temp.pgrecall_pairs"
@@ -73,7 +71,7 @@ def draw(tables: Tables, batch: Batch, profile: Profile, most: int) -> Run:
             "drawn": ", ".join(f"placed.{name}" for name in its),
         }
 
-    by_words = any(isinstance(signal, Keyword) for signal in profile.signals)
+    by_words = profile.find(Keyword) is not None
     return batch.run(tables, "draw", places, most=most, part=6 if by_words else 4)
 
 

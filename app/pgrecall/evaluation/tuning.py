@@ -153,7 +153,7 @@ def tune(
 
 def _searched(profile: Profile, checked: Sequence[CheckedQuery]) -> Profile:
     """The profile, with the keyword signal added if queries have a text; raises InputError."""
-    has_it = any(isinstance(signal, Keyword) for signal in profile.signals)
+    has_it = profile.find(Keyword) is not None
     if not has_it and any(query.query_text is not None for query in checked):
         return replace(profile, signals={**profile.signals, Keyword(): 0.0})
     if len(profile.signals) < 2 and recency_of(profile) is None:

@@ -36,5 +36,4 @@ def cache_rows(engine: Engine, step: Run, rows: Any) -> None:
 
 
 def _key(step: Run) -> Any:
-    values = (tuple(v) if isinstance(v, list) else v for v in step.parameters.values())
-    return step.statement, *step.parameters, *values
+    return step.statement, repr(step.parameters)

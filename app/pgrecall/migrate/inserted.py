@@ -8,12 +8,15 @@
 @filters@, @filtering@        the names of the filters, and the filters as arguments
 @first@, @newer@              the filters as arguments in two parts: newer ones stand behind others
 @filtered@                    the filters as they are passed on: tags => tags
+@named_filters@, @sizes@      the name of each filter that is not NULL, and the sizes of lists
+@numbers@                     the number of each parameter, as recall passes them
 @fault@, @words@              what question() refuses
 @packing@                     the values by which tokens of the plain style are estimated
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -135,6 +138,14 @@ def _later() -> dict[str, str]:
     return _LATER | _filters(newer=True)
 
 
+def _given() -> list[str]:
+    return ["agent", *_declared()[0], *_filters(newer=False)]
+
+
+def _passed() -> list[str]:
+    return [*_given(), *_later()]
+
+
 def _default(value: object) -> str:
     match value:
         case bool() | int():
@@ -245,11 +256,32 @@ def _packing() -> str:
     return f"jsonb_build_object({', '.join(pairs)})"
 
 
+def _numbers() -> str:
+    """The numbers of a statement's parameters. An agent may be one of several owners."""
+    first = ["ranked", "owners", "weighed", "sources", "compared"]
+    numbers = {name: f"${number}" for number, name in enumerate([*first, *_passed()], start=1)}
+    period = numbers["query_time"]
+    numbers |= {"period_from": f"lower({period})", "period_to": f"upper({period})"}
+    numbers |= {"owner_id": numbers["agent"], "worded_owners": numbers["owners"]}
+    return f"'{json.dumps(numbers)}'::jsonb"
+
+
+def _named_filters() -> str:
+    named = (f"CASE WHEN {name} IS NOT NULL THEN '{name}' END" for name in _declared()[1])
+    return ",\n        ".join(named)
+
+
+def _sizes() -> str:
+    declared = _declared()[0] | _declared()[1]
+    lists = (name for name, said in declared.items() if said == "text[] DEFAULT NULL")
+    return _names([f"cardinality({name})" for name in lists])
+
+
 _INSERTED: Mapping[str, Callable[[], str]] = {
     "@later@": lambda: _lines(_later()),
     "@named_later@": lambda: _passed_on(_later()),
-    "@given@": lambda: _names(["agent", *_declared()[0], *_filters(newer=False)]),
-    "@passed@": lambda: _names(["agent", *_declared()[0], *_filters(newer=False), *_later()]),
+    "@given@": lambda: _names(_given()),
+    "@passed@": lambda: _names(_passed()),
     "@filters@": lambda: _names([*_declared()[1]]),
     "@filtering@": lambda: _lines(_declared()[1]),
     "@first@": lambda: _lines(_filters(newer=False)),
@@ -257,6 +289,9 @@ _INSERTED: Mapping[str, Callable[[], str]] = {
         f",\n    {name} {said}" for name, said in _filters(newer=True).items()
     ),
     "@filtered@": lambda: _passed_on(_declared()[1]),
+    "@named_filters@": _named_filters,
+    "@sizes@": _sizes,
+    "@numbers@": _numbers,
     "@fault@": _fault,
     "@words@": _words,
     "@packing@": _packing,

@@ -128,10 +128,12 @@ def first_attempt(
     over: Over = over_candidates,
 ) -> Operation[Attempt | None]:
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
-    if strategy == "exact" or wanted.is_divided or not _suits(wanted, strategy):
+    if strategy == "exact" or wanted.is_divided:
         return None
     owners = [wanted.agent_id, *wanted.teams]
     rows = yield owner_facts(tables, owners, anew=strategy == "index")
+    if rows[0].agent_id is None or not _suits(wanted, strategy):
+        return None
     moment = wanted.as_of or rows[0].now  # some seconds ago, which only affects candidates
     usable = [
         index
@@ -207,8 +209,8 @@ def _suits(wanted: Search, strategy: Strategy) -> bool:
         return False
     if strategy == "index":
         return True
-    leans = sum(weight for signal, weight in wanted.profile if isinstance(signal, Similarity))
-    if wanted.query is None or not leans:
+    similarity = wanted.profile.find(Similarity)
+    if wanted.query is None or similarity is None or not wanted.profile.signals[similarity]:
         return False  # without a vector, scoring everything is cheap
     beyond = space.uncovered(wanted.profile, with_entities=bool(wanted.query_entities))
     return beyond <= MAX_UNCOVERED
@@ -227,7 +229,7 @@ def _sources(
         elapsed = (moment - index.as_of) / timedelta(days=1)
         return direction(wanted.profile, wanted.query, elapsed, layout, used=used)
 
-    keyword = next((one for one in wanted.profile.signals if isinstance(one, Keyword)), None)
+    keyword = wanted.profile.find(Keyword)
     return Sources(
         words=() if keyword is None else (keyword.b, keyword.pivot),
         indexes=[

@@ -70,12 +70,13 @@ def executes(
 ) -> Run:
     """Executes the statement of this name with these options, with the conditions of the caller in
     the filters, and with these places and values."""
-    where = written(tables.memories, filters.where) if filters.where else []
-    texts = tuple(condition.text for condition in where)
-    statement = composed(tables, name, options, signals, texts, tuple(places.items()))
-    for condition in where:
-        parameters |= condition.values
-    return Run(statement, parameters)
+    texts: tuple[str, ...] = ()
+    if filters.where:
+        conditions = written(tables.memories, filters.where)
+        texts = tuple(condition.text for condition in conditions)
+        for condition in conditions:
+            parameters |= condition.values
+    return Run(composed(tables, name, options, signals, texts, tuple(places.items())), parameters)
 
 
 @lru_cache(maxsize=512)

@@ -38,7 +38,7 @@ class Question:
     profile if that is the default one."""
     query: VectorLike | str | None
     arguments: SearchArguments
-    floor: Callable[[Profile], float | None]
+    floor: Callable[[Profile], float | None] | None
     entities_in: str | None
     """The text to find entities in; None: the arguments name them, or they are not needed."""
 
@@ -69,7 +69,7 @@ class Question:
             query_text = asked
         elif asked is None:
             asked = query_text
-        zone = tables.in_zone(given.get("timezone")).zone
+        zone = tables.in_zone(given["timezone"]).zone if "timezone" in given else tables.zone
         if query_time is None and "dates" in given and asked is not None:
             query_time = period_of(asked, given["dates"], as_of=given.get("as_of"), zone=zone)
         has_question = query is not None or query_text is not None
@@ -79,7 +79,9 @@ class Question:
             k=k,
             profile=profiles.DEFAULT,
             filters=Filters.among(given, apply_decay=given["apply_decay"]),
-            teams=other_owners(tables, agent_id, given["teams"]),
+            teams=()
+            if given["teams"] is DEFAULTS["teams"]
+            else other_owners(tables, agent_id, given["teams"]),
             query_entities=given.get("query_entities", ()),
             query_text=query_text,
             query_time=query_time,
@@ -89,7 +91,7 @@ class Question:
             wanted,
             query,
             given,
-            floor if floor is not None and has_question else lambda _: None,
+            floor if has_question else None,
             entities_in=asked if "query_entities" not in given else None,
         )
         profile = given.get("profile")
@@ -99,20 +101,17 @@ class Question:
         """The question by this profile, with the caller's weights."""
         chosen = _weighed(profile, self.arguments)
         min_relevance = self.search.min_relevance
-        if min_relevance is None:
+        if min_relevance is None and self.floor is not None:
             min_relevance = self.floor(chosen)
-        reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
-        reads_entities = any(isinstance(signal, EntityOverlap) for signal in chosen.signals)
-        text = self.search.query_text
+        reads_text = min_relevance is not None or chosen.find(Keyword)
         search = replace(
             self.search,
             profile=chosen,
             min_relevance=min_relevance,
-            query_text=text if reads_words or min_relevance is not None else None,
+            query_text=self.search.query_text if reads_text else None,
         )
-        return replace(
-            self, search=search, entities_in=self.entities_in if reads_entities else None
-        )
+        entities_in = self.entities_in if chosen.find(EntityOverlap) else None
+        return replace(self, search=search, entities_in=entities_in)
 
     def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
         """Completes the search: embeds its text, unless `query` is its vector, finds the default
@@ -134,7 +133,9 @@ class Question:
             owners = [search.agent_id, *search.teams]
             found = yield known_entities(tables, owners, [asked.entities_in])
             entities = found[0].entities if found else ()
-        filters = yield from narrowing(tables, search.filters)
+        filters = search.filters
+        if "text" in filters.values:
+            filters = yield from narrowing(tables, filters)
         known = yield owner_facts(tables, [search.agent_id, *search.teams])
         return replace(
             search,
@@ -149,8 +150,6 @@ class Question:
 
 def other_owners(tables: Tables, agent_id: str, teams: Sequence[str | UUID]) -> tuple[str, ...]:
     """The stored ids of the teams, without the owner and duplicates; raises InputError."""
-    if isinstance(teams, tuple) and not teams:  # the default, which takes no time so
-        return ()
     named = require_owners(tables.of_teams(), teams, "teams")
     return tuple(one for one in named if one != agent_id)
 
@@ -170,13 +169,14 @@ def redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) -
     """
     if not wanted.profile.redistribute:
         return wanted.profile
-    given = {
+    values = {
         Similarity.name: has_query,
         Keyword.name: wanted.query_text is not None,
         EntityOverlap.name: bool(entities),
         Time.name: wanted.query_time is not None,
     }
-    return wanted.profile.without(*(name for name, is_given in given.items() if not is_given))
+    missing = [name for name, has_value in values.items() if not has_value]
+    return wanted.profile.without(*missing)
 
 
 def _weighed(profile: Profile, arguments: SearchArguments) -> Profile:

@@ -95,15 +95,13 @@ class Search:
     @property
     def ranks_by_words(self) -> bool:
         """True if the query has a text and the profile a keyword signal."""
-        reads_words = any(isinstance(signal, Keyword) for signal in self.profile.signals)
-        return self.query_text is not None and reads_words
+        return self.query_text is not None and self.profile.find(Keyword) is not None
 
     @property
     def weighs_time(self) -> bool:
         """True if the time signal has a weight and the query has a period."""
-        return self.query_time is not None and any(
-            isinstance(signal, Time) and weight > 0 for signal, weight in self.profile
-        )
+        time = None if self.query_time is None else self.profile.find(Time)
+        return time is not None and self.profile.signals[time] > 0
 
     @property
     def follows_use(self) -> bool:
@@ -148,7 +146,7 @@ def _profile_options(profile: Profile, has_query: bool) -> frozenset[str]:
     options = {
         "embedding": has_query and requires_embedding(signals),
         "usage": any(signal.reads_usage for signal in signals),
-        "keyword": any(isinstance(signal, Keyword) for signal in signals),
+        "keyword": profile.find(Keyword) is not None,
         "redistribute": profile.redistribute,
     }
     return frozenset(name for name, is_on in options.items() if is_on)

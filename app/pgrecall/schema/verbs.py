@@ -54,11 +54,12 @@ def call(tables: Tables, function: str, returning: str | None = None, /, **argum
 
 def in_json(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """The arguments that are sent as JSON: objects, and lists of them."""
-    return tuple(
-        name
-        for name, value in arguments.items()
-        if isinstance(value[0] if type(value) is list and value else value, dict)
-    )
+    names = []
+    for name, value in arguments.items():
+        first = value[0] if type(value) is list and value else value
+        if isinstance(first, dict):
+            names.append(name)
+    return tuple(names)
 
 
 @lru_cache(maxsize=512)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Real
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from pgrecall.core.limits import is_storable
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.scoring.signals import Recency, Signal, Trust
 
+S = TypeVar("S", bound=Signal)
 AccessedBy = Literal["retrieval", "use"]
 
 WEIGHT_SUM_TOLERANCE = 1e-9
@@ -111,6 +112,13 @@ class Profile:
         """The weight of each signal by its name, in the profile's order."""
         return {signal.name: weight for signal, weight in self}
 
+    def find(self, kind: type[S]) -> S | None:
+        """Its signal of this kind; None if it has none."""
+        for signal in self.signals:
+            if isinstance(signal, kind):
+                return signal
+        return None
+
     @property
     def reads_usage(self) -> bool:
         """True if scoring needs the counters in `memory_usage`."""
@@ -142,7 +150,7 @@ class Profile:
 
         Raises InvalidProfile if the profile has no recency or the half-life is out of range.
         """
-        if not any(isinstance(signal, Recency) for signal in self.signals):
+        if self.find(Recency) is None:
             raise InvalidProfile(
                 f"profile {shortened(self.name)} has no recency signal, so no half-life can be set"
             )

@@ -6,11 +6,11 @@ statement that continues with the best of all takes them as parameters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from pgrecall.core.steps import Operation
 from pgrecall.rank_index.strategy import over_candidates, through_indexes
@@ -24,19 +24,13 @@ from pgrecall.schema import Tables
 class Ranked:
     """The best memories of all owners, or nothing if one statement ranks them."""
 
-    parameters: dict[str, Any] = field(default_factory=dict)
-    """The rows, as the file ranked_apart takes them."""
+    parameters: Mapping[str, Any]
+    """The rows, as the file ranked_apart takes them, and `exact`: true if no index was used."""
     candidates: int | None = None
     """The number of memories scored, if an index was used."""
 
-    @property
-    def exact(self) -> bool:
-        """True if no index was used."""
-        return self.candidates is None
 
-    @property
-    def strategy(self) -> Literal["exact", "index"]:
-        return "exact" if self.exact else "index"
+ALL_AT_ONCE = Ranked({"exact": True})
 
 
 def each_owner(wanted: Search) -> list[Search]:
@@ -53,7 +47,7 @@ def owner_by_owner(tables: Tables, wanted: Search, strategy: Strategy) -> Operat
     Each owner is ranked through its rank index, or all its memories are scored.
     """
     if not wanted.is_divided:
-        return Ranked()
+        return ALL_AT_ONCE
     alone = replace(wanted, k=wanted.most, expand_session=0, lend=None, min_score=None)
     rows: list[Sequence[Any]] = []
     candidates: list[int] = []
@@ -66,7 +60,8 @@ def owner_by_owner(tables: Tables, wanted: Search, strategy: Strategy) -> Operat
             rows.append(found.rows)
             candidates.append(found.total)
     best = sorted(chain.from_iterable(rows), key=lambda row: (-row.score, row.id))[: alone.k]
-    return Ranked(as_parameters(best), sum(candidates) or None)
+    scored = sum(candidates) or None
+    return Ranked({"exact": scored is None, **as_parameters(best)}, scored)
 
 
 def as_parameters(rows: Sequence[Any]) -> dict[str, Any]:

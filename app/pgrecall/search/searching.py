@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Unpack, get_args
 from uuid import UUID
@@ -21,9 +22,9 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.scored_memory import ScoredMemory, contributions
+from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword
-from pgrecall.search.owner_by_owner import each_owner, owner_by_owner
+from pgrecall.search.owner_by_owner import ALL_AT_ONCE, each_owner, owner_by_owner
 
 MAX_STEPS = 2
 """The greatest `expand`."""
@@ -72,45 +73,40 @@ def search(
     require_bool("touch", touch)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
-    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments)
+    question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     # Linked memories are scored by a second statement, with the same now().
-    elsewhere = yield Ask("replica")
-    wanted = yield from asked.resolved(tables)
-    apart = yield from owner_by_owner(tables, wanted, strategy)
+    on_replica = yield Ask("replica")
+    wanted = yield from question.resolved(tables)
+    apart = ALL_AT_ONCE
+    if wanted.is_divided:
+        apart = yield from owner_by_owner(tables, wanted, strategy)
     found = yield from through_indexes(tables, wanted, strategy)
-    counted = True
     adds_hits = expand or wanted.expand_session
     alone = found is None and not adds_hits and not (wanted.is_large or wanted.distributed)
-    at_once = touch and alone and not elsewhere
+    at_once = touch and alone and not on_replica
+    counted = True
     if found is None:
-        given = {"exact": apart.exact, **apart.parameters, **touch_parameters(wanted.profile)}
-        ranked = partial(ranks, tables, "search", wanted, may_prepare=wanted.may_prepare, **given)
-        rows = yield ranked("touch", counts=True) if at_once else ranked()
+        may_prepare, values = wanted.may_prepare, apart.parameters
+        ranked = partial(ranks, tables, "search", wanted, may_prepare=may_prepare, **values)
+        rows: Any = Uncounted
+        if at_once:
+            rows = yield ranked("touch", counts=True, **touch_parameters(wanted.profile))
+            counted = rows is not Uncounted
         if rows is Uncounted:
-            counted = False
             rows = yield ranked()
-        scored = (hit(wanted.profile, row) for row in rows)
-        hits = Hits(
-            scored,
-            strategy=apart.strategy,
-            candidates=apart.candidates,
-            query_time=wanted.query_time,
-            profile=wanted.profile.name,
-        )
+        candidates = apart.candidates
     else:
-        scored = (hit(wanted.profile, row) for row in found.rows)
-        hits = Hits(
-            scored,
-            strategy="index",
-            candidates=found.total,
-            query_time=wanted.query_time,
-            profile=wanted.profile.name,
-        )
+        rows, candidates = found.rows, found.total
+    hits = Hits(
+        hits_of(wanted.profile, rows),
+        strategy="exact" if candidates is None else "index",
+        candidates=candidates,
+        query_time=wanted.query_time,
+        profile=wanted.profile.name,
+    )
     if expand and hits:
-        found_too = yield from _neighbours(tables, wanted, hits, expand)
-        hits[:] = (
-            [*hits, *found_too] if wanted.brings_along else sorted([*hits, *found_too], key=place)
-        )
+        linked = yield from _neighbours(tables, wanted, hits, expand)
+        hits[:] = [*hits, *linked] if wanted.brings_along else sorted([*hits, *linked], key=place)
     if touch and not at_once:
         counted = yield from touched(tables, hits, wanted)
     hits.touched = touch and counted
@@ -155,22 +151,28 @@ def place(found: ScoredMemory) -> tuple[float, UUID]:
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:
     """Converts a row of the search statement."""
-    profile = in_effect(profile, row)
-    names = (signal.name for signal in profile.signals)
-    signals = dict(zip(names, row.signals, strict=True))
-    return ScoredMemory(
-        memory=leading_memory(row),
-        score=row.score,
-        similarity=row.similarity,
-        cosine=row.cosine,
-        signals=signals,
-        contributions=contributions(profile, signals),
-        steps=getattr(row, "steps", 0),
-        relevance=getattr(row, "relevance", None),
-        beside=getattr(row, "beside", None),
-        lent=getattr(row, "lent", 0.0),
-        lender=getattr(row, "lender", None),
-    )
+    return next(hits_of(profile, [row]))
+
+
+def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
+    """Converts rows of the search statement."""
+    usual = profile.weights
+    for row in rows:
+        weights = usual if getattr(row, "has_terms", True) else in_effect(profile, row).weights
+        signals = dict(zip(weights, row.signals, strict=True))
+        yield ScoredMemory(
+            memory=leading_memory(row),
+            score=row.score,
+            similarity=row.similarity,
+            cosine=row.cosine,
+            signals=signals,
+            contributions={name: weight * signals[name] for name, weight in weights.items()},
+            steps=getattr(row, "steps", 0),
+            relevance=getattr(row, "relevance", None),
+            beside=getattr(row, "beside", None),
+            lent=getattr(row, "lent", 0.0),
+            lender=getattr(row, "lender", None),
+        )
 
 
 def in_effect(profile: Profile, row: Any) -> Profile:
