@@ -51,6 +51,7 @@ test-beside: .venv/python  ## Install and import it beside the newest of others 
 lint: .venv/test  ## Check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	! grep -rnE '.{101}' sql --include='*.sql' --exclude-dir=bound
 
 types: .venv/test  ## Check types, strictly
 	$(BIN)/mypy

@@ -12,8 +12,9 @@ _CREATED = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _COMMENT = re.compile(
-    r"^COMMENT ON (?:FUNCTION|PROCEDURE) (\w+)\b[^;']*?IS\s+'((?:[^']|'')*)';", re.M
+    r"^COMMENT ON (?:FUNCTION|PROCEDURE) (\w+)\b[^;']*?IS\s+'((?:[^']|''|'\n *')*)';", re.M
 )
+_CONTINUED = re.compile(r"(?<!')'\n *'")
 
 
 @cache
@@ -27,7 +28,7 @@ def _functions() -> dict[str, str]:
             shown = ",\n".join(f"    {one}" for one in declared)
             shown = f"{name}(\n{shown}\n)" if len(shown) > 80 else f"{name}({', '.join(declared)})"
             returned = " ".join(returns.split())
-            comment = comments.get(name, "").replace("''", "'")
+            comment = _CONTINUED.sub("", comments.get(name, "")).replace("''", "'")
             found[name] = (
                 f"### {name}\n\n```\n{kind} {shown}{returned and ' '}{returned}\n```\n\n"
                 f"{comment}\n\nLevel: {file.level}.\n"

@@ -55,14 +55,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     for beginning, write in WRITTEN.items():
         line = re.compile(rf"^{re.escape(beginning)}(.*) -->$", re.MULTILINE)
         markdown = line.sub(lambda found, write=write: write(found[1].split()), markdown)  # type: ignore[misc]
-    if page.file.src_uri == "adr/README.md":
-        markdown += "\n" + "\n".join(map(_decision, sorted(ROOT.glob("adr/0*.md")))) + "\n"
     return inside(markdown, page.file.src_uri)
-
-
-def _decision(path: Path) -> str:
-    title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-    return f"- [{title}]({path.name})"
 
 
 def inside(markdown: str, name: str) -> str:

@@ -1,5 +1,5 @@
--- Memories whose trust or recency will fall below a threshold in the next days, to confirm or archive
--- them in time. Recency is that of a profile.
+-- Memories whose trust or recency will fall below a threshold in the next days, so that you can
+-- confirm or archive them in time. Recency is that of a profile.
 --   psql -v agent=agent-1 -f decaying.sql
 --   psql -v agent=agent-1 -v threshold=0.2 -v days=14 -v profile=tiered -f decaying.sql
 -- threshold: 0.5; days: 7; profile: that of the database (default) or any other with recency;
@@ -26,7 +26,8 @@ WITH ways AS (
 ), recency AS (
     SELECT r.id, later, (r.signals -> 'recency')::float8 AS value
       FROM ways, LATERAL recall(
-           :'agent', profile => :'ranked_by', k => 1000000, as_of => moment, include_invalid => later) r
+           :'agent', profile => :'ranked_by', k => 1000000, as_of => moment,
+          include_invalid => later) r
 ), trust AS (
     SELECT m.id, later, decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve,
                                       m.trust_half_life_hours, NULL) AS value

@@ -1,11 +1,11 @@
--- Duplicates among the memories of an agent that are active and valid now: exact (equal after
--- normalising case, white space and Unicode form) and near (similarity above a threshold). Exact ones
--- differ in type, component or place in a session, have keys, or were stored with duplicates='allow'.
+-- Duplicates among the memories of an agent that are active and valid now: exact (equal except for
+-- case, white space and Unicode form) and near (similarity above a threshold). Exact ones differ in
+-- type, component or place in a session, have keys, or were stored with duplicates='allow'.
 --   psql -v agent=agent-1 -f duplicates.sql
 --   psql -v agent=agent-1 -v threshold=0.85 -v newest=20000 -v limit=200 -f duplicates.sql
--- threshold: 0.92; newest: 1000; limit: 50; schema: pgrecall. Near duplicates are found exactly: each of
--- the newest memories is compared with all of the agent's, so the cost is the product of the two
--- (1,000 newest of 20,000 memories, 256 dimensions: 10 s).
+-- threshold: 0.92; newest: 1000; limit: 50; schema: pgrecall. The search for near duplicates is
+-- exact: it compares each of the newest memories with all of the agent's, so the cost is the
+-- product of the two (1,000 newest of 20,000 memories, 256 dimensions: 10 s).
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema pgrecall \endif

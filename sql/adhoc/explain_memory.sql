@@ -1,10 +1,10 @@
--- One memory: its fields, its score and rank for a query or what excludes it, and the value, weight
--- and contribution of each signal.
+-- One memory: its fields, its score and rank for a query or the reason that excludes it, and the
+-- value, weight and contribution of each signal.
 --   psql -v agent=agent-1 -v memory=019aa0e2-… -v like=019aa0e3-… -f explain_memory.sql
 --   psql -v agent=agent-1 -v memory=019aa0e2-… -v query='[0.1, …]' -v profile=trust \
 --        -v as_of=2026-11-01 -f explain_memory.sql
--- profile: that of the database (default) or any other that is installed; without query and like there
--- is no query vector; as_of: now; query_entities='{Ines,Oslo}': none; query_text='great fire': none;
+-- profile: that of the database (default) or any other that is installed; query or like: the query
+-- vector, none; as_of: now; query_entities='{Ines,Oslo}': none; query_text='great fire': none;
 -- schema: pgrecall. Scores every memory of the agent: about 0.2 s for 10,000.
 
 \set ON_ERROR_STOP on
@@ -31,7 +31,9 @@ UNION ALL
 SELECT NULL
  LIMIT 1 \gset
 \if :{?query} \else
-DO $$ BEGIN RAISE EXCEPTION 'like must be the id of a memory of this agent that has an embedding'; END $$;
+DO $$ BEGIN
+    RAISE EXCEPTION 'like must be the id of a memory of this agent that has an embedding';
+END $$;
 \endif
 \endif
 SELECT EXISTS (SELECT FROM agent_memories

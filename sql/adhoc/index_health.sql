@@ -1,9 +1,10 @@
--- Every index and table of pgrecall: validity, size, use, dead rows, and the share of updates that were
--- HOT, which change no index. For memory_usage it should be near 100 %.
+-- Every index and table of pgrecall: validity, size, use, dead rows, and the share of updates that
+-- were HOT, which change no index. For memory_usage it should be near 100 %.
 --   psql -f index_health.sql
 --   psql -v schema=memories -f index_health.sql
--- schema: pgrecall. Reads only the catalogue and the statistics. An invalid index was left by a
--- build that was interrupted: DROP INDEX it; `pgrecall migrate embedding-index` builds ix_…_embedding.
+-- schema: pgrecall. Reads only the catalogue and the statistics. An invalid index is the rest of a
+-- build that was interrupted: DROP INDEX it; `pgrecall migrate embedding-index` builds
+-- ix_…_embedding.
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema pgrecall \endif

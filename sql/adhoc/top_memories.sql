@@ -1,11 +1,11 @@
--- The best memories of an agent for a query, with each signal: what recall returns now, or at as_of.
--- The query is a vector, or (like) the id of a memory to find similar ones of, or neither.
+-- The best memories of an agent for a query, with each signal: the result of recall now, or at
+-- as_of. The query is a vector, or the id of a memory (like) to find similar ones, or neither.
 --   psql -v agent=agent-1 -v like=019aa0e2-… -f top_memories.sql
 --   psql -v agent=agent-1 -v query='[0.1, …]' -v profile=trust -v k=5 -v as_of=2026-11-01 \
 --        -f top_memories.sql
 -- profile: that of the database (default) or any other that is installed; k: 10; as_of: now;
--- query_entities='{Ines,Oslo}': none; query_text='great fire': none; schema: pgrecall. About 15 ms for
--- 10,000 memories; with a rank index, for any number.
+-- query_entities='{Ines,Oslo}': none; query_text='great fire': none; schema: pgrecall. It takes
+-- about 15 ms for 10,000 memories; with a rank index, for any number.
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema pgrecall \endif
@@ -29,7 +29,9 @@ UNION ALL
 SELECT NULL
  LIMIT 1 \gset
 \if :{?query} \else
-DO $$ BEGIN RAISE EXCEPTION 'like must be the id of a memory of this agent that has an embedding'; END $$;
+DO $$ BEGIN
+    RAISE EXCEPTION 'like must be the id of a memory of this agent that has an embedding';
+END $$;
 \endif
 \endif
 SELECT row_number() OVER best AS rank,

@@ -11,4 +11,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION accept_pgvector IS
-    'Accepts the risk of HNSW graphs in this version of pgvector, older than 0.8.3, until another one is installed; NULL accepts none.';
+    'Accepts the risk of HNSW graphs in this version of pgvector, which is older than 0.8.3. The '
+    'consent ends when another version is installed. NULL withdraws it.';

@@ -1,11 +1,11 @@
 -- For the owner.
--- pg_catalog alone is on the path: from signatures that Citus sends to other nodes it leaves out the
+-- Only pg_catalog is on the path: from signatures that Citus sends to other nodes it leaves out the
 -- schemas on the path here, which is not the path there.
 --
 -- Citus plans a statement by the value of agent_id, so a function must not force a plan that leaves
 -- values open. A function that a statement calls beside the rows reads them too, which Citus allows
--- only where it is told to: always of the same owner, so on the same node. And never in a parallel
--- plan, since planning changes a setting.
+-- only with citus.allow_nested_distributed_execution: always for the same owner, so on the same
+-- node. And never in a parallel plan, since planning changes a setting.
 CREATE OR REPLACE FUNCTION distribute(again boolean DEFAULT false)
     RETURNS TABLE (what text, name text)
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
@@ -13,8 +13,9 @@ CREATE OR REPLACE FUNCTION distribute(again boolean DEFAULT false)
 DECLARE
     ours CONSTANT oid := '@extschema@'::regnamespace;
     first CONSTANT regclass := '@extschema@.agent_memories'::regclass;
-    -- The agent of the first five may be NULL, for all owners, at which Citus would crash. The next runs
-    -- EXPLAIN ANALYZE, which Citus refuses on the node of the rows. The last waits on both nodes.
+    -- The agent of the first five may be NULL, for all owners, at which Citus would crash. The next
+    -- runs EXPLAIN ANALYZE, which Citus refuses on the node of the rows. The last waits on both
+    -- nodes.
     not_sent CONSTANT text[] := '{begin_garbage_run,end_garbage_run,count_runs,expire_runs,'
                                 'rank_index_states,recall_plan,await_writers}';
     version text := (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'citus');
@@ -29,11 +30,13 @@ BEGIN
     IF again AND NOT there THEN
         RETURN;
     ELSIF version IS NULL THEN
-        RAISE EXCEPTION 'this database has no Citus: install it on each node, run CREATE EXTENSION citus, '
-            'and add the workers with citus_add_node' USING ERRCODE = 'feature_not_supported';
+        RAISE EXCEPTION 'this database has no Citus: install it on each node, run '
+            'CREATE EXTENSION citus, and add the workers with citus_add_node'
+            USING ERRCODE = 'feature_not_supported';
     ELSIF string_to_array(split_part(version, '-', 1), '.')::integer[] < '{12,1}' THEN
-        RAISE EXCEPTION 'Citus % is installed, but 12.1 or newer is needed: update its packages, then run '
-            'ALTER EXTENSION citus UPDATE on each node', version USING ERRCODE = 'feature_not_supported';
+        RAISE EXCEPTION 'Citus % is installed, but 12.1 or newer is needed: update its packages, '
+            'then run ALTER EXTENSION citus UPDATE on each node', version
+            USING ERRCODE = 'feature_not_supported';
     ELSIF NOT citus_is_coordinator() THEN
         RAISE EXCEPTION 'this node is a worker: connect to the coordinator'
             USING ERRCODE = 'feature_not_supported';
@@ -56,9 +59,10 @@ BEGIN
                                 c.oid::regclass, 'agent_id',
                                 CASE WHEN c.oid = first THEN 'none' ELSE first::text END)
                     ELSE format('SELECT create_reference_table(%L)', c.oid::regclass) END
-          FROM unnest('{agent_memories,memory_usage,memory_events,memory_labels,memory_links,gc_runs,'
-                      'rank_indexes,component_reputations,output_type_defaults,tier_defaults,profiles,'
-                      'embedding_model}'::text[]) WITH ORDINALITY listed(name, place)
+          FROM unnest('{agent_memories,memory_usage,memory_events,memory_labels,memory_links,'
+                      'gc_runs,rank_indexes,component_reputations,output_type_defaults,'
+                      'tier_defaults,profiles,embedding_model}'::text[])
+               WITH ORDINALITY listed(name, place)
           JOIN pg_class c ON c.relnamespace = ours AND c.relname = listed.name
          CROSS JOIN LATERAL (SELECT listed.place <= 7 AS owned) t
          WHERE NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)
@@ -79,8 +83,8 @@ BEGIN
                     f.signature, 'agent', first)
                   ELSE format('SELECT create_distributed_function(%L)', f.signature) END
           FROM (SELECT p.oid::regprocedure::text AS signature,
-                       p.prokind = 'f' AND p.proargnames[1] = 'agent' AND p.proname <> ALL (not_sent)
-                           AS of_owner,
+                       p.prokind = 'f' AND p.proargnames[1] = 'agent'
+                           AND p.proname <> ALL (not_sent) AS of_owner,
                        l.lanname = 'plpgsql' AND p.prokind = 'f'
                        AND p.proargnames[1] IN ('agent', 'owners') AS reads,
                        p.proparallel = 'u' AND coalesce(p.proconfig, '{}')
@@ -97,10 +101,13 @@ BEGIN
 
     -- Last, since readers wait from here on.
     FOREACH name IN ARRAY moved LOOP
-        PERFORM truncate_local_data_after_distributing_table(format('@extschema@.%I', name)::regclass);
+        PERFORM truncate_local_data_after_distributing_table(
+            format('@extschema@.%I', name)::regclass);
     END LOOP;
 END
 $function$;
 
 COMMENT ON FUNCTION distribute IS
-    'Distributes the tables on Citus by agent_id, and the functions by the owner that they are called for. Returns what it changed; can be repeated. again: only in a schema that is distributed already.';
+    'Distributes the tables on Citus by agent_id, and the functions by the owner that they are '
+    'called for. Returns what it changed. It can be repeated. With again, it works only in a '
+    'schema that is distributed already.';

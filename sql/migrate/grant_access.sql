@@ -17,7 +17,8 @@ BEGIN
             OR c.relkind = 'v' AND EXISTS (
                 SELECT FROM installed_sql i WHERE c.relname::text = ANY (i.objects)))
     UNION ALL
-    SELECT 'ROUTINE', p.proname::text, p.oid::regprocedure::text, coalesce(i.level, 'reader') FROM pg_proc p
+    SELECT 'ROUTINE', p.proname::text, p.oid::regprocedure::text, coalesce(i.level, 'reader')
+      FROM pg_proc p
       LEFT JOIN installed_sql i ON p.proname::text = ANY (i.objects)
      WHERE p.pronamespace = current_schema()::regnamespace
        AND (i.file IS NOT NULL
@@ -27,7 +28,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION objects_of_ours IS
-    'pgrecall''s tables, views and routines, and the lowest level that may read or call each.';
+    'Returns the tables, views and routines of pgrecall, with the lowest level that may read or '
+    'call each.';
 
 -- A writer may do all that a reader may, a maintainer all that a writer may. The level is recorded,
 -- so that functions of later versions are granted too.
@@ -42,7 +44,8 @@ DECLARE
     command text;
 BEGIN
     IF rank IS NULL THEN
-        RAISE EXCEPTION 'level may be reader, writer or maintainer, got %', left(grant_access.level, 100)
+        RAISE EXCEPTION 'level may be reader, writer or maintainer, got %',
+            left(grant_access.level, 100)
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = grant_access.role) THEN
         RAISE EXCEPTION 'there is no role %: create it first, with CREATE ROLE', grant_access.role
@@ -76,7 +79,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION grant_access IS
-    'Gives a role one level, in place of the one it had: reader, writer (may also read) or maintainer (may also write).';
+    'Gives a role one level in place of the one it had: reader, writer (may also read) or '
+    'maintainer (may also write).';
 
 CREATE OR REPLACE FUNCTION revoke_access(role name) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -87,22 +91,25 @@ DECLARE
 BEGIN
     IF role IN (SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n
                  WHERE n.nspname = current_schema()) THEN
-        RAISE EXCEPTION 'role % owns the schema %: it may do everything, and nothing is granted to it or '
-            'taken from it', revoke_access.role, current_schema()
+        RAISE EXCEPTION 'role % owns the schema %: it may do everything, and nothing is granted to '
+            'it or taken from it', revoke_access.role, current_schema()
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     DELETE FROM granted_roles g WHERE g.role = revoke_access.role;
     was_noted := FOUND;
     IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = revoke_access.role) THEN
         IF NOT was_noted THEN
-            RAISE EXCEPTION 'there is no role %, and no level is recorded for it', revoke_access.role
+            RAISE EXCEPTION 'there is no role %, and no level is recorded for it',
+                revoke_access.role
                 USING ERRCODE = 'invalid_parameter_value';
         END IF;
         RAISE NOTICE 'role % no longer exists: removed the record of its level', revoke_access.role;
         RETURN;
     END IF;
     FOR command IN
-        SELECT format('%s %s', o.kind, string_agg(o.identity, ', ')) FROM objects_of_ours() o GROUP BY o.kind
+        SELECT format('%s %s', o.kind, string_agg(o.identity, ', '))
+          FROM objects_of_ours() o
+         GROUP BY o.kind
         UNION ALL
         SELECT format('SCHEMA %I', current_schema()) LOOP
         EXECUTE format('REVOKE ALL ON %s FROM %I', command, revoke_access.role);
@@ -111,4 +118,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION revoke_access IS
-    'Revokes all that a role was granted on pgrecall''s objects. Of a role that no longer exists, removes the record of its level.';
+    'Revokes all privileges that a role has on objects of pgrecall. If the role no longer exists, '
+    'removes the record of its level.';

@@ -1,6 +1,7 @@
 -- For the owner.
--- A setting is kept as a function, as the text language is: only the owner can change it, and it is in
--- dumps and clones, and on each node of Citus. A setting of the database would take a superuser.
+-- A setting is stored as a function, as the text language is: only the owner can change it, and it
+-- is in dumps and clones, and on each node of Citus. A setting of the database would take a
+-- superuser.
 CREATE OR REPLACE FUNCTION keep_setting(name text, value text, said text) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -13,4 +14,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION keep_setting IS
-    'Keeps a value as the function of this name, which only the owner may call. said: its comment.';
+    'Stores a setting as a function of this name, which only the owner may call. The argument said '
+    'is its comment.';

@@ -2,4 +2,5 @@ CREATE OR REPLACE FUNCTION oldest_client() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '0007'::text;
 
 COMMENT ON FUNCTION oldest_client IS
-    'The oldest revision whose clients work with this schema. A revision that they cannot work with says so here.';
+    'Returns the oldest revision whose clients work with this schema. A revision with which they '
+    'cannot work changes this number.';

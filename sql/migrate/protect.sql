@@ -10,13 +10,15 @@ DECLARE
 BEGIN
     FOR guarded IN
         SELECT c.oid FROM pg_class c
-          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'agent_id' AND NOT a.attisdropped
+          JOIN pg_attribute a
+            ON a.attrelid = c.oid AND a.attname = 'agent_id' AND NOT a.attisdropped
          WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
            AND NOT c.relispartition
          ORDER BY c.relname LOOP
         EXECUTE format('DROP POLICY IF EXISTS owners ON %s', guarded);
-        EXECUTE format('CREATE POLICY owners ON %s USING (agent_id = ANY ('
-                       'nullif(current_setting(''pgrecall.owners'', true), '''')::text[]))', guarded);
+        EXECUTE format(
+            'CREATE POLICY owners ON %s USING (agent_id = ANY ('
+            'nullif(current_setting(''pgrecall.owners'', true), '''')::text[]))', guarded);
         EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
     END LOOP;
     RETURN align_positions();
@@ -24,4 +26,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION protect_owners IS
-    'Puts row-level security on every table of memories; returns how much align_positions changed. Call it again for new tables. To undo it: ALTER TABLE … DISABLE ROW LEVEL SECURITY.';
+    'Puts row-level security on every table of memories, and returns the number of changes by '
+    'align_positions. Call it again for new tables. ALTER TABLE … DISABLE ROW LEVEL SECURITY '
+    'undoes it.';

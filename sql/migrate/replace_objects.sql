@@ -2,8 +2,8 @@
 -- These functions apply the files of the folder sql: first this file, then every file whose text
 -- has changed, each after the files it depends on.
 
--- Drops functions and views of pgrecall, and those of pgrecall that depend on them. Their files are
--- then applied again and their grants restored. Where an object of somebody else depends on them,
+-- It drops functions and views of pgrecall, and those of pgrecall that depend on them. Their files
+-- are then applied again and their grants restored. If an object of somebody else depends on them,
 -- the error names it and nothing is dropped.
 CREATE OR REPLACE FUNCTION drop_objects(names text[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
@@ -52,7 +52,9 @@ BEGIN
                 'create it again', gone.description, array_to_string(names, ', ')
                 USING ERRCODE = 'dependent_objects_still_exist';
         END IF;
-        UPDATE installed_sql i SET hash = NULL, grants = i.grants || gone.grants WHERE i.file = gone.file;
+        UPDATE installed_sql i
+           SET hash = NULL, grants = i.grants || gone.grants
+         WHERE i.file = gone.file;
         commands := commands || format('DROP %s IF EXISTS %s CASCADE', gone.kind, gone.identity);
     END LOOP;
     FOREACH command IN ARRAY coalesce(commands, '{}') LOOP
@@ -62,9 +64,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_objects IS
-    'Drops functions and views of pgrecall by name, with those of pgrecall that depend on them, so that they can be created again.';
+    'Drops functions and views of pgrecall by name, with the objects of pgrecall that depend on '
+    'them, so that they can be created again.';
 
--- Grants stay, since a function is replaced where possible. It is dropped first only where its
+-- Grants stay, since a function is replaced where possible. It is dropped first only if its
 -- signature has changed: CREATE OR REPLACE would fail, or create a second function beside the old
 -- one.
 CREATE OR REPLACE FUNCTION replace_objects(
@@ -93,7 +96,8 @@ BEGIN
     BEGIN
         EXECUTE definition;
         IF EXISTS (SELECT FROM pg_proc p JOIN pg_proc old USING (proname, pronamespace)
-                    WHERE p.pronamespace = ours AND p.oid <> ALL (before) AND old.oid = ANY (before)) THEN
+                    WHERE p.pronamespace = ours AND p.oid <> ALL (before)
+                      AND old.oid = ANY (before)) THEN
             RAISE ambiguous_function;
         END IF;
     EXCEPTION WHEN invalid_function_definition OR invalid_table_definition OR wrong_object_type
@@ -116,7 +120,8 @@ BEGIN
         FOR command IN
             SELECT format('GRANT %s ON %s TO %I', created.privilege, created.object, r.rolname)
               FROM granted_roles g JOIN pg_roles r ON r.rolname = g.role
-             WHERE array_position(levels, replace_objects.level) <= array_position(levels, g.level) LOOP
+             WHERE array_position(levels, replace_objects.level)
+                   <= array_position(levels, g.level) LOOP
             EXECUTE command;
         END LOOP;
     END LOOP;
@@ -131,7 +136,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION replace_objects IS
-    'Applies a file of functions or views unless it has been applied already; true if it was applied now.';
+    'Applies a file of functions or views unless it has been applied already; returns true if it '
+    'was applied now.';
 
 CREATE OR REPLACE FUNCTION drop_other_objects(files text[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
@@ -142,8 +148,9 @@ DECLARE
         SELECT name FROM installed_sql i, unnest(i.objects) name WHERE i.file = ANY (files));
 BEGIN
     IF 'profile_' || default_profile() = ANY (gone) THEN
-        RAISE EXCEPTION 'the default profile % is no longer among the installed ones: install it again, or '
-            'choose another one with `pgrecall profiles default`', quote_literal(default_profile())
+        RAISE EXCEPTION 'the default profile % is no longer among the installed ones: install it '
+            'again, or choose another one with `pgrecall profiles default`',
+            quote_literal(default_profile())
             USING ERRCODE = 'PM007';
     END IF;
     PERFORM drop_objects(gone);

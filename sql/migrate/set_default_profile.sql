@@ -5,9 +5,10 @@ BEGIN
     IF name IS NOT NULL THEN
         PERFORM facts_of(name);
     END IF;
-    PERFORM keep_setting('chosen_profile', name, 'The profile set by set_default_profile.');
+    PERFORM keep_setting('chosen_profile', name, 'The profile that set_default_profile has set.');
 END
 $function$;
 
 COMMENT ON FUNCTION set_default_profile IS
-    'Makes a profile, built in or installed, the one of each call that names none; raises PM007 for another name. NULL goes back to hybrid.';
+    'Makes a profile, built in or installed, the profile of every call that names none. NULL goes '
+    'back to hybrid. Raises PM007 for an unknown name.';

@@ -1,5 +1,5 @@
--- The condition on inserted_at is true of every row. With the order, it leads to the index in the order
--- of writing, whose rows lie together, whatever PostgreSQL expects of the owner.
+-- The condition on inserted_at is true of every row. With the order, it leads to the index in the
+-- order of writing, whose rows lie together, whatever PostgreSQL expects of the owner.
 CREATE OR REPLACE FUNCTION active_memories(agent text, most bigint DEFAULT NULL) RETURNS bigint
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
 BEGIN
@@ -11,4 +11,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION active_memories IS
-    'How many active memories an owner has; counts no further than most.';
+    'Returns the number of active memories of an owner. It counts no further than most.';

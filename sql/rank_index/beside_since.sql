@@ -1,5 +1,5 @@
--- By the settings, PostgreSQL reads the indexes of these moments, whatever it expects. They reach
--- nothing else, since these functions call none.
+-- With these settings, PostgreSQL reads the indexes of these moments, whatever it expects. They
+-- reach nothing else, since these functions call none.
 CREATE OR REPLACE FUNCTION beside_since(
     agent text, since timestamptz, most bigint DEFAULT NULL, OUT written uuid[], OUT changed uuid[])
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
@@ -17,10 +17,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION beside_since IS
-    'The memories of an owner that were written since a moment, at most so many, and those that were changed.';
+    'Returns the memories of an owner that were written since a moment, up to a limit, and the '
+    'memories that were changed.';
 
--- An index saves about nine tenths of the time of scoring all memories, and what is scored beside it
--- takes several times as long a memory.
+-- An index saves about nine tenths of the time of scoring all memories, and a memory that is scored
+-- beside it takes several times as long.
 CREATE OR REPLACE FUNCTION beside_index(agent text, relation text, since timestamptz) RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -34,7 +35,9 @@ END
 $function$;
 
 COMMENT ON FUNCTION beside_index IS
-    'The memories of an owner that a search scores beside the rank index with this table, since they were written or changed after a moment; NULL if these are so many that scoring all memories takes less, or if there is no such index.';
+    'Returns the memories of an owner that a search scores beside the rank index with this table, '
+    'because they were written or changed after a moment. Returns NULL if there are so many that '
+    'it is cheaper to score all memories, or if there is no such index.';
 
 CREATE OR REPLACE FUNCTION used_since(agent text, since timestamptz) RETURNS bigint
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
@@ -46,4 +49,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION used_since IS 'How many memories of an owner were last used after a moment.';
+COMMENT ON FUNCTION used_since IS
+    'Returns the number of memories of an owner whose last use is after a moment.';

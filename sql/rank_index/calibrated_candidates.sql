@@ -1,9 +1,9 @@
--- How far a walk has to look differs between data sets, so it is measured on the graph itself: each
--- direction is answered by all positions, and then by walks that keep more and more candidates,
+-- The distance that a walk has to go differs between data sets, so it is measured on the graph
+-- itself: all positions answer each direction, and then walks that keep more and more candidates,
 -- until they find enough. A walk may also miss a whole group of memories that resembles no other,
 -- which hardly shows in the overall share. So each direction needs a least share too.
 -- `likeness` is set so that for nine of ten directions, no landmark is clearly more similar than a
--- walk that met something as similar as this.
+-- walk that met a memory as similar as this.
 CREATE OR REPLACE FUNCTION calibrated_candidates(
     relation text, directions text[], hits integer, levels integer[], recall float8, worst float8,
     OUT candidates integer, OUT likeness float8)
@@ -24,11 +24,14 @@ BEGIN
     END IF;
     likeness := (
         SELECT percentile_cont(0.9) WITHIN GROUP (
-                   ORDER BY nearest_landmark(relation, asked) / @extschema:vector@.l2_norm(asked)) / 1.25
-          FROM unnest(directions) one, meaning(one::@extschema:vector@.halfvec) asked WHERE @extschema:vector@.l2_norm(asked) > 0);
+                   ORDER BY nearest_landmark(relation, asked)
+                            / @extschema:vector@.l2_norm(asked)) / 1.25
+          FROM unnest(directions) one, meaning(one::@extschema:vector@.halfvec) asked
+         WHERE @extschema:vector@.l2_norm(asked) > 0);
     FOREACH direction IN ARRAY directions LOOP
         walked := (SELECT w.ids FROM walk(
-            relation, direction::@extschema:vector@.halfvec, direction::@extschema:vector@.halfvec, hits, true) w);
+            relation, direction::@extschema:vector@.halfvec,
+            direction::@extschema:vector@.halfvec, hits, true) w);
         best := best || walked;
         each := coalesce(cardinality(walked), 0);
     END LOOP;
@@ -38,7 +41,8 @@ BEGIN
         FOR place IN 1 .. cardinality(directions) LOOP
             walked := ARRAY(SELECT n.memory_id
                               FROM near_positions(
-                                  relation, directions[place]::@extschema:vector@.halfvec, level, likeness) n);
+                                  relation, directions[place]::@extschema:vector@.halfvec,
+                                  level, likeness) n);
             own := (SELECT count(*) FROM unnest(walked) one
                      WHERE one = ANY (best[(place - 1) * each + 1 : place * each]));
             found := found + own;
@@ -54,4 +58,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION calibrated_candidates IS
-    'The fewest candidates, of these levels, with which walks through the graph of a rank index find the share recall of the best hits of all directions, and the share worst of each; the largest level where none does. likeness: the cosine similarity to a query that the nearest memory met by a walk usually has.';
+    'Returns the smallest of these levels at which walks through the graph of a rank index find '
+    'the share recall of the best hits over all directions, and the share worst for each '
+    'direction; the largest level if none does. The argument likeness is the usual cosine '
+    'similarity between a query and the nearest memory that a walk meets.';

@@ -1,5 +1,5 @@
 -- For writers.
--- Positions are on the node of their owner, so they are deleted in a query about the owner (ADR-0053).
+-- Positions are on the node of their owner, so a query about the owner deletes them (ADR-0053).
 CREATE OR REPLACE FUNCTION forget_positions(agent text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -13,14 +13,16 @@ END
 $function$;
 
 COMMENT ON FUNCTION forget_positions IS
-    'Deletes positions of deleted memories from their owner''s rank index: those of the ids, or without ids all. Returns how many. Where the owner has no memory left, the index is no longer used. For roles that may delete memories.';
+    'Deletes positions of deleted memories from the rank index of their owner: those of the ids, '
+    'or all if there are no ids. Returns the number of positions. If the owner has no memory left, '
+    'searches stop using the index. Roles that may delete memories may call it.';
 
--- A position holds the direction of an embedding, so it is deleted with its memory. SECURITY
--- DEFINER, since a role may have been granted DELETE on memories after the build. It cannot be
--- abused: it deletes only positions of memories that no longer exist, and only for callers that may
--- delete memories. Tables are named with their schema, so that a temporary table of the same name,
--- with triggers of the caller's, is never used. The lock is the one that a build takes at its end,
--- when it removes memories that were deleted meanwhile.
+-- A position holds the direction of an embedding, so it is deleted with its memory. The function is
+-- SECURITY DEFINER, since a role may have got DELETE on memories after the build. Callers cannot
+-- abuse it: it deletes only positions of memories that no longer exist, and only for callers that
+-- may delete memories. It names tables with their schema, so that it never uses a temporary table
+-- of the same name with triggers of the caller. The lock is the one that a build takes at its end,
+-- when it removes memories that were deleted in the meantime.
 CREATE OR REPLACE FUNCTION forget_positions_here(agent text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -55,12 +57,13 @@ BEGIN
         RETURN 0;
     END IF;
     gone := gone_memories(agent, ids);
-    -- First of the table of used memories, as others lock it first; and at the end again, since a
-    -- position may have been copied there until its row in the main table was locked.
+    -- The table of used memories comes first, as others lock it first; and again at the end, since
+    -- a position may have been copied there until its row in the main table was locked.
     FOREACH found IN ARRAY ARRAY[used_positions(found), found, used_positions(found)] LOOP
         BEGIN
             IF ids IS NULL THEN
-                EXECUTE format('SELECT array_agg(memory_id) FROM %I.%I', current_schema(), found) INTO gone;
+                EXECUTE format(
+                    'SELECT array_agg(memory_id) FROM %I.%I', current_schema(), found) INTO gone;
                 gone := gone_memories(agent, gone);
             END IF;
             forgotten := forgotten + delete_positions(found, gone);
@@ -75,10 +78,10 @@ $function$;
 REVOKE ALL ON FUNCTION forget_positions_here FROM PUBLIC;
 
 COMMENT ON FUNCTION forget_positions_here IS
-    'The part of forget_positions that runs on the node of the owner.';
+    'Does the part of forget_positions that runs on the node of the owner.';
 
--- By their key, whatever PostgreSQL expects; the setting reaches nothing else. For whoever may delete
--- from this table: that is forget_positions_here.
+-- Positions are looked up by key, whatever PostgreSQL expects; the setting reaches nothing else.
+-- Roles that may delete from this table may call it: that is forget_positions_here.
 CREATE OR REPLACE FUNCTION delete_positions(relation text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
 DECLARE
@@ -87,7 +90,8 @@ BEGIN
     EXECUTE format($$
         DELETE FROM %1$I.%2$I WHERE ctid = ANY (ARRAY(
             SELECT p.ctid FROM %1$I.%2$I p WHERE p.memory_id = ANY ($1)
-             ORDER BY uuid_hash_extended(p.memory_id, 42) FOR UPDATE)) $$, current_schema(), relation)
+             ORDER BY uuid_hash_extended(p.memory_id, 42) FOR UPDATE)) $$,
+        current_schema(), relation)
         USING ids;
     GET DIAGNOSTICS deleted = ROW_COUNT;
     RETURN deleted;
@@ -95,11 +99,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION delete_positions IS
-    'Deletes the positions of these memories from a table of positions; returns how many.';
+    'Deletes the positions of these memories from a table of positions; returns their number.';
 
--- A query of its own, since Citus cannot join memories with the positions of one node.
--- The setting reaches nothing else, and keeps a plan from reading the table for each of a few ids
--- that was made while it was nearly empty.
+-- This is a query of its own, since Citus cannot join memories with the positions of one node. The
+-- setting reaches nothing else. Without it, a plan made while the table was nearly empty would read
+-- the whole table for each of a few ids.
 CREATE OR REPLACE FUNCTION gone_memories(agent text, ids uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
 BEGIN
@@ -110,4 +114,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION gone_memories IS
-    'Those of the ids that are no memories of this owner.';
+    'Returns the ids that belong to no memory of this owner.';

@@ -6,4 +6,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION has_memories IS
-    'Whether the caller may see any memory of this owner.';
+    'Returns true if the caller may see any memory of this owner.';

@@ -1,6 +1,6 @@
--- Landmarks are compared only where the walk met less than usual, since that can take half as long
--- as the walk. A walk that met a few memories of a group, such as those written last, may have missed
--- the others. The eighth is then much less similar.
+-- Landmarks are compared only if the walk met less than usual, since that can take half as long as
+-- the walk. A walk that met a few memories of a group, such as the last ones written, may have
+-- missed the others. The eighth memory is then much less similar.
 CREATE OR REPLACE FUNCTION has_missed(
     relation text, meaning @extschema:vector@.halfvec, likeness float8, met float8[], best float8)
     RETURNS boolean
@@ -18,4 +18,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION has_missed IS
-    'Whether a walk has missed a group of memories. met, the inner products that it found with the meaning of the query, largest first, are then less than usual (likeness) and clearly less than that of a landmark, and meaning matters beside best, the best inner product with the whole query.';
+    'Returns true if a walk has probably missed a group of memories. The array met holds the inner '
+    'products of the memories that it found with the meaning of the query, largest first. A group '
+    'is missed if these are smaller than usual (likeness) and clearly smaller than the inner '
+    'product of a landmark, and if meaning matters beside best, the best inner product with the '
+    'whole query.';

@@ -1,6 +1,6 @@
--- pgvector before 0.8.3 can corrupt an HNSW graph that is written and vacuumed by turns, as the graph
--- of used memories is. From PostgreSQL 18 on, the session knows the version of the library too. It
--- may be older than that of the extension, and the reverse; the older one counts.
+-- pgvector before 0.8.3 can corrupt an HNSW graph that is written and vacuumed by turns, as the
+-- graph of used memories is. From PostgreSQL 18 on, the session can also read the version of the
+-- library. It may be older than that of the extension, or newer; the older one counts.
 CREATE OR REPLACE FUNCTION pgvector_version() RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -19,16 +19,18 @@ END
 $function$;
 
 COMMENT ON FUNCTION pgvector_version IS
-    'The version of pgvector: of the extension, or of the loaded library where that is known and older.';
+    'Returns the version of pgvector: of the extension, or of the loaded library if that version '
+    'is known and older.';
 
 CREATE OR REPLACE FUNCTION version_parts(version text) RETURNS integer[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN string_to_array(substring(version, '^[0-9]+(?:\.[0-9]+)*'), '.')::integer[];
 
 COMMENT ON FUNCTION version_parts IS
-    'The numbers of a version, which compare in order.';
+    'Returns the numbers of a version, which compare in order.';
 
--- SECURITY DEFINER, since only the owner may call accepted_pgvector, which accept_pgvector creates.
+-- The function is SECURITY DEFINER, since only the owner may call accepted_pgvector, which
+-- accept_pgvector creates.
 CREATE OR REPLACE FUNCTION hnsw_state() RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -45,15 +47,17 @@ END
 $function$;
 
 COMMENT ON FUNCTION hnsw_state IS
-    'Whether HNSW graphs are built, written and searched with the pgvector of this server: allowed; accepted (older than 0.8.3, and accepted by accept_pgvector); refused.';
+    'Returns whether pgrecall builds, writes and searches HNSW graphs with the pgvector of this '
+    'server: allowed; accepted (older than 0.8.3, but accept_pgvector was called for it); or '
+    'refused.';
 
 CREATE OR REPLACE FUNCTION require_hnsw() RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF hnsw_state() = 'refused' THEN
-        RAISE EXCEPTION 'pgvector % can corrupt HNSW indexes: install 0.8.3 or newer and run `ALTER EXTENSION '
-            'vector UPDATE`, or accept it as the owner of the schema: `pgrecall migrate accept-pgvector %`',
-            pgvector_version(), pgvector_version()
+        RAISE EXCEPTION 'pgvector % can corrupt HNSW indexes: install 0.8.3 or newer and run '
+            '`ALTER EXTENSION vector UPDATE`, or accept it as the owner of the schema: '
+            '`pgrecall migrate accept-pgvector %`', pgvector_version(), pgvector_version()
             USING ERRCODE = 'PM008';
     END IF;
 END

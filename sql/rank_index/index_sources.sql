@@ -1,6 +1,6 @@
--- The same rules as in rank_index/strategy.py, from measurements: when a rank index is worth using,
--- and with how many candidates. Small owners, many hits, and signals that positions do not cover
--- are better off with all memories scored.
+-- The rules are those of rank_index/strategy.py, from measurements: when a rank index is worth
+-- using, and with how many candidates. It is faster to score all memories of small owners, for many
+-- hits, and with signals that positions do not cover.
 CREATE OR REPLACE FUNCTION index_sources(
     strategy text, owners text[], moment timestamptz, facts jsonb, weighed float8[],
     query agent_memories.embedding%TYPE, has_entities boolean, ranked integer, options text[])
@@ -46,12 +46,14 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT jsonb_build_object(
-               'indexed_owners', array_agg(i.agent_id)::text, 'relations', array_agg(i.relation)::text,
+               'indexed_owners', array_agg(i.agent_id)::text,
+               'relations', array_agg(i.relation)::text,
                'written_until', array_agg(i.written_until)::text,
                'directions', array_agg(rank_direction(facts, weighed, query, i.elapsed))::text,
                'used_directions', array_agg(CASE WHEN follows_use THEN
                     rank_direction(facts, weighed, query, i.elapsed, true) END)::text,
-               'whole_owners', (ARRAY(SELECT unnest(owners) EXCEPT SELECT unnest(array_agg(i.agent_id))))::text),
+               'whole_owners', (ARRAY(SELECT unnest(owners) EXCEPT
+                                      SELECT unnest(array_agg(i.agent_id))))::text),
            max(i.candidates)
       INTO indexes, most
       FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed
@@ -61,11 +63,14 @@ BEGIN
     IF most IS NULL THEN
         RETURN NULL;
     END IF;
-    filtered := NOT has_words AND NOT options <@ '{planned,valid,teams,divided,as_of,query,embedding,words,usage,
-        keyword,redistribute,undecayed,relevance,min_relevance,min_similarity,min_score,expand_session,lend}';
-    candidates := CASE WHEN has_words THEN greatest(6 * ranked, 64) * CASE WHEN rough THEN 2 ELSE 1 END
-                  ELSE least(greatest(6 * ranked, most) * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
-                             * CASE WHEN filtered THEN 3 ELSE 1 END, 1000) END;
+    filtered := NOT has_words AND NOT options <@ '{
+        planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
+        undecayed,relevance,min_relevance,min_similarity,min_score,expand_session,lend}';
+    candidates := CASE WHEN has_words
+                       THEN greatest(6 * ranked, 64) * CASE WHEN rough THEN 2 ELSE 1 END
+                       ELSE least(greatest(6 * ranked, most)
+                                  * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
+                                  * CASE WHEN filtered THEN 3 ELSE 1 END, 1000) END;
     keyword := jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")');
     RETURN indexes || jsonb_build_object(
         'k', ranked, 'filtered', filtered, 'walk', 3 * most / 2,
@@ -76,7 +81,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION index_sources IS
-    'The rank indexes of these owners that a search uses, and how many candidates it takes; NULL where every memory is to be scored.';
+    'Returns the rank indexes of these owners that a search uses, and the number of candidates to '
+    'take; NULL if the search must score every memory.';
 
 CREATE OR REPLACE FUNCTION are_enough(sources jsonb, passed bigint, total bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -86,7 +92,8 @@ CREATE OR REPLACE FUNCTION are_enough(sources jsonb, passed bigint, total bigint
                AND passed >= 2 * (sources -> 'k')::integer);
 
 COMMENT ON FUNCTION are_enough IS
-    'Whether enough rows passed for the best of them to be the best of all: total in all, and passed of the candidates of each rank index.';
+    'Returns true if enough rows passed the filters for the best of them to be the best of all: '
+    'total is the number of all rows that passed, passed the number for each rank index.';
 
 CREATE OR REPLACE FUNCTION more_candidates(sources jsonb, passed bigint, total bigint) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -104,12 +111,15 @@ END
 $function$;
 
 COMMENT ON FUNCTION more_candidates IS
-    'The same rank indexes with more candidates, estimated from how many have passed so far; NULL where every memory is to be scored.';
+    'Returns the same rank indexes with more candidates, estimated from the number that has passed '
+    'so far; NULL if the search must score every memory.';
 
 CREATE OR REPLACE FUNCTION index_options(sources jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN sources IS NULL THEN '{}'
-                WHEN sources ->> 'whole_owners' = '{}' THEN '{index}' ELSE '{index,whole}' END::text[];
+                WHEN sources ->> 'whole_owners' = '{}' THEN '{index}'
+                ELSE '{index,whole}' END::text[];
 
 COMMENT ON FUNCTION index_options IS
-    'The options of a statement that searches the rank indexes in sources; NULL: it searches none.';
+    'Returns the options of a statement that searches the rank indexes in sources. NULL searches '
+    'none.';

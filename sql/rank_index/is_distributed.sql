@@ -11,4 +11,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION is_distributed IS 'Whether Citus distributes the tables over several nodes.';
+COMMENT ON FUNCTION is_distributed IS
+    'Returns true if Citus distributes the tables over several nodes.';

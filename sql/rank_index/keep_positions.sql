@@ -1,12 +1,12 @@
 -- For maintainers.
 -- A rank index has two tables of positions: that of its build, and a small one of memories used
--- since (see note_use). Whoever needs locks on both takes those of the small one first.
+-- since (see note_use). A function that needs locks on both locks the small one first.
 -- Tables of positions are partitions of rank_positions and belong to its owner, so the functions
--- that create, index, attach and drop them are SECURITY DEFINER. They cannot be abused: they touch
--- only such tables, none that is in use, and return nothing about memories. Whoever builds an index
--- reads the memories with their own rights. A search names the partition, not the parent, so that
--- the planner does not consider all partitions. This bypasses the grants and policies of the
--- parent, so align_positions gives each partition its own.
+-- that create, index, attach and drop them are SECURITY DEFINER. Callers cannot abuse them: they
+-- touch only such tables, none that is in use, and return nothing about memories. A role that
+-- builds an index reads the memories with its own rights. A search names the partition, not the
+-- parent, so that the planner does not consider all partitions. This bypasses the grants and
+-- policies of the parent, so align_positions gives each partition its own.
 CREATE OR REPLACE FUNCTION positions_table(relation text) RETURNS regclass
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -24,11 +24,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION positions_table IS
-    'The table of positions of this name; raises data_exception where there is none.';
+    'Returns the table of positions of this name; raises data_exception if there is none.';
 
--- Whoever may see any memory of the owner may see all its positions. This is asked once per search;
--- asking for each position would take several times as long. On Citus it is asked by a function, since
--- the policy of a table of one node cannot name distributed tables.
+-- A role that may see any memory of the owner may see all its positions. The policy checks this
+-- once per search; a check for each position would take several times as long. On Citus a function
+-- checks it, since the policy of a table of one node cannot name distributed tables.
 CREATE OR REPLACE FUNCTION create_positions(agent text) RETURNS text
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -40,17 +40,21 @@ BEGIN
         PERFORM shard_here('rank_indexes', agent), require_parent();
     END IF;
     FOREACH relation IN ARRAY ARRAY[main, used_positions(main)] LOOP
-        EXECUTE format('CREATE TABLE %1$I.%2$I (LIKE %1$I.rank_positions INCLUDING STORAGE INCLUDING COMMENTS, '
-                       'CHECK (index_id = %3$L)) WITH (toast_tuple_target = 8160)',
-                       current_schema(), relation, substr(relation, 7));
-        EXECUTE format('ALTER TABLE %I ALTER index_id SET DEFAULT %L', relation, substr(relation, 7));
+        EXECUTE format(
+            'CREATE TABLE %1$I.%2$I '
+            '(LIKE %1$I.rank_positions INCLUDING STORAGE INCLUDING COMMENTS, '
+            'CHECK (index_id = %3$L)) WITH (toast_tuple_target = 8160)',
+            current_schema(), relation, substr(relation, 7));
+        EXECUTE format(
+            'ALTER TABLE %I ALTER index_id SET DEFAULT %L', relation, substr(relation, 7));
         EXECUTE format('COMMENT ON TABLE %I IS %L', relation, CASE relation
             WHEN main THEN 'Positions of one rank index: see rank_indexes.'
             ELSE format('Positions of %s whose memories were used since its build.', main) END);
-        EXECUTE format('CREATE POLICY of_their_owner ON %I USING (('
-                       || CASE WHEN is_distributed() THEN 'SELECT has_memories(%L)'
-                               ELSE 'SELECT true FROM agent_memories WHERE agent_id = %L LIMIT 1' END
-                       || '))', relation, agent);
+        EXECUTE format(
+            'CREATE POLICY of_their_owner ON %I USING (('
+            || CASE WHEN is_distributed() THEN 'SELECT has_memories(%L)'
+                    ELSE 'SELECT true FROM agent_memories WHERE agent_id = %L LIMIT 1' END
+            || '))', relation, agent);
         PERFORM align_positions(relation);
     END LOOP;
     RETURN main;
@@ -58,9 +62,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION create_positions IS
-    'Creates the empty tables of positions of a rank index; returns the name of the main one (see used_positions).';
+    'Creates the empty tables of positions of a rank index; returns the name of the main one (see '
+    'used_positions).';
 
--- Built serially: several workers build a graph that finds less (pgvector, issue 1010).
+-- The build is serial: several workers build a graph that finds less (pgvector, issue 1010).
 CREATE OR REPLACE FUNCTION index_positions(
     relation text, m integer, ef_construction integer, kilobytes bigint) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -75,7 +80,8 @@ BEGIN
     EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (memory_id, index_id)', positions);
     EXECUTE format($$
         CREATE INDEX %I ON %s USING hnsw (position @extschema:vector@.halfvec_ip_ops)
-          WITH (m = %s, ef_construction = %s) $$, relation || '_position', positions, m, ef_construction);
+          WITH (m = %s, ef_construction = %s) $$,
+        relation || '_position', positions, m, ef_construction);
     EXECUTE format('CREATE INDEX %I ON %s USING gin (words) WITH (fastupdate = off)',
                    relation || '_words', positions);
     EXECUTE format('ANALYZE %s', positions);
@@ -117,11 +123,12 @@ END
 $function$;
 
 COMMENT ON FUNCTION attach_positions IS
-    'Makes the filled and indexed tables of a rank index partitions, without memories that were deleted meanwhile.';
+    'Makes the filled and indexed tables of a rank index partitions, without the memories that '
+    'were deleted in the meantime.';
 
--- Waits first for readers of the table, and only then locks the parent: others that attach or drop
--- a table would wait behind that lock. The tables are listed before the indexes, so that one that a
--- build attaches in between is not dropped.
+-- It waits first for readers of the table, and only then locks the parent: others that attach or
+-- drop a table would wait behind that lock. It lists the tables before the indexes, so that it does
+-- not drop a table that a build attaches in between.
 CREATE OR REPLACE FUNCTION drop_positions() RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
@@ -154,7 +161,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_positions IS
-    'Drops every table of positions on this node that no rank index uses; returns how many. A table that is still being read is left for the next run.';
+    'Drops every table of positions on this node that no rank index uses; returns their number. A '
+    'table that a query still reads stays until the next run.';
 
 CREATE OR REPLACE FUNCTION drop_former_positions(agent text) RETURNS integer
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
@@ -170,32 +178,36 @@ $function$;
 COMMENT ON FUNCTION drop_former_positions IS
     'Calls drop_positions on the node of this owner.';
 
--- Citus copies grants of the tables that it distributes. Those of rank_indexes are granted to the same
--- roles as rank_positions (see grant_access).
+-- Citus copies grants of the tables that it distributes. The same roles have rank_indexes as have
+-- rank_positions (see grant_access).
 CREATE OR REPLACE FUNCTION align_positions(relation text DEFAULT NULL) RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
     SET lock_timeout = '2s'
 AS $function$
 DECLARE
-    granted_like regclass := CASE WHEN is_distributed() THEN 'rank_indexes' ELSE 'rank_positions' END;
+    granted_like regclass := CASE WHEN is_distributed() THEN 'rank_indexes'
+                                  ELSE 'rank_positions' END;
     command text;
     aligned integer := 0;
 BEGIN
     FOR command IN
         WITH parent AS (
-            SELECT p.oid, coalesce(p.relacl, acldefault('r', p.relowner)) AS acl, m.relrowsecurity AS guarded
+            SELECT p.oid, coalesce(p.relacl, acldefault('r', p.relowner)) AS acl,
+                   m.relrowsecurity AS guarded
               FROM pg_class p, pg_class m
              WHERE p.oid = granted_like AND m.oid = 'agent_memories'::regclass
         ), child AS (
-            SELECT c.oid, coalesce(c.relacl, acldefault('r', c.relowner)) AS acl, c.relrowsecurity AS guarded
+            SELECT c.oid, coalesce(c.relacl, acldefault('r', c.relowner)) AS acl,
+                   c.relrowsecurity AS guarded
               FROM pg_class c, parent
              WHERE CASE WHEN align_positions.relation IS NULL
                         THEN c.oid IN (SELECT inhrelid FROM pg_inherits
                                          WHERE inhparent = to_regclass('rank_positions'))
                         ELSE c.oid = positions_table(align_positions.relation) END
         ), granted AS (
-            SELECT child.oid, g.grantee, g.privilege_type, g.is_grantable FROM child, aclexplode(child.acl) g
+            SELECT child.oid, g.grantee, g.privilege_type, g.is_grantable
+              FROM child, aclexplode(child.acl) g
         ), wanted AS (
             SELECT child.oid, g.grantee, g.privilege_type, g.is_grantable
               FROM child, parent, aclexplode(parent.acl) g
@@ -227,4 +239,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION align_positions IS
-    'Gives tables of positions on this node the grants of rank_positions (on Citus: of rank_indexes), and row-level security where memories have it; returns the number of changes. Call it after changing grants or policies.';
+    'Gives the tables of positions on this node the grants of rank_positions (on Citus: of '
+    'rank_indexes), and row-level security if memories have it. Returns the number of changes. '
+    'Call it after a change of grants or policies.';

@@ -1,7 +1,7 @@
 -- For maintainers.
--- One transaction, beside the index in use, on the node of the owner (ADR-0053). Waits for another
--- build for this owner. Then does nothing unless the index in use is the one to be replaced, known by
--- its built_at ('-infinity': none).
+-- The build is one transaction, beside the index in use, on the node of the owner (ADR-0053). It
+-- waits for another build for this owner. Then it does nothing unless the index in use is the one
+-- to replace, which its built_at identifies ('-infinity': none).
 CREATE OR REPLACE FUNCTION make_rank_index(
     agent text, built_at timestamptz, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
     ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
@@ -21,7 +21,9 @@ END
 $function$;
 
 COMMENT ON FUNCTION make_rank_index IS
-    'Builds an owner''s rank index from what was committed at built_at (see await_writers) and puts it into use; returns its main table of positions, NULL where no memory is active. Call note_use after its commit, for what was used until then.';
+    'Builds the rank index of an owner from the data that was committed at built_at (see '
+    'await_writers) and puts it into use. Returns its main table of positions, or NULL if no '
+    'memory is active. Call note_use after its commit, for uses until then.';
 
 CREATE OR REPLACE FUNCTION make_rank_index_here(
     agent text, built_at timestamptz, at_least bigint, m integer, ef_construction integer,
@@ -43,15 +45,17 @@ DECLARE
 BEGIN
     PERFORM require_owner(agent);
     IF built_at IS NULL OR coalesce(at_least, 0) NOT BETWEEN 1 AND 2147483647 THEN
-        RAISE EXCEPTION 'built_at must be given and at_least must lie within 1 and 2147483647, got % and %',
-            built_at, at_least USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'built_at must not be NULL and at_least must lie within 1 and 2147483647, '
+            'got % and %', built_at, at_least USING ERRCODE = 'invalid_parameter_value';
     ELSIF coalesce(m, 0) NOT BETWEEN 2 AND 100
           OR coalesce(ef_construction, 0) NOT BETWEEN greatest(4, 2 * m) AND 1000 THEN
-        RAISE EXCEPTION 'm must lie within 2 and 100, ef_construction within 4 and 1000 and be at least twice m, '
-            'got % and %', m, ef_construction USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'm must lie within 2 and 100, ef_construction within 4 and 1000 and be at '
+            'least twice m, got % and %', m, ef_construction
+            USING ERRCODE = 'invalid_parameter_value';
     ELSIF current_setting('transaction_isolation') <> 'read committed' AND now() < built_at THEN
-        RAISE EXCEPTION 'an index cannot be built in a % transaction that is under way, which does not '
-            'see what others write; use READ COMMITTED', upper(current_setting('transaction_isolation'))
+        RAISE EXCEPTION 'an index cannot be built in a % transaction that is under way, which does '
+            'not see the writes of others; use READ COMMITTED',
+            upper(current_setting('transaction_isolation'))
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended(format(
@@ -60,10 +64,11 @@ BEGIN
                             '-infinity') THEN
         RETURN NULL;
     END IF;
-    SELECT count(*) AS memories, least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest
+    SELECT count(*) AS memories,
+           least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest
       INTO there
       FROM agent_memories e
-      -- OFFSET 0: looked up by the key. A join might read all counters of the owner.
+      -- OFFSET 0: looked up by key. A join might read all counters of the owner.
       LEFT JOIN LATERAL (
           SELECT c.last_accessed_at FROM memory_usage c
            WHERE c.agent_id = agent AND c.memory_id = e.id
@@ -77,8 +82,7 @@ BEGIN
     EXECUTE format('INSERT INTO %I (memory_id, position, words, bytes) '
                    'SELECT * FROM positions_of($1, $2)', relation)
         USING agent, as_of;
-    -- The memory that the graph needs while it is built: with less, pgvector becomes many times
-    -- slower.
+    -- The graph needs this memory while it is built: with less, pgvector becomes many times slower.
     graph := (SELECT 2 * a.atttypmod + 32 * make_rank_index_here.m + 256 FROM pg_attribute a
                WHERE a.attrelid = 'rank_positions'::regclass AND a.attname = 'position');
     kilobytes := greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
@@ -92,25 +96,27 @@ BEGIN
           FROM calibrated_candidates(relation, questions, 10, '{64,100,150,200,300}', 0.99, 0.5);
     END IF;
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
-    -- A small graph, since uses insert into it (ADR-0022).
+    -- The graph is small, since uses insert into it (ADR-0022).
     PERFORM copy_used_positions(agent, relation, use_unknown_since(as_of, built_at));
     PERFORM index_positions(used_positions(relation), 12, 64, kilobytes);
     PERFORM attach_positions(relation, agent);
     seconds := date_part('epoch', clock_timestamp() - start);
     -- The table lock of this statement and that of change_text_language exclude each other.
     INSERT INTO rank_indexes AS r (
-        agent_id, relation, space, as_of, built_at, written_until, memories, at_least, m, ef_construction, seconds,
-        candidates, likeness, term_memories, common_terms)
+        agent_id, relation, space, as_of, built_at, written_until, memories, at_least, m,
+        ef_construction, seconds, candidates, likeness, term_memories, common_terms)
     VALUES (
-        agent, relation, rank_space(), make_rank_index_here.as_of, make_rank_index_here.built_at, make_rank_index_here.built_at,
-        there.memories, make_rank_index_here.at_least, make_rank_index_here.m, make_rank_index_here.ef_construction,
+        agent, relation, rank_space(), make_rank_index_here.as_of, make_rank_index_here.built_at,
+        make_rank_index_here.built_at, there.memories, make_rank_index_here.at_least,
+        make_rank_index_here.m, make_rank_index_here.ef_construction,
         seconds, measured.candidates, measured.likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END)
         ON CONFLICT (agent_id) DO UPDATE
-       SET (relation, space, as_of, built_at, written_until, memories, at_least, m, ef_construction, seconds,
-            candidates, likeness, term_memories, common_terms)
-         = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at, excluded.written_until, excluded.memories,
+       SET (relation, space, as_of, built_at, written_until, memories, at_least, m,
+            ef_construction, seconds, candidates, likeness, term_memories, common_terms)
+         = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at,
+            excluded.written_until, excluded.memories,
             excluded.at_least, excluded.m, excluded.ef_construction, excluded.seconds,
             excluded.candidates, excluded.likeness, excluded.term_memories, excluded.common_terms);
     RETURN relation;
@@ -118,4 +124,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION make_rank_index_here IS
-    'The part of make_rank_index that runs on the node of the owner.';
+    'Does the part of make_rank_index that runs on the node of the owner.';

@@ -1,8 +1,8 @@
--- A walk through the graph may never reach a group of memories that is unlike where the walk
--- starts. Where all that it met is less similar to the query than usual, landmarks are compared. If
--- one of them is clearly more similar, the walk goes on, four times as far; where no walk gets
--- there, all positions are compared. Not where meaning hardly counts: the best memories may then be
--- unlike the query.
+-- A walk through the graph may never reach a group of memories that is unlike the place where it
+-- starts. If all memories that it met are less similar to the query than usual, landmarks are
+-- compared. If one of them is clearly more similar, the walk goes on, four times as far; if no walk
+-- gets there, all positions are compared. This does not happen if meaning hardly counts: the best
+-- memories may then be unlike the query.
 CREATE OR REPLACE FUNCTION near_positions(
     relation text, query @extschema:vector@.halfvec, candidates integer, likeness float8)
     RETURNS TABLE (memory_id uuid)
@@ -24,12 +24,14 @@ END
 $function$;
 
 COMMENT ON FUNCTION near_positions IS
-    'Memories of a rank index whose positions have the largest inner products with the query, largest first: as a walk through its graph finds them, or from all positions where landmarks show that walks miss some. At most 1000.';
+    'Returns memories of a rank index whose positions have the largest inner products with the '
+    'query, largest first, at most 1000. It walks through the graph, or reads all positions if '
+    'landmarks show that walks miss some.';
 
 -- The settings hold inside the function, which calls no other, and are restored when it ends.
 CREATE OR REPLACE FUNCTION walk(
-    relation text, query @extschema:vector@.halfvec, asked @extschema:vector@.halfvec, number integer,
-    all_compared boolean, OUT ids uuid[], OUT met float8[], OUT best float8)
+    relation text, query @extschema:vector@.halfvec, asked @extschema:vector@.halfvec,
+    number integer, all_compared boolean, OUT ids uuid[], OUT met float8[], OUT best float8)
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
     SET hnsw.ef_search = 40
@@ -40,7 +42,8 @@ AS $function$
 BEGIN
     PERFORM set_config('hnsw.ef_search', number::text, true);
     IF all_compared THEN
-        PERFORM set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'on', true);
+        PERFORM set_config('enable_indexscan', 'off', true),
+                set_config('enable_seqscan', 'on', true);
     END IF;
     EXECUTE format($$
         WITH near AS MATERIALIZED (
@@ -48,11 +51,15 @@ BEGIN
                    -(position OPERATOR(@extschema:vector@.<#>) $2) AS alike
               FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3
         )
-        SELECT array_agg(memory_id ORDER BY score DESC), array_agg(alike ORDER BY alike DESC), max(score)
+        SELECT array_agg(memory_id ORDER BY score DESC), array_agg(alike ORDER BY alike DESC),
+               max(score)
           FROM near $$, relation)
         INTO ids, met, best USING query, asked, number;
 END
 $function$;
 
 COMMENT ON FUNCTION walk IS
-    'So many memories of a rank index whose positions have the largest inner products with the query, as one walk through its graph finds them or from all positions, largest first; what they have with its meaning, largest first; and the best inner product.';
+    'Returns this number of memories of a rank index whose positions have the largest inner '
+    'products with the query, largest first, by one walk through its graph or from all positions. '
+    'Also returns their inner products with the meaning of the query, largest first, and the best '
+    'inner product.';

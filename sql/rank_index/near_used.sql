@@ -1,7 +1,7 @@
--- The small graph of used memories loses a group now and then. `known` are some of its memories that
--- the index itself has found. Where the walk has missed one of these that is better than half of what
--- it met, it goes on, four times as far; where no walk gets there, all positions are compared.
--- The settings hold inside the function and are restored when it ends.
+-- The small graph of used memories loses a group now and then. `known` holds some of its memories,
+-- which the index itself has found. If the walk has missed one of these that is better than half of
+-- the memories that it met, it goes on, four times as far; if no walk gets there, all positions are
+-- compared. The settings hold inside the function and are restored when it ends.
 CREATE OR REPLACE FUNCTION near_used(
     relation text, query @extschema:vector@.halfvec, candidates integer, known uuid[])
     RETURNS TABLE (memory_id uuid)
@@ -21,7 +21,9 @@ BEGIN
         PERFORM set_config('hnsw.ef_search', least(walked, 1000)::text, true);
         EXECUTE format($$
             SELECT array_agg(memory_id)
-              FROM (SELECT memory_id FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2) near $$,
+              FROM (SELECT memory_id FROM %I
+                     ORDER BY position OPERATOR(@extschema:vector@.<#>) $1
+                     LIMIT $2) near $$,
             relation) INTO ids USING query, candidates;
         EXIT WHEN known <@ ids OR walked > 1000;
         EXECUTE format($$
@@ -30,7 +32,8 @@ BEGIN
                  WHERE k.memory_id = ANY ($2) AND k.memory_id <> ALL ($3)
                    AND k.position OPERATOR(@extschema:vector@.<#>) $1 < coalesce(
                        (SELECT m.position OPERATOR(@extschema:vector@.<#>) $1
-                          FROM %1$I m WHERE m.memory_id = $3[1 + $4 / 2]), 'infinity')) $$, relation)
+                          FROM %1$I m WHERE m.memory_id = $3[1 + $4 / 2]), 'infinity')) $$,
+            relation)
             INTO missed USING query, known, coalesce(ids, '{}'), candidates;
         EXIT WHEN NOT missed;
         walked := 4 * walked;
@@ -44,4 +47,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION near_used IS
-    'Memories of the table of used memories of a rank index whose positions have the largest inner products with the query, largest first. known: memories near the query, to notice that the walk through the graph has missed a group.';
+    'Returns memories from the table of used memories of a rank index whose positions have the '
+    'largest inner products with the query, largest first. The argument known holds memories near '
+    'the query, which show if the walk through the graph has missed a group.';

@@ -1,7 +1,8 @@
--- Landmarks are the first positions of the table. It was filled in the order of a hash, so they are
--- a sample of all. Written as max(-…), since the planner would answer min(…) from the graph
--- instead.
-CREATE OR REPLACE FUNCTION nearest_landmark(relation text, meaning @extschema:vector@.halfvec) RETURNS float8
+-- Landmarks are the first positions of the table. The build fills it in the order of a hash, so
+-- they are a sample of all. The query is max(-…), since the planner would answer min(…) from
+-- the graph.
+CREATE OR REPLACE FUNCTION nearest_landmark(relation text, meaning @extschema:vector@.halfvec)
+    RETURNS float8
     LANGUAGE plpgsql STABLE STRICT
     SET search_path FROM CURRENT
     SET enable_tidscan = on
@@ -15,11 +16,13 @@ DECLARE
     largest float8;
 BEGIN
     EXECUTE format($$
-        SELECT max(-(position OPERATOR(@extschema:vector@.<#>) $1)) FROM %I WHERE ctid < $2 $$, relation)
+        SELECT max(-(position OPERATOR(@extschema:vector@.<#>) $1)) FROM %I WHERE ctid < $2 $$,
+        relation)
         INTO largest USING meaning, landmarks;
     RETURN nullif(greatest(largest, 0), 0);
 END
 $function$;
 
 COMMENT ON FUNCTION nearest_landmark IS
-    'The largest inner product of a meaning with a landmark of a rank index; NULL where none is positive. Landmarks are some of its positions, about 2000 at most.';
+    'Returns the largest inner product of a meaning with a landmark of a rank index; NULL if none '
+    'is positive. Landmarks are at most about 2000 of its positions.';

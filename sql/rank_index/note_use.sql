@@ -1,9 +1,10 @@
 -- For writers.
--- A position says when its memory was last used, as of the build. Moving it in the graph would leave
--- a dead node there and cost milliseconds, so the position of a memory that is used is copied, once,
--- to a second table with a small graph. What the copy says of use is old too. But everything there
--- was used since the build, so searches of it leave out what depends on the time of use.
--- On Citus, positions are on the node of their owner, and so is what a query about the owner calls.
+-- A position says when its memory was last used, as of the build. A move in the graph would leave a
+-- dead node there and cost milliseconds. So the position of a used memory is copied, once, to a
+-- second table with a small graph. The copy has the old time of use too. But every memory there was
+-- used since the build, so searches of it leave out signals that depend on the time of use. On
+-- Citus, positions are on the node of their owner, and so are functions that a query about the
+-- owner calls.
 CREATE OR REPLACE FUNCTION note_use(agent text, ids uuid[] DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -12,13 +13,15 @@ END
 $function$;
 
 COMMENT ON FUNCTION note_use IS
-    'Copies the positions of memories used since the build of their owner''s rank index to its table of those, where they are not there yet: of these memories, or without ids of all.';
+    'Copies the positions of memories that were used since the build of their rank index to its '
+    'table of used memories, unless they are there already. Without ids, it does so for all '
+    'memories.';
 
--- SECURITY DEFINER, since writers may not write positions. It cannot be abused: it only copies
--- positions within an index, of memories that were used. The lock is for deletions, so that no copy
--- outlives its memory. The order is that of a hash: a graph filled so finds more, and clients that
--- lock in one order never wait for each other in turn. A table that goes in the middle is that of
--- an index that was replaced or dropped.
+-- The function is SECURITY DEFINER, since writers may not write positions. Callers cannot abuse it:
+-- it only copies positions within an index, of memories that were used. The lock is for deletions,
+-- so that no copy outlives its memory. The order is that of a hash: a graph filled in it finds
+-- more, and clients that lock in one order never wait for each other in turn. A table that goes in
+-- the middle belongs to an index that was replaced or dropped.
 CREATE OR REPLACE FUNCTION note_use_here(agent text, ids uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -41,7 +44,7 @@ $function$;
 REVOKE ALL ON FUNCTION note_use_here FROM PUBLIC;
 
 COMMENT ON FUNCTION note_use_here IS
-    'The part of note_use that runs on the node of the owner.';
+    'Does the part of note_use that runs on the node of the owner.';
 
 CREATE OR REPLACE FUNCTION copy_used_positions(
     agent text, relation text, since timestamptz, ids uuid[] DEFAULT NULL) RETURNS void
@@ -56,7 +59,8 @@ BEGIN
                       WHERE u.agent_id = agent AND u.last_accessed_at > since);
     ELSE
         ids := ARRAY(SELECT u.memory_id FROM memory_usage u
-                      WHERE u.agent_id = agent AND u.memory_id = ANY (ids) AND u.last_accessed_at > since);
+                      WHERE u.agent_id = agent AND u.memory_id = ANY (ids)
+                        AND u.last_accessed_at > since);
     END IF;
     EXECUTE format($$
         INSERT INTO %1$I.%2$I (memory_id, position, words, bytes)
@@ -71,4 +75,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION copy_used_positions IS
-    'Copies positions from the main table of a rank index to that of memories used since the build, without words: of memories used since this moment, all or these.';
+    'Copies positions, without words, from the main table of a rank index to its table of used '
+    'memories: of memories used since this moment, all or these.';

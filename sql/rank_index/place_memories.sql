@@ -1,7 +1,7 @@
 -- For maintainers.
--- What was written or changed since written_until is scored beside an index at each search. These
--- functions place it in the index instead: in batches of some hundred memories, each of which is a
--- transaction, so that nobody waits for long. Only then written_until is moved on.
+-- Each search scores the memories that were written or changed since written_until beside an index.
+-- These functions place them in the index instead: in batches of a few hundred memories, each of
+-- which is a transaction, so that nobody waits for long. Only then written_until is moved on.
 CREATE OR REPLACE FUNCTION memories_beside(agent text) RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -9,16 +9,19 @@ DECLARE
 BEGIN
     RETURN (
         SELECT coalesce(array_agg(beside.id ORDER BY uuid_hash_extended(beside.id, 42)), '{}')
-          FROM (SELECT DISTINCT unnest(b.written || b.changed) AS id FROM beside_since(agent, since) b) beside);
+          FROM (SELECT DISTINCT unnest(b.written || b.changed) AS id
+                  FROM beside_since(agent, since) b) beside);
 END
 $function$;
 
 COMMENT ON FUNCTION memories_beside IS
-    'Memories that searches score beside their owner''s rank index, in the order in which to place them.';
+    'Returns the memories that searches score beside the rank index of their owner, in the order '
+    'in which to place them.';
 
 -- A memory that is locked here is not deleted until its position is committed, so no position
 -- outlives it. Memories that are not active any more keep their position: searches pass them over.
--- Rounding alone moves a position by some thousandths, so less than a hundredth is not written.
+-- Rounding alone moves a position by a few thousandths, so a move of less than a hundredth is not
+-- written.
 CREATE OR REPLACE FUNCTION place_memories(agent text, ids uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -28,7 +31,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION place_memories IS
-    'Places these memories in their owner''s rank index, as they are now. To be called with what memories_beside returned after await_writers, some hundred at a time.';
+    'Places these memories in the rank index of their owner as they are now. Call it with the '
+    'result of memories_beside after await_writers, a few hundred at a time.';
 
 CREATE OR REPLACE FUNCTION place_memories_here(agent text, ids uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
@@ -48,17 +52,21 @@ BEGIN
     END IF;
     PERFORM require_hnsw();
     EXECUTE format($$
-        SELECT 4 * (last OPERATOR(@extschema:vector@.<#>) last) + (signals OPERATOR(@extschema:vector@.<#>) signals)
-          FROM (SELECT position, @extschema:vector@.vector_dims(position) AS length FROM %1$I.%2$I LIMIT 1) p,
+        SELECT 4 * (last OPERATOR(@extschema:vector@.<#>) last)
+               + (signals OPERATOR(@extschema:vector@.<#>) signals)
+          FROM (SELECT position, @extschema:vector@.vector_dims(position) AS length
+                  FROM %1$I.%2$I LIMIT 1) p,
                (SELECT atttypmod AS meaning FROM pg_attribute
                  WHERE attrelid = '%1$I.agent_memories'::regclass AND attname = 'embedding') m,
                @extschema:vector@.subvector(position, meaning + 1, length - meaning - 1) signals,
-               @extschema:vector@.subvector(position, length, 1) last $$, current_schema(), index.relation)
+               @extschema:vector@.subvector(position, length, 1) last $$,
+        current_schema(), index.relation)
         INTO longest;
     EXECUTE format($$
         UPDATE %1$I.%2$I u SET position = new.position, bytes = new.bytes
           FROM positions_of($1, $2, $3, $4) new
-         WHERE u.memory_id = new.memory_id AND u.position OPERATOR(@extschema:vector@.<->) new.position > 0.01 $$,
+         WHERE u.memory_id = new.memory_id
+           AND u.position OPERATOR(@extschema:vector@.<->) new.position > 0.01 $$,
         current_schema(), used_positions(index.relation))
         USING agent, index.as_of, ids, -longest;
     EXECUTE format($$
@@ -77,9 +85,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION place_memories_here IS
-    'The part of place_memories that runs on the node of the owner.';
+    'Does the part of place_memories that runs on the node of the owner.';
 
-CREATE OR REPLACE FUNCTION note_placed(agent text, built_at timestamptz, until timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION note_placed(agent text, built_at timestamptz, until timestamptz)
+    RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
     UPDATE rank_indexes r SET written_until = until
@@ -89,4 +98,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION note_placed IS
-    'Notes that all memories written or changed until then (a result of await_writers) are placed in the rank index that was built at this time; false if it was replaced.';
+    'Records that the rank index that was built at this time has positions of all memories written '
+    'or changed until a result of await_writers. Returns false if the index was replaced.';

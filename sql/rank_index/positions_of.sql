@@ -1,19 +1,21 @@
 -- For maintainers.
 -- Exponential decay goes on in the same way after the moment of an index. So a later time has a
 -- value above 1 at that moment; not above 2, since a graph of very unequal lengths finds less.
-CREATE OR REPLACE FUNCTION recency_at(clock timestamptz, moment timestamptz, rate float8) RETURNS float8
+CREATE OR REPLACE FUNCTION recency_at(clock timestamptz, moment timestamptz, rate float8)
+    RETURNS float8
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN recency_exponential(clock, moment, rate, 0::float8)
-           / greatest(recency_exponential(moment, least(clock, now()), rate, 1::float8), 0.5::float8);
+         / greatest(recency_exponential(moment, least(clock, now()), rate, 1::float8), 0.5::float8);
 
 COMMENT ON FUNCTION recency_at IS
-    'exp(-rate * days from clock to moment), also for a clock after the moment, up to 2; 0 where there is no clock.';
+    'Returns exp(-rate * days from clock to moment), also for a clock after the moment, up to 2; 0 '
+    'without a clock.';
 
 -- The axes are those of rank_index/space.py, each multiplied by the root of its factor. Memories
 -- that become valid later are included. The last coordinate makes the lengths of positions half
--- equal: with unequal lengths, queries that rely on similarity find less; with equal ones, those
--- that rely on other signals do. The rows come in the order of a hash: filled from old to new, the
--- graph finds much less.
+-- equal: with unequal lengths, queries that rely on similarity find less; with equal ones, queries
+-- that rely on other signals do. The rows come in the order of a hash: a graph that is filled from
+-- old to new finds much less.
 CREATE OR REPLACE FUNCTION positions_of(
     agent text, as_of timestamptz, ids uuid[] DEFAULT NULL, longest float8 DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[],
@@ -24,68 +26,92 @@ CREATE OR REPLACE FUNCTION positions_of(
 AS $function$
 DECLARE
     nowhere @extschema:vector@.vector := (
-        SELECT array_fill(0::real, ARRAY[a.atttypmod])::@extschema:vector@.vector FROM pg_attribute a
+        SELECT array_fill(0::real, ARRAY[a.atttypmod])::@extschema:vector@.vector
+          FROM pg_attribute a
          WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding');
 BEGIN
     RETURN QUERY
     SELECT sized.id,
-           (sized.meaning OPERATOR(@extschema:vector@.||) sized.signals OPERATOR(@extschema:vector@.||) ARRAY[
-               0.5::float8 * sqrt(greatest(max(sized.squared) OVER (), positions_of.longest) - sized.squared)]::@extschema:vector@.vector)::@extschema:vector@.halfvec,
+           (sized.meaning
+            OPERATOR(@extschema:vector@.||) sized.signals
+            OPERATOR(@extschema:vector@.||) ARRAY[
+                0.5::float8 * sqrt(
+                    greatest(max(sized.squared) OVER (), positions_of.longest) - sized.squared)
+            ]::@extschema:vector@.vector)::@extschema:vector@.halfvec,
            sized.words, sized.bytes
-      FROM (SELECT placed.*, -(placed.signals OPERATOR(@extschema:vector@.<#>) placed.signals) AS squared
-              FROM (
-                SELECT m.id,
-                       coalesce(@extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector, nowhere) AS meaning,
-                       ARRAY[sqrt(0.24::float8) * m.usefulness,
-                             sqrt(0.36::float8) * m.importance,
-                             sqrt(0.12::float8) * m.confidence,
-                             sqrt(0.1::float8) * coalesce(m.trust, 0::float8),
-                             sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.now, m.trust_curve, m.trust_half_life_hours, 0::float8),
-                             sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.after_7, m.trust_curve, m.trust_half_life_hours, 0::float8),
-                             sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.after_30, m.trust_curve, m.trust_half_life_hours, 0::float8),
-                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8)),
-                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 4),
-                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 14),
-                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 45),
-                             sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 180),
-                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8)),
-                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 4),
-                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 14),
-                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 45),
-                             sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 180),
-                             sqrt(0.08::float8) * recency_exponential(used.at, days.now, used.rate, 0::float8),
-                             sqrt(0.08::float8) * recency_exponential(used.at, days.after_7, used.rate, 0::float8),
-                             sqrt(0.08::float8) * recency_exponential(used.at, days.after_30, used.rate, 0::float8),
-                             sqrt(0.06::float8) * frequency(u.retrieval_count, 20::float8),
-                             sqrt(0.06::float8) * frequency(u.retrieval_count, 50::float8),
-                             sqrt(0.05::float8) * (m.embedding IS NULL)::integer,
-                             sqrt(0.05::float8) * (m.trust IS NULL)::integer,
-                             sqrt(0.05::float8) * (m.created_at IS NULL)::integer]::@extschema:vector@.vector AS signals,
-                       term_keys(m.agent_id, m.terms) AS words, octet_length(m.content) AS bytes
-                  FROM agent_memories m
-                  -- OFFSET 0: looked up by the key. A join might read all counters of the owner.
-                  LEFT JOIN LATERAL (
-                      SELECT c.* FROM memory_usage c
-                       WHERE c.agent_id = positions_of.agent AND c.memory_id = m.id
-                      OFFSET 0) u ON true
-                 CROSS JOIN (SELECT positions_of.as_of AS now,
-                                    positions_of.as_of + interval '168 hours' AS after_7,
-                                    positions_of.as_of + interval '720 hours' AS after_30) days
-                 CROSS JOIN LATERAL (
-                     SELECT coalesce(u.last_accessed_at, m.created_at) AS at,
-                            ln(2::float8) / CASE m.tier WHEN 'short' THEN 0.25::float8
-                                                 WHEN 'medium' THEN 7::float8 ELSE 90::float8 END AS rate) used
-                 WHERE m.agent_id = positions_of.agent AND m.status = 'active'
-                   AND (positions_of.ids IS NULL OR m.id = ANY (positions_of.ids))
-                   AND (m.valid_until IS NULL OR m.valid_until > positions_of.as_of)
-                   AND (m.expires_at IS NULL OR m.expires_at > positions_of.as_of)
-                   AND (m.invalidated_at IS NULL OR m.invalidated_at > positions_of.as_of)) placed) sized
+      FROM (
+        SELECT placed.*,
+               -(placed.signals OPERATOR(@extschema:vector@.<#>) placed.signals) AS squared
+          FROM (
+            SELECT m.id,
+                   coalesce(@extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector,
+                            nowhere) AS meaning,
+                   ARRAY[
+                       sqrt(0.24::float8) * m.usefulness,
+                       sqrt(0.36::float8) * m.importance,
+                       sqrt(0.12::float8) * m.confidence,
+                       sqrt(0.1::float8) * coalesce(m.trust, 0::float8),
+                       sqrt(0.1::float8) * decayed_trust(
+                           m.trust, u.last_accessed_at, days.now, m.trust_curve,
+                           m.trust_half_life_hours, 0::float8),
+                       sqrt(0.1::float8) * decayed_trust(
+                           m.trust, u.last_accessed_at, days.after_7, m.trust_curve,
+                           m.trust_half_life_hours, 0::float8),
+                       sqrt(0.1::float8) * decayed_trust(
+                           m.trust, u.last_accessed_at, days.after_30, m.trust_curve,
+                           m.trust_half_life_hours, 0::float8),
+                       sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8)),
+                       sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 4),
+                       sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 14),
+                       sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 45),
+                       sqrt(0.07::float8) * recency_at(m.created_at, days.now, ln(2::float8) / 180),
+                       sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8)),
+                       sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 4),
+                       sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 14),
+                       sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 45),
+                       sqrt(0.07::float8) * recency_at(used.at, days.now, ln(2::float8) / 180),
+                       sqrt(0.08::float8) * recency_exponential(
+                           used.at, days.now, used.rate, 0::float8),
+                       sqrt(0.08::float8) * recency_exponential(
+                           used.at, days.after_7, used.rate, 0::float8),
+                       sqrt(0.08::float8) * recency_exponential(
+                           used.at, days.after_30, used.rate, 0::float8),
+                       sqrt(0.06::float8) * frequency(u.retrieval_count, 20::float8),
+                       sqrt(0.06::float8) * frequency(u.retrieval_count, 50::float8),
+                       sqrt(0.05::float8) * (m.embedding IS NULL)::integer,
+                       sqrt(0.05::float8) * (m.trust IS NULL)::integer,
+                       sqrt(0.05::float8) * (m.created_at IS NULL)::integer
+                   ]::@extschema:vector@.vector AS signals,
+                   term_keys(m.agent_id, m.terms) AS words, octet_length(m.content) AS bytes
+              FROM agent_memories m
+              -- OFFSET 0: looked up by key. A join might read all counters of the owner.
+              LEFT JOIN LATERAL (
+                  SELECT c.* FROM memory_usage c
+                   WHERE c.agent_id = positions_of.agent AND c.memory_id = m.id
+                  OFFSET 0) u ON true
+             CROSS JOIN (SELECT positions_of.as_of AS now,
+                                positions_of.as_of + interval '168 hours' AS after_7,
+                                positions_of.as_of + interval '720 hours' AS after_30) days
+             CROSS JOIN LATERAL (
+                 SELECT coalesce(u.last_accessed_at, m.created_at) AS at,
+                        ln(2::float8) / CASE m.tier WHEN 'short' THEN 0.25::float8
+                                             WHEN 'medium' THEN 7::float8
+                                             ELSE 90::float8 END AS rate) used
+             WHERE m.agent_id = positions_of.agent AND m.status = 'active'
+               AND (positions_of.ids IS NULL OR m.id = ANY (positions_of.ids))
+               AND (m.valid_until IS NULL OR m.valid_until > positions_of.as_of)
+               AND (m.expires_at IS NULL OR m.expires_at > positions_of.as_of)
+               AND (m.invalidated_at IS NULL OR m.invalidated_at > positions_of.as_of)
+          ) placed
+      ) sized
      ORDER BY uuid_hash_extended(sized.id, 42);
 END
 $function$;
 
 COMMENT ON FUNCTION positions_of IS
-    'The positions of an owner''s active memories in the rank space, of all or of these, with the keys of their words and their lengths in bytes. longest: the square of the greatest length in a table that they are added to.';
+    'Returns the positions in the rank space of the active memories of an owner, of all or of '
+    'these, with the keys of their words and their lengths in bytes. The argument longest is the '
+    'square of the greatest length in the table that will hold them.';
 
 CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer) RETURNS text[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -104,4 +130,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_questions IS
-    'Query directions to measure an index by: from the embeddings of this many of the owner''s memories, the same each time, by four built-in profiles in turn.';
+    'Returns query directions by which to measure an index: from the embeddings of this many '
+    'memories of the owner, the same each time, by four built-in profiles in turn.';

@@ -6,19 +6,21 @@ DECLARE
         name::regclass, get_shard_id_for_distribution_column(name::regclass, agent)));
 BEGIN
     IF shard IS NULL THEN
-        RAISE EXCEPTION 'the memories of % are on another node: call this in a query about the owner, or again '
-            'where they have just moved', left(agent, 100) USING ERRCODE = 'serialization_failure';
+        RAISE EXCEPTION 'the memories of % are on another node: call this in a query about the '
+            'owner, or again where they have just moved', left(agent, 100)
+            USING ERRCODE = 'serialization_failure';
     END IF;
     RETURN shard;
 END
 $function$;
 
 COMMENT ON FUNCTION shard_here IS
-    'The shard of a distributed table with the rows of this owner; raises serialization_failure where it is not on this node.';
+    'Returns the shard of a distributed table with the rows of this owner; raises '
+    'serialization_failure if it is not on this node.';
 
--- On Citus, an index is on the node of its owner's shard, which has functions from the coordinator but
--- only tables that are distributed. So the parent, as the baseline defines it, is created there when
--- it is first needed.
+-- On Citus, an index is on the node of its owner's shard. That node has functions from the
+-- coordinator, but only tables that are distributed. So the parent, as the baseline defines it, is
+-- created there at its first use.
 CREATE OR REPLACE FUNCTION require_parent() RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -29,11 +31,13 @@ BEGIN
     EXECUTE format($$
         CREATE TABLE IF NOT EXISTS %1$I.rank_positions (
             memory_id uuid NOT NULL, index_id uuid NOT NULL,
-            position @extschema:vector@.halfvec(%2$s) NOT NULL, words bigint[] NOT NULL, bytes integer NOT NULL,
+            position @extschema:vector@.halfvec(%2$s) NOT NULL,
+            words bigint[] NOT NULL, bytes integer NOT NULL,
             CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id)
         ) PARTITION BY LIST (index_id);
         CREATE INDEX IF NOT EXISTS ix_rank_positions_position ON %1$I.rank_positions
-         USING hnsw (position @extschema:vector@.halfvec_ip_ops) WITH (m = 24, ef_construction = 256);
+         USING hnsw (position @extschema:vector@.halfvec_ip_ops)
+          WITH (m = 24, ef_construction = 256);
         CREATE INDEX IF NOT EXISTS ix_rank_positions_words ON %1$I.rank_positions
          USING gin (words) WITH (fastupdate = off);
         ALTER TABLE %1$I.rank_positions ENABLE ROW LEVEL SECURITY $$, current_schema(), (
@@ -45,7 +49,7 @@ $function$;
 COMMENT ON FUNCTION require_parent IS
     'Creates the parent of tables of positions on a node of Citus that has none yet.';
 
--- On Citus, a node only uses the indexes of owners whose shards it has. Those of a shard that has
+-- On Citus, a node only uses the indexes of owners whose shards it has. Indexes of a shard that has
 -- moved away are left over.
 CREATE OR REPLACE FUNCTION positions_in_use() RETURNS SETOF text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -53,7 +57,8 @@ DECLARE
     listed regclass;
 BEGIN
     IF NOT is_distributed() THEN
-        RETURN QUERY SELECT unnest(ARRAY[r.relation, used_positions(r.relation)]) FROM rank_indexes r;
+        RETURN QUERY
+        SELECT unnest(ARRAY[r.relation, used_positions(r.relation)]) FROM rank_indexes r;
         RETURN;
     END IF;
     FOR listed IN SELECT to_regclass(shard_name(s.logicalrelid, s.shardid)) FROM pg_dist_shard s
@@ -68,7 +73,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION positions_in_use IS
-    'The tables of positions of rank indexes that this node uses.';
+    'Returns the tables of positions of rank indexes that this node uses.';
 
 -- Positions are derived, so this needs no transaction over several nodes.
 CREATE OR REPLACE FUNCTION on_every_node(routine text) RETURNS integer
@@ -87,10 +92,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION on_every_node IS
-    'Calls a function without arguments, which returns an integer, on each node of Citus that can be reached, or here; returns the sum.';
+    'Calls a function without arguments that returns an integer, on each node of Citus that can be '
+    'reached, or here; returns the sum.';
 
--- The shard may come back, and positions with it that lack a change. Elsewhere a table is missing
--- only where an index was replaced or dropped.
+-- The shard may come back, with positions that lack a change. Without Citus, a table is missing
+-- only if an index was replaced or dropped.
 CREATE OR REPLACE FUNCTION give_up_positions(agent text, relation text) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -102,7 +108,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION give_up_positions IS
-    'On Citus, notes that a rank index may not be used until it is built again: its positions were not there when they had to change.';
+    'Records, on Citus, that searches may not use a rank index until it is built again: its '
+    'positions were not there when they had to change.';
 
 -- Citus does not pass settings on. Jobs switch the limits off.
 CREATE OR REPLACE FUNCTION share_timeout(agent text) RETURNS void
@@ -117,4 +124,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION share_timeout IS
-    'Sets the limits of lift_limits on the node of the owner as they are here, for this transaction.';
+    'Gives this transaction on the node of the owner the limits of lift_limits that it has here.';

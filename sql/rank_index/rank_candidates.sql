@@ -6,10 +6,10 @@
 -- - the role may not read all that this needs,
 -- - a policy guards memories, and either none guards the positions yet or words count: the indexes
 -- of words cannot be used behind a policy, and each term would take a scan of all positions.
--- Of the memories used since the build it takes 100 or more, since their positions do not know which
--- were used last.
--- A function of its own, so that PostgreSQL can cache one plan for the search whatever the times
--- are.
+-- The function takes 100 or more of the memories used since the build, since their positions do not
+-- know which were used last.
+-- It is a function of its own, so that PostgreSQL can cache one plan for the search whatever the
+-- times are.
 CREATE OR REPLACE FUNCTION rank_candidates(
     agent text, relation text, query text, candidates integer,
     written_since timestamptz, used_query text,
@@ -35,9 +35,10 @@ BEGIN
     IF hnsw_state() = 'refused'
        OR NOT has_table_privilege('memory_events', 'SELECT')
        OR row_security_active('agent_memories') AND keyword_weight > 0
-       OR NOT (SELECT bool_and(has_table_privilege(one, 'SELECT')
-                               AND (row_security_active(one) OR NOT row_security_active('agent_memories')))
-                 FROM unnest(ARRAY[to_regclass(relation), to_regclass(used_positions(relation))]) one) THEN
+       OR NOT (
+       SELECT bool_and(has_table_privilege(one, 'SELECT')
+                       AND (row_security_active(one) OR NOT row_security_active('agent_memories')))
+         FROM unnest(ARRAY[to_regclass(relation), to_regclass(used_positions(relation))]) one) THEN
         RETURN;
     END IF;
     SELECT r.likeness, r.term_memories, use_unknown_since(r.as_of, r.built_at)
@@ -82,4 +83,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_candidates IS
-    'Candidates for exact scoring, some of them twice: at most 1000 memories whose positions have the largest inner products with the query (with words: plus the weight of their words), memories written or changed since the build, and, with used_query, the best of those used since then, without their time of use.';
+    'Returns candidates to score exactly, some of them twice: at most 1000 memories whose '
+    'positions have the largest inner products with the query (with words: plus the weight of '
+    'their words); memories written or changed since the build; and, with used_query, the best '
+    'memories used since then, without their time of use.';

@@ -1,7 +1,7 @@
--- A query as a direction in the rank space. Only the direction depends on weights and time. The
--- facts of the profile say what each signal takes of each axis; that share fades, or is
--- interpolated between moments. Among memories that were all used since then, those signals that
--- depend on the time of use are left out, and trust counts without decay.
+-- A query is a direction in the rank space. Only the direction depends on weights and time. The
+-- facts of the profile say how much each signal takes of each axis; that share fades, or is
+-- interpolated between moments. For memories that were all used since then, signals that depend on
+-- the time of use are left out, and trust counts without decay.
 CREATE OR REPLACE FUNCTION rank_direction(
     facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8,
     used boolean DEFAULT false)
@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION rank_direction(
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     similarity float8 := (
-        SELECT weighed[s.place] FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
+        SELECT weighed[s.place]
+          FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
          WHERE s.said ->> 'name' = 'similarity');
     meaning real[] := CASE WHEN query IS NULL THEN array_fill(0::real, ARRAY[(
             SELECT atttypmod FROM pg_attribute
@@ -22,9 +23,11 @@ BEGIN
                    WHEN asked.half_life IS NOT NULL
                    THEN exp(greatest(-ln(2::float8) * elapsed / asked.half_life, -700))
                    WHEN elapsed <= asked.moment
-                   THEN greatest(coalesce((elapsed - asked.before) / (asked.moment - asked.before), 1), 0)
+                   THEN greatest(coalesce(
+                       (elapsed - asked.before) / (asked.moment - asked.before), 1), 0)
                    WHEN elapsed > asked.moment
-                   THEN greatest(coalesce((asked.after - elapsed) / (asked.after - asked.moment), 1), 0)
+                   THEN greatest(coalesce(
+                       (asked.after - elapsed) / (asked.after - asked.moment), 1), 0)
                    ELSE 1 END), 0)
           FROM generate_series(1, (facts -> 'axes')::integer) every(axis)
           LEFT JOIN (
@@ -33,7 +36,8 @@ BEGIN
                   FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place),
                        jsonb_to_recordset(CASE
                            WHEN NOT used THEN s.said -> 'terms'
-                           WHEN s.said ->> 'name' = 'recency' AND (s.said -> 'reads_usage')::boolean THEN '[]'
+                           WHEN s.said ->> 'name' = 'recency' AND (s.said -> 'reads_usage')::boolean
+                           THEN '[]'
                            ELSE coalesce(s.said #> '{undecayed,terms}', s.said -> 'terms') END) t(
                            axis integer, share float8, half_life float8,
                            moment float8, before float8, after float8)
@@ -47,4 +51,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_direction IS
-    'The direction of a query by a profile with these weights, `elapsed` days after the moment of a rank index, as rank_candidates takes it; used: among memories used since that moment.';
+    'Returns the direction of a query by a profile with these weights, `elapsed` days after the '
+    'moment of a rank index, as rank_candidates takes it. With used, the direction is for memories '
+    'used since that moment.';

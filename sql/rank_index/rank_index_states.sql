@@ -3,7 +3,8 @@ CREATE OR REPLACE FUNCTION rank_space() RETURNS integer
     RETURN 2;
 
 COMMENT ON FUNCTION rank_space IS
-    'Version of the space that positions lie in: VERSION of rank_index/space.py, where it is explained.';
+    'Returns the version of the space in which positions lie: VERSION of rank_index/space.py, '
+    'which explains it.';
 
 CREATE OR REPLACE FUNCTION large_owners(at_least bigint) RETURNS TABLE (agent_id text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -24,17 +25,17 @@ END
 $function$;
 
 COMMENT ON FUNCTION large_owners IS
-    'Owners that have at_least active memories.';
+    'Returns the owners that have at_least active memories.';
 
--- An owner without an index is listed if it has enough memories for one.
+-- The result lists an owner without an index if it has enough memories for one.
 CREATE OR REPLACE FUNCTION rank_index_states(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000, of_teams boolean DEFAULT NULL,
     max_beside bigint DEFAULT 2000, max_age interval DEFAULT '28 days')
     RETURNS TABLE (
         agent_id text, due text, shrunk boolean, relation text, space integer, as_of timestamptz,
-        built_at timestamptz, written_until timestamptz, memories bigint, used_at_least bigint, m integer, ef_construction integer,
-        seconds float8, candidates integer, written bigint, changed bigint, used bigint, bytes bigint,
-        has_words boolean)
+        built_at timestamptz, written_until timestamptz, memories bigint, used_at_least bigint,
+        m integer, ef_construction integer, seconds float8, candidates integer, written bigint,
+        changed bigint, used bigint, bytes bigint, has_words boolean)
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
@@ -49,8 +50,9 @@ BEGIN
     FOR agent_id IN SELECT DISTINCT a.id FROM unnest(asked) a(id)
                      WHERE of_teams IS NULL OR starts_with(a.id, 'team:') = of_teams
                      ORDER BY a.id LOOP
-        SELECT r.relation, r.space, r.as_of, r.built_at, r.written_until, r.memories, r.at_least, r.m,
-               r.ef_construction, r.seconds, r.candidates, r.term_memories IS NOT NULL, positions_size(r.relation)
+        SELECT r.relation, r.space, r.as_of, r.built_at, r.written_until, r.memories, r.at_least,
+               r.m, r.ef_construction, r.seconds, r.candidates, r.term_memories IS NOT NULL,
+               positions_size(r.relation)
           INTO relation, space, as_of, built_at, written_until, memories, used_at_least, m,
                ef_construction, seconds, candidates, has_words, bytes
           FROM rank_indexes r WHERE r.agent_id = rank_index_states.agent_id;
@@ -66,7 +68,8 @@ BEGIN
         END IF;
         few := least(used_at_least, memories) / 2;
         shrunk := active_memories(agent_id, few) < few;
-        SELECT cardinality(b.written), least(cardinality(b.changed), 10 * max_beside) INTO written, changed
+        SELECT cardinality(b.written), least(cardinality(b.changed), 10 * max_beside)
+          INTO written, changed
           FROM beside_since(rank_index_states.agent_id, written_until, 10 * max_beside) b;
         used := used_since(rank_index_states.agent_id, least(as_of, built_at));
         beside := written + changed;
@@ -74,12 +77,14 @@ BEGIN
             WHEN bytes IS NULL OR space = 0 THEN 'its positions are missing, not used'
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
             WHEN NOT has_words THEN 'its words are those of a former language, not used'
-            WHEN hnsw_state() = 'refused' THEN 'pgvector ' || pgvector_version() || ' is not accepted, not used'
+            WHEN hnsw_state() = 'refused'
+            THEN 'pgvector ' || pgvector_version() || ' is not accepted, not used'
             WHEN beside > greatest(max_beside, memories / 10)
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
             WHEN used > greatest(max_beside, memories / 3)
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
-            WHEN now() - built_at > max_age THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'
+            WHEN now() - built_at > max_age
+            THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'
         END;
         bytes := coalesce(bytes, 0);
         RETURN NEXT;
@@ -88,7 +93,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_index_states IS
-    'The rank indexes, how many memories were written, changed and used since each was built, and in due why maintenance is needed; and owners with at_least or more active memories and no index. shrunk: the owner has less than half the memories that the index is for.';
+    'Returns the rank indexes with the numbers of memories written, changed and used since each '
+    'was built, and in due the reason why it needs maintenance; also owners with at_least or more '
+    'active memories and no index. If shrunk is true, the owner has less than half the memories '
+    'that the index is for.';
 
 CREATE OR REPLACE FUNCTION positions_size(relation text) RETURNS bigint
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -99,7 +107,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION positions_size IS
-    'The size of the tables of a rank index in bytes; NULL where they are not on this node.';
+    'Returns the size of the tables of a rank index in bytes; NULL if they are not on this node.';
 
 CREATE OR REPLACE FUNCTION count_positions(relation text) RETURNS bigint
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -117,7 +125,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION count_positions IS
-    'How many positions the tables of a rank index hold on this node.';
+    'Returns the number of positions in the tables of a rank index on this node.';
 
 -- A build creates its table and indexes in one transaction, so no other session sees the table.
 -- It holds the lock of make_rank_index, which names the owner.
@@ -126,7 +134,8 @@ CREATE OR REPLACE FUNCTION rank_index_progress(agent text DEFAULT NULL) RETURNS 
 DECLARE
     of_builds text := 'SELECT sum(p.blocks_done)::float8 / nullif(sum(p.blocks_total), 0) '
         'FROM pg_stat_progress_create_index p '
-        'WHERE p.datname = current_database() AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.relid)';
+        'WHERE p.datname = current_database() '
+        'AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.relid)';
     share float8;
 BEGIN
     IF agent IS NOT NULL THEN
@@ -136,7 +145,9 @@ BEGIN
             hashtextextended(format('pgrecall rank index %s %s', current_schema(), agent), 0));
     END IF;
     IF is_distributed() THEN
-        RETURN (SELECT avg(nullif(n.result, '')::float8) FROM run_command_on_workers(of_builds) n WHERE n.success);
+        RETURN (SELECT avg(nullif(n.result, '')::float8)
+                  FROM run_command_on_workers(of_builds) n
+                 WHERE n.success);
     END IF;
     EXECUTE of_builds INTO share;
     RETURN share;
@@ -144,4 +155,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_index_progress IS
-    'How much of the graphs being built is done, of one owner or of all, 0 to 1; NULL while none is being built.';
+    'Returns the progress of builds of graphs, for one owner or for all, from 0 to 1; NULL while '
+    'nothing is built.';

@@ -18,4 +18,5 @@ CREATE OR REPLACE FUNCTION decayed_trust(
                         / coalesce(half_life_hours, 168::float8)) END END;
 
 COMMENT ON FUNCTION decayed_trust(float8, timestamptz, timestamptz, text, float8, float8) IS
-    'Trust, decayed since clock by the row''s curve (where unknown: hyperbolic, half-life 168 hours). Without a clock it does not decay; missing is returned where trust was never assessed.';
+    'Returns trust, decayed since clock by the curve of the row (if unknown: hyperbolic, half-life '
+    '168 hours). Without a clock it does not decay. Returns missing if trust was never assessed.';

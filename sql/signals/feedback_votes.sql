@@ -4,4 +4,5 @@ CREATE OR REPLACE FUNCTION feedback_votes(kind text) RETURNS integer
                      WHEN 'incorrect' THEN -3 END;
 
 COMMENT ON FUNCTION feedback_votes(text) IS
-    'The votes that a kind of feedback counts for a memory; negative ones count against it.';
+    'Returns the votes that a kind of feedback counts for a memory. Negative votes count against '
+    'it.';

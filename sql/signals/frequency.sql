@@ -3,4 +3,4 @@ CREATE OR REPLACE FUNCTION frequency(retrieval_count integer, cap float8) RETURN
     RETURN least(coalesce(retrieval_count, 0)::float8 / cap, 1::float8);
 
 COMMENT ON FUNCTION frequency(integer, float8) IS
-    'Retrievals as a share of cap, at most 1; a memory never retrieved has 0.';
+    'Returns retrievals as a share of cap, at most 1; 0 for a memory that was never retrieved.';

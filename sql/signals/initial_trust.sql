@@ -5,4 +5,5 @@ CREATE OR REPLACE FUNCTION initial_trust(
                + 0.3::float8 * governance + 0.15::float8 * usage, 1::float8);
 
 COMMENT ON FUNCTION initial_trust(float8, float8, float8, float8) IS
-    'Trust on write: 0.30 provenance + 0.25 consensus + 0.30 governance + 0.15 usage.';
+    'Returns the trust of a new memory: 0.30 provenance + 0.25 consensus + 0.30 governance + 0.15 '
+    'usage.';

@@ -1,5 +1,6 @@
--- Every interval is half-open, [from, until); NULL leaves it open. Written with OR, not coalesce:
--- the planner knows how many values are NULL, but can only guess how many rows a coalesce passes.
+-- Every interval is half-open, [from, until); NULL leaves it open. The conditions use OR, not
+-- coalesce: the planner knows how many values are NULL, but can only guess how many rows a coalesce
+-- passes.
 CREATE OR REPLACE FUNCTION is_valid(
     valid_from timestamptz, valid_until timestamptz,
     invalidated_at timestamptz, expires_at timestamptz, as_of timestamptz) RETURNS boolean
@@ -10,4 +11,5 @@ CREATE OR REPLACE FUNCTION is_valid(
        AND (expires_at IS NULL OR expires_at > as_of);
 
 COMMENT ON FUNCTION is_valid(timestamptz, timestamptz, timestamptz, timestamptz, timestamptz) IS
-    'Whether a memory is valid at as_of: within [valid_from, valid_until), not invalidated, not expired.';
+    'Returns true if a memory is valid at as_of: within [valid_from, valid_until), not invalidated '
+    'and not expired.';

@@ -10,4 +10,4 @@ CREATE OR REPLACE FUNCTION recency_exponential(
                     -rate * (date_part('epoch', as_of - clock) / 86400::float8), -700::float8)) END;
 
 COMMENT ON FUNCTION recency_exponential(timestamptz, timestamptz, float8, float8) IS
-    'exp(-rate * days since clock); 1 for a clock after as_of; unknown where there is no clock.';
+    'Returns exp(-rate * days since clock); 1 for a clock after as_of; unknown without a clock.';

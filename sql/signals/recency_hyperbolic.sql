@@ -7,4 +7,5 @@ CREATE OR REPLACE FUNCTION recency_hyperbolic(
                     + date_part('epoch', as_of - clock) / 86400::float8 / half_life) END;
 
 COMMENT ON FUNCTION recency_hyperbolic(timestamptz, timestamptz, float8, float8) IS
-    '1 / (1 + days since clock / half_life); 1 for a clock after as_of; unknown without a clock.';
+    'Returns 1 / (1 + days since clock / half_life); 1 for a clock after as_of; unknown without a '
+    'clock.';

@@ -1,5 +1,6 @@
 CREATE OR REPLACE FUNCTION time_nearness(
-    moment timestamptz, period_from timestamptz, period_to timestamptz, unknown float8) RETURNS float8
+    moment timestamptz, period_from timestamptz, period_to timestamptz, unknown float8)
+    RETURNS float8
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN period_from IS NULL THEN 0::float8
                 WHEN moment IS NULL THEN unknown
@@ -9,4 +10,6 @@ CREATE OR REPLACE FUNCTION time_nearness(
                     / greatest(date_part('epoch', period_to - period_from), 86400::float8)) END;
 
 COMMENT ON FUNCTION time_nearness IS
-    '1 within a period; outside it 1 - distance / length, at least 0. length is that of the period, but at least a day: half a period away, the value is 0.5. 0 without a period; unknown where there is no moment.';
+    'Returns 1 for a moment within a period, and 1 - distance / length outside it, at least 0. The '
+    'length is that of the period, but at least a day: half a length away, the value is 0.5. '
+    'Returns 0 without a period, and unknown without a moment.';

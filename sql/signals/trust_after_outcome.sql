@@ -12,4 +12,6 @@ CREATE OR REPLACE FUNCTION trust_after_outcome(
                 THEN 0.02::float8 ELSE 0::float8 END, 0::float8), 1::float8) END;
 
 COMMENT ON FUNCTION trust_after_outcome(float8, boolean, integer, integer, integer) IS
-    'Trust after an outcome that the counters already include: success +0.05/(1 + 0.1 successes), failure -0.08/(1 + 0.05 failures), and +0.02 with over 5 accesses and a success rate over 0.8.';
+    'Returns trust after an outcome that the counters already include: success +0.05/(1 + 0.1 '
+    'successes), failure -0.08/(1 + 0.05 failures), and +0.02 with over 5 accesses and a success '
+    'rate over 0.8.';

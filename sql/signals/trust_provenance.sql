@@ -3,4 +3,5 @@ CREATE OR REPLACE FUNCTION trust_provenance(reputation float8, confidence float8
     RETURN 0.6::float8 * reputation + 0.4::float8 * confidence;
 
 COMMENT ON FUNCTION trust_provenance(float8, float8) IS
-    'The part of trust from the origin of a memory: 0.6 reputation of its component + 0.4 confidence.';
+    'Returns the part of trust from the origin of a memory: 0.6 reputation of its component + 0.4 '
+    'confidence.';

@@ -1,7 +1,7 @@
--- A posterior mean with prior strength 2, (2 · prior + Σ up) / (2 + Σ up + Σ down). With a prior of
--- 0.5 it is computed from the sums, so that balanced votes give exactly 0.5. With another prior it
--- continues from the mean so far, which is the same up to rounding. Values too small to compute
--- with become 0, as everywhere.
+-- This is a posterior mean with prior strength 2, (2 · prior + Σ up) / (2 + Σ up + Σ down).
+-- With a prior of 0.5 it is computed from the sums, so that balanced votes give exactly 0.5. With
+-- another prior it continues from the mean so far, which is the same up to rounding. Values too
+-- small to compute with become 0, as everywhere.
 CREATE OR REPLACE FUNCTION usefulness_after_feedback(
     usefulness float8, earlier_up integer, earlier_down integer, up integer, down integer)
     RETURNS float8
@@ -17,4 +17,5 @@ CREATE OR REPLACE FUNCTION usefulness_after_feedback(
         END;
 
 COMMENT ON FUNCTION usefulness_after_feedback(float8, integer, integer, integer, integer) IS
-    'Posterior mean of helpfulness after up and down votes, given the mean after earlier ones; prior strength 2.';
+    'Returns the posterior mean of helpfulness after up and down votes, from the mean before them; '
+    'prior strength 2.';

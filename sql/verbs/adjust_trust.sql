@@ -35,4 +35,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION adjust_trust IS
-    'Adds delta to the stored trust of a memory, within 0 and 1. Needs a reason.';
+    'Adds delta to the stored trust of a memory, within 0 and 1. It needs a reason.';

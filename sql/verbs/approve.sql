@@ -9,11 +9,15 @@ DECLARE
     other uuid;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
-    PERFORM lock_same(agent, ARRAY(SELECT m.content_hash FROM agent_memories m
-                                    WHERE m.agent_id = agent AND m.id = ANY (memory_ids)), memory_ids);
+    PERFORM lock_same(
+        agent,
+        ARRAY(SELECT m.content_hash FROM agent_memories m
+               WHERE m.agent_id = agent AND m.id = ANY (memory_ids)),
+        memory_ids);
     FOR old IN
         SELECT m.* FROM agent_memories m
-         WHERE m.agent_id = agent AND m.id = ANY (memory_ids) AND (m.status = 'pending' OR m.needs_review)
+         WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
+           AND (m.status = 'pending' OR m.needs_review)
          ORDER BY m.id LOOP
         changed := old;
         changed.needs_review := false;
@@ -24,13 +28,15 @@ BEGIN
         IF old.status = 'pending' AND old.edition IS NOT NULL THEN
             SELECT s.memory_id INTO other FROM same_memory(agent, changed) s;
             IF FOUND THEN
-                RAISE EXCEPTION 'memory % cannot be approved: memory % says the same; reject this one, '
-                    'and revive that one if it is no longer recalled', old.id, other USING ERRCODE = 'PM004';
+                RAISE EXCEPTION 'memory % cannot be approved: memory % says the same; reject this '
+                    'one, and revive that one if it is no longer recalled', old.id, other
+                    USING ERRCODE = 'PM004';
             END IF;
             changed.edition := next_edition(agent, old.content_hash);
         END IF;
         PERFORM write_memory(agent, changed);
-        PERFORM note_change('approved', old, changed, ARRAY['status', 'needs_review'], reason, actor, metadata);
+        PERFORM note_change('approved', old, changed, ARRAY['status', 'needs_review'], reason,
+                            actor, metadata);
         IF old.status = 'pending' THEN
             IF old.superseded_by IS NOT NULL THEN
                 PERFORM supersede_in_turn(agent, old.id, old.superseded_by, old.valid_from,
@@ -44,4 +50,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION approve IS
-    'Makes pending memories active, takes the mark for review away, and returns the ids of those that had one of both. Raises PM004 where an active memory says the same, even one that is no longer valid.';
+    'Makes pending memories active, removes the mark for review, and returns the ids of the '
+    'memories that this changed. Raises PM004 if an active memory says the same, even one that is '
+    'no longer valid.';

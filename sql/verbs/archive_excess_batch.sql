@@ -32,4 +32,5 @@ END
 $verb$;
 
 COMMENT ON FUNCTION archive_excess_batch IS
-    'One batch of the garbage collection: archives the least trusted live memories beyond max_live; returns how many. Trust that was never assessed counts as 0.5.';
+    'Does one batch of the garbage collection: archives the least trusted live memories beyond '
+    'max_live; returns their number. Trust that was never assessed counts as 0.5.';

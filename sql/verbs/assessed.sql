@@ -1,4 +1,4 @@
--- The defaults are looked up apart: on Citus, planning a join with them takes milliseconds.
+-- The defaults have queries of their own: on Citus, planning a join with them takes milliseconds.
 CREATE OR REPLACE FUNCTION assessed(
     agent text, memories agent_memories[], ids uuid[], edition integer) RETURNS SETOF agent_memories
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -33,7 +33,7 @@ BEGIN
      CROSS JOIN LATERAL (
            SELECT trust_provenance(coalesce(given.reputation, 0.7), given.confidence)
                AS provenance) computed
-     -- Given parts are stored as they are; where trust is given, none is computed.
+     -- The caller's parts are stored as they are; if the caller gives trust, none is computed.
      CROSS JOIN LATERAL (
            SELECT CASE WHEN m.trust IS NULL AND m.trust_provenance IS NULL
                        THEN CASE WHEN computed.provenance < 1e-100 THEN 0
@@ -53,7 +53,8 @@ BEGIN
                AS trust) total
      CROSS JOIN LATERAL (
            SELECT assessed.agent AS agent_id, m.unnest AS id, given.confidence, given.tier,
-                  CASE WHEN m.trust IS NULL THEN CASE WHEN total.trust < 1e-100 THEN 0 ELSE total.trust END
+                  CASE WHEN m.trust IS NULL
+                       THEN CASE WHEN total.trust < 1e-100 THEN 0 ELSE total.trust END
                        WHEN m.trust <> 'NaN' THEN m.trust END AS trust,
                   part.provenance AS trust_provenance, part.consensus AS trust_consensus,
                   part.governance AS trust_governance, part.usage AS trust_usage,
@@ -72,4 +73,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION assessed IS
-    'Memories to be stored, with every field decided: defaults, trust, decay, tier and expiry. edition: for memories without a key; NULL: none.';
+    'Returns memories ready to store, with a value for every field: defaults, trust, decay, tier '
+    'and expiry. The argument edition is for memories without a key; NULL is none.';

@@ -26,4 +26,5 @@ END
 $verb$;
 
 COMMENT ON FUNCTION begin_garbage_run IS
-    'Adds a garbage collection with its policy to gc_runs: of one owner, or with agent NULL of all. Then call collect_garbage_batch, and end_garbage_run at the end.';
+    'Adds a garbage collection with its policy to gc_runs: of one owner, or of all if agent is '
+    'NULL. Call collect_garbage_batch next, and end_garbage_run at the end.';

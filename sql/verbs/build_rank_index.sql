@@ -1,6 +1,6 @@
 -- For maintainers.
--- Several transactions, so it cannot run inside another one. A procedure that commits can have no SET
--- search_path, so names are written in full.
+-- The procedure has several transactions, so it cannot run inside another one. A procedure that
+-- commits can have no SET search_path, so names are written in full.
 CREATE OR REPLACE PROCEDURE build_rank_index(
     agent text, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
     ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
@@ -13,8 +13,9 @@ BEGIN
     PERFORM @extschema@.lift_limits();
     built_at := @extschema@.await_writers(agent, 60);
     IF built_at IS NULL THEN
-        RAISE EXCEPTION 'a transaction that wrote memories has not ended within 60 seconds: end it and '
-            'build again, so that what it wrote is not missed' USING ERRCODE = 'object_in_use';
+        RAISE EXCEPTION 'a transaction that wrote memories has not ended within 60 seconds: end it '
+            'and build again, so that the index misses none of them'
+            USING ERRCODE = 'object_in_use';
     END IF;
     COMMIT;
     PERFORM @extschema@.lift_limits();
@@ -34,7 +35,8 @@ END
 $procedure$;
 
 COMMENT ON PROCEDURE build_rank_index IS
-    'Builds an owner''s rank index and replaces the former one. Searches and writers do not wait.';
+    'Builds the rank index of an owner and replaces the former one. Searches and writers do not '
+    'wait.';
 
 CREATE OR REPLACE PROCEDURE maintain_rank_indexes(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
@@ -58,7 +60,8 @@ BEGIN
             RAISE NOTICE '%: %', state.agent_id, state.due;
             CALL @extschema@.build_rank_index(
                 state.agent_id, COALESCE(state.used_at_least, at_least), COALESCE(state.m, m),
-                COALESCE(state.ef_construction, ef_construction), NULL, COALESCE(state.built_at, none));
+                COALESCE(state.ef_construction, ef_construction), NULL,
+                COALESCE(state.built_at, none));
         ELSE
             PERFORM @extschema@.note_use(state.agent_id);
             COMMIT;
@@ -91,7 +94,9 @@ END
 $procedure$;
 
 COMMENT ON PROCEDURE maintain_rank_indexes IS
-    'Rebuilds every rank index that is due, with its own settings, and places what was written or changed in the others; builds one for each owner that has grown large, and drops those of owners that have shrunk.';
+    'Rebuilds every rank index that is due, with its own settings, and places memories that were '
+    'written or changed in the others. Builds an index for each owner that has grown large, and '
+    'drops those of owners that have shrunk.';
 
 CREATE OR REPLACE FUNCTION drop_rank_index(agent text) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -109,4 +114,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_rank_index IS
-    'Drops an owner''s rank index; its searches then score every memory. False where there was none.';
+    'Drops the rank index of an owner; its searches then score every memory. Returns false if '
+    'there was none.';

@@ -4,7 +4,7 @@ DECLARE
     found_model text;
 BEGIN
     SELECT e.model INTO found_model FROM embedding_model e;
-    -- Without waiting for another transaction that claims it now, which may take long to commit.
+    -- It does not wait for another transaction that claims it now, which may take long to commit.
     IF found_model IS NULL
        AND pg_try_advisory_xact_lock(hashtextextended('@extschema@.embedding_model', 8741)) THEN
         INSERT INTO embedding_model (model) VALUES (claim_embedding_model.model)
@@ -16,4 +16,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION claim_embedding_model IS
-    'Records the model that makes the embeddings unless one is recorded; returns the recorded one, or NULL while another transaction records it.';
+    'Records the model that makes the embeddings, unless one is recorded. Returns the recorded '
+    'one, or NULL while another transaction records it.';

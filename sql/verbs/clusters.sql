@@ -66,4 +66,6 @@ END
 $verb$;
 
 COMMENT ON FUNCTION clusters IS
-    'Groups among an owner''s newest active memories whose members are at least min_similarity similar to the most central one, which comes first. None unless the owner has more than more_than memories.';
+    'Returns groups of the newest active memories of an owner. The most central memory of a group '
+    'comes first, and each other one is at least min_similarity similar to it. Returns none unless '
+    'the owner has more than more_than memories.';

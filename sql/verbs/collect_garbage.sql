@@ -5,8 +5,8 @@ CREATE OR REPLACE PROCEDURE collect_garbage(
     agent text DEFAULT NULL, min_trust_threshold float8 DEFAULT 0.2,
     max_age_hours float8 DEFAULT 720, delete_threshold float8 DEFAULT 0.1,
     max_live bigint DEFAULT NULL, max_event_age_hours float8 DEFAULT NULL,
-    max_run_age_hours float8 DEFAULT NULL, dry_run boolean DEFAULT false, policy text DEFAULT 'default',
-    batch_size integer DEFAULT 1000, INOUT scanned bigint DEFAULT 0,
+    max_run_age_hours float8 DEFAULT NULL, dry_run boolean DEFAULT false,
+    policy text DEFAULT 'default', batch_size integer DEFAULT 1000, INOUT scanned bigint DEFAULT 0,
     INOUT archived bigint DEFAULT 0, INOUT deleted bigint DEFAULT 0, INOUT swept bigint DEFAULT 0,
     INOUT events bigint DEFAULT 0, INOUT runs bigint DEFAULT 0)
     LANGUAGE plpgsql
@@ -69,4 +69,5 @@ END
 $verb$;
 
 COMMENT ON PROCEDURE collect_garbage IS
-    'Archives and deletes live memories by a policy, of one owner or of all, in batches that commit; gc_runs records the result.';
+    'Archives and deletes live memories by a policy, of one owner or of all, in batches that '
+    'commit; gc_runs records the result.';

@@ -27,8 +27,8 @@ BEGIN
         SELECT r.* INTO this FROM gc_runs r WHERE r.agent_id = '' AND r.id = run;
     END IF;
     IF NOT FOUND THEN
-        RAISE EXCEPTION '% has no garbage collection %: begin_garbage_run opens one', named_owner(agent),
-            run USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION '% has no garbage collection %: begin_garbage_run opens one',
+            named_owner(agent), run USING ERRCODE = 'invalid_parameter_value';
     END IF;
     why := 'garbage collection by policy ' || this.policy;
     oldest := moment - this.max_age_hours * interval '1 hour';
@@ -91,9 +91,11 @@ END
 $verb$;
 
 COMMENT ON FUNCTION collect_garbage_batch IS
-    'One batch of a garbage collection: the next live memories of an owner after an id, then memories beyond max_live, then events that are too old, rows that deleted memories left behind, and earlier runs that are too old. Call again with last_id while more is true.';
+    'Does one batch of a garbage collection: the next live memories of an owner after an id, then '
+    'memories beyond max_live, then events that are too old, then rows that deleted memories left '
+    'behind, then earlier runs that are too old. Call it again with last_id while more is true.';
 
--- Without a sort, only the key gives this order. Without statistics, PostgreSQL would read and sort
+-- Only the key gives this order without a sort. Without statistics, PostgreSQL would read and sort
 -- all that is left of the owner for every batch.
 CREATE OR REPLACE FUNCTION next_judged(
     agent text, after uuid, many integer, moment timestamptz, min_trust_threshold float8,
@@ -114,4 +116,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION next_judged IS
-    'The next live memories of an owner behind this id, in order, and what a policy does with each.';
+    'Returns the next live memories of an owner after this id, in order, and the action of a '
+    'policy for each.';

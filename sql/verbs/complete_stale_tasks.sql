@@ -22,4 +22,5 @@ END
 $verb$;
 
 COMMENT ON FUNCTION complete_stale_tasks IS
-    'Completes active memories of type task that were created and last accessed more than older_than ago; returns how many.';
+    'Completes active memories of type task whose creation and last access are more than '
+    'older_than ago; returns their number.';

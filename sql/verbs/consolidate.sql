@@ -34,4 +34,5 @@ END
 $verb$;
 
 COMMENT ON FUNCTION consolidate IS
-    'Replaces each cluster by one memory with the text of its most central one; see clusters and consolidate_memories.';
+    'Replaces each cluster by one memory with the text of its most central one; see clusters and '
+    'consolidate_memories.';

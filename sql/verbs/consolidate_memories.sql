@@ -1,5 +1,5 @@
--- `seen` is the updated_at of each memory when its cluster was found. Where one has changed, is
--- gone or is no longer valid, the whole cluster is left as it is.
+-- `seen` is the updated_at of each memory when its cluster was found. If one has changed, is gone
+-- or is no longer valid, the whole cluster stays as it is.
 CREATE OR REPLACE FUNCTION consolidate_memories(
     agent text, memory_ids uuid[], seen timestamptz[] DEFAULT NULL, content text DEFAULT NULL,
     embedding agent_memories.embedding%TYPE DEFAULT NULL, embedding_model text DEFAULT NULL,
@@ -55,8 +55,8 @@ BEGIN
      WHERE m.agent_id = agent AND m.id = ANY (source_ids);
     importance := new.importance;
 
-    -- The sources are put away first, so that the new memory may have the same text as the central
-    -- one.
+    -- The sources change their status first, so that the new memory may have the text of the
+    -- central one.
     PERFORM put_away(agent, source_ids, 'consolidated', '{}', NULL, actor, '{}');
     SELECT r.memory_id, r.outcome = 'inserted' INTO memory_id, is_new
       FROM remember_rows(agent, ARRAY[new], 'keep', NULL, false, actor) r;
@@ -82,7 +82,9 @@ END
 $verb$;
 
 COMMENT ON FUNCTION consolidate_memories IS
-    'Stores one memory in the place of several, the most central first: with the given content, or that of the central one. It is valid while all of them are, has their mean trust and usefulness and all their tags, entities and labels, and links to them.';
+    'Stores one memory in the place of several, the most central first, with this content or else '
+    'that of the central one. It is valid while all of them are, has their mean trust and '
+    'usefulness and all their tags, entities and labels, and links to them.';
 
 CREATE OR REPLACE FUNCTION together(agent text, memory_ids uuid[], field text) RETURNS text[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -97,4 +99,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION together IS
-    'The tags or entities of several memories, each once, in the order of their first occurrence.';
+    'Returns the tags or entities of several memories, each once, in the order of their first '
+    'occurrence.';

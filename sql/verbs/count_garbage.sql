@@ -48,7 +48,7 @@ END
 $verb$;
 
 COMMENT ON FUNCTION count_garbage IS
-    'What a garbage collection would do to the memories of an owner, without doing it.';
+    'Returns the numbers that a garbage collection would report for an owner, without any change.';
 
 CREATE OR REPLACE FUNCTION count_runs(agent text, max_run_age_hours float8) RETURNS bigint
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -61,4 +61,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION count_runs IS
-    'How many garbage collections of an owner in gc_runs are older than that; agent NULL: those of all owners.';
+    'Returns the number of garbage collections of an owner in gc_runs that are older than this; '
+    'NULL as agent means those of all owners.';

@@ -21,4 +21,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION count_retrievals IS
-    'Counts a retrieval of each memory as often as it is named, each at its moment (NULL: unknown, last_accessed_at stays). Locks counters in the order of the key.';
+    'Counts a retrieval of each memory as often as it is named, each at its moment (NULL: unknown, '
+    'last_accessed_at stays). Locks counters in the order of the key.';

@@ -1,5 +1,6 @@
 -- For maintainers.
-CREATE OR REPLACE FUNCTION expire_runs(agent text, but uuid, max_run_age_hours float8) RETURNS bigint
+CREATE OR REPLACE FUNCTION expire_runs(agent text, but uuid, max_run_age_hours float8)
+    RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     before timestamptz := now() - max_run_age_hours * interval '1 hour';
@@ -13,7 +14,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION expire_runs IS
-    'Deletes the garbage collections of an owner (NULL: those of all owners) from gc_runs that are older than that, but one; returns how many.';
+    'Deletes from gc_runs the garbage collections of an owner (NULL: those of all owners) that are '
+    'older than this, except but; returns their number.';
 
 CREATE OR REPLACE FUNCTION end_garbage_run(agent text, run uuid) RETURNS SETOF gc_runs
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
@@ -32,4 +34,5 @@ END
 $verb$;
 
 COMMENT ON FUNCTION end_garbage_run IS
-    'Marks a garbage collection in gc_runs as finished and returns its row; agent as in begin_garbage_run.';
+    'Marks a garbage collection in gc_runs as finished and returns its row; agent as in '
+    'begin_garbage_run.';

@@ -1,6 +1,7 @@
 -- For maintainers.
 -- Every table is searched by the ids, whether the memories still exist or not: `forget` leaves
--- history behind. Memories are locked in the order of the key, so nothing is added to them meanwhile.
+-- history behind. Memories are locked in the order of the key, so nothing is added to them
+-- meanwhile.
 CREATE OR REPLACE FUNCTION erase_rows(
     agent text, memory_ids uuid[], OUT memories bigint, OUT counters bigint, OUT labels bigint,
     OUT links bigint, OUT events bigint, OUT positions bigint)
@@ -29,9 +30,11 @@ END
 $change$;
 
 COMMENT ON FUNCTION erase_rows IS
-    'Deletes the rows of memories in all tables, history too; returns how many of each. For erase and erase_owner.';
+    'Deletes the rows of memories in all tables, history too; returns the number for each table. '
+    'It serves erase and erase_owner.';
 
--- In the order of the index of superseded memories, so that it is read, and not all memories.
+-- The order is that of the index of superseded memories, so that the query reads it, and not all
+-- memories.
 CREATE OR REPLACE FUNCTION replaced_by(agent text, memory_ids uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
     SET enable_seqscan = off SET enable_sort = off
@@ -44,10 +47,11 @@ BEGIN
 END
 $change$;
 
-COMMENT ON FUNCTION replaced_by IS 'The memories that any of these superseded. For erase.';
+COMMENT ON FUNCTION replaced_by IS
+    'Returns the memories that any of these superseded. It serves erase.';
 
--- Nothing says which events name a memory, so all of the owner's history is read: page by page, not
--- row by row in the order of an index.
+-- No index finds the events that name a memory, so all of the owner's history is read: page by
+-- page, not row by row in the order of an index.
 CREATE OR REPLACE FUNCTION erase_mentions(agent text, memory_ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT
     SET enable_seqscan = off SET enable_indexscan = off
@@ -67,10 +71,11 @@ END
 $change$;
 
 COMMENT ON FUNCTION erase_mentions IS
-    'Takes the ids of memories out of the history of others; returns how many events named them. For erase.';
+    'Removes the ids of memories from the history of others; returns the number of events that '
+    'named them. It serves erase.';
 
--- A dry run erases, counts, and is undone, so it cannot count anything else than what is done.
--- memory_events is append-only but for this: ids of erased memories leave the history of others.
+-- A dry run erases, counts, and rolls back, so its numbers are those of a real run. memory_events
+-- is append-only with this exception: ids of erased memories leave the history of others.
 CREATE OR REPLACE FUNCTION erase(agent text, memory_ids uuid[], dry_run boolean DEFAULT false)
     RETURNS TABLE (
         memories bigint, counters bigint, labels bigint, links bigint, events bigint,
@@ -81,7 +86,8 @@ DECLARE
     superseded uuid[];
 BEGIN
     PERFORM require_owner(agent);
-    PERFORM require(memory_ids IS NOT NULL, 'memory_ids must be given: erase_owner erases everything');
+    PERFORM require(
+        memory_ids IS NOT NULL, 'memory_ids must not be NULL: erase_owner erases everything');
     PERFORM require(dry_run IS NOT NULL, 'dry_run must be true or false, got NULL');
     superseded := replaced_by(agent, memory_ids);
     PERFORM FROM agent_memories m
@@ -109,4 +115,7 @@ END
 $verb$;
 
 COMMENT ON FUNCTION erase IS
-    'Deletes memories with everything of them, history too, also of memories deleted before, and returns how many rows of each table. mentions: where other memories and their history named them. derived: memories that consolidate them and may hold their text; these stay. dry_run only counts.';
+    'Deletes memories and everything about them, history too, also of memories that were deleted '
+    'before. Returns the number of rows of each table. The column mentions counts the places where '
+    'other memories and their history named them; derived holds memories that consolidate them and '
+    'may hold their text, which stay. With dry_run it only counts.';

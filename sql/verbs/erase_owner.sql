@@ -1,7 +1,7 @@
 -- For maintainers.
--- First memories, then what memories deleted before have left. The rank index goes last, in a
--- transaction without other locks: a build that is under way has to end first, so that it cannot
--- bring the index back.
+-- Memories come first, then rows that memories deleted before have left. The rank index goes last,
+-- in a transaction without other locks: a build that is under way has to end first, so that it
+-- cannot bring the index back.
 CREATE OR REPLACE FUNCTION erase_owner_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS TABLE (
         memories bigint, counters bigint, labels bigint, links bigint, events bigint,
@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION erase_owner_batch(agent text, batch_size integer DEFA
     LANGUAGE plpgsql ROWS 1 SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
-    building bigint := hashtextextended(format('pgrecall rank index %s %s', current_schema(), agent), 0);
+    building bigint := hashtextextended(
+        format('pgrecall rank index %s %s', current_schema(), agent), 0);
     ids uuid[];
 BEGIN
     PERFORM require_owner(agent);
@@ -48,7 +49,8 @@ END
 $verb$;
 
 COMMENT ON FUNCTION erase_owner_batch IS
-    'One batch of erase_owner: everything of the next memories of an owner; where none is left, its runs in gc_runs and its rank index. Call again while more is true.';
+    'Does one batch of erase_owner: everything about the next memories of an owner; if none is '
+    'left, its runs in gc_runs and its rank index. Call it again while more is true.';
 
 -- Each table is read page by page, not row by row in the order of an index.
 CREATE OR REPLACE FUNCTION count_rows(
@@ -69,7 +71,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION count_rows IS
-    'How many rows of each table belong to an owner. For count_owner.';
+    'Returns the number of rows of each table that belong to an owner. It serves count_owner.';
 
 CREATE OR REPLACE FUNCTION count_owner(agent text)
     RETURNS TABLE (
@@ -81,12 +83,14 @@ BEGIN
     PERFORM require_owner(agent);
     SELECT r.memories, r.counters, r.labels, r.links, r.events, r.runs
       INTO memories, counters, labels, links, events, runs FROM count_rows(agent) r;
-    positions := coalesce((SELECT count_positions(r.relation) FROM rank_indexes r WHERE r.agent_id = agent), 0);
+    positions := coalesce((SELECT count_positions(r.relation) FROM rank_indexes r
+                            WHERE r.agent_id = agent), 0);
     RETURN NEXT;
 END
 $verb$;
 
-COMMENT ON FUNCTION count_owner IS 'What erase_owner would delete of an owner, without doing it.';
+COMMENT ON FUNCTION count_owner IS
+    'Returns the numbers that erase_owner would report for an owner, without any change.';
 
 -- Each batch is a transaction of its own, so this cannot run inside another one. A procedure that
 -- commits can have no SET search_path, so names are written in full.
@@ -116,4 +120,6 @@ END
 $verb$;
 
 COMMENT ON PROCEDURE erase_owner IS
-    'Deletes everything of an owner in batches that commit: memories, counters, labels, links, history, runs of its garbage collection and rank index; returns how many rows of each. Repeat it where it was interrupted.';
+    'Deletes everything of an owner in batches that commit: memories, counters, labels, links, '
+    'history, its garbage collections and its rank index. Returns the number of rows of each. '
+    'Repeat it if it was interrupted.';

@@ -7,4 +7,4 @@ CREATE OR REPLACE FUNCTION event_id() RETURNS uuid
         FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid;
 
 COMMENT ON FUNCTION event_id() IS
-    'A new id made by the server: a UUID of version 7, so that later ones sort later.';
+    'Returns a new id made by the server: a UUID of version 7, so that later ids sort later.';

@@ -1,6 +1,7 @@
 -- For maintainers.
--- A search through a rank index reads which memories have changed since those in it were placed, so
--- events since then stay. A build that is under way is younger than the least age of a policy.
+-- A search through a rank index reads the memories that have changed since the index placed its
+-- own, so events since then stay. A build that is under way is younger than the least age of a
+-- policy.
 CREATE OR REPLACE FUNCTION events_expire_before(agent text, max_event_age_hours float8)
     RETURNS timestamptz
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -14,7 +15,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION events_expire_before IS
-    'Events of an owner from before this moment are older than the policy allows; NULL: none.';
+    'Returns the moment before which events of an owner are older than the policy allows; NULL if '
+    'it has no limit.';
 
 -- The first event of a memory stays as long as the memory, and goes with the event of its deletion.
 -- Locked rows are skipped: another run is deleting them.
@@ -31,7 +33,8 @@ BEGIN
     PERFORM require_owner(agent);
     PERFORM require_garbage_policy(NULL, NULL, NULL, NULL, max_event_age_hours, NULL, 'default');
     PERFORM require_count('batch_size', batch_size, 1, @MAX_BATCH@);
-    -- By their places in the table, which are theirs while they are locked: events do not change.
+    -- The ids are places in the table, which stay the same while the rows are locked: events do not
+    -- change.
     SELECT array_agg(o.ctid), array_agg(o.memory_id) FILTER (WHERE o.event_type = 'deleted')
       INTO old, gone
       FROM (SELECT e.ctid, e.memory_id, e.event_type FROM memory_events e
@@ -50,4 +53,6 @@ END
 $verb$;
 
 COMMENT ON FUNCTION expire_events_batch IS
-    'One batch of the garbage collection: deletes the oldest events beyond max_event_age_hours, at most batch_size and the first events of memories whose deletion is among them; returns how many. NULL: none.';
+    'Does one batch of the garbage collection: deletes the oldest events beyond '
+    'max_event_age_hours, at most batch_size and the first events of memories whose deletion is '
+    'among them. Returns their number. NULL deletes none.';

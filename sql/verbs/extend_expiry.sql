@@ -1,4 +1,4 @@
--- As with a touch there is no event, and updated_at stays: nothing was changed but the time left.
+-- As with a touch there is no event, and updated_at stays: only the time left has changed.
 CREATE OR REPLACE FUNCTION extend_expiry(agent text, memory_ids uuid[], expires_at timestamptz)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -26,4 +26,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION extend_expiry IS
-    'Moves the expiry of these memories to a later time; returns how many there were. Those that never expire, have expired or expire later stay as they are. Leaves no event.';
+    'Moves the expiry of these memories to a later time; returns the number of memories moved. '
+    'Memories that never expire, have expired or expire later stay as they are. It records no '
+    'event.';

@@ -7,7 +7,7 @@ DECLARE
     before jsonb[];
 BEGIN
     PERFORM require_note(agent, actor, metadata);
-    -- The last event does not contain the text, which is to be gone.
+    -- The last event does not contain the text, which is deleted.
     SELECT array_agg(l.id), array_agg(jsonb_build_object(
                'status', l.status, 'trust', l.trust, 'importance', l.importance,
                'usefulness', l.usefulness, 'created_at', l.created_at))
@@ -30,4 +30,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION forget IS
-    'Deletes memories with their counters, labels and links; their history stays. Returns the ids of those that existed.';
+    'Deletes memories with their counters, labels and links; their history stays. Returns the ids '
+    'of the memories that existed.';

@@ -1,7 +1,7 @@
 CREATE OR REPLACE FUNCTION forget_matching(
     agent text,
-    @filtering@,
-    dry_run boolean DEFAULT false, reason text DEFAULT NULL, actor text DEFAULT session_user
+    @first@,
+    dry_run boolean DEFAULT false, reason text DEFAULT NULL, actor text DEFAULT session_user@newer@
 ) RETURNS SETOF uuid
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -13,12 +13,13 @@ BEGIN
     asked := question(agent, profile => 'hybrid', @filtered@);
     metadata := asked.contained;
     IF asked.options <@ '{planned,large,valid,usage,keyword,redistribute}' THEN
-        RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; erase_owner deletes all '
-            'that an owner has' USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; erase_owner '
+            'deletes all that an owner has' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    -- Locked in the order of the key; a memory that has been changed meanwhile must still pass.
-    EXECUTE format('SELECT ARRAY(%s)',
-                   filtering_text(CASE WHEN dry_run THEN 'passing' ELSE 'delete' END, asked.options))
+    -- Locked in the order of the key; a memory that has changed in the meantime must still pass.
+    EXECUTE format(
+        'SELECT ARRAY(%s)',
+        filtering_text(CASE WHEN dry_run THEN 'passing' ELSE 'delete' END, asked.options))
         INTO ids
         USING NULL::integer, NULL::jsonb, agent, asked.compared, @filters@, NULL::timestamptz;
     IF NOT dry_run THEN
@@ -29,4 +30,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION forget_matching IS
-    'Deletes the memories that pass the filters, as forget does, and returns their ids. dry_run: only returns them. Raises invalid_parameter_value without a filter.';
+    'Deletes the memories that pass the filters, as forget does, and returns their ids. With '
+    'dry_run it only returns them. Raises invalid_parameter_value without a filter.';

@@ -1,6 +1,7 @@
 -- For maintainers.
--- One expression for counting and collecting, written so that it is inlined. A rule whose value is
--- NULL is off. A rule does not apply to a memory that lacks the trust or the time it judges by.
+-- It is one expression for counting and collecting, in a form that PostgreSQL inlines. A rule whose
+-- value is NULL is off. A rule does not apply to a memory that lacks the trust or the time it
+-- judges by.
 CREATE OR REPLACE FUNCTION garbage_rule(
     trust float8, expires_at timestamptz, created_at timestamptz, moment timestamptz,
     min_trust_threshold float8, oldest timestamptz, delete_threshold float8) RETURNS text
@@ -11,4 +12,5 @@ CREATE OR REPLACE FUNCTION garbage_rule(
                 WHEN created_at < oldest THEN 'max_age_hours' END;
 
 COMMENT ON FUNCTION garbage_rule IS
-    'What a policy does with a live memory: delete, or the rule that archives it; NULL: it stays.';
+    'Returns the action of a policy for a live memory: delete, or the rule that archives it; NULL '
+    'if it stays.';

@@ -1,5 +1,6 @@
 -- For readers.
--- Arrays, because a recursive query would read all neighbours again for each step.
+-- The function takes arrays, because a recursive query would read all neighbours again for each
+-- step.
 CREATE OR REPLACE FUNCTION greedy_clusters(
     centres integer[], counts integer[], near integer[], min_size integer)
     RETURNS TABLE (cluster integer, place integer, member integer)
@@ -37,4 +38,6 @@ END
 $clusters$;
 
 COMMENT ON FUNCTION greedy_clusters(integer[], integer[], integer[], integer) IS
-    'Groups of at least min_size: each centre in order, with those of its neighbours that no earlier one took. counts: how many neighbours each centre has, most first; near: the neighbours of the first centre, then of the second, and so on.';
+    'Returns groups of at least min_size: each centre in order, with its neighbours that no '
+    'earlier centre took. The array counts holds the number of neighbours of each centre, largest '
+    'first; near holds the neighbours of the first centre, then of the second, and so on.';

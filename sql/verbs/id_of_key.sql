@@ -7,4 +7,5 @@ CREATE OR REPLACE FUNCTION id_of_key(agent text, key text) RETURNS uuid
         55, 1), 54, 0), 53, 0), 52, 0), 71, 1), 70, 0), 'hex')::uuid;
 
 COMMENT ON FUNCTION id_of_key IS
-    'The id that belongs to a caller''s key: the same key of the same owner gives the same id.';
+    'Returns the id that belongs to a caller''s key: the same key of the same owner gives the same '
+    'id.';

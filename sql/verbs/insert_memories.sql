@@ -1,4 +1,4 @@
--- A generic plan, since planning for the values copies the whole batch several times.
+-- The plan is generic, since planning for the values copies the whole batch several times.
 CREATE OR REPLACE FUNCTION insert_memories(
     agent text, memories agent_memories[], ids uuid[], edition integer, actor text,
     metadata jsonb) RETURNS uuid[]
@@ -17,8 +17,9 @@ DECLARE
          ORDER BY said.place) END;
     one record;
 BEGIN
-    -- In the order of the hashes, and those with a key in that of their ids, so that two batches that
-    -- share texts or keys wait for each other and cannot deadlock. The unique index on text and edition decides which of two writers inserts.
+    -- Texts are inserted in the order of their hashes, and memories with a key in that of their
+    -- ids, so that two batches that share texts or keys wait for each other and cannot deadlock.
+    -- The unique index on text and edition decides which of two writers inserts.
     FOR one IN
         INSERT INTO agent_memories AS i (
             agent_id, id, key, @columns@,
@@ -28,7 +29,7 @@ BEGIN
                CASE WHEN m.edition > 0 THEN numbers[date_part('epoch', m.inserted_at)::integer]
                     ELSE m.edition END
           FROM assessed(agent, memories, ids, insert_memories.edition) m
-         -- What is pending is compared with other texts when it is approved.
+         -- A pending memory is compared with other texts when it is approved.
          WHERE m.edition IS NULL OR m.edition > 0 OR m.status = 'pending'
             OR NOT is_said(agent, m.content_hash)
          ORDER BY CASE WHEN m.key IS NULL THEN m.content_hash END,
@@ -46,9 +47,12 @@ END
 $function$;
 
 COMMENT ON FUNCTION insert_memories IS
-    'Inserts memories with these ids, and their first events; returns the ids inserted. edition: 0 for texts that are new, 1 for one more of each text, which gets the next number, NULL for memories that are not known by their text. Skips ids and editions that exist, and with edition 0 also texts that exist.';
+    'Inserts memories with these ids, and their first events; returns the ids inserted. The '
+    'edition is 0 for new texts, 1 for one more memory of each text, which gets the next number, '
+    'and NULL for memories that are not identified by their text. Skips ids and editions that '
+    'exist, and with edition 0 also texts that exist.';
 
--- A function of its own, so that the setting reaches nothing else: a plan that was made while the
+-- This is a function of its own, so that the setting reaches nothing else: a plan made while the
 -- table was nearly empty would read all of it for each memory.
 CREATE OR REPLACE FUNCTION is_said(agent text, hash bytea) RETURNS boolean
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_seqscan = off
@@ -59,4 +63,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION is_said IS 'Whether an active memory of the owner has the text with this hash.';
+COMMENT ON FUNCTION is_said IS
+    'Returns true if an active memory of the owner has the text with this hash.';

@@ -27,4 +27,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION invalidate IS
-    'Invalidates memories: they stay, but are no longer recalled. Returns the ids of those that were still valid.';
+    'Invalidates memories: they stay, but searches no longer return them. Returns the ids of the '
+    'memories that were still valid.';

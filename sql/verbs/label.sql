@@ -17,12 +17,14 @@ BEGIN
     before := noted_labels(agent, memory_id, given.label_kinds, given.label_values);
     INSERT INTO memory_labels (agent_id, memory_id, kind, value, weight)
     SELECT agent, label.memory_id, g.kind, g.value, g.weight
-      FROM unnest(given.label_kinds, given.label_values, given.label_weights) g (kind, value, weight)
+      FROM unnest(given.label_kinds, given.label_values, given.label_weights)
+           g (kind, value, weight)
         ON CONFLICT (agent_id, memory_id, kind, value) DO UPDATE SET weight = excluded.weight;
     PERFORM note_events(agent, 'labelled', ARRAY[memory_id], ARRAY[before],
         ARRAY[jsonb_build_object('labels', (
-            SELECT jsonb_agg(jsonb_build_object('kind', g.kind, 'value', g.value, 'weight', g.weight)
-                             ORDER BY g.kind, g.value)
+            SELECT jsonb_agg(
+                       jsonb_build_object('kind', g.kind, 'value', g.value, 'weight', g.weight)
+                       ORDER BY g.kind, g.value)
               FROM unnest(given.label_kinds, given.label_values, given.label_weights)
                    g (kind, value, weight)))], reason, actor, metadata);
     RETURN cardinality(given.label_values);
@@ -30,7 +32,9 @@ END
 $function$;
 
 COMMENT ON FUNCTION label IS
-    'Adds labels to a memory; an existing one of the same kind and value gets the new weight. kinds and weights: one for all, or one for each. Returns how many.';
+    'Adds labels to a memory. A label of the same kind and value gets the new weight. The arrays '
+    'kinds and weights have one element for all labels, or one for each. Returns the number of '
+    'labels.';
 
 CREATE OR REPLACE FUNCTION unlabel(
     agent text, memory_id uuid, labels text[], kinds text[] DEFAULT '{keyword}',
@@ -63,7 +67,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION unlabel IS
-    'Removes labels from a memory, by value and kind (one for all, or one for each); returns how many it had.';
+    'Removes labels from a memory, by value and kind (one for all, or one for each); returns the '
+    'number that it had.';
 
 CREATE OR REPLACE FUNCTION given_labels(
     labels text[], kinds text[], weights float8[], OUT label_kinds text[], OUT label_values text[],
@@ -74,18 +79,21 @@ DECLARE
     wrong text;
 BEGIN
     IF labels IS NULL OR many > @MAX_VALUES@ THEN
-        RAISE EXCEPTION 'at most @MAX_VALUES@ labels at once, got %; use several calls', coalesce(many::text, 'NULL')
+        RAISE EXCEPTION 'at most @MAX_VALUES@ labels at once, got %; use several calls',
+            coalesce(many::text, 'NULL')
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF cardinality(kinds) NOT IN (1, many) IS NOT FALSE
           OR cardinality(weights) NOT IN (1, many) IS NOT FALSE THEN
-        RAISE EXCEPTION 'kinds and weights must have one element for all labels or one for each of the %, '
-            'got % and %', many, coalesce(cardinality(kinds), 0), coalesce(cardinality(weights), 0)
+        RAISE EXCEPTION 'kinds and weights must have one element for all labels or one for each of '
+            'the %, got % and %',
+            many, coalesce(cardinality(kinds), 0), coalesce(cardinality(weights), 0)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     SELECT value INTO wrong FROM unnest(labels) value
      WHERE (length(value) BETWEEN 1 AND @MAX_NAME_LENGTH@) IS NOT TRUE LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'a label must have 1 to @MAX_NAME_LENGTH@ characters, got %', quote_nullable(left(wrong, 100))
+        RAISE EXCEPTION 'a label must have 1 to @MAX_NAME_LENGTH@ characters, got %',
+            quote_nullable(left(wrong, 100))
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM require_one_of('kind', kind, @LABEL_KINDS@) FROM unnest(kinds) kind;
@@ -105,7 +113,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION given_labels IS
-    'Labels as parallel arrays in the order of the key, each once (the last counts); kinds and weights may have one element for all. Raises an error for an invalid label.';
+    'Returns labels as parallel arrays in the order of the key, each once (the last counts). The '
+    'arrays kinds and weights may have one element for all. Raises an error for an invalid label.';
 
 CREATE OR REPLACE FUNCTION noted_labels(
     agent text, memory_id uuid, kinds text[], label_values text[]) RETURNS jsonb
@@ -122,4 +131,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION noted_labels IS
-    'Those of these labels that a memory has, as events record them.';
+    'Returns the labels among these that a memory has, as events record them.';

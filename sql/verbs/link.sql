@@ -26,7 +26,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION link IS
-    'Links two memories of an owner; an existing link of this kind gets the new weight.';
+    'Links two memories of an owner. A link of this kind that exists gets the new weight.';
 
 CREATE OR REPLACE FUNCTION unlink(
     agent text, source_id uuid, target_id uuid, kind text DEFAULT 'related',
@@ -46,13 +46,14 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM note_events(agent, 'unlinked', ARRAY[source_id], ARRAY[to_jsonb(removed)], '{"{}"}', reason,
-        actor, metadata);
+    PERFORM note_events(agent, 'unlinked', ARRAY[source_id], ARRAY[to_jsonb(removed)], '{"{}"}',
+        reason, actor, metadata);
     RETURN true;
 END
 $function$;
 
-COMMENT ON FUNCTION unlink IS 'Removes a link between two memories; returns whether it existed.';
+COMMENT ON FUNCTION unlink IS
+    'Removes a link between two memories; returns true if it existed.';
 
 CREATE OR REPLACE FUNCTION require_link(source_id uuid, target_id uuid, kind text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -64,4 +65,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION require_link IS 'Raises invalid_parameter_value for an invalid link.';
+COMMENT ON FUNCTION require_link IS
+    'Raises invalid_parameter_value for an invalid link.';

@@ -1,5 +1,5 @@
--- In the order of the key, so that verbs that need several memories cannot deadlock. What is read
--- of the memories afterwards stays so until the transaction ends.
+-- Memories are locked in the order of the key, so that verbs that need several cannot deadlock.
+-- Values that the transaction reads later stay the same until it ends.
 CREATE OR REPLACE FUNCTION lock_memories(agent text, memory_ids uuid[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -13,4 +13,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION lock_memories IS
-    'Locks memories of one owner until the transaction ends; raises PM003 where one does not exist.';
+    'Locks memories of one owner until the transaction ends; raises PM003 if one does not exist.';

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION lock_same(agent text, hashes bytea[], memory_ids uuid
 DECLARE
     ids uuid[] := ARRAY(
         WITH RECURSIVE said AS (
-            -- OFFSET 0: each is looked up by its key. A join, or a list of hashes in a plan for any
+            -- OFFSET 0: each is looked up by key. A join, or a list of hashes in a plan for any
             -- list, might read all memories of the owner.
             SELECT m.id, m.superseded_by FROM (SELECT DISTINCT unnest(hashes) AS it) hash
              CROSS JOIN LATERAL (SELECT n.id, n.superseded_by FROM agent_memories n
@@ -35,4 +35,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION lock_same IS
-    'Locks, in the order of the key, the given memories, those of these texts that are active or superseded, and the successors of the latter.';
+    'Locks, in the order of the key, these memories, the active or superseded memories with these '
+    'texts, and the successors of the superseded ones.';

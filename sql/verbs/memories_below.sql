@@ -1,7 +1,7 @@
--- Memories that are no longer valid are scored too, since pruning is for them as well. Nothing is
--- sorted, and there is no k. A full join, as in search (ADR-0046): a left join may look for the
--- counters of each memory among all of the owner. A CASE hides the condition on the score, which
--- would turn it into one.
+-- Memories that are no longer valid are scored too, since pruning removes them as well. The query
+-- sorts nothing and has no k. It has a full join, as in search (ADR-0033): a left join may look for
+-- the counters of each memory among all of the owner. A CASE hides the condition on the score,
+-- which would turn it into one.
 CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profile text)
     RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -12,7 +12,8 @@ DECLARE
 BEGIN
     EXECUTE format('SELECT array_agg(id) FROM (%s) scored
                     WHERE CASE WHEN score < $2 THEN true ELSE false END', (
-        SELECT filled(composed('scores', options, t.score, t.signals), t.weights || '{"owner_id": "$1"}', 'NULL')
+        SELECT filled(composed('scores', options, t.score, t.signals),
+                      t.weights || '{"owner_id": "$1"}', 'NULL')
           FROM scored_text(facts, statement_options(options)) t))
        INTO low USING agent, below_score, weights_of(facts, profile, NULL);
     RETURN coalesce(low, '{}');
@@ -20,4 +21,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION memories_below IS
-    'The active memories of an owner that score less than below_score by a profile, without a query.';
+    'Returns the active memories of an owner whose score by a profile, without a query, is less '
+    'than below_score.';

@@ -8,7 +8,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION expiry_of_tier IS
-    'When a memory expires that is put into a tier now; NULL: never.';
+    'Returns the expiry of a memory that enters a tier now; NULL if it never expires.';
 
 CREATE OR REPLACE FUNCTION move_tier(
     agent text, memory_ids uuid[], up boolean, reason text DEFAULT NULL,
@@ -55,4 +55,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION move_tier IS
-    'Moves memories one tier up (short, medium, long) or down, and gives them the expiry of that tier. Returns the ids of those that moved.';
+    'Moves memories one tier up (short, medium, long) or down, and gives them the expiry of that '
+    'tier. Returns the ids of the memories that moved.';

@@ -1,5 +1,6 @@
 -- For readers.
--- Exact: compares all pairs. 2,000 memories take about a second, twice as many four times that.
+-- The search is exact and compares all pairs. 2,000 memories take about a second, 4,000 four
+-- seconds.
 CREATE OR REPLACE FUNCTION near_duplicates(
     agent text, threshold float8 DEFAULT 0.92, k integer DEFAULT 100, newest integer DEFAULT 2000)
     RETURNS TABLE (
@@ -33,4 +34,5 @@ END
 $verb$;
 
 COMMENT ON FUNCTION near_duplicates IS
-    'Pairs among an owner''s newest active memories that are more than threshold similar, most similar first.';
+    'Returns pairs of the newest active memories of an owner that are more than threshold similar, '
+    'most similar first.';

@@ -1,5 +1,5 @@
--- Exact: every memory of the owner is compared. A memory that this same write met before comes
--- first, so that a repeated write meets it again.
+-- The search is exact: it compares every memory of the owner. A memory that this same write met
+-- before comes first, so that a repeated write meets it again.
 CREATE OR REPLACE FUNCTION near_memory(agent text, new agent_memories, threshold float8)
     RETURNS TABLE (memory_id uuid, similarity float8)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -22,10 +22,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION near_memory IS
-    'The active, valid memory most similar to the new one, if more than threshold similar. Turns of sessions are left out.';
+    'Returns the active, valid memory most similar to the new one, if it is more than threshold '
+    'similar. Turns of sessions do not count.';
 
--- Citus runs this on the node of the owner, or on the coordinator in a caller's transaction. A lock
--- that is taken in a query about the owner is in both cases taken on the node of the owner.
+-- Citus runs this on the node of the owner, or on the coordinator in a caller's transaction. A
+-- query about the owner takes its lock on the node of the owner in both cases.
 CREATE OR REPLACE FUNCTION wait_for_writers(agent text, option text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -41,4 +42,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION wait_for_writers IS
-    'Waits until no other transaction adds memories of this owner with near_duplicates or supersede_subject; option: which of them is asked for.';
+    'Waits until no other transaction adds memories of this owner with near_duplicates or '
+    'supersede_subject. The argument option names the one of the two that this call uses.';

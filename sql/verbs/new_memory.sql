@@ -1,6 +1,6 @@
--- An argument that is not given is NULL, and `assessed` decides the field. To store no value, pass
--- created_at '-infinity' (unknown), expires_at 'infinity' (never), trust 'NaN' (never assessed),
--- trust_curve 'none' or trust_half_life_hours 'NaN' (none of its own).
+-- An argument that the caller leaves out is NULL, and `assessed` decides the field. To store no
+-- value, pass created_at '-infinity' (unknown), expires_at 'infinity' (never), trust 'NaN' (never
+-- assessed), trust_curve 'none' or trust_half_life_hours 'NaN' (none of its own).
 CREATE OR REPLACE FUNCTION new_memory(
     content text, embedding agent_memories.embedding%TYPE DEFAULT NULL,
     embedding_model text DEFAULT NULL, id uuid DEFAULT NULL, key text DEFAULT NULL,
@@ -10,4 +10,5 @@ CREATE OR REPLACE FUNCTION new_memory(
     RETURN ROW(@table: {given}@)::agent_memories;
 
 COMMENT ON FUNCTION new_memory IS
-    'A memory to be stored, for remember_rows and supersede; fields that are not given get their defaults.';
+    'Returns a memory to store, for remember_rows and supersede. Fields without a value get their '
+    'defaults.';

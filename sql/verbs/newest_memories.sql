@@ -13,4 +13,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION newest_memories IS
-    'The newest active, valid memories of an owner that have an embedding, which are compared with each other.';
+    'Returns the newest active, valid memories of an owner that have an embedding, to compare them '
+    'with each other.';

@@ -6,4 +6,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION next_edition IS 'The edition of one more active memory of this text.';
+COMMENT ON FUNCTION next_edition IS
+    'Returns the edition of one more active memory of this text.';

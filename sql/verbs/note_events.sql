@@ -14,7 +14,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION note_events IS
-    'Records an event for each memory, with its old and new values. new_values may have one element for all memories; either may be {}.';
+    'Records an event for each memory, with its old and new values. The array new_values may have '
+    'one element for all memories; either may be {}.';
 
 CREATE OR REPLACE FUNCTION note_event(
     agent text, event_type text, memory_id uuid, old_values jsonb, new_values jsonb, reason text,
@@ -24,15 +25,16 @@ CREATE OR REPLACE FUNCTION note_event(
 BEGIN
     INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values,
                                new_values, metadata, occurred_at)
-    VALUES (agent, memory_id, coalesce(id_of_key(agent, key), event_id()), event_type, reason, actor,
-            old_values, new_values, metadata, clock_timestamp());
+    VALUES (agent, memory_id, coalesce(id_of_key(agent, key), event_id()), event_type, reason,
+            actor, old_values, new_values, metadata, clock_timestamp());
 END
 $function$;
 
 COMMENT ON FUNCTION note_event IS
-    'Records an event of one memory. key: the caller''s name for the change, which the id of the event is made from; NULL: none.';
+    'Records an event of one memory. The argument key is the caller''s name for the change, from '
+    'which the id of the event is made; NULL is none.';
 
--- Whoever calls it has locked the memory, so that of two calls with one key the second waits.
+-- The caller has locked the memory, so that of two calls with one key the second waits.
 CREATE OR REPLACE FUNCTION is_repeated(agent text, memory_id uuid, key text) RETURNS boolean
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -44,7 +46,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION is_repeated IS
-    'Whether the change that a caller calls by this key was made before; NULL is no key.';
+    'Returns true if the change to which a caller gave this key was made before; NULL is no key.';
 
 CREATE OR REPLACE FUNCTION require_key(key text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $function$

@@ -1,6 +1,6 @@
 -- For readers.
--- A lookup in the key for each owner, so the time depends on the number of owners, not of memories;
--- the count reads an index of the owner's memories.
+-- The query looks up each owner in the key, so the time depends on the number of owners, not of
+-- memories; the count reads an index of the owner's memories.
 CREATE OR REPLACE FUNCTION owners(
     of_teams boolean DEFAULT NULL, prefix text DEFAULT '', most integer DEFAULT 100,
     after text DEFAULT NULL) RETURNS TABLE (agent_id text, memories bigint)
@@ -25,4 +25,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION owners IS
-    'Agents and teams (team:<id>) that have memories, with the number of these, in the order of their ids. of_teams: only teams, or only agents; prefix: only ids that begin so, without team:; after: the last id of the page before.';
+    'Returns agents and teams (team:<id>) that have memories, with their number, in the order of '
+    'their ids. of_teams: only teams, or only agents. prefix: only ids that begin so, without '
+    'team:. after: the last id of the page before.';

@@ -30,4 +30,5 @@ END
 $verb$;
 
 COMMENT ON FUNCTION owners_of_memories IS
-    'Owners of memories, in order. with_leftovers: also owners with nothing but history, runs in gc_runs, or rows that deleted memories left behind.';
+    'Returns the owners of memories, in order. With with_leftovers, also owners that have only '
+    'history, runs in gc_runs, or rows that deleted memories left behind.';

@@ -10,8 +10,8 @@ DECLARE
 BEGIN
     PERFORM require_note(agent, actor, metadata);
     IF older_than IS NULL AND below_score IS NULL AND among IS NULL THEN
-        RAISE EXCEPTION 'prune needs older_than, below_score or among: without any it would archive all'
-            USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'prune needs older_than, below_score or among: without any it would '
+            'archive all' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF older_than IS NOT NULL THEN
         PERFORM require_duration('older_than', older_than);
@@ -34,4 +34,6 @@ END
 $verb$;
 
 COMMENT ON FUNCTION prune IS
-    'Archives the active memories that meet all given conditions: older_than, below_score (by a profile, without a query; by default set_default_profile''s, or five_factor), among (these ids). Returns how many.';
+    'Archives the active memories that meet every condition of the call: older_than; below_score '
+    '(by a profile, without a query; by default that of set_default_profile, or five_factor); '
+    'among (these ids). Returns their number.';

@@ -21,4 +21,5 @@ END
 $change$;
 
 COMMENT ON FUNCTION put_away IS
-    'Gives another status to memories that the caller has locked, and records events; returns how many.';
+    'Gives another status to memories that the caller has locked, and records events; returns '
+    'their number.';

@@ -57,4 +57,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION record_feedback IS
-    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness; outdated also marks it for review and moves its tier down. query: what it was found for. key: the caller''s name for this feedback, which is counted once however often it is repeated.';
+    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its '
+    'usefulness; outdated also marks it for review and moves its tier down. query: the question '
+    'that found it. key: the caller''s name for this feedback, which counts once, even if the call '
+    'is repeated.';

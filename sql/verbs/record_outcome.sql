@@ -1,4 +1,4 @@
--- An outcome moves last_accessed_at even where its retrieval is not counted. Counters are raised
+-- An outcome moves last_accessed_at even if its retrieval does not count. Counters are raised
 -- first; then trust moves by them (trust_after_outcome). Trust that was never assessed stays NULL;
 -- trust_usage is stored all the same.
 CREATE OR REPLACE FUNCTION record_outcome(
@@ -20,7 +20,8 @@ BEGIN
     PERFORM require_query(query);
     PERFORM require_one_of('outcome', outcome, @OUTCOMES@);
     IF touch IS NULL THEN
-        RAISE EXCEPTION 'touch must be true or false, got NULL' USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'touch must be true or false, got NULL'
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     SELECT m.trust, trust_parts(m.trust, m.trust_provenance, m.trust_consensus, m.trust_governance,
                                 m.trust_usage) AS parts INTO old FROM agent_memories m
@@ -34,8 +35,8 @@ BEGIN
 
     INSERT INTO memory_usage AS u
            (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at)
-    VALUES (agent, record_outcome.memory_id, touch::integer, success::integer, (NOT success)::integer,
-            moment)
+    VALUES (agent, record_outcome.memory_id, touch::integer, success::integer,
+            (NOT success)::integer, moment)
         ON CONFLICT (agent_id, memory_id) DO UPDATE
        SET retrieval_count = u.retrieval_count + excluded.retrieval_count,
            success_count = u.success_count + excluded.success_count,
@@ -60,4 +61,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION record_outcome IS
-    'Counts a success or failure of a memory''s use, and moves its trust and last_accessed_at. touch: also count a retrieval. query: what it was found for. key: the caller''s name for this outcome, which is counted once however often it is repeated.';
+    'Counts a success or failure of a memory''s use, and moves its trust and last_accessed_at. '
+    'touch: also count a retrieval. query: the question that found it. key: the caller''s name for '
+    'this outcome, which counts once, even if the call is repeated.';

@@ -16,4 +16,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION reject IS 'Archives pending memories, and active ones that are marked for review, and returns their ids.';
+COMMENT ON FUNCTION reject IS
+    'Archives pending memories, and active ones with a mark for review; returns their ids.';

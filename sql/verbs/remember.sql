@@ -5,7 +5,8 @@ CREATE OR REPLACE FUNCTION remember(
     labels jsonb DEFAULT NULL,
     duplicates text DEFAULT 'bump', near_duplicates float8 DEFAULT NULL,
     check_compliance boolean DEFAULT true, actor text DEFAULT session_user,
-    supersede_subject boolean DEFAULT false, run text DEFAULT NULL, @new later: {} {type} DEFAULT NULL@)
+    supersede_subject boolean DEFAULT false, run text DEFAULT NULL,
+    @new later: {} {type} DEFAULT NULL@)
     RETURNS TABLE (
         ordinal integer, memory_id uuid, outcome text, similarity float8, same_subject uuid[])
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -20,4 +21,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION remember IS
-    'Stores one memory, unless the same memory exists already; see remember_rows and new_memory. labels: a JSON array, such as ["tea", {"value": "Porto", "kind": "concept", "weight": 0.8}].';
+    'Stores one memory, unless the same memory exists already; see remember_rows and new_memory. '
+    'labels: a JSON array, such as ["tea", {"value": "Porto", "kind": "concept", "weight": 0.8}].';

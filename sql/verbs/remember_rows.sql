@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION remember_rows(
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
-    -- A sub-select: planning for the values would copy the batch.
+    -- A sub-select, since planning for the values would copy the batch.
     have_subject boolean := EXISTS (
         SELECT FROM unnest((SELECT memories)) m WHERE m.subject IS NOT NULL);
     metadata jsonb := CASE WHEN run IS NULL THEN '{}' ELSE jsonb_build_object('run', run) END;
@@ -59,7 +59,7 @@ BEGIN
             RETURN NEXT;
         END LOOP;
     END IF;
-    -- A memory that is there already has its own labels, unless it is replaced.
+    -- A memory that existed before has its own labels, unless it is replaced.
     PERFORM store_labels(agent, array_agg(s.id ORDER BY s.ordinal),
                          array_agg(labels[s.ordinal] ORDER BY s.ordinal), NULL, actor, metadata)
        FROM unnest(ordinals, stored, outcomes) s(ordinal, id, outcome)
@@ -68,4 +68,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION remember_rows IS
-    'Stores memories made by new_memory, all or none. duplicates: what to do where the same memory exists (bump, keep, replace or allow). labels: for each memory a JSON array, see told_labels; stored with a new memory, and added to one that is replaced. supersede_subject: each takes the place of the active ones of its subject. run: where they come from, in the metadata of the events. outcome: inserted, known (this id or key was stored before), duplicate, near_duplicate or revived. same_subject: other active memories of its subject, among the newest 20; with supersede_subject those that it superseded.';
+    'Stores memories made by new_memory, all or none. duplicates: the action if the same memory '
+    'exists (bump, keep, replace or allow). labels: a JSON array for each memory, see told_labels; '
+    'a new memory gets them, and a replaced one has them added. supersede_subject: each takes the '
+    'place of the active memories of its subject. run: their source, in the metadata of the '
+    'events. outcome: inserted, known (this id or key was stored before), duplicate, '
+    'near_duplicate or revived. same_subject: other active memories of its subject, among the '
+    'newest 20; with supersede_subject those that it superseded.';

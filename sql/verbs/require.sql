@@ -13,7 +13,8 @@ $function$;
 CREATE OR REPLACE FUNCTION require_share(name text, value float8) RETURNS void
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN require(value BETWEEN 0 AND 1,
-                   format('%s must lie within 0 and 1, got %s', name, coalesce(value::text, 'NULL')));
+                   format('%s must lie within 0 and 1, got %s', name,
+                          coalesce(value::text, 'NULL')));
 
 CREATE OR REPLACE FUNCTION require_count(name text, value bigint, at_least bigint, at_most bigint)
     RETURNS void
@@ -36,10 +37,11 @@ CREATE OR REPLACE FUNCTION require_one_of(name text, value text, known text[]) R
 
 CREATE OR REPLACE FUNCTION require_few(name text, listed text[]) RETURNS void
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN require(coalesce(cardinality(listed), 0) <= @MAX_VALUES@
-                   AND coalesce((SELECT max(length(one)) FROM unnest(listed) one), 0) <= @MAX_TEXT_LENGTH@, format(
-        '%s may have at most @MAX_VALUES,@ texts, each of at most @MAX_TEXT_LENGTH,@ characters, got %s',
-        name, cardinality(listed)));
+    RETURN require(
+        coalesce(cardinality(listed), 0) <= @MAX_VALUES@
+        AND coalesce((SELECT max(length(one)) FROM unnest(listed) one), 0) <= @MAX_TEXT_LENGTH@,
+        format('%s may have at most @MAX_VALUES,@ texts, each of at most @MAX_TEXT_LENGTH,@ '
+               'characters, got %s', name, cardinality(listed)));
 
 CREATE OR REPLACE FUNCTION is_deep(metadata jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -50,15 +52,19 @@ CREATE OR REPLACE FUNCTION is_blank(shown text) RETURNS boolean
     RETURN btrim(shown, @BLANK@) = '';
 
 COMMENT ON FUNCTION is_blank IS
-    'Whether a text shows nothing: it is empty, or of spaces and zero-width characters.';
+    'Returns true if a text shows nothing: it is empty, or of spaces and zero-width characters.';
 COMMENT ON FUNCTION require_few IS
-    'Raises invalid_parameter_value for a list of more than @MAX_VALUES,@ texts, or with one of more than @MAX_TEXT_LENGTH,@ characters.';
+    'Raises invalid_parameter_value for a list of more than @MAX_VALUES,@ texts, or with one of '
+    'more than @MAX_TEXT_LENGTH,@ characters.';
 COMMENT ON FUNCTION is_deep IS
-    'Whether lists and objects are nested more than @MAX_DEPTH@ levels deep.';
-COMMENT ON FUNCTION require IS 'Raises the message unless is_so is true.';
-COMMENT ON FUNCTION require_share IS 'Raises invalid_parameter_value unless 0 ≤ value ≤ 1.';
+    'Returns true if lists and objects are nested more than @MAX_DEPTH@ levels deep.';
+COMMENT ON FUNCTION require IS
+    'Raises the message unless is_so is true.';
+COMMENT ON FUNCTION require_share IS
+    'Raises invalid_parameter_value unless 0 ≤ value ≤ 1.';
 COMMENT ON FUNCTION require_count IS
     'Raises invalid_parameter_value unless at_least ≤ value ≤ at_most.';
 COMMENT ON FUNCTION require_duration IS
     'Raises invalid_parameter_value unless 0 ≤ value ≤ @LONGEST_DURATION,@ days.';
-COMMENT ON FUNCTION require_one_of IS 'Raises PM007 for a word that is not known.';
+COMMENT ON FUNCTION require_one_of IS
+    'Raises PM007 for an unknown word.';

@@ -8,11 +8,13 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION require_found IS 'Raises PM003 unless the memory was found.';
+COMMENT ON FUNCTION require_found IS
+    'Raises PM003 unless the memory exists.';
 
 CREATE OR REPLACE FUNCTION named_owner(agent text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN starts_with(agent, 'team:') THEN 'team ''' ELSE 'agent ''' END
            || left(regexp_replace(agent, '^team:', ''), 100) || '''';
 
-COMMENT ON FUNCTION named_owner IS 'An owner''s name in messages: agent ''x'' or team ''x''.';
+COMMENT ON FUNCTION named_owner IS
+    'Returns the name of an owner for messages: agent ''x'' or team ''x''.';

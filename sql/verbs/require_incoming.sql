@@ -15,8 +15,8 @@ BEGIN
     IF near_duplicates IS NOT NULL THEN
         PERFORM require_share('near_duplicates', near_duplicates);
         IF duplicates = 'allow' THEN
-            RAISE EXCEPTION 'near_duplicates cannot be used with duplicates ''allow'', which stores '
-                'every memory' USING ERRCODE = 'invalid_parameter_value';
+            RAISE EXCEPTION 'near_duplicates cannot be used with duplicates ''allow'', which '
+                'stores every memory' USING ERRCODE = 'invalid_parameter_value';
         END IF;
     END IF;
     SELECT array_agg(coalesce(m.id, CASE WHEN m.key IS NULL THEN event_id()
@@ -48,7 +48,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION require_incoming IS
-    'Raises an error for what remember_rows refuses: an invalid owner, argument or memory. Returns the ids of the memories: given, made from the key, or new.';
+    'Raises an error for everything that remember_rows refuses: an invalid owner, argument or '
+    'memory. Returns the ids of the memories: the caller''s, made from the key, or new.';
 
 CREATE OR REPLACE FUNCTION incoming_fault(
     agent text, id uuid, key text, content text, valid_from timestamptz, valid_until timestamptz,
@@ -57,21 +58,25 @@ CREATE OR REPLACE FUNCTION incoming_fault(
     RETURN CASE
         WHEN content IS NULL OR content = '' THEN 'content must not be empty'
         WHEN is_blank(content) THEN 'content must not be blank'
-        WHEN is_blank(key) OR length(key) > @MAX_NAME_LENGTH@ THEN 'a key has 1 to @MAX_NAME_LENGTH@ characters'
+        WHEN is_blank(key) OR length(key) > @MAX_NAME_LENGTH@
+        THEN 'a key has 1 to @MAX_NAME_LENGTH@ characters'
         WHEN id IS NOT NULL AND key IS NOT NULL AND id <> id_of_key(agent, key)
         THEN 'give a memory an id or a key, not both'
         WHEN NOT valid_from < valid_until THEN 'valid_from must be before valid_until'
         WHEN turn IS NOT NULL AND session IS NULL
         THEN 'a turn is a place in a session: give the session too' END;
 
-COMMENT ON FUNCTION incoming_fault IS 'What is wrong with a memory to be stored; NULL: nothing.';
+COMMENT ON FUNCTION incoming_fault IS
+    'Returns the fault of a memory to store; NULL if it has none.';
 
 CREATE OR REPLACE FUNCTION shown_fault(name text, value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN is_blank(value) OR length(value) > @MAX_TEXT_LENGTH@
-                THEN name || ' must not be blank and may have at most @MAX_TEXT_LENGTH,@ characters' END;
+                THEN name || ' must not be blank and may have at most @MAX_TEXT_LENGTH,@ '
+                     'characters' END;
 
-COMMENT ON FUNCTION shown_fault IS 'What is wrong with a text of a memory; NULL: nothing.';
+COMMENT ON FUNCTION shown_fault IS
+    'Returns the fault of a text of a memory; NULL if it has none.';
 
 CREATE OR REPLACE FUNCTION text_fault(
     @texts: {} text@, tags text[], entities text[], additional_types text[],
@@ -82,11 +87,14 @@ CREATE OR REPLACE FUNCTION text_fault(
         CASE WHEN tags || entities || additional_types <> '{}' THEN (
             SELECT min(shown_fault('a tag, entity or type', one))
               FROM unnest(tags || entities || additional_types) one) END,
-        CASE WHEN greatest(cardinality(tags), cardinality(entities), cardinality(additional_types)) > @MAX_VALUES@
-             THEN 'tags, entities and additional_types may have at most @MAX_VALUES,@ texts each' END,
-        CASE WHEN is_deep(metadata) THEN 'metadata may be nested at most @MAX_DEPTH@ levels deep' END,
+        CASE WHEN greatest(cardinality(tags), cardinality(entities), cardinality(additional_types))
+                  > @MAX_VALUES@
+             THEN 'tags, entities and additional_types may have at most @MAX_VALUES,@ texts each'
+        END,
+        CASE WHEN is_deep(metadata)
+             THEN 'metadata may be nested at most @MAX_DEPTH@ levels deep' END,
         CASE WHEN pg_column_size(metadata) > 2 * @MAX_METADATA@
              THEN 'metadata may have at most @MAX_METADATA,@ characters of JSON' END);
 
 COMMENT ON FUNCTION text_fault IS
-    'What is wrong with the other texts of a memory to be stored; NULL: nothing.';
+    'Returns the fault of the other texts of a memory to store; NULL if they have none.';

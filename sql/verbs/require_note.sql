@@ -3,7 +3,8 @@ CREATE OR REPLACE FUNCTION require_note(agent text, actor text, metadata jsonb) 
 BEGIN
     PERFORM require_owner(agent);
     IF actor = '' OR length(actor) > @MAX_NAME_LENGTH@ THEN
-        RAISE EXCEPTION 'actor must have 1 to @MAX_NAME_LENGTH@ characters, got %', quote_literal(left(actor, 100))
+        RAISE EXCEPTION 'actor must have 1 to @MAX_NAME_LENGTH@ characters, got %',
+            quote_literal(left(actor, 100))
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF jsonb_typeof(metadata) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION 'metadata must be a JSON object, got %',

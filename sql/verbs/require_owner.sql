@@ -1,11 +1,13 @@
 -- For readers.
--- Returns the id, so that a list of ids can be checked in one statement. A statement must not compare
+-- It returns the id, so that one statement can check a list of ids. A statement must not compare
 -- rows with the result: Citus would send it to every node.
 CREATE OR REPLACE FUNCTION require_owner(agent text) RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
-    IF agent IS NULL OR is_blank(regexp_replace(agent, '^team:', '')) OR length(agent) > 5 + @MAX_NAME_LENGTH@ THEN
-        RAISE EXCEPTION 'agent must be an id of 1 to @MAX_NAME_LENGTH@ characters (team:<id> for a team), got %',
+    IF agent IS NULL OR is_blank(regexp_replace(agent, '^team:', ''))
+       OR length(agent) > 5 + @MAX_NAME_LENGTH@ THEN
+        RAISE EXCEPTION 'agent must be an id of 1 to @MAX_NAME_LENGTH@ characters '
+            '(team:<id> for a team), got %',
             quote_nullable(left(agent, 100)) USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN agent;
@@ -13,4 +15,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION require_owner IS
-    'The owner''s id; raises invalid_parameter_value for an invalid one.';
+    'Returns the id of the owner; raises invalid_parameter_value for an invalid one.';

@@ -9,12 +9,13 @@ DECLARE
     before timestamptz;
     after timestamptz;
 BEGIN
-    -- The event has the id of the incoming memory, so that a repeated write is recognised.
+    -- The event has the id of the incoming memory, which shows that a write is repeated.
     INSERT INTO memory_events (
         agent_id, memory_id, id, event_type, actor, metadata, occurred_at)
     VALUES (
         agent, restate.memory_id, new.id, 'restated', restate.actor,
-        restate.metadata || jsonb_build_object('similarity', similarity, 'created_at', new.created_at),
+        restate.metadata
+            || jsonb_build_object('similarity', similarity, 'created_at', new.created_at),
         clock_timestamp())
         ON CONFLICT DO NOTHING;
     IF NOT FOUND OR duplicates <> 'replace' AND NOT revives THEN
@@ -71,4 +72,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION restate IS
-    'Records that a locked memory was added again, and replaces or revives it; false where this same write was recorded before.';
+    'Records that a locked memory was added again, and replaces or revives it; returns false if '
+    'this same write was recorded before.';

@@ -1,6 +1,6 @@
--- Each memory is known by its id alone. A field of `memories` that is NULL gets its default, as in
--- new_memory; `states` has what other tables hold: the counters, labels, links and events. A line of
--- an export serves for it as it is. The constraints of the tables check every value.
+-- Each memory is identified by its id alone. A field of `memories` that is NULL gets its default,
+-- as in new_memory; `states` has the rows of other tables: the counters, labels, links and events.
+-- A line of an export serves for it as it is. The constraints of the tables check every value.
 -- Memories that exist stay as they are, with all that belongs to them, so a call can be repeated.
 CREATE OR REPLACE FUNCTION restore_rows(
     agent text, memories agent_memories[], states jsonb[], check_compliance boolean DEFAULT true,
@@ -28,7 +28,7 @@ BEGIN
             agent_id, id, key, usefulness, @columns but usefulness@,
             @state@)
         SELECT agent, m.id, m.key,
-               -- Votes without their mean get the one that they would have given here.
+               -- Votes without their mean get the mean that they would have led to here.
                CASE WHEN was.usefulness IS NULL
                     THEN usefulness_after_feedback(
                              m.usefulness, 0, 0,
@@ -105,4 +105,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION restore_rows IS
-    'Stores memories with their state: status, counters, labels, links and events. outcome: inserted, known (this id is there; nothing changes) or duplicate (an active memory has its text and edition).';
+    'Stores memories with their state: status, counters, labels, links and events. outcome: '
+    'inserted, known (this id exists; nothing changes) or duplicate (an active memory has its text '
+    'and edition).';

@@ -10,8 +10,11 @@ DECLARE
     other uuid;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
-    PERFORM lock_same(agent, ARRAY(SELECT m.content_hash FROM agent_memories m
-                                    WHERE m.agent_id = agent AND m.id = ANY (memory_ids)), memory_ids);
+    PERFORM lock_same(
+        agent,
+        ARRAY(SELECT m.content_hash FROM agent_memories m
+               WHERE m.agent_id = agent AND m.id = ANY (memory_ids)),
+        memory_ids);
     FOR old IN
         SELECT m.* FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
@@ -39,9 +42,9 @@ BEGIN
               FROM successors(agent, old.id, old.superseded_by, greatest(old.valid_from, moment),
                               old.valid_until) s;
             IF FOUND THEN
-                RAISE EXCEPTION 'memory % cannot be revived: it was superseded, and memory % has taken '
-                    'its place; supersede or invalidate that one, or revive with force to have both',
-                    old.id, other USING ERRCODE = 'PM005';
+                RAISE EXCEPTION 'memory % cannot be revived: it was superseded, and memory % has '
+                    'taken its place; supersede or invalidate that one, or revive with force to '
+                    'have both', old.id, other USING ERRCODE = 'PM005';
             END IF;
         END IF;
         PERFORM write_memory(agent, changed);
@@ -55,4 +58,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION revive IS
-    'Makes memories recallable again that were invalidated, put away or have expired, but not those that wait for approval. Raises PM004 where another memory says the same by now and, unless force, PM005 where its successor is valid.';
+    'Lets searches return memories again that were invalidated, archived, completed or '
+    'consolidated, or have expired, but not memories that wait for approval. Raises PM004 if '
+    'another memory says the same by now and, unless force, PM005 if its successor is valid.';

@@ -7,10 +7,10 @@ CREATE OR REPLACE FUNCTION overlap(
        AND (from_2 IS NULL OR until_1 IS NULL OR from_2 < until_1);
 
 COMMENT ON FUNCTION overlap IS
-    'Whether [from_1, until_1) and [from_2, until_2) overlap; NULL: open.';
+    'Returns true if [from_1, until_1) and [from_2, until_2) overlap; NULL is an open end.';
 
--- A turn of a dialogue is also known by its place, since "ok" is said again and again. Without a
--- turn number, the place is its created_at, unless that is now(), which means that none was given.
+-- A turn of a dialogue is also identified by its place, since "ok" occurs again and again. Without
+-- a turn number, the place is its created_at, unless that is now(), the default.
 CREATE OR REPLACE FUNCTION same_kind(
     type_1 text, component_1 text, session_1 text, turn_1 integer, created_1 timestamptz,
     type_2 text, component_2 text, session_2 text, turn_2 integer, created_2 timestamptz)
@@ -22,10 +22,11 @@ CREATE OR REPLACE FUNCTION same_kind(
             OR coalesce(created_1 = created_2 AND created_1 <> now(), false));
 
 COMMENT ON FUNCTION same_kind IS
-    'Whether two memories of one text may be the same: they have the same memory_type, component and place in a session.';
+    'Returns true if two memories of one text may be the same: they have the same memory_type, '
+    'component and place in a session.';
 
--- Compared as one text, since a join on six conditions that NULL may meet would compare each with
--- each. NULL: known to be no other.
+-- The values are compared as one text, since a join on six conditions that NULL may meet would
+-- compare each memory with each. NULL means that no other memory is the same.
 CREATE OR REPLACE FUNCTION kind_of(
     hash bytea, memory_type text, component text, session text, turn integer,
     created_at timestamptz) RETURNS text
@@ -36,7 +37,8 @@ CREATE OR REPLACE FUNCTION kind_of(
                                             THEN created_at END)::text END;
 
 COMMENT ON FUNCTION kind_of IS
-    'A text that two memories have in common if their contents do and same_kind is true of them; NULL: it is true of no other.';
+    'Returns a text that two memories share if their contents are equal and same_kind is true of '
+    'them; NULL if it is true of no other memory.';
 
 CREATE OR REPLACE FUNCTION active_kinds(agent text, hashes bytea[])
     RETURNS TABLE (kind text, ids uuid[])
@@ -55,9 +57,9 @@ END
 $function$;
 
 COMMENT ON FUNCTION active_kinds IS
-    'The active memories of the owner with these texts, for each kind_of.';
+    'Returns the active memories of the owner with these texts, for each kind_of.';
 
--- The others may still be the same as one that is there, or as one before them in the batch.
+-- The others may still be the same as a stored one, or as one before them in the batch.
 CREATE OR REPLACE FUNCTION new_kinds(
     agent text, memories agent_memories[], ids uuid[], but uuid[]) RETURNS integer[]
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -81,10 +83,12 @@ END
 $function$;
 
 COMMENT ON FUNCTION new_kinds IS
-    'The places of new memories without a key, except those in but, whose text no active memory of the owner and none before them has with the same memory_type, component and place in a session.';
+    'Returns the places of new memories without a key, except but, whose text is new: no active '
+    'memory of the owner and no memory before them has it with the same memory_type, component and '
+    'place in a session.';
 
--- Of several, the one that is recalled now comes first, then one with an edition, then the last
--- that was recalled, then the next that will be.
+-- If there are several, the one that searches return now comes first, then one with an edition,
+-- then the last one that they returned, then the next one that they will.
 CREATE OR REPLACE FUNCTION same_memory(
     agent text, new agent_memories, among uuid[] DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, recalled boolean)
@@ -114,4 +118,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION same_memory IS
-    'The active memory with the same text, memory_type, component and place in a session as the new one and overlapping validity, and whether it is recalled now. among: those of the same text and kind, where they are known.';
+    'Returns the active memory with the text, memory_type, component and place in a session of the '
+    'new one and a validity that overlaps, and whether searches return it now. The argument among '
+    'holds the memories of the same text and kind, if the caller knows them.';

@@ -1,5 +1,5 @@
--- Set-based, for a batch that is locked or new in this transaction. Labels that a memory has already
--- with this weight leave no event, so a call can be repeated.
+-- The function works on sets, for a batch that is locked or new in this transaction. Labels that a
+-- memory has already with this weight leave no event, so a call can be repeated.
 CREATE OR REPLACE FUNCTION store_labels(
     agent text, ids uuid[], labels jsonb[], reason text, actor text, metadata jsonb)
     RETURNS SETOF uuid
@@ -17,12 +17,12 @@ BEGIN
                              ORDER BY l ->> 'kind', l ->> 'value')
                        FILTER (WHERE old.weight IS NOT NULL) AS before,
                    jsonb_agg(l ORDER BY l ->> 'kind', l ->> 'value') AS after
-              -- A memory may be there twice, since a batch may say the same twice.
+              -- A memory may occur twice, since a batch may say the same twice.
               FROM (SELECT DISTINCT ON (i.id, l ->> 'kind', l ->> 'value') i.id, l
                       FROM unnest(ids, labels) WITH ORDINALITY i(id, labels, place)
                      CROSS JOIN LATERAL jsonb_array_elements(told_labels(i.labels)) l
                      ORDER BY i.id, l ->> 'kind', l ->> 'value', i.place DESC) i(id, l)
-              -- OFFSET 0: each is looked up by its key. A join might read all labels of the owner.
+              -- OFFSET 0: each is looked up by key. A join might read all labels of the owner.
               LEFT JOIN LATERAL (SELECT m.weight FROM memory_labels m
                                   WHERE m.agent_id = agent AND m.memory_id = i.id
                                     AND m.kind = l ->> 'kind' AND m.value = l ->> 'value'
@@ -42,9 +42,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION store_labels IS
-    'Adds labels to memories that are stored or locked: for each id a JSON array, or NULL for none. Records an event for each memory whose labels change, and returns their ids.';
+    'Adds labels to memories that are stored or locked: a JSON array for each id, or NULL for '
+    'none. Records an event for each memory whose labels change, and returns their ids.';
 
--- Exact numbers, whatever the session has set, since the weights are stored from this JSON.
+-- Numbers are exact, whatever the session has set, since weights are stored from this JSON.
 CREATE OR REPLACE FUNCTION told_labels(labels jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT
     SET extra_float_digits = 1 AS $function$
@@ -74,4 +75,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION told_labels IS
-    'A JSON array of labels as texts, or objects with value, kind (default keyword) and weight (default 1), as objects in the order of the key, each once (the last counts). If a weight is above 1, all are divided by the greatest. NULL: none. Raises an error for an invalid label.';
+    'Reads a JSON array of labels: texts, or objects with value, kind (default keyword) and weight '
+    '(default 1). Returns objects in the order of the key, each once (the last counts). If a '
+    'weight is above 1, all are divided by the greatest. NULL is none. Raises an error for an '
+    'invalid label.';

@@ -1,7 +1,7 @@
 -- Two active memories are the same if they have the same text, memory_type, component and place in
--- a session, and overlapping validity. A memory with a key is the same only as the one with that
+-- a session, and validities that overlap. A memory with a key is the same only as the one with that
 -- key.
--- No lock keeps two writers apart, only the unique index on text and edition. The first memory of a
+-- Only the unique index on text and edition keeps two writers apart, no lock. The first memory of a
 -- text has edition 0; another one (valid at another time, or of another kind) gets the next number.
 -- Of two writers one gets the number; the other waits, looks again and finds the first. Existing
 -- memories are locked before another edition is added.
@@ -37,7 +37,7 @@ BEGIN
                          GROUP BY i.id ORDER BY min(i.n));
     END IF;
     IF cardinality(firsts) < cardinality(ids) THEN
-        -- Of several with one id or key, the first is stored, and the outcome of the others is
+        -- If several have one id or key, the first is stored, and the outcome of the others is
         -- known.
         RETURN QUERY
         SELECT i.n::integer, r.memory_id,
@@ -66,8 +66,8 @@ BEGIN
             IF FOUND THEN
                 PERFORM FROM agent_memories m
                   WHERE m.agent_id = agent AND m.id = same.memory_id FOR NO KEY UPDATE;
-                IF restate(agent, same.memory_id, new, duplicates, false, same.similarity, actor, NULL,
-                           metadata)
+                IF restate(agent, same.memory_id, new, duplicates, false, same.similarity, actor,
+                           NULL, metadata)
                    AND duplicates = 'bump' THEN
                     PERFORM count_retrievals(agent, ARRAY[same.memory_id], ARRAY[new.created_at]);
                 END IF;
@@ -77,8 +77,8 @@ BEGIN
         END IF;
     END IF;
     IF superseding IS NOT NULL THEN
-        -- Without a valid_from it is valid from `begins` on. The search for the same memory uses the
-        -- one given.
+        -- Without a valid_from it is valid from `begins` on. The search for the same memory uses
+        -- the valid_from of the caller.
         memories[1].valid_from := coalesce(given_from, begins);
     END IF;
 
@@ -103,7 +103,8 @@ BEGIN
     FOR attempt IN 1 .. 5 LOOP
         PERFORM lock_same(agent, hashes);
         IF attempt = 1 AND by_text AND superseding IS NULL AND cardinality(ids) > 1 THEN
-            -- What differs in kind from all of its text is stored together, not one by one.
+            -- Memories that differ in kind from all of their text are stored together, not one by
+            -- one.
             others := new_kinds(agent, memories, ids, stored);
             IF others <> '{}' THEN
                 stored := insert_memories(
@@ -119,7 +120,7 @@ BEGIN
         FOR one IN
             SELECT m AS new, k.ids AS alike
               FROM assessed(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
-              -- Looked up together, since each would read all memories of its text.
+              -- One query looks them up together, since each would read all memories of its text.
               LEFT JOIN active_kinds(agent, CASE WHEN cardinality(ids) > 1 THEN hashes END) k
                 ON k.kind = kind_of(m.content_hash, m.memory_type, m.component, m.session, m.turn,
                                     m.created_at)
@@ -149,12 +150,12 @@ BEGIN
                     memory_id := same.memory_id;
                     outcome := CASE WHEN revives THEN 'revived' ELSE 'duplicate' END;
                     similarity := 1;
-                    IF restate(agent, same.memory_id, new, duplicates, revives, 1, actor, superseding,
-                               metadata) THEN
+                    IF restate(agent, same.memory_id, new, duplicates, revives, 1, actor,
+                               superseding, metadata) THEN
                         counted := counted || same.memory_id;
                         said_at := said_at || new.created_at;
                     ELSIF revives THEN
-                        -- A repeated write does not revive a memory that was put away since.
+                        -- A repeated write does not revive a memory that was archived since.
                         outcome := 'known';
                         similarity := NULL;
                     END IF;
@@ -164,8 +165,8 @@ BEGIN
                 END IF;
             END IF;
             CONTINUE WHEN cardinality(insert_memories(
-                agent, memories[ordinal:ordinal], ARRAY[new.id], CASE WHEN by_text THEN 1 END, actor,
-                metadata)) = 0;
+                agent, memories[ordinal:ordinal], ARRAY[new.id], CASE WHEN by_text THEN 1 END,
+                actor, metadata)) = 0;
             adds := true;
             PERFORM supersede_successors(agent, ARRAY[new.id], actor, superseding);
             memory_id := new.id;
@@ -173,11 +174,12 @@ BEGIN
             done := done || new.id;
             RETURN NEXT;
         END LOOP;
-        EXIT WHEN NOT EXISTS (SELECT FROM unnest(ids) i WHERE i NOT IN (SELECT s FROM unnest(done) s));
+        EXIT WHEN NOT EXISTS (SELECT FROM unnest(ids) i
+                               WHERE i NOT IN (SELECT s FROM unnest(done) s));
     END LOOP;
     IF EXISTS (SELECT FROM unnest(ids) i WHERE i NOT IN (SELECT s FROM unnest(done) s)) THEN
-        RAISE EXCEPTION 'others keep adding and removing memories with the same text; repeat the call'
-            USING ERRCODE = 'serialization_failure';
+        RAISE EXCEPTION 'others keep adding and removing memories with the same text; repeat the '
+            'call' USING ERRCODE = 'serialization_failure';
     END IF;
     -- Counters are locked last: an insert may wait for somebody who waits for a counter.
     IF duplicates = 'bump' THEN
@@ -187,4 +189,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION store_memories IS
-    'Stores memories made by new_memory, without their labels; remember_rows says how. metadata: of the events. superseding: memories that the caller itself supersedes by the only one given, which begins then if it has no valid_from.';
+    'Stores memories made by new_memory, without their labels, as remember_rows describes. '
+    'metadata: of the events. superseding: memories that the caller itself supersedes by the only '
+    'new one, which begins then if it has no valid_from.';

@@ -7,7 +7,7 @@ BEGIN
     WITH RECURSIVE chain AS (
         SELECT first AS id
          UNION
-        -- A sub-select: a join might read all memories of the owner.
+        -- A sub-select, since a join might read all memories of the owner.
         SELECT (SELECT m.superseded_by FROM agent_memories m
                  WHERE m.agent_id = agent AND m.id = chain.id)
           FROM chain
@@ -21,7 +21,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION successors IS
-    'The successors of a memory, from first on, that are valid at some time in [begins, ends).';
+    'Returns the successors of a memory, from first on, that are valid at some time in [begins, '
+    'ends).';
 
 CREATE OR REPLACE FUNCTION supersede_in_turn(
     agent text, memory_id uuid, first uuid, valid_from timestamptz, valid_until timestamptz,
@@ -38,8 +39,9 @@ BEGIN
     FOR other IN SELECT s FROM successors(agent, memory_id, first, begins, valid_until) s
                   WHERE (s = ANY (but)) IS NOT TRUE LOOP
         IF valid_until <= now() THEN
-            RAISE EXCEPTION 'the text was superseded, and memory % has taken its place: both cannot be '
-                'right about the time until %; supersede that one, or leave this out', other, valid_until
+            RAISE EXCEPTION 'the text was superseded, and memory % has taken its place: both '
+                'cannot be right about the time until %; supersede that one, or leave this out',
+                other, valid_until
                 USING ERRCODE = 'PM005';
         END IF;
         PERFORM mark_superseded(agent, other, memory_id, moment,
@@ -49,7 +51,9 @@ END
 $function$;
 
 COMMENT ON FUNCTION supersede_in_turn IS
-    'For a memory that is valid again after its text was superseded: supersedes its successors, from first on, except those in but. Raises PM005 where its validity has passed and a successor overlaps it.';
+    'Supersedes the successors of a memory, from first on, except but, when the memory is valid '
+    'again after its text was superseded. Raises PM005 if its validity has passed and a successor '
+    'overlaps it.';
 
 -- Sub-select and OFFSET 0 make each row be looked up by its key: a join might read all memories of
 -- the owner.
@@ -58,7 +62,8 @@ CREATE OR REPLACE FUNCTION supersede_successors(agent text, ids uuid[], actor te
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
     PERFORM lock_same(agent, ARRAY(
-        SELECT (SELECT m.content_hash FROM agent_memories m WHERE m.agent_id = agent AND m.id = i.id)
+        SELECT (SELECT m.content_hash FROM agent_memories m
+                 WHERE m.agent_id = agent AND m.id = i.id)
           FROM unnest(ids) i(id)));
     PERFORM supersede_in_turn(
                agent, new.id, old.superseded_by, new.valid_from, new.valid_until, actor, but)
@@ -68,12 +73,13 @@ BEGIN
       CROSS JOIN LATERAL (SELECT DISTINCT m.superseded_by FROM agent_memories m
                            WHERE m.agent_id = agent AND m.content_hash = new.content_hash
                              AND m.superseded_by IS NOT NULL
-                             AND same_kind(m.memory_type, m.component, m.session, m.turn, m.created_at,
-                                           new.memory_type, new.component, new.session, new.turn,
-                                           new.created_at)) old
+                             AND same_kind(m.memory_type, m.component, m.session, m.turn,
+                                           m.created_at, new.memory_type, new.component,
+                                           new.session, new.turn, new.created_at)) old
       WHERE new.edition IS NOT NULL AND new.status = 'active';
 END
 $function$;
 
 COMMENT ON FUNCTION supersede_successors IS
-    'For new active memories that have an edition: supersedes the successors of earlier memories of the same text, even where these were put away, except those in but.';
+    'Supersedes the successors of earlier memories of the same text, for new active memories that '
+    'have an edition, even if the successors are archived, except but.';

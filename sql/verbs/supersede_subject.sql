@@ -1,5 +1,5 @@
--- Read through the index that has them in this order, whatever statistics say: without a sort, no
--- other delivers it. What is left out afterwards counts, too, so that few rows are read.
+-- The query reads the index in this order, whatever statistics say: without a sort, no other index
+-- gives it. Memories that are left out later count too, so that few rows are read.
 CREATE OR REPLACE FUNCTION same_subject(
     agent text, new agent_memories, most integer DEFAULT 20) RETURNS SETOF uuid
     LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_sort = off
@@ -24,9 +24,12 @@ END
 $function$;
 
 COMMENT ON FUNCTION same_subject IS
-    'Of the newest active memories of a subject, the newest first, those that say something else than the new one and hold at the same time as it; none for a memory that has ended by now. most: how many are looked at; NULL: all.';
+    'Returns the newest active memories of a subject, newest first, that say something else than '
+    'the new one and hold at the same time as it; none for a memory that has ended by now. It '
+    'looks at most memories; NULL means all.';
 
--- One writer at a time for each owner, so that of several about one subject the last one stays.
+-- One writer at a time may do this for each owner, so that the last of several about one subject
+-- stays.
 CREATE OR REPLACE FUNCTION supersede_subject(
     agent text, new agent_memories, duplicates text, near_duplicates float8,
     check_compliance boolean, actor text, metadata jsonb)
@@ -58,4 +61,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION supersede_subject IS
-    'Stores one memory in the place of all active ones of its subject, whose ids it returns. Raises PM005 where one of them claims the same time.';
+    'Stores one memory in the place of all active memories of its subject, and returns their ids. '
+    'Raises PM005 if one of them claims the same time.';

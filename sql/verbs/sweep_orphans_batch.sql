@@ -1,7 +1,8 @@
 -- For maintainers.
--- Locked rows are skipped: whoever deletes a memory deletes its counters, labels and links. For the
--- few rows found, their memories are looked up again by key (OFFSET 0), since these may have been
--- stored meanwhile. Locked rows do not move, so they are deleted where they lie (ctid).
+-- Locked rows are skipped: the transaction that deletes a memory deletes its counters, labels and
+-- links. For the few rows found, their memories are looked up again by key (OFFSET 0), since these
+-- may have been stored in the meantime. Locked rows do not move, so they are deleted where they lie
+-- (ctid).
 CREATE OR REPLACE FUNCTION sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
@@ -49,7 +50,8 @@ END
 $verb$;
 
 COMMENT ON FUNCTION sweep_orphans_batch IS
-    'One batch of the garbage collection: removes counters, labels and links of deleted memories, at most batch_size of each; returns how many.';
+    'Does one batch of the garbage collection: removes counters, labels and links of deleted '
+    'memories, at most batch_size of each; returns their number.';
 
 -- EXCEPT reads each table once. An anti-join may compare all rows of the owner with each other.
 CREATE OR REPLACE FUNCTION orphaned(agent text) RETURNS uuid[]
@@ -69,4 +71,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION orphaned IS
-    'The ids of deleted memories that counters, labels or links of an owner still name.';
+    'Returns the ids of deleted memories that counters, labels or links of an owner still name.';

@@ -1,5 +1,6 @@
--- The memories are only read: no lock is taken there, and their vectors are not written anew. Counters
--- are locked in the order of the key, so that overlapping touches never form a circle.
+-- The function only reads the memories: it takes no lock there and does not write their vectors
+-- anew. It locks counters in the order of the key, so that touches that overlap never form a
+-- circle.
 CREATE OR REPLACE FUNCTION touch(
     agent text, memory_ids uuid[], accessed boolean DEFAULT true, durable boolean DEFAULT true)
     RETURNS bigint
@@ -35,9 +36,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION touch IS
-    'Counts one retrieval, now, of each of these memories that the owner has; returns how many those are. accessed => false leaves the clock last_accessed_at alone. durable => false does not wait at commit until the transaction is on disk: a crash of the server may lose the last moments.';
+    'Counts one retrieval, now, of each of these memories that the owner has; returns their '
+    'number. accessed => false leaves last_accessed_at alone. durable => false does not wait at '
+    'commit until the transaction is on disk: a crash of the server may lose the last moments.';
 
--- It leaves events, by which a repetition is recognised. A function of its own, so that touch, which
+-- It leaves events, which show a repetition. It is a function of its own, so that touch, which
 -- searches call, keeps its signature.
 CREATE OR REPLACE FUNCTION touch_once(agent text, memory_ids uuid[], key text) RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -63,4 +66,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION touch_once IS
-    'touch under the caller''s name for it, key: repeated under it, a touch counts once. It leaves an event for each memory.';
+    'Does what touch does, once for a key, the caller''s name for the call, even if the call is '
+    'repeated. It records an event for each memory.';

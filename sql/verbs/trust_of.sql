@@ -9,4 +9,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION trust_of IS
-    'The trust of a memory as stored, without decay; also of one that the same statement has stored.';
+    'Returns the trust of a memory as stored, without decay; also of one that the same statement '
+    'has stored.';

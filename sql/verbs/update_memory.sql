@@ -31,10 +31,11 @@ BEGIN
     ELSIF missing IS NOT NULL THEN
         RAISE EXCEPTION '% must not be null', missing USING ERRCODE = 'PM001';
     ELSIF check_compliance IS NOT FALSE AND changes -> 'compliant' = 'false' THEN
-        RAISE EXCEPTION 'the memory is not compliant; set check_compliance to false to store it anyway'
-            USING ERRCODE = 'PM002';
+        RAISE EXCEPTION 'the memory is not compliant; set check_compliance to false to store it '
+            'anyway' USING ERRCODE = 'PM002';
     ELSIF changes ? 'content' AND NOT changes ? 'embedding' THEN
-        RAISE EXCEPTION 'new content needs an embedding of its own, or null' USING ERRCODE = 'PM001';
+        RAISE EXCEPTION 'new content needs an embedding of its own, or null'
+            USING ERRCODE = 'PM001';
     ELSIF is_blank(changes ->> 'content') THEN
         RAISE EXCEPTION 'content must not be blank' USING ERRCODE = 'PM001';
     END IF;
@@ -57,7 +58,7 @@ BEGIN
      WHERE m.agent_id = agent AND m.id = update_memory.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
     IF changes ->> 'tier' <> old.tier AND NOT changes ? 'expires_at' THEN
-        -- As move_tier does.
+        -- This is the rule of move_tier.
         changes := changes || jsonb_build_object('expires_at', expiry_of_tier(changes ->> 'tier'));
     END IF;
     changed := jsonb_populate_record(old, changes);
@@ -65,7 +66,8 @@ BEGIN
     IF old.edition IS NOT NULL AND old.status = 'active' THEN
         SELECT s.memory_id INTO other FROM same_memory(agent, changed) s;
         IF FOUND THEN
-            RAISE EXCEPTION '% has an active memory of this content already: %', named_owner(agent), other
+            RAISE EXCEPTION '% has an active memory of this content already: %',
+                named_owner(agent), other
                 USING ERRCODE = 'PM004';
         END IF;
         IF changed.content_hash <> old.content_hash THEN
@@ -74,7 +76,8 @@ BEGIN
     END IF;
     PERFORM write_memory(agent, changed);
     PERFORM note_change('updated', old, changed,
-                        ARRAY(SELECT name FROM jsonb_object_keys(changes) name WHERE name <> 'embedding'),
+                        ARRAY(SELECT name FROM jsonb_object_keys(changes) name
+                               WHERE name <> 'embedding'),
                         reason, actor, metadata);
     RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = update_memory.memory_id;
@@ -82,7 +85,9 @@ END
 $function$;
 
 COMMENT ON FUNCTION update_memory IS
-    'Changes fields of a memory, such as {"importance": 0.9}, and returns it. Another tier brings its expiry, unless expires_at is given. Raises PM004 where another active memory would then say the same.';
+    'Changes fields of a memory, such as {"importance": 0.9}, and returns it. Another tier brings '
+    'its expiry, unless the changes name expires_at. Raises PM004 if another active memory would '
+    'then say the same.';
 
 CREATE OR REPLACE FUNCTION settable_fields() RETURNS TABLE (name text, is_required boolean)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -96,4 +101,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION settable_fields IS
-    'The fields of a memory that a caller may set, and whether each must have a value.';
+    'Returns the fields of a memory that a caller may set, and whether each must have a value.';

@@ -1,4 +1,4 @@
--- Where others add or delete the memory between looking and writing, it is tried again.
+-- If others add or delete the memory between the lookup and the write, the function tries again.
 CREATE OR REPLACE FUNCTION upsert(
     agent text, memory agent_memories, check_compliance boolean DEFAULT true,
     reason text DEFAULT NULL, actor text DEFAULT session_user, labels jsonb DEFAULT NULL,
@@ -36,7 +36,7 @@ BEGIN
         RAISE EXCEPTION 'others keep adding and removing the memory with this key; repeat the call'
             USING ERRCODE = 'serialization_failure';
     END IF;
-    -- What is not given stays as it is, instead of becoming that of a new memory.
+    -- A field without a value stays as it is, instead of becoming that of a new memory.
     IF memory.trust IS NULL THEN
         memory.trust := coalesce(old.trust, 'NaN');
         memory.trust_provenance := coalesce(memory.trust_provenance, old.trust_provenance);
@@ -55,18 +55,20 @@ BEGIN
         changed.superseded_by := old.superseded_by;  -- settled by approve
     END IF;
     names := ARRAY(
-        SELECT o.key FROM jsonb_each(to_jsonb(old)) o JOIN jsonb_each(to_jsonb(changed)) n USING (key)
+        SELECT o.key
+          FROM jsonb_each(to_jsonb(old)) o
+          JOIN jsonb_each(to_jsonb(changed)) n USING (key)
          WHERE o.value <> n.value
            AND o.key NOT IN ('updated_at', 'inserted_at', 'terms', 'needs_review', 'content_hash',
                             'key'));
-    -- A repeated call does not withdraw what was approved.
+    -- A repeated call does not withdraw an approval.
     IF names = '{}' OR names = '{status}' AND changed.status = 'pending' THEN
         outcome := 'known';
     ELSE
         outcome := 'replaced';
         PERFORM write_memory(agent, changed);
-        PERFORM note_change('replaced', old, changed, array_remove(names, 'embedding'), reason, actor,
-                            metadata);
+        PERFORM note_change('replaced', old, changed, array_remove(names, 'embedding'), reason,
+                            actor, metadata);
         IF old.superseded_by IS NOT NULL AND changed.status = 'active' THEN
             PERFORM supersede_in_turn(agent, old.id, old.superseded_by, changed.valid_from,
                                       changed.valid_until, actor, NULL);
@@ -81,4 +83,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION upsert IS
-    'Stores a memory made by new_memory under its key, or gives the one that has this key its fields. Counters, history, labels and links stay, and so do created_at, trust, its decay and the tier where they are not given. labels, a JSON array, are added. outcome: inserted, replaced, or known where nothing differs.';
+    'Stores a memory made by new_memory under its key, or gives its fields to the memory that has '
+    'this key. Counters, history, labels and links stay, and so do created_at, trust, its decay '
+    'and the tier unless the new memory has them. labels: a JSON array to add. outcome: inserted, '
+    'replaced, or known if nothing differs.';

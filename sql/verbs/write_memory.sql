@@ -29,7 +29,8 @@ BEGIN
       FROM jsonb_each(to_jsonb(old)) o JOIN jsonb_each(to_jsonb(new)) n ON n.key = o.key
      WHERE o.key = ANY (names);
     PERFORM note_events(
-        old.agent_id, event_type, ARRAY[old.id], ARRAY[before], ARRAY[after], reason, actor, metadata);
+        old.agent_id, event_type, ARRAY[old.id], ARRAY[before], ARRAY[after], reason, actor,
+        metadata);
 END
 $function$;
 
@@ -51,4 +52,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION with_learned IS
-    'The fields of a memory that replaces another, with the usefulness and the mark for review that feedback has given the old one.';
+    'Returns the fields of a memory that replaces another, with the usefulness and the mark for '
+    'review that feedback gave the old one.';

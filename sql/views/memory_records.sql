@@ -5,7 +5,7 @@ SELECT @record: {read}@
   LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id;
 
 COMMENT ON VIEW memory_records IS
-    'Memories with their counters, as the repository returns them; filter on agent_id.';
+    'Memories with their counters, as the repository returns them. Filter on agent_id.';
 
 DO $$
 DECLARE

@@ -1,12 +1,13 @@
--- Only signals that need no query: similarity, keyword, time and entity overlap are not here.
--- Half-lives and caps are those of the built-in profiles.
+-- The view has only signals that need no query: similarity, keyword, time and entity overlap are
+-- not here. Half-lives and caps are those of the built-in profiles.
 CREATE OR REPLACE VIEW memory_signals WITH (security_invoker = true) AS
 SELECT m.agent_id, m.id, m.memory_type, m.tier, m.status,
        is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
        CASE WHEN m.created_at IS NOT NULL
             THEN greatest(date_part('epoch', now() - m.created_at) / 86400, 0) END AS age_days,
        CASE WHEN u.last_accessed_at IS NOT NULL
-            THEN greatest(date_part('epoch', now() - u.last_accessed_at) / 86400, 0) END AS days_since_access,
+            THEN greatest(date_part('epoch', now() - u.last_accessed_at) / 86400, 0)
+       END AS days_since_access,
        coalesce(u.retrieval_count, 0) AS retrieval_count,
        coalesce(u.success_count, 0) AS success_count,
        coalesce(u.failure_count, 0) AS failure_count,
@@ -29,31 +30,44 @@ SELECT m.agent_id, m.id, m.memory_type, m.tier, m.status,
   LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id;
 
 COMMENT ON VIEW memory_signals IS
-    'Each memory with the signals that need no query, as of now; filter on agent_id.';
+    'Each memory with the signals that need no query, as of now. Filter on agent_id.';
 
-COMMENT ON COLUMN memory_signals.agent_id IS 'Its owner: an agent, or a team as team:<id>.';
-COMMENT ON COLUMN memory_signals.id IS 'The memory.';
-COMMENT ON COLUMN memory_signals.memory_type IS 'Its kind, such as episodic, fact or task.';
-COMMENT ON COLUMN memory_signals.tier IS 'short, medium or long.';
-COMMENT ON COLUMN memory_signals.status IS 'active, pending, consolidated, completed or archived; only active ones are recalled unless asked for.';
+COMMENT ON COLUMN memory_signals.agent_id IS 'The owner: an agent, or a team as team:<id>.';
+COMMENT ON COLUMN memory_signals.id IS 'The id of the memory.';
+COMMENT ON COLUMN memory_signals.memory_type IS
+    'The kind of memory, such as episodic, fact or task.';
+COMMENT ON COLUMN memory_signals.tier IS 'The tier: short, medium or long.';
+COMMENT ON COLUMN memory_signals.status IS
+    'The status: active, pending, consolidated, completed or archived. Searches return active '
+    'memories unless they ask for others.';
 COMMENT ON COLUMN memory_signals.valid IS
-    'Whether it is valid now: within its validity, not invalidated, not expired; regardless of status.';
-COMMENT ON COLUMN memory_signals.age_days IS 'Days since created_at, never negative; NULL: unknown.';
-COMMENT ON COLUMN memory_signals.days_since_access IS 'Days since the last access, never negative; NULL: never.';
-COMMENT ON COLUMN memory_signals.retrieval_count IS 'How often it was retrieved.';
-COMMENT ON COLUMN memory_signals.success_count IS 'Uses that went well.';
-COMMENT ON COLUMN memory_signals.failure_count IS 'Uses that went wrong.';
+    'True if the memory is valid now: within its validity, not invalidated and not expired, '
+    'whatever its status.';
+COMMENT ON COLUMN memory_signals.age_days IS
+    'Days since created_at, never negative; NULL: unknown.';
+COMMENT ON COLUMN memory_signals.days_since_access IS
+    'Days since the last access, never negative; NULL: never.';
+COMMENT ON COLUMN memory_signals.retrieval_count IS 'The number of retrievals.';
+COMMENT ON COLUMN memory_signals.success_count IS 'The number of uses that went well.';
+COMMENT ON COLUMN memory_signals.failure_count IS 'The number of uses that went wrong.';
 COMMENT ON COLUMN memory_signals.last_accessed_at IS
-    'Last access: a retrieval, an outcome, or the same text added again.';
-COMMENT ON COLUMN memory_signals.recency_five_factor IS 'exp(-0.05 * days since creation); 0.5 where unknown.';
-COMMENT ON COLUMN memory_signals.recency_last_access IS 'exp(-0.05 * days since the last access, or creation); 0.5 where unknown.';
-COMMENT ON COLUMN memory_signals.recency_half_life IS 'Half-life 14 days since creation or last access, whichever is later; 0.5 where unknown.';
-COMMENT ON COLUMN memory_signals.recency_trust IS '1 / (1 + days since creation / 7); 0.5 where unknown.';
-COMMENT ON COLUMN memory_signals.recency_tiered IS 'Half-life 6 hours, 7 or 90 days by tier, since the last access, or creation; 0.5 where unknown.';
+    'The last access: a retrieval, an outcome, or the same text added again.';
+COMMENT ON COLUMN memory_signals.recency_five_factor IS
+    'exp(-0.05 * days since creation); 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.recency_last_access IS
+    'exp(-0.05 * days since the last access, or creation); 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.recency_half_life IS
+    'Half-life 14 days since creation or last access, whichever is later; 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.recency_trust IS
+    '1 / (1 + days since creation / 7); 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.recency_tiered IS
+    'Half-life 6 hours, 7 or 90 days by tier, since the last access, or creation; 0.5 where '
+    'unknown.';
 COMMENT ON COLUMN memory_signals.frequency_five_factor IS 'Retrievals as a share of 50, at most 1.';
 COMMENT ON COLUMN memory_signals.frequency_tiered IS 'Retrievals as a share of 20, at most 1.';
-COMMENT ON COLUMN memory_signals.usefulness IS 'Posterior mean of helpfulness from feedback.';
-COMMENT ON COLUMN memory_signals.importance IS 'How much it matters, 0 to 1.';
-COMMENT ON COLUMN memory_signals.confidence IS 'How sure the extraction was.';
+COMMENT ON COLUMN memory_signals.usefulness IS 'The posterior mean of helpfulness from feedback.';
+COMMENT ON COLUMN memory_signals.importance IS 'The importance of the memory, 0 to 1.';
+COMMENT ON COLUMN memory_signals.confidence IS 'The confidence of its extraction, 0 to 1.';
 COMMENT ON COLUMN memory_signals.trust IS 'Trust as stored, before decay; NULL: never assessed.';
-COMMENT ON COLUMN memory_signals.decayed_trust IS 'Trust now, decayed since the last access by the row''s own curve; NULL: never assessed.';
+COMMENT ON COLUMN memory_signals.decayed_trust IS
+    'Trust now, decayed since the last access by the curve of the row; NULL: never assessed.';

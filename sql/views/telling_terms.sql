@@ -13,10 +13,14 @@ SELECT counted.agent_id, counted.term, counted.memories,
     ON owners.agent_id = counted.agent_id;
 
 COMMENT ON VIEW telling_terms IS
-    'The terms of every owner''s memories. Filter on agent_id and order by telling to see what the memories are about.';
+    'The terms of every owner''s memories. Filter on agent_id and order by telling to see the '
+    'subjects of the memories.';
 
-COMMENT ON COLUMN telling_terms.agent_id IS 'Whose memories have it: an agent, or a team as team:<id>.';
-COMMENT ON COLUMN telling_terms.term IS 'A word as it is compared: without its ending, accents and case.';
-COMMENT ON COLUMN telling_terms.memories IS 'How many of the owner''s memories have it.';
-COMMENT ON COLUMN telling_terms.weight IS 'Its weight in the keyword signal: ln(1 + (N - n + 0.5) / (n + 0.5)).';
+COMMENT ON COLUMN telling_terms.agent_id IS
+    'The owner of the memories: an agent, or a team as team:<id>.';
+COMMENT ON COLUMN telling_terms.term IS
+    'A word as searches compare it: without its ending, accents and case.';
+COMMENT ON COLUMN telling_terms.memories IS 'The number of the owner''s memories that have it.';
+COMMENT ON COLUMN telling_terms.weight IS
+    'Its weight in the keyword signal: ln(1 + (N - n + 0.5) / (n + 0.5)).';
 COMMENT ON COLUMN telling_terms.telling IS 'The share of memories that have it, times its weight.';

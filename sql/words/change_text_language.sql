@@ -1,6 +1,6 @@
 -- For the owner.
--- A cached plan holds the language as a constant, and is made again only where a function that it
--- inlined was altered. So each such function is altered, to the cost it had. A build of a rank
+-- A cached plan holds the language as a constant, and is made again only after a change of a
+-- function that it inlined. So each such function is altered, to the cost it had. A build of a rank
 -- index either has added its row when rank_indexes is locked here, or waits for the lock and then
 -- sees the new language.
 CREATE OR REPLACE FUNCTION change_text_language(language regconfig) RETURNS bigint
@@ -9,8 +9,9 @@ DECLARE
     changed bigint;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'the language can only be changed in a READ COMMITTED transaction, which sees '
-            'what others have written when it gets its lock; this one is %', current_setting('transaction_isolation')
+        RAISE EXCEPTION 'the language can only be changed in a READ COMMITTED transaction, which '
+            'sees the writes of others once it has its lock; this one is %',
+            current_setting('transaction_isolation')
             USING ERRCODE = 'invalid_transaction_state';
     ELSIF NOT EXISTS (SELECT FROM pg_ts_config WHERE oid = language) THEN
         RAISE EXCEPTION 'language must be a text search configuration, got %', language
@@ -35,4 +36,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION change_text_language IS
-    'Changes the text language and parses all texts again, in one transaction. Until it ends, searches use the former language and writers wait.';
+    'Changes the text language and parses all texts again, in one transaction. Until it ends, '
+    'searches use the former language and writers wait.';

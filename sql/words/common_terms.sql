@@ -16,4 +16,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION common_terms IS
-    'How many memories an owner has, and each term that at_least of them or more have, with their number; of the memories created by the moment.';
+    'Returns the number of memories of an owner, and each term that at_least of them or more have, '
+    'with their number; of the memories created by the moment.';

@@ -20,4 +20,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION has_term IS
-    'Whether any of these owners has a memory with the term; with a moment, one created by then.';
+    'Returns true if any of these owners has a memory with the term; with a moment, one created by '
+    'then.';

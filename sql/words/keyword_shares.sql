@@ -1,6 +1,6 @@
--- The query is parsed by EXECUTE, since a cached plan would keep the language too.
--- A term that no owner has does not count. `others` are owners that the same search covers.
--- `moment` is an explicit as_of: memories created later are not counted.
+-- EXECUTE parses the query, since a cached plan would keep the language too. A term that no owner
+-- has does not count. `others` are owners that the same search covers. `moment` is an explicit
+-- as_of: memories created later do not count.
 -- ROWS is less than the planner ever expects of an owner's memories (200, where statistics do not
 -- name the owner), so that a search hashes these rows and not the memories with their embeddings.
 CREATE OR REPLACE FUNCTION keyword_shares(
@@ -26,7 +26,8 @@ BEGIN
             SELECT f.place, f.memory_id FROM memories_with(one, asked_for, moment) f
         ), weighed AS MATERIALIZED (
             SELECT a.place, term_weight(coalesce(c.memories, 0), total) AS idf,
-                   CASE WHEN c.memories > 0 OR has_term(array_remove(owners || others, one), a.term, moment)
+                   CASE WHEN c.memories > 0
+                             OR has_term(array_remove(owners || others, one), a.term, moment)
                         THEN term_weight(coalesce(c.memories, 0), total) ELSE 0 END AS weight
               FROM unnest(asked_for) WITH ORDINALITY a(term, place)
               LEFT JOIN (SELECT place, count(*) AS memories FROM found GROUP BY place) c
@@ -43,4 +44,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION keyword_shares IS
-    'The share of the query''s terms, by weight, that each memory has, for memories that have any. Terms that none of the owners or others has do not count; with a moment, memories created later do not count. coverage: the weight of the terms that count, as a share of all terms of the query.';
+    'Returns, for each memory that has terms of the query, their share of all terms by weight. '
+    'Terms that none of the owners or others has do not count; with a moment, memories created '
+    'later do not count. The column coverage is the weight of the terms that count, as a share of '
+    'all terms of the query.';

@@ -14,4 +14,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION memories_of IS
-    'How many memories an owner has, whatever their status; with a moment, those created by then.';
+    'Returns the number of memories of an owner, whatever their status; with a moment, of those '
+    'created by then.';

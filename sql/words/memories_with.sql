@@ -1,9 +1,9 @@
--- Functions of their own, which call none that reads: so the settings reach nothing else.
+-- These are functions of their own, which call none that reads: so the settings reach nothing else.
 -- Plain index scans are off, and agent_id is compared in a collation that the key lacks. Otherwise
 -- the planner would use the key where it expects few rows of an owner, and compute the terms of
 -- each row.
--- Behind a policy the index of words cannot be used. Then the owner's memories are read once, for
--- all terms.
+-- Behind a policy, PostgreSQL cannot use the index of words. Then the owner's memories are read
+-- once, for all terms.
 CREATE OR REPLACE FUNCTION memories_with(agent text, asked text[], moment timestamptz)
     RETURNS TABLE (place integer, memory_id uuid)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
@@ -37,7 +37,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION memories_with IS
-    'The memories of an owner that have a term, with the place of the term among those asked for; with a moment, those created by then.';
+    'Returns the memories of an owner that have one of these terms, with the place of the term in '
+    'the array; with a moment, those created by then.';
 
 CREATE OR REPLACE FUNCTION count_with(agent text, term text, moment timestamptz) RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -61,4 +62,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION count_with IS
-    'How many memories of an owner have a term; with a moment, of those created by then.';
+    'Returns the number of memories of an owner that have a term; with a moment, of those created '
+    'by then.';

@@ -7,4 +7,5 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION query_terms IS
-    'The distinct terms of a query in the order of their first occurrence, at most 1000; none where all are stop words.';
+    'Returns the distinct terms of a query in the order of their first occurrence, at most 1000; '
+    'none if all are stop words.';

@@ -4,4 +4,5 @@ CREATE OR REPLACE FUNCTION term_weight(memories bigint, total bigint) RETURNS fl
                   / (memories + 0.5::float8));
 
 COMMENT ON FUNCTION term_weight IS
-    'Inverse document frequency of a term that `memories` of `total` memories have: ln(1 + (N - n + 0.5) / (n + 0.5)).';
+    'Returns the inverse document frequency of a term that `memories` of `total` memories have: '
+    'ln(1 + (N - n + 0.5) / (n + 0.5)).';

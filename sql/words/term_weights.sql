@@ -1,9 +1,9 @@
--- exact: counted in the index of words (see count_with), or in the memories where a policy
--- keeps that index from being used. Otherwise by the counts that the rank index stored at its
--- build: all memories, and those with each common term. Rare terms are counted now.
--- Not exact and behind a policy: no rows. A rank index then answers no query with words (see
--- rank_candidates), and each term would take a scan of the owner's memories.
--- The query is parsed by EXECUTE, since a cached plan would keep the language too.
+-- With exact, memories are counted in the index of words (see count_with), or in the memories if a
+-- policy hides that index. Otherwise the numbers are those that the rank index stored at its build:
+-- all memories, and those with each common term. Rare terms are counted now.
+-- Without exact, it returns no rows behind a policy. A rank index then answers no query with words
+-- (see rank_candidates), and each term would take a scan of the owner's memories.
+-- EXECUTE parses the query, since a cached plan would keep the language too.
 CREATE OR REPLACE FUNCTION term_weights(
     agent text, query_text text, exact boolean DEFAULT true, others text[] DEFAULT '{}',
     moment timestamptz DEFAULT NULL)
@@ -42,4 +42,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION term_weights IS
-    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal, which is 0 where neither that owner nor one of the others has it. idf: the weight regardless of that. Not exact: by the counts that the owner''s rank index stored, as searches through it use them; no rows behind policies.';
+    'Returns the terms of a query with the number of an owner''s memories that have each, and its '
+    'weight in the keyword signal, which is 0 if neither that owner nor one of the others has it. '
+    'The column idf is the weight regardless of that. Unless exact, the numbers are those that the '
+    'owner''s rank index stored, as searches through it use them, and policies hide no rows.';

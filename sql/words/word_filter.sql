@@ -1,5 +1,5 @@
--- Parts of one word are joined by a comma, so that -word excludes the whole word. A dash before no
--- word excludes nothing.
+-- A comma joins the parts of one word, so that -word excludes the whole word. A dash with no word
+-- after it excludes nothing.
 CREATE OR REPLACE FUNCTION word_filter(asked text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN websearch_to_tsquery(text_language(), regexp_replace(
@@ -7,4 +7,5 @@ CREATE OR REPLACE FUNCTION word_filter(asked text) RETURNS tsquery
         '-+(?=[-\s]|$)', '', 'g'));
 
 COMMENT ON FUNCTION word_filter IS
-    'The tsquery of a text filter as people type it: "a phrase", or, -without. Reads the first @MAX_FILTER_TEXT,@ characters.';
+    'Returns the tsquery of a text filter as people type it: "a phrase", or, -without. Reads the '
+    'first @MAX_FILTER_TEXT,@ characters.';

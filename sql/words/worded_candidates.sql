@@ -1,11 +1,11 @@
 -- The walk through the graph looks further than asked. The memories it meets, and those with the
 -- rarest terms, are compared by the inner product with the query plus the weight of their words,
 -- which are stored beside the positions. That is nearly the score.
--- A memory that the walk has not met has at most the inner product of the last one met. To be among
--- the best, it needs at least the share `needed` of the query's words. It then has one of the terms
--- without which that share is impossible and, where one is not enough, another one. Those memories
--- are looked up too, unless there are too many. This also holds where the walk returns fewer than
--- asked for, because it met deleted memories. Where fewer are found than wanted, `needed` is
+-- A memory that the walk has not met has at most the inner product of the last one that it met. To
+-- be among the best, it needs at least the share `needed` of the query's words. It then has one of
+-- the terms without which that share is impossible and, where one is not enough, another one. Those
+-- memories are looked up too, unless there are too many. This also holds if the walk returns too
+-- few memories, because it met deleted ones. If there are too few candidates, `needed` is
 -- -Infinity. A walk that has missed a group goes on, as in near_positions.
 CREATE OR REPLACE FUNCTION worded_candidates(
     agent text, relation text, query text, candidates integer,
@@ -49,9 +49,10 @@ BEGIN
 
     LOOP
         SELECT * INTO found FROM walk_with_words(
-            relation, query::@extschema:vector@.halfvec, asked, walked, all_compared, keys[:rare], keys,
-            shares, keyword_weight, b, pivot);
-        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, found.met, found.scores[1]);
+            relation, query::@extschema:vector@.halfvec, asked, walked, all_compared, keys[:rare],
+            keys, shares, keyword_weight, b, pivot);
+        EXIT WHEN all_compared
+                  OR NOT has_missed(relation, asked, likeness, found.met, found.scores[1]);
         all_compared := walked = 1000;
         walked := least(4 * walked, 1000);
     END LOOP;
@@ -88,31 +89,37 @@ BEGIN
             SELECT * FROM unnest($1, $2) f(memory_id, score)
              UNION
             SELECT near.memory_id, near.nearness + $8 * (
-                       SELECT keyword(sum(share), near.bytes, $11, $12) FROM unnest(near.words) had(key)
+                       SELECT keyword(sum(share), near.bytes, $11, $12)
+                         FROM unnest(near.words) had(key)
                          JOIN unnest($6, $7) asked(key, share) USING (key))
               FROM unnest($3, $4) term(first, last)
              CROSS JOIN LATERAL (
-                SELECT p.memory_id, greatest(-(p.position OPERATOR(@extschema:vector@.<#>) $5), 0) AS nearness, p.words, p.bytes
+                SELECT p.memory_id,
+                       greatest(-(p.position OPERATOR(@extschema:vector@.<#>) $5), 0) AS nearness,
+                       p.words, p.bytes
                   FROM %I p
                  WHERE p.words @> $6[term.first:term.first]
                    AND p.words && $6[least(term.first + 1, term.last):term.last]
                 OFFSET 0) near
              WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
          ORDER BY score DESC LIMIT $10 $$, relation)
-        USING coalesce(found.ids, '{}'), found.scores, firsts, lasts, query::@extschema:vector@.halfvec, keys, shares, keyword_weight,
+        USING coalesce(found.ids, '{}'), found.scores, firsts, lasts,
+              query::@extschema:vector@.halfvec, keys, shares, keyword_weight,
               coalesce(found.scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
               candidates, b, pivot;
 END
 $function$;
 
 COMMENT ON FUNCTION worded_candidates IS
-    'Candidates for exact scoring from positions and words together: those with the largest sum of inner product with the query and weight of their words.';
+    'Returns candidates to score exactly, from positions and words together: the memories with the '
+    'largest sum of inner product with the query and weight of their words.';
 
--- The settings hold inside the function, which calls none that reads, and are restored when it ends.
+-- The settings hold inside the function, which calls none that reads, and are restored when it
+-- ends.
 CREATE OR REPLACE FUNCTION walk_with_words(
-    relation text, query @extschema:vector@.halfvec, asked @extschema:vector@.halfvec, number integer,
-    all_compared boolean, rare_keys bigint[], keys bigint[], shares float8[], keyword_weight float8,
-    b float8, pivot float8,
+    relation text, query @extschema:vector@.halfvec, asked @extschema:vector@.halfvec,
+    number integer, all_compared boolean, rare_keys bigint[], keys bigint[], shares float8[],
+    keyword_weight float8, b float8, pivot float8,
     OUT ids uuid[], OUT scores float8[], OUT farthest float8, OUT met float8[])
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
@@ -125,17 +132,22 @@ AS $function$
 BEGIN
     PERFORM set_config('hnsw.ef_search', number::text, true);
     IF all_compared THEN
-        PERFORM set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'on', true);
+        PERFORM set_config('enable_indexscan', 'off', true),
+                set_config('enable_seqscan', 'on', true);
     END IF;
     EXECUTE format($$
         WITH near AS MATERIALIZED (
-            SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness, words, bytes,
+            SELECT memory_id,
+                   greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness,
+                   words, bytes,
                    -(position OPERATOR(@extschema:vector@.<#>) $7) AS alike
               FROM %1$I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2
         ), worded AS (
             SELECT memory_id, nearness, words, bytes FROM near
              UNION ALL
-            SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0), words, bytes FROM %1$I
+            SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0), words,
+                   bytes
+              FROM %1$I
              WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
         ), scored AS MATERIALIZED (
             SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
@@ -144,7 +156,8 @@ BEGIN
               FROM worded
         )
         SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-               (SELECT min(nearness) FROM near), (SELECT array_agg(alike ORDER BY alike DESC) FROM near)
+               (SELECT min(nearness) FROM near),
+               (SELECT array_agg(alike ORDER BY alike DESC) FROM near)
           FROM scored $$, relation)
         INTO ids, scores, farthest, met
         USING query, number, rare_keys, keys, shares, keyword_weight, asked, b, pivot;
@@ -152,4 +165,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION walk_with_words IS
-    'The part of worded_candidates that walks: the memories met and those with rare words, by the largest sum of inner product and weight of their words; the least inner product met; and those with the meaning of the query, largest first.';
+    'Does the part of worded_candidates that walks. Returns the memories that it met and those '
+    'with rare words, by the largest sum of inner product and weight of their words; the least '
+    'inner product that it met; and the inner products with the meaning of the query, largest '
+    'first.';

@@ -194,3 +194,14 @@ def test_engines_are_made_in_one_place_which_pins_their_search_path() -> None:
     }
 
     assert found == {"migrate/connecting.py", "testing.py", "embedded/keeping.py"}
+
+
+def test_the_index_of_decisions_lists_those_that_stand() -> None:
+    files = {file.name: file.read_text(encoding="utf-8") for file in ROOT.glob("adr/0*.md")}
+    index = (ROOT / "adr" / "README.md").read_text(encoding="utf-8")
+
+    assert sorted(re.findall(r"^- \[(.*)\]\((.*)\)$", index, re.MULTILINE)) == sorted(
+        (text.splitlines()[0].removeprefix("# "), name)
+        for name, text in files.items()
+        if "\n**Superseded** by " not in text
+    )

@@ -50,7 +50,7 @@ def checked_queries(queries: object) -> list[CheckedQuery]:
         except InputError as error:
             raise type(error)(f"query {number}: {error}") from None
     if not checked:
-        raise InputError("there are no judged queries")
+        raise InputError("there are no judged queries: pass at least one")
     return checked
 
 
@@ -88,7 +88,7 @@ def answered(checked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
     """The queries that have an answer; raises InputError if there are none."""
     found = [query for query in checked if query.relevant]
     if not found:
-        raise InputError("no judged query has a relevant memory")
+        raise InputError("no judged query has a relevant memory: name the ids of relevant memories")
     return found
 
 

@@ -75,7 +75,7 @@ class MemoryTools:
         ] = 0.5,
         tags: Annotated[list[str] | None, Field(description="To find it by later.")] = None,
         entities: Annotated[
-            list[str] | None, Field(description="Names of whom and what it is about.")
+            list[str] | None, Field(description="Names of the people and things that it is about.")
         ] = None,
     ) -> Remembered:
         """Store something worth knowing in later conversations: what the user prefers, decides,

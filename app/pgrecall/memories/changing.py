@@ -55,7 +55,7 @@ def update(
     noted(reason=reason, actor=actor)
     for name in ("id", "key"):
         if name in changes:
-            raise InvalidMemory(f"the {name} of a memory cannot be changed")
+            raise InvalidMemory(f"the {name} of a memory cannot be changed: add a new memory")
     values = checked({name: value for name, value in changes.items() if value is not UNSET})
     if require_bool("check_compliance", check_compliance) and values.get("compliant") is False:
         raise NotCompliant()

@@ -3,9 +3,10 @@
 @MAX_VALUES@, @MAX_VALUES,@   a limit or known words, and the same as it is read: 1,000
 @arguments@                   what recall and others take after the agent; `, k DEFAULT 20`
                               before the second @ gives one of them another default
-@later@                       what they take behind all others
+@later@, @named_later@        what they take behind all others, and the same as it is passed on
 @given@, @passed@             the agent and the names of these arguments, without and with the later
 @filters@, @filtering@        the names of the filters, and the filters as arguments
+@first@, @newer@              the filters as arguments in two parts: newer ones stand behind others
 @filtered@                    the filters as they are passed on: tags => tags
 @named_filters@, @sizes@      the name of each filter that is not NULL, and the sizes of lists
 @numbers@                     the number of each parameter, as recall passes them
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from textwrap import fill, indent
@@ -51,7 +52,8 @@ _FIRST = {
     "k": "integer DEFAULT 10",
 }
 _LATER = {"normalise_weights": "boolean DEFAULT false", "half_life": "float8 DEFAULT NULL"}
-"""Arguments that came later: functions that clients call only gain them behind all others."""
+"""Arguments that came later: functions that clients call only gain them behind all others. Filters
+that came later are those that FilterArguments lists behind `where`."""
 _LEFT_OUT = ("where", "normalise_weights", "dates", "timezone")
 """Arguments that have no meaning in SQL."""
 _TYPES: dict[Any, str] = {
@@ -125,6 +127,25 @@ def _declared() -> tuple[dict[str, str], dict[str, str]]:
     return _FIRST | {name: said for name, said in found.items() if name not in _FIRST}, filters
 
 
+def _filters(*, newer: bool) -> dict[str, str]:
+    names = [*FilterArguments.__annotations__]
+    place = names.index("where")
+    chosen = names[place:] if newer else names[:place]
+    return {name: said for name, said in _declared()[1].items() if name in chosen}
+
+
+def _later() -> dict[str, str]:
+    return _LATER | _filters(newer=True)
+
+
+def _given() -> list[str]:
+    return ["agent", *_declared()[0], *_filters(newer=False)]
+
+
+def _passed() -> list[str]:
+    return [*_given(), *_later()]
+
+
 def _default(value: object) -> str:
     match value:
         case bool() | int():
@@ -142,9 +163,12 @@ def _names(names: Sequence[str]) -> str:
     return indent(fill(", ".join(names), 92), " " * 8).strip()
 
 
+def _passed_on(names: Iterable[str]) -> str:
+    return _names([f"{name} => {name}" for name in names])
+
+
 def _arguments(found: re.Match[str]) -> str:
-    of_search, filters = _declared()
-    lines = _lines(of_search | filters)
+    lines = _lines(_declared()[0] | _filters(newer=False))
     for name, default in re.findall(r"(\w+) DEFAULT ([\w.]+)", found["others"]):
         lines = re.sub(rf"\b({name} \w+ DEFAULT) [\w.]+", rf"\1 {default}", lines)
     return lines
@@ -235,8 +259,7 @@ def _packing() -> str:
 def _numbers() -> str:
     """The numbers of a statement's parameters. An agent may be one of several owners."""
     first = ["ranked", "owners", "weighed", "sources", "compared"]
-    passed = [*first, "agent", *_declared()[0], *_declared()[1], *_LATER]
-    numbers = {name: f"${number}" for number, name in enumerate(passed, start=1)}
+    numbers = {name: f"${number}" for number, name in enumerate([*first, *_passed()], start=1)}
     period = numbers["query_time"]
     numbers |= {"period_from": f"lower({period})", "period_to": f"upper({period})"}
     numbers |= {"owner_id": numbers["agent"], "worded_owners": numbers["owners"]}
@@ -255,12 +278,17 @@ def _sizes() -> str:
 
 
 _INSERTED: Mapping[str, Callable[[], str]] = {
-    "@later@": lambda: _lines(_LATER),
-    "@given@": lambda: _names(["agent", *_declared()[0], *_declared()[1]]),
-    "@passed@": lambda: _names(["agent", *_declared()[0], *_declared()[1], *_LATER]),
+    "@later@": lambda: _lines(_later()),
+    "@named_later@": lambda: _passed_on(_later()),
+    "@given@": lambda: _names(_given()),
+    "@passed@": lambda: _names(_passed()),
     "@filters@": lambda: _names([*_declared()[1]]),
     "@filtering@": lambda: _lines(_declared()[1]),
-    "@filtered@": lambda: _names([f"{name} => {name}" for name in _declared()[1]]),
+    "@first@": lambda: _lines(_filters(newer=False)),
+    "@newer@": lambda: "".join(
+        f",\n    {name} {said}" for name, said in _filters(newer=True).items()
+    ),
+    "@filtered@": lambda: _passed_on(_declared()[1]),
     "@named_filters@": _named_filters,
     "@sizes@": _sizes,
     "@numbers@": _numbers,

@@ -93,7 +93,7 @@ CREATE OR REPLACE FUNCTION profile_{name}() RETURNS jsonb
 COMMENT ON FUNCTION score_{name} IS
     'The score by the profile {name}: {_formula(profile)}.';
 COMMENT ON FUNCTION profile_{name} IS
-    'What recall has to know of the profile {name}: its signals, and what it reads.';
+    'Returns the facts of the profile {name} that recall needs: its signals and their inputs.';
 """
 
 

@@ -175,7 +175,7 @@ def build(
         yield call(tables, "restore_limits", limits=before.limits)
         raise InputError(
             f"an index cannot be built in a {before.isolation.upper()} transaction that is "
-            "under way, which does not see what others write; use READ COMMITTED, or an Engine"
+            "under way, which does not see the writes of others; use READ COMMITTED, or an Engine"
         )
     replaces: dict[Any, str | None] = {"none": "-infinity", "any": None}
     [made] = yield call(

@@ -145,7 +145,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
             if built_at is None:
                 raise DatabaseConflict(
                     f"a transaction that wrote memories has not ended within {PATIENCE:g} seconds: "
-                    "end it and build again, so that what it wrote is not missed"
+                    "end it and build again, so that the index misses none of them"
                 )
             index: RankIndex | None = yield Part(
                 partial(

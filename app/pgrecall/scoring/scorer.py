@@ -300,7 +300,7 @@ def _require(name: str, value: Any) -> None:
         _require_period(value)
     if name in _NUMBERS and not _is_number(value):
         raise InputError(
-            f"{name} must be a number, got {shortened(value)}; leave out what is unknown"
+            f"{name} must be a number, got {shortened(value)}; leave out unknown values"
         )
     if name in _WORDS and not isinstance(value, str):
         raise InputError(f"{name} must be text, got {shortened(value)}")

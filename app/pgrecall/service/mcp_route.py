@@ -27,7 +27,7 @@ class McpRoute:
         request = Request(scope)
         _CALLER.set(caller_of(request, "read", request.query_params.get("owner")))
         if request.app.state.answer_mcp is None:
-            raise ExtraMissing("pip install 'pgrecall[mcp]'")
+            raise ExtraMissing("/mcp needs the extra mcp: pip install 'pgrecall[mcp]'")
         await request.app.state.answer_mcp(scope, receive, send)
 
 

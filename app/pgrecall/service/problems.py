@@ -90,7 +90,7 @@ def problem_of(error: Exception) -> Problem:
         case HTTPException():
             return Problem(error.status_code, str(error.detail))
     _logger.error("a request failed", exc_info=error)
-    return Problem(500, "the service failed; its log says why")
+    return Problem(500, "the service failed; its log has the reason")
 
 
 def _of_ours(error: errors.PgRecallError) -> Problem:

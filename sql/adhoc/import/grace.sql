@@ -99,8 +99,10 @@ SELECT :'agent', id, coalesce(policy_name, 'grace'),
 WITH parts AS (
     -- Grace notes how much each part of trust changed. Their sums are the values before and after.
     SELECT e.*, coalesce(to_jsonb(e) ->> 'metadata', to_jsonb(e) ->> 'meta_data') AS said,
-           sum(provenance_delta) OVER upto AS provenance, sum(consensus_delta) OVER upto AS consensus,
-           sum(governance_delta) OVER upto AS governance, sum(usage_delta) OVER upto AS usage
+           sum(provenance_delta) OVER upto AS provenance,
+           sum(consensus_delta) OVER upto AS consensus,
+           sum(governance_delta) OVER upto AS governance,
+           sum(usage_delta) OVER upto AS usage
       FROM :"source".cognition_trust_events e
     WINDOW upto AS (PARTITION BY artifact_id ORDER BY created_at, id)
 ), events AS (
@@ -186,7 +188,7 @@ WITH parts AS (
 )
 SELECT r.outcome, count(*) AS memories
   FROM batches b
- -- What is not compliant was stored on purpose.
+ -- Memories that are not compliant were stored on purpose.
  CROSS JOIN LATERAL restore_rows(:'agent', b.memories, b.states, check_compliance => false) r
  GROUP BY r.outcome
  ORDER BY r.outcome;

@@ -1,6 +1,6 @@
 -- Moves the memories of IBEX Harness in from the same database: its tables memories, memory_labels,
 -- memory_relationships (links and supersession) and memory_feedback (history). Deleted rows stay
--- behind. Its policies hide rows of other organisations, so call it as a role that sees all of them.
+-- behind. Policies of IBEX hide rows of other organisations, so run it as a role that sees all.
 --   psql -f ibex_harness.sql
 --   psql -v source=ibex_core -v timezone=UTC -f ibex_harness.sql
 -- source: the schema of its tables, ibex_core; timezone: that of times that have none, UTC;

@@ -1,11 +1,12 @@
--- Moves the memories of RadarOS (Agentium) in from the same database: facts about users, entities and
--- learnings, from its table kv_store, and the vectors of learnings. What belongs to a user becomes the
--- memories of an agent with the user's id; what agents, tenants or all share becomes those of teams.
+-- Moves the memories of RadarOS (Agentium) in from the same database: facts about users, entities
+-- and learnings, from its table kv_store, and the vectors of learnings. Rows of a user become the
+-- memories of an agent with the user's id; rows that agents, tenants or all share become those of
+-- teams.
 --   psql -f radaros.sql
 --   psql -v source=agentium -v learnings=agentium_learnings -f radaros.sql
--- source: the schema of its tables, public; learnings: the table with the vectors of learnings, which
--- need not be there, agentium_learnings; schema: pgrecall. All or nothing. It can be repeated: memories
--- that are there stay as they are.
+-- source: the schema of its tables, public; learnings: the table with the vectors of learnings,
+-- which is optional, agentium_learnings; schema: pgrecall. All or nothing. It can be repeated:
+-- memories that exist stay as they are.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -59,7 +60,7 @@ WITH entities AS (
              FROM jsonb_array_elements(value -> 'relationships') r)
       FROM entities
      UNION ALL
-    -- What is known of an entity links to it.
+    -- Facts about an entity link to it.
     SELECT owner, said.memory_type, said.value ->> 'id', said.value ->> said.field, said.value,
            entities.value ->> 'name', NULL, jsonb_build_object('date', said.value -> 'date'),
            entities.value ->> 'name', jsonb_build_array(jsonb_build_object(

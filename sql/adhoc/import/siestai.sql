@@ -1,11 +1,11 @@
--- Moves the memories of Siestai in from the same database: its tables agent_memories, team_memories and,
--- where it is there, adhoc_memories, with ids, vectors and last accesses. Memories of teams become
+-- Moves the memories of Siestai in from the same database: its tables agent_memories, team_memories
+-- and, if it exists, adhoc_memories, with ids, vectors and last accesses. Memories of teams become
 -- those of teams, the adhoc memories of a user those of an agent with the user's id.
 --   psql -v dry_run=on -f siestai.sql
 --   psql -v source=siestai -v timezone=Europe/Berlin -f siestai.sql
--- source: the schema of Siestai's tables, public; timezone: that of its times, which have none, UTC;
--- schema: pgrecall. dry_run: says what would move and what would stay behind, and changes nothing.
--- All or nothing. It can be repeated: memories that are there stay as they are.
+-- source: the schema of Siestai's tables, public; timezone: that of its times, which have none,
+-- UTC; schema: pgrecall. dry_run: shows the rows that would move and those that would stay, and
+-- changes nothing. All or nothing. It can be repeated: memories that exist stay as they are.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -32,11 +32,13 @@ CREATE TEMPORARY VIEW adhoc AS
       FROM :"source".agent_memories WHERE false;
 \endif
 -- The memories of such a user would become those of a team.
-SELECT require(count(*) = 0, 'a user_id of adhoc_memories begins with team:, which is kept for teams')
+SELECT require(
+           count(*) = 0,
+           'a user_id of adhoc_memories begins with team:, which is kept for teams')
   FROM adhoc WHERE user_id LIKE 'team:%' \gset
 CREATE TEMPORARY VIEW theirs AS
-    -- Siestai's documentation has a status, its published tables have none, but have columns that the
-    -- documentation has not: where a table has no such column, the name means that of `absent`.
+    -- Siestai's documentation has a status that its published tables lack, and they have columns
+    -- that the documentation lacks: if a table has no such column, the name means that of `absent`.
     SELECT m.*
       FROM (VALUES ('active', NULL::uuid, NULL::uuid, NULL::jsonb))
            absent(status, source_session_id, created_by_agent_id, participant_agent_ids)
