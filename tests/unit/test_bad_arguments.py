@@ -36,9 +36,9 @@ from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.question import Question
 from pgrecall.schema import REVISION, Layout, tables
 from pgrecall.scoring import signals
+from tests.calls import GOOD as METHODS
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW
-from tests.integration.test_bad_input import METHODS
 from tests.methods import NOWHERE, method
 
 ID = UUID(int=1)
