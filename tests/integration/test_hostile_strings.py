@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -62,7 +63,10 @@ def test_a_text_is_stored_known_again_and_found_verbatim(
         key = text.replace("\\", r"\\").replace(".", r"\.")
         filters["metadata"] = {key: {"deep": [text]}}
 
-    ways = [lambda of: of.add(memory), lambda of: of.add_many([memory])[0]]  # the other by COPY
+    ways: list[Callable[[Owner], Any]] = [  # the other by COPY
+        lambda of: of.add(memory),
+        lambda of: of.add_many([memory])[0],
+    ]
     for of, add in zip((mine, mine.other), ways, strict=True):
         memory_id = add(of)
         of.add(north("other", metadata={"deep": [text]}, **similar))

@@ -16,6 +16,7 @@ from pgrecall import Memory
 from tests.integration.owner import Owner, plain
 
 PARTS = ("trust_provenance", "trust_consensus", "trust_governance", "trust_usage")
+COUNTED = ("success_count", "failure_count", "retrieval_count")
 VOTES = {"useful": (1, 0), "not_useful": (0, 1), "outdated": (0, 1), "incorrect": (0, 3)}
 
 
@@ -46,7 +47,7 @@ class Use:
         return 0.7 * self.success / (self.success + self.failure) + 0.3 * min(self.access / 20, 1)
 
 
-STEPS = {
+STEPS: dict[str, dict[str, Any]] = {
     "s": {"outcome": "success"},
     "f": {"outcome": "failure"},
     "S": {"outcome": "success", "touch": False},
@@ -82,18 +83,16 @@ def test_trust_follows_outcomes_and_retrievals_and_nothing_else_changes(
             use.access += 1
             memory = mine.read(memory_id)
         else:
-            use.record(**step)  # type: ignore[arg-type]
+            use.record(**step)
             memory = mine.record_outcome(memory_id, **step)
-        assert memory == replace(
-            before,
-            trust=None if use.trust is None else pytest.approx(use.trust, abs=1e-12),
-            trust_usage=pytest.approx(use.usage, abs=1e-12) if step else before.trust_usage,
-            success_count=use.success,
-            failure_count=use.failure,
-            retrieval_count=use.access,
-            last_accessed_at=memory.last_accessed_at,
-            updated_at=memory.updated_at,
-        )
+        moved: dict[str, Any] = {
+            "trust": None if use.trust is None else pytest.approx(use.trust, abs=1e-12),
+            "trust_usage": pytest.approx(use.usage, abs=1e-12) if step else before.trust_usage,
+            "last_accessed_at": memory.last_accessed_at,
+            "updated_at": memory.updated_at,
+        }
+        counted = dict(zip(COUNTED, (use.success, use.failure, use.access), strict=True))
+        assert memory == replace(before, **moved, **counted)
         assert memory.last_accessed_at is not None
         assert before.last_accessed_at is None or before.last_accessed_at < memory.last_accessed_at
     assert memory == mine.read(memory_id)
@@ -114,7 +113,8 @@ def test_several_uses_in_one_transaction_keep_their_order(
         events = inside.history(memory_id)
 
     memory = mine.read(memory_id)
-    assert (memory.trust, memory.last_accessed_at) == (pytest.approx(use.trust, abs=1e-12), now)
+    assert memory.trust == pytest.approx(use.trust, abs=1e-12)
+    assert memory.last_accessed_at == now
     assert [event.reason for event in events[1:]] == [f"{n}" for n in range(12)]
 
 
@@ -163,15 +163,13 @@ def test_usefulness_is_the_posterior_mean_of_all_feedback(
         ups, downs = ups + VOTES[kind][0], downs + VOTES[kind][1]
         memory = mine.feedback(memory_id, kind)
         tier = {"long": "medium"}.get(before.tier, "short") if outdated else before.tier
-        assert memory == replace(
-            before,
-            usefulness=pytest.approx((2 * usefulness + ups) / (2 + ups + downs), abs=1e-12),
-            feedback_up=ups,
-            feedback_down=downs,
-            needs_review=before.needs_review or outdated,
-            tier=tier,
-            updated_at=memory.updated_at,
-        )
+        moved: dict[str, Any] = {
+            "usefulness": pytest.approx((2 * usefulness + ups) / (2 + ups + downs), abs=1e-12),
+            "updated_at": memory.updated_at,
+        }
+        votes = {"feedback_up": ups, "feedback_down": downs, "tier": tier}
+        review = before.needs_review or outdated
+        assert memory == replace(before, **moved, **votes, needs_review=review)
 
 
 def test_history_tells_every_change_in_order(mine: Owner) -> None:
@@ -203,8 +201,7 @@ def test_history_tells_every_change_in_order(mine: Owner) -> None:
     assert told == [{}, {}, {"code": [1, None]}, {"ticket": "T-1"}, voted]
     assert success.old_values == {"trust": 0.5, **parts}
     assert success.delta("trust_usage") == pytest.approx(0.7 + 0.3 / 20 - 0.1)
-    counters = ("success_count", "failure_count", "retrieval_count")
-    assert [[event.new_values[name] for name in counters] for event in (success, failure)] == [
+    assert [[event.new_values[name] for name in COUNTED] for event in (success, failure)] == [
         *([1, 0, 1], [1, 1, 2])
     ]
     assert feedback.old_values == {"usefulness": 0.5, "needs_review": False, "tier": "long"}
