@@ -100,8 +100,10 @@ def test_labelled_memories_come_by_the_sum_of_the_weights(mine: Owner) -> None:
 
 def test_labelled_memories_are_active_valid_and_the_owners_own(mine: Owner) -> None:
     ids = {text: mine.add(north(text)) for text in ("good", "archived", "forgotten", "expired")}
-    for of, memory_id in [(mine, each) for each in ids.values()] + [
-        (of, of.add(north("theirs"))) for of in (mine.team, mine.other)
+    every = [(mine, each) for each in ids.values()]
+    for of, memory_id in [
+        *every,
+        *((of, of.add(north("theirs"))) for of in (mine.team, mine.other)),
     ]:
         of.labels.add(memory_id, "x")
     mine.put(ids["archived"], status="archived")
@@ -163,8 +165,7 @@ def test_memories_of_teams_are_narrowed_by_their_own_labels(mine: Owner) -> None
 
 
 def test_explain_tells_whether_the_labels_filter_a_memory(mine: Owner) -> None:
-    memory_id = mine.add(north("a"))
-    mine.labels.add(memory_id, Label("milk", "keyword"))
+    memory_id = mine.add(north("a", labels=[Label("milk", "keyword")]))
 
     for filters in ({"labels": ["tea"]}, {"labels": ["milk"], "label_kinds": ["tag"]}):
         why = mine.explain(memory_id, NORTH, **filters)

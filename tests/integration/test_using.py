@@ -91,7 +91,9 @@ def test_trust_follows_outcomes_and_retrievals_and_nothing_else_changes(
             "last_accessed_at": memory.last_accessed_at,
             "updated_at": memory.updated_at,
         }
-        counted = dict(zip(COUNTED, (use.success, use.failure, use.access), strict=True))
+        counted: dict[str, Any] = dict(
+            zip(COUNTED, (use.success, use.failure, use.access), strict=True)
+        )
         assert memory == replace(before, **moved, **counted)
         assert memory.last_accessed_at is not None
         assert before.last_accessed_at is None or before.last_accessed_at < memory.last_accessed_at
@@ -167,7 +169,7 @@ def test_usefulness_is_the_posterior_mean_of_all_feedback(
             "usefulness": pytest.approx((2 * usefulness + ups) / (2 + ups + downs), abs=1e-12),
             "updated_at": memory.updated_at,
         }
-        votes = {"feedback_up": ups, "feedback_down": downs, "tier": tier}
+        votes: dict[str, Any] = {"feedback_up": ups, "feedback_down": downs, "tier": tier}
         review = before.needs_review or outdated
         assert memory == replace(before, **moved, **votes, needs_review=review)
 
