@@ -19,12 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.core.label import Label
-from pgrecall.errors import (
-    EmbedderRequired,
-    InvalidVector,
-    MemoryNotFound,
-    SupersessionConflict,
-)
+from pgrecall.errors import EmbedderRequired, InvalidVector, MemoryNotFound, SupersessionConflict
 from tests.calls import OF_ALL, operations, shown
 from tests.integration.conftest import OWNED, Work, in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, read, sql
@@ -236,10 +231,7 @@ def test_an_asynchronous_repository_runs_other_embedders_in_a_thread(
 def test_without_an_embedder_both_say_so(
     engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
 ) -> None:
-    for repo in (
-        MemoryRepository(engine),
-        awaited(AsyncMemoryRepository(async_engine), loop.run),
-    ):
+    for repo in (MemoryRepository(engine), awaited(AsyncMemoryRepository(async_engine), loop.run)):
         with pytest.raises(EmbedderRequired):
             repo.search(A, "text")
 

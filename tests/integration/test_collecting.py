@@ -18,8 +18,10 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from pgrecall import Memory, NewMemory
-from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
-from tests.integration.owner import Owner, plain
+from pgrecall.errors import InputError
+from pgrecall.lifecycle.garbage import GarbagePolicy
+from tests.integration.owner import Owner, north, plain
+from tests.integration.support import at
 
 HOUR = timedelta(hours=1)
 NUMBERS = ("scanned", "archived", "deleted", "swept", "events", "runs")
@@ -286,27 +288,6 @@ def test_a_run_goes_through_one_owner_all_agents_or_all_teams(alone: Owner, engi
     assert [logged[nobody.id][name] for name in OFF] == [None] * 4
 
 
-def test_each_batch_is_a_transaction_of_its_own_and_then_progress_is_told(mine: Owner) -> None:
-    """What was done stays done when the run is cut off, and the log shows that it was."""
-    mine.add_many(several(10))
-    told: list[GarbageRun] = []
-
-    def on_progress(run: GarbageRun) -> None:
-        if run.scanned >= 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        mine.collect_garbage(batch_size=2, on_progress=on_progress)
-
-    assert mine.count() == 6
-    log = "SELECT finished, scanned, archived FROM pgrecall.gc_runs WHERE agent_id = :agent"
-    assert mine.sql(log) == [(False, 4, 4)]
-    run = mine.collect_garbage(batch_size=4, on_progress=told.append)
-    assert [(one.scanned, one.archived) for one in told][:2] == [(4, 4), (6, 6)]
-    assert numbers(told[-1]) == numbers(run)
-    assert {one.id for one in told} == {run.id}
-
-
 # What it leaves
 
 
@@ -472,3 +453,114 @@ def test_a_run_that_is_stopped_keeps_and_has_logged_the_batches_it_did(
     assert mine.sql(log) == [(done, False)]
     left = 9 - done - (cap or 0)
     assert collect(connection, agent=mine.name, max_live=cap)["archived"] == left
+
+
+# How long it leaves events and the log of its own runs
+
+KEEP: dict[str, Any] = dict.fromkeys(
+    ("min_trust_threshold", "max_age_hours", "delete_threshold"), None
+)
+A_WEEK = GarbagePolicy(max_event_age_hours=168, max_run_age_hours=168, **KEEP)
+
+
+def age(mine: Owner, days: float) -> None:
+    """Makes all that happened so far happen earlier, and indexes be built earlier."""
+    for table, column in (
+        *(("memory_events", "occurred_at"), ("gc_runs", "started_at")),
+        ("rank_indexes", "written_until"),
+    ):
+        mine.sql(
+            f"UPDATE pgrecall.{table} SET {column} = {column} - make_interval(hours => :hours)",
+            hours=round(24 * days),
+        )
+
+
+def kinds(mine: Owner, *ids: UUID) -> list[list[str]]:
+    return [mine.kinds(one) for one in ids]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 1_000])
+def test_old_events_go_and_the_first_of_a_memory_stays(alone: Owner, batch_size: int) -> None:
+    stays, gone, back = alone.add_many([north(text, key=text) for text in ("a", "b", "c")])
+    for one in (stays, gone):
+        alone.feedback(one, "useful")
+    alone.delete([gone, back])
+    assert alone.add(north("c", key="c")) == back
+    late = alone.add(north("deleted later"))
+    other = alone.other.add(north("another's"))
+    alone.other.feedback(other, "useful")
+    age(alone, 8)
+    alone.feedback(stays, "not_useful")
+    alone.delete(late)
+
+    counted = alone.collect_garbage(A_WEEK, dry_run=True)
+    run = alone.collect_garbage(A_WEEK, batch_size=batch_size)
+
+    # Two of gone with its first one, one of stays, and one of what is back, whose first ones stay.
+    assert (counted.events, run.events) == (5, 5)
+    assert kinds(alone, stays, gone, back, late) == [
+        ["initial", "feedback"],
+        [],
+        ["initial", "initial"],
+        ["initial", "deleted"],
+    ]
+    assert kinds(alone.other, other) == [["initial", "feedback"]]
+    assert alone.collect_garbage(A_WEEK).events == 0
+
+
+def test_events_that_a_rank_index_needs_stay(alone: Owner) -> None:
+    """Which of its memories have changed since it was built: those are scored beside it."""
+    before, since = alone.add_many([north("a", embedding=at(1)), north("b", embedding=at(2))])
+    alone.feedback(before, "useful")
+    age(alone, 1)
+    alone.repo.rank_indexes.build(agent_id=alone.name, at_least=1)
+    alone.feedback(since, "useful")
+    age(alone, 8)
+
+    assert alone.collect_garbage(A_WEEK, dry_run=True).events == 1
+    assert alone.collect_garbage(A_WEEK).events == 1
+
+    assert kinds(alone, before, since) == [["initial"], ["initial", "feedback"]]
+    alone.repo.rank_indexes.drop(alone.name)
+    assert alone.collect_garbage(A_WEEK).events == 1
+
+
+def test_the_log_says_how_much_of_it_and_of_the_history_went(alone: Owner) -> None:
+    """Runs of one owner, and of all; also of owners who have nothing but history left."""
+    every = GarbagePolicy(**KEEP)
+    for owner in (alone, alone.other):
+        one = owner.add(north("a"))
+        owner.collect_garbage(every)
+        owner.delete(one)
+    alone.repo.upkeep.collect_garbage(every)
+    age(alone, 8)
+    alone.repo.upkeep.collect_garbage(every)
+
+    counted = alone.repo.upkeep.collect_garbage(A_WEEK, dry_run=True)
+    run = alone.repo.upkeep.collect_garbage(A_WEEK)
+
+    assert (counted.events, counted.runs) == (run.events, run.runs) == (4, 3)
+    logged = "SELECT max_event_age_hours, max_run_age_hours, events, runs FROM pgrecall.gc_runs"
+    assert alone.sql(f"{logged} ORDER BY id") == [(None, None, 0, 0), (168, 168, 4, 3)]
+
+
+def test_nothing_goes_unless_a_policy_says_so(alone: Owner) -> None:
+    one = alone.add(north("a"))
+    alone.feedback(one, "useful")
+    alone.collect_garbage(GarbagePolicy(**KEEP))
+    age(alone, 9_999)
+
+    run = alone.collect_garbage(GarbagePolicy(**KEEP))
+
+    assert (run.events, run.runs, len(alone.rows("gc_runs"))) == (0, 0, 2)
+    assert kinds(alone, one) == [["initial", "feedback"]]
+
+
+@pytest.mark.parametrize("name", ["max_event_age_hours", "max_run_age_hours"])
+@pytest.mark.parametrize("value", [23.9, 0, -1, 8_766_001, "1", float("nan")])
+def test_an_age_is_a_day_or_more(mine: Owner, name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=name):
+        GarbagePolicy(**{name: value})
+    if not isinstance(value, str):
+        with pytest.raises(Exception, match=name):
+            mine.sql(f"SELECT pgrecall.begin_garbage_run(:agent, {name} => :value)", value=value)

@@ -183,10 +183,7 @@ def test_the_database_checks_what_is_restored_by_sql(mine: Owner) -> None:
 
 
 def test_rejected_lines_go_to_a_file_and_the_others_are_stored(
-    shared_repo: MemoryRepository,
-    agent: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pgrecall.memories.lines.MOST_LINE_BYTES", 1_000)
     monkeypatch.setattr("pgrecall.memories.importing.MOST_LINE_BYTES", 1_000)

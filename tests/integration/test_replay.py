@@ -1,4 +1,4 @@
-"""Months told in one go, in order and in psql: the same memories."""
+"""Months told in one go, in order and one by one: the same memories."""
 
 from __future__ import annotations
 
@@ -28,37 +28,25 @@ def history() -> list[tuple[datetime, NewMemory]]:
     return found
 
 
-def told_in_psql(owner: Owner) -> None:
-    for _, one in history():
-        owner.sql(
-            "SELECT * FROM pgrecall.remember(:agent, :content, CAST(:embedding AS vector), "
-            "id => :id, trust => 0.8, created_at => :created_at)",
-            content=one.content,
-            embedding=str(one.embedding),
-            id=one.id,
-            created_at=one.created_at,
-        )
-
-
 def state(owner: Owner) -> list[Any]:
-    """All that is known of its memories, but whose they are, when that was told, and tokens, which
-    psql leaves to be estimated."""
+    """All that is known of its memories, but whose they are and when that was told."""
     return owner.sql(
-        "SELECT to_jsonb(r) - '{agent_id,inserted_at,updated_at,expires_at,tokens}'::text[] "
+        "SELECT to_jsonb(r) - '{agent_id,inserted_at,updated_at,expires_at}'::text[] "
         "FROM pgrecall.memory_records r WHERE agent_id = :agent ORDER BY id"
     )
 
 
 def test_a_history_is_the_same_however_it_is_told(mine: Owner) -> None:
-    by_month, in_psql = mine.other, mine.other.other
+    by_month, one_by_one = mine.other, mine.other.other
     mine.add_many([one for _, one in history()])
     for days in (90, 60, 30, 0):
         told = [one for moment, one in history() if before(days + 30) < moment <= before(days)]
         by_month.add_many(told)
-    told_in_psql(in_psql)
+    for _, one in history():
+        one_by_one.add(one)
 
     assert len(state(mine)) == 40
-    assert state(by_month) == state(in_psql) == state(mine)
+    assert state(by_month) == state(one_by_one) == state(mine)
     # What is said again was accessed when it was last said.
     said: dict[str, list[datetime]] = {}
     for moment, one in history():

@@ -13,12 +13,7 @@ from sqlalchemy import Engine, NullPool, create_engine, event
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, migrate
-from pgrecall.errors import (
-    DatabaseReadOnly,
-    DatabaseUnavailable,
-    InputError,
-    MigrationFailed,
-)
+from pgrecall.errors import DatabaseReadOnly, DatabaseUnavailable, InputError, MigrationFailed
 from pgrecall.migrate.connecting import database_url
 from tests.calls import GOOD, READING
 from tests.integration.conftest import empty

@@ -79,10 +79,7 @@ def test_each_may_do_what_its_level_says_and_no_more(filled: str, role: str, lev
 def test_a_temporary_table_does_not_run_its_triggers_as_the_owner(filled: str) -> None:
     """Only who maintains names the table of a rank index."""
     table = f"ranks_{0:032x}"
-    with (
-        new_role(filled, "trap") as role,
-        psycopg.connect(filled, autocommit=True) as connection,
-    ):
+    with new_role(filled, "trap") as role, psycopg.connect(filled, autocommit=True) as connection:
         migrate.grant(filled, role, "maintainer")
         connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
         connection.execute(f"CREATE TEMP TABLE {table} (memory_id uuid)")

@@ -228,7 +228,7 @@ def test_edited_defaults_hold_for_what_is_written_then(mine: Owner) -> None:
     assert_trusted(mine.read(old), expected_parts(plain("x", component="hunter"), 0.90))
 
     given: list[tuple[str, dict[str, Any]]] = [
-        *(("action", {"tier": "short"}), ("mine", {"tier": "long"}), ("other", {})),
+        *(("action", {"tier": "short"}), ("mine", {"tier": "long"}), ("other", {}))
     ]
     ids = mine.add_many([plain(name, output_type=name, **tier) for name, tier in given])
     found = [mine.read(memory_id) for memory_id in ids]
