@@ -293,7 +293,8 @@ def test_owners_of_a_key_do_not_stay_on_a_session_whose_request_was_cancelled(
             assert not driver.autocommit
             return await connection.scalar(text("SELECT current_setting('pgrecall.owners')"))
 
-    for when, number in product(("before", "after"), range(1, 4)):
+    moments: tuple[When, ...] = ("before", "after")
+    for when, number in product(moments, range(1, 4)):
         assert loop.run(seen("ada")) == "{ada}"
         assert is_interrupted(pool, lambda _: seen("bob"), Place(number, when))
         assert loop.run(seen("ada")) == "{ada}"
