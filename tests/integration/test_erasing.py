@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from pgrecall import Erased, MemoryRepository, NewMemory
-from pgrecall.errors import DatabaseError, InputError
+from pgrecall.errors import InputError
 from pgrecall.execution.error_mapping import map_errors
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, at, before, sql
@@ -156,20 +156,6 @@ def test_nothing_of_an_erased_owner_is_in_any_table(mine: Owner) -> None:
     assert mine.upkeep.erase_owner() == Erased()
 
 
-def test_an_erasure_that_is_stopped_can_be_started_again(mine: Owner) -> None:
-    live(mine)
-
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        mine.upkeep.erase_owner(batch_size=4, on_progress=stop)
-    assert mine.sql("SELECT count(*) FROM pgrecall.agent_memories WHERE agent_id = :agent") == [2]
-
-    assert mine.upkeep.erase_owner().memories == 2
-    assert not any(mine.rows(table) for table in TABLES)
-
-
 def test_an_owner_is_erased_in_psql(mine: Owner, connection: psycopg.Connection[Any]) -> None:
     live(mine)
     counted = connection.execute("SELECT * FROM pgrecall.count_owner(%s)", [mine.name]).fetchone()
@@ -178,18 +164,6 @@ def test_an_owner_is_erased_in_psql(mine: Owner, connection: psycopg.Connection[
 
     assert erased == counted
     assert not any(mine.rows(table) for table in TABLES)
-
-
-def test_only_the_owner_of_the_schema_vacuums(own_url: str, own_engine: Engine) -> None:
-    repo = MemoryRepository(own_engine)
-    repo.transfer.export(lambda lines: None)  # leaves settings of its transaction on the connection
-    repo.upkeep.vacuum("a")
-    with own_engine.connect() as connection:
-        connection.exec_driver_sql("CREATE ROLE sweeper; GRANT USAGE ON SCHEMA pgrecall TO sweeper")
-        connection.exec_driver_sql("GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO sweeper")
-        connection.exec_driver_sql("SET LOCAL ROLE sweeper")
-        with pytest.raises(DatabaseError, match="only the owner of the schema"):
-            MemoryRepository(connection).upkeep.vacuum("a")
 
 
 # On disk
