@@ -178,6 +178,7 @@ NOTING = (
     f"{OF_ONE} label unlabel link unlink forget revive approve reject invalidate move_tier prune"
 )
 GARBAGE = "count_garbage begin_garbage_run collect_garbage"
+EVENT_AGES = [23.9, 0, -1, 8_766_001, NAN]
 SHARES = [-0.1, 1.1, NAN, None]
 FLAGGED: dict[str, Any] = {"compliant": False}
 NOT_COMPLIANT = {"content": "x"} | FLAGGED
@@ -247,6 +248,8 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     (GARBAGE, "min_trust_threshold", InputError, SHARES[:3]),
     (GARBAGE, "delete_threshold", InputError, SHARES[:3]),
     (GARBAGE, "max_age_hours", InputError, [-1, NAN, 1e9]),
+    ("begin_garbage_run collect_garbage", "max_event_age_hours", InputError, EVENT_AGES),
+    ("begin_garbage_run collect_garbage", "max_run_age_hours", InputError, EVENT_AGES),
     (f"{GARBAGE} archive_excess_batch", "max_live", InputError, [-1]),
     ("begin_garbage_run collect_garbage", "policy", InputError, ["", None]),
     ("archive_excess_batch", "policy", InputError, [""]),

@@ -541,12 +541,16 @@ def test_what_makes_no_sense_is_refused(repo: MemoryRepository) -> None:
             assert isinstance(refused.value, KINDS.get((name, argument), Exception)), wrong
 
 
+EVENT_AGES = ("max_event_age_hours", "max_run_age_hours")
+
+
 def test_a_policy_that_makes_no_sense_is_refused() -> None:
     wrong: list[dict[str, Any]] = [
         *({"name": ""}, {"name": None}, {"min_trust_threshold": 1.1}, {"delete_threshold": -0.1}),
         *({"delete_threshold": NAN}, {"max_age_hours": -1}, {"max_age_hours": float("inf")}),
         *({"max_age_hours": NAN}, {"max_live": -1}, {"max_live": 1.5}, {"max_live": True}),
         *({"min_trust_threshold": "0.2"}, {"max_age_hours": timedelta(hours=3)}),
+        *({name: bad} for name in EVENT_AGES for bad in (23.9, 0, -1, 8_766_001, "1", NAN)),
     ]
     for given in wrong:
         with pytest.raises(InputError, match=next(iter(given))):
