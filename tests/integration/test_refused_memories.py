@@ -82,8 +82,11 @@ def test_a_text_that_shows_nothing_is_refused_in_python_and_in_psql(
     mine: Owner, connection: Connection, blank: str
 ) -> None:
     name, known = mine.name, mine.add(good(9))
-    blanks: dict[str, Any] = {**dict.fromkeys(SHOWN, blank), **dict.fromkeys(LISTS, ["tea", blank])}
-    for field, value in blanks.items():
+    blanks: list[tuple[str, Any]] = [
+        *((field, blank) for field in SHOWN),
+        *((field, ["tea", blank]) for field in LISTS),
+    ]
+    for field, value in blanks:
         with pytest.raises(InvalidMemory, match=f"{field} must not be"):
             mine.add(good(0, **{field: value}))
         said = "a tag, entity or type" if field in LISTS else field
