@@ -22,6 +22,7 @@ from pgrecall.errors import DuplicateMemory, SupersessionConflict
 from pgrecall.memories.added import Added
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, north, plain
+from tests.integration.rank_indexes import build
 from tests.integration.support import NORTH, NOW, at, before
 from tests.integration.test_fields import FULL
 
@@ -598,3 +599,16 @@ def test_an_update_forgets_what_was_said_of_the_old_text_and_vector(mine: Owner)
     told = mine.history(id_)[1]
     assert told.old_values == {"embedding_model": "m"}
     assert told.new_values == {"embedding_model": None}
+
+
+def test_an_index_sees_what_was_said_again_in_the_past_since_its_build(mine: Owner) -> None:
+    now = datetime.now(UTC)
+    mine.add(north("old", importance=0.5, created_at=before(999)))
+    mine.add(north("new", importance=0.1, created_at=now))
+    mine.add_many([north(f"{n}", importance=0.6, created_at=before(300)) for n in range(200)])
+    built = build(mine.repo, mine.name)
+    mine.add(north("old", created_at=now - timedelta(days=2)))
+
+    [hit] = found = mine.search(NORTH, k=1, profile="last_access", strategy="index", touch=False)
+    assert (found.strategy, hit.memory.content) == ("index", "old")
+    assert hit.memory.last_accessed_at < built.as_of
