@@ -28,10 +28,10 @@ from pgrecall.core.ids import new_id
 from pgrecall.errors import MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.profiles import BUILT_IN
+from tests.calls import CALLS, PROCEDURES
 from tests.integration.citus import URL, distributed, on_citus
 from tests.integration.conftest import empty
 from tests.integration.support import NOW, at, awaited, before
-from tests.integration.tenants_calls import CALLS, PROCEDURES
 from tests.integration.test_both_repositories import (
     CASES,
     Case,

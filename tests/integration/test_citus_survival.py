@@ -19,6 +19,7 @@ from pgrecall.errors import DatabaseUnavailable
 from tests.integration import test_races
 from tests.integration.citus import URL, Worker, distributed, move, on_citus, place
 from tests.integration.conftest import empty
+from tests.integration.owner import Owner
 from tests.integration.support import NORTH, contents, read, sql
 from tests.migrations.asking import wait_until
 
@@ -27,7 +28,7 @@ A, CLIENTS = "agent", 4
 
 # Every race, with the fixtures below.
 RACES = {name: one for name, one in vars(test_races).items() if name.startswith("test_")}
-globals().update(RACES, crowd=test_races.crowd, shared=test_races.shared)
+globals().update(RACES, crowd=test_races.crowd, mine=test_races.mine)
 
 
 @pytest.fixture(scope="module")
@@ -52,23 +53,21 @@ def engine(database_url: str) -> Iterator[Engine]:
 @pytest.fixture(autouse=True)
 def waits_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for a row waits on the worker."""
-    waiting = "SELECT FROM citus_stat_activity WHERE wait_event_type = 'Lock'"
+    waiting = "SELECT count(*) FROM citus_stat_activity WHERE wait_event_type = 'Lock'"
     monkeypatch.setattr(test_races, "WAITING", waiting)
 
 
-def test_a_call_waits_for_one_in_a_transaction_of_a_callers(
-    engine: Engine, shared: MemoryRepository
-) -> None:
+def test_a_call_waits_for_one_in_a_transaction_of_a_callers(engine: Engine, mine: Owner) -> None:
     """The first runs on the worker, the second on the coordinator."""
-    shared.count(A)  # reads the layout
+    mine.count()  # reads the layout
 
     def add(repo: MemoryRepository, content: str) -> str:
         return repo.add(A, NewMemory(content, embedding=NORTH), near_duplicates=0.9).outcome
 
     with ThreadPoolExecutor(1) as threads, engine.connect() as connection:
         first = add(MemoryRepository(connection), "one")
-        second = threads.submit(add, shared, "another")
-        wait_until("it waits", lambda: len(sql(engine, test_races.WAITING)) == 1)
+        second = threads.submit(add, mine.repo, "another")
+        wait_until("it waits", lambda: sql(engine, test_races.WAITING) == [(1,)])
         connection.commit()
 
         assert (first, second.result()) == ("inserted", "near_duplicate")

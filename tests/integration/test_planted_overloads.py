@@ -34,12 +34,12 @@ from pgrecall import (
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.testing import new_database
+from tests.calls import CALLS, PROCEDURES
 from tests.conftest import DIMENSIONS
 from tests.integration.commands import BUILT, fast_runner
 from tests.integration.planting import planted
 from tests.integration.support import NORTH, at, awaited
 from tests.integration.tenants import furnish, outcome, things_of
-from tests.integration.tenants_calls import CALLS, PROCEDURES
 from tests.migrations.asking import run, value, values
 
 ATTACKER = "pgrecall_attacker"
