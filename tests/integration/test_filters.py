@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,13 @@ from tests.integration.owner import Owner
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, NOW, before, contents, nested, shown, sql
 
-OF_ONE = ("component", "output_type", "domain", "category", "loop", "memory_nature", "content_type")
+NAMES = ("component", "output_type", "domain", "category", "loop", "memory_nature", "content_type")
+
+
+def named(values: Sequence[str]) -> dict[str, Any]:
+    return dict(zip(NAMES, values, strict=True))
+
+
 STOCK = [
     NewMemory(
         "reef",
@@ -37,9 +43,7 @@ STOCK = [
         trust_curve="exponential",
         trust_half_life_hours=24,
         compliant=True,
-        **dict(
-            zip(OF_ONE, ("hunter", "action", "law", "x", "in", "own", "text/html"), strict=True)
-        ),
+        **named(("hunter", "action", "law", "x", "in", "own", "text/html")),
     ),
     NewMemory(
         "harbour",
@@ -55,9 +59,7 @@ STOCK = [
         labels=[Label("tea", "concept"), Label("%s", "tag")],
         trust=0.6,
         compliant=False,
-        **dict(
-            zip(OF_ONE, ("meta", "decision", "art", "y", "out", "semantic", "json"), strict=True)
-        ),
+        **named(("meta", "decision", "art", "y", "out", "semantic", "json")),
     ),
     NewMemory(
         "task",

@@ -53,6 +53,7 @@ ROUNDING = 1e-12
 AGENT, TEAMS = "agent", ["red", "blue"]
 SIZES = {AGENT: 250, "red": 60, "blue": 40, "stranger": 20}
 TYPES = ("episodic", "factual", "procedural", "preference", "behavioural", "note")
+WORDS = ("tea", "milk", "café", "fire", "great", "rain", "dancing", "Zoë", "1,000", "the", "東京")
 ENTITIES = ("Ann", "Bob", "Sir W.", "Zoë", 'C++ "lib"', "Ann ")
 EVERYTHING = 10_000
 
@@ -81,7 +82,9 @@ def share(dice: random.Random) -> float:
 
 
 def random_memory(dice: random.Random) -> NewMemory:
-    def maybe(value: Any, chance: float) -> Any:
+    """Also with what no signal reads, since others move such memories."""
+
+    def maybe(value: Any, chance: float = 0.5) -> Any:
         return value if dice.random() < chance else None
 
     def some(values: Sequence[str], at_most: int) -> list[str]:
@@ -89,14 +92,24 @@ def random_memory(dice: random.Random) -> NewMemory:
 
     age = dice.choice([dice.uniform(-10, 30), dice.uniform(0, 400), 0.0, 14.0, 3_000.0])
     return NewMemory(
-        "memory",
+        " ".join(dice.choices(WORDS, k=dice.randint(0, 6))),
         embedding=maybe(whole_vector(dice), 0.85),
         created_at=maybe(before(age), 0.9),
         observed_at=maybe(before(dice.uniform(-20, 400)), 0.2),
         memory_type=dice.choice(TYPES),
         additional_types=some(TYPES, 2),
         tier=dice.choice(["short", "medium", "long"]),
+        tags=some(["a", "b", "c", "%s"], 3),
         entities=some(ENTITIES, 4),
+        metadata={"n": dice.randint(0, 3), "deep": {"x": [dice.randint(0, 2), "y"]}},
+        component=maybe(dice.choice(["hunter", "meta"])),
+        output_type=maybe(dice.choice(["action", "decision"])),
+        domain=maybe(dice.choice(["law", "art"])),
+        category=maybe(dice.choice(["x", "y"])),
+        loop=maybe(dice.choice(["inner", "outer"])),
+        memory_nature=maybe(dice.choice(["semantic", "own"])),
+        content_type=maybe(dice.choice(["text/html", "json"])),
+        compliant=dice.choice([None, True, False]),
         importance=share(dice),
         usefulness=share(dice),
         confidence=share(dice),
