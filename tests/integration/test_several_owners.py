@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -16,12 +15,11 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS
 from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
-from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, before
+from tests.integration.test_tune import TEMPORARY, answered, vector
 
 AGENTS = [f"agent-{number}" for number in range(6)]
 WORDS = ("tea", "milk", "harbour", "piano", "winter", "ticket", "garden", "engine", "doctor")
-TEMPORARY = "SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'"
 MEANING, _, _ = profiles.BASELINES
 WEIGHT = Profile("weight", {Importance(): 1.0})
 START = Profile("start", {Similarity(): 0.2, Importance(): 0.8})
@@ -37,32 +35,25 @@ class World:
     """Of all agents in turn, answered by what PLANTED ranks first; each owner is a group."""
 
 
-def vector(dice: random.Random) -> list[float]:
-    return [dice.gauss(0.3, 1) for _ in range(DIMENSIONS)]
-
-
 @pytest.fixture(scope="module")
 def world(module_engine: Engine) -> World:
     dice = random.Random("owners")
     repo = MemoryRepository(module_engine)
-    ids = {}
-    for agent in AGENTS:
-        memories = [
-            NewMemory(
-                " ".join([agent, f"{number}", *dice.sample(WORDS, 3)]),
-                embedding=vector(dice),
-                importance=dice.random(),
-                created_at=before(dice.uniform(0, 90)),
-            )
-            for number in range(40)
-        ]
-        ids[agent] = list[UUID](repo.add_many(agent, memories))
-    queries = []
-    for agent in AGENTS * 4:
-        asked = vector(dice)
-        hits = repo.search(agent, asked, k=3, profile=PLANTED, as_of=NOW, touch=False)
-        relevant = [hit.memory.id for hit in hits]
-        queries.append(JudgedQuery(asked, relevant, agent_id=agent, group=agent))
+
+    def memory(agent: str, number: int) -> NewMemory:
+        return NewMemory(
+            " ".join([agent, f"{number}", *dice.sample(WORDS, 3)]),
+            embedding=vector(dice),
+            importance=dice.random(),
+            created_at=before(dice.uniform(0, 90)),
+        )
+
+    ids = {
+        agent: list[UUID](repo.add_many(agent, [memory(agent, n) for n in range(40)]))
+        for agent in AGENTS
+    }
+    asked = [JudgedQuery(vector(dice), (), agent_id=agent, group=agent) for agent in AGENTS * 4]
+    queries = [answered(repo, PLANTED, query, query.agent_id or "", k=3) for query in asked]
     return World(module_engine, repo, ids, queries)
 
 
@@ -70,16 +61,13 @@ def world(module_engine: Engine) -> World:
 
 
 def test_each_query_is_ranked_among_its_own_owners_memories(world: World) -> None:
-    together = world.repo.evaluation.evaluate(
-        None, world.queries, profiles=[START, PLANTED], as_of=NOW, k=3
-    )
+    asked: dict[str, Any] = {"profiles": [START, PLANTED], "as_of": NOW, "k": 3}
+    together = world.repo.evaluation.evaluate(None, world.queries, **asked)
 
     for agent in AGENTS:
         places = [place for place, query in enumerate(world.queries) if query.agent_id == agent]
         own = [replace(world.queries[place], agent_id=None) for place in places]
-        alone = world.repo.evaluation.evaluate(
-            agent, own, profiles=[START, PLANTED], as_of=NOW, k=3
-        )
+        alone = world.repo.evaluation.evaluate(agent, own, **asked)
         for one, its in zip(together.compared, alone.compared, strict=True):
             for name in METRICS:
                 values = [one.per_query[name][place] for place in places]
@@ -107,10 +95,10 @@ def test_teams_are_ranked_with_each_owner(shared_repo: MemoryRepository, agent: 
     ids = {team: shared_repo.teams.add(team, NewMemory(team, embedding=NORTH)) for team in teams}
     queries = [JudgedQuery(NORTH, [ids[label]], agent_id=team) for team in teams for label in teams]
 
-    alone = shared_repo.teams.evaluation.evaluate(None, queries, profiles=[MEANING])
-    together = shared_repo.teams.evaluation.evaluate(
-        None, queries, profiles=[MEANING], teams=teams[:1]
-    )
+    evaluate = shared_repo.teams.evaluation.evaluate
+
+    alone = evaluate(None, queries, profiles=[MEANING])
+    together = evaluate(None, queries, profiles=[MEANING], teams=teams[:1])
 
     assert alone.missing == 2
     assert together.missing == 1
@@ -139,30 +127,25 @@ def test_nobody_is_asked_who_was_not_named(world: World) -> None:
             with pytest.raises(InputError, match=message):
                 method(agent, queries, agents=agents)
     for held_out in (0.05, 0.95):
-        with pytest.raises(
-            InputError, match=rf"held_out {held_out} of 6 owners leaves the training"
-        ):
+        said = rf"held_out {held_out} of 6 owners leaves the training"
+        with pytest.raises(InputError, match=said):
             world.repo.evaluation.tune(None, world.queries, start=START, held_out=held_out)
 
 
 # Intervals
 
 
-def samples(world: World, queries: Sequence[JudgedQuery]) -> tuple[Any, list[float]]:
-    found = world.repo.evaluation.evaluate(
-        None, queries, profiles=[PLANTED, WEIGHT], as_of=NOW, seed=7
-    )
-    first, second = (one.per_query["ndcg"] for one in found.profiles)
-    return found, [b - a for a, b in zip(first, second, strict=True)]
-
-
 def test_from_five_owners_on_intervals_are_over_owners(world: World) -> None:
     for number, over in ((FEWEST_OWNERS, "owners"), (FEWEST_OWNERS - 1, "queries")):
         several = [q for q in world.queries if q.agent_id in AGENTS[:number]]
-        found, sample = samples(world, several)
+        found = world.repo.evaluation.evaluate(
+            None, several, profiles=[PLANTED, WEIGHT], as_of=NOW, seed=7
+        )
 
+        first, second = (one.per_query["ndcg"] for one in found.profiles)
         scores = found.profiles[1].overall
         owners = [query.agent_id for query in several] if over == "owners" else None
+        sample = [b - a for a, b in zip(first, second, strict=True)]
         [interval] = intervals([sample], 7, owners=owners)
         assert (scores.differences["ndcg"].low, scores.differences["ndcg"].high) == interval
         assert (scores.owners, scores.intervals_over) == (number, over)
@@ -175,48 +158,37 @@ def test_from_five_owners_on_intervals_are_over_owners(world: World) -> None:
 # Baselines
 
 
-def baselines(repo: MemoryRepository, queries: Sequence[JudgedQuery], *asked: Any) -> list[str]:
-    found = repo.evaluation.evaluate(AGENTS[0], queries, profiles=asked)
-    return [one.profile.name for one in found.baselines]
-
-
-ALL = ["similarity alone", "keyword alone", "hybrid"]
-
-
 def test_what_is_asked_is_measured_beside_the_baselines(world: World) -> None:
     label = world.ids[AGENTS[0]][:1]
     both = [JudgedQuery(NORTH, label, query_text="tea")]
     vectors, texts = [JudgedQuery(NORTH, label)], [JudgedQuery(None, label, query_text="tea")]
-    same = {
-        name: Profile("mine", baseline.signals)
-        for name, baseline in zip(ALL, profiles.BASELINES, strict=True)
-    }
-
-    assert baselines(world.repo, both, "trust") == ALL
-    assert baselines(world.repo, both, "trust", "hybrid") == ALL[:2]
-    assert baselines(world.repo, both, same[ALL[0]], same[ALL[1]], "hybrid") == []
-    assert baselines(world.repo, vectors, "trust") == [ALL[0], ALL[2]]
-    assert baselines(world.repo, texts, "trust") == ALL[1:]
-    assert baselines(world.repo, [*vectors, *texts], "trust") == ALL
+    meaning, words, _ = (Profile("mine", baseline.signals) for baseline in profiles.BASELINES)
+    every = ["similarity alone", "keyword alone", "hybrid"]
+    cases: tuple[tuple[list[JudgedQuery], list[Any], list[str]], ...] = (
+        (both, ["trust"], every),
+        (both, ["trust", "hybrid"], every[:2]),
+        (both, [meaning, words, "hybrid"], []),
+        (vectors, ["trust"], [every[0], every[2]]),
+        (texts, ["trust"], every[1:]),
+        ([*vectors, *texts], ["trust"], every),
+    )
+    for queries, asked, beside in cases:
+        found = world.repo.evaluation.evaluate(AGENTS[0], queries, profiles=asked)
+        assert [one.profile.name for one in found.baselines] == beside
 
 
 # Tuning
 
 
-@pytest.fixture(scope="module")
-def found(world: World) -> Tuning:
+def test_what_is_planted_in_all_owners_is_found_again_and_none_is_in_both_parts(
+    world: World,
+) -> None:
     with world.engine.connect() as connection:
-        found = MemoryRepository(connection).evaluation.tune(
-            None, world.queries, start=START, as_of=NOW
-        )
+        repo = MemoryRepository(connection)
+        found = repo.evaluation.tune(None, world.queries, start=START, as_of=NOW)
         assert connection.exec_driver_sql(TEMPORARY).all() == []
         connection.rollback()
-    return found
 
-
-def test_what_is_planted_in_all_owners_is_found_again_and_none_is_in_both_parts(
-    found: Tuning,
-) -> None:
     assert found.found.weights == pytest.approx(PLANTED.weights, abs=0.1)
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
     assert found.proposed == found.found
@@ -257,20 +229,13 @@ def test_what_does_worse_than_a_baseline_is_not_proposed(world: World) -> None:
     assert found.record()["proposed"] is False
 
 
-def worded(world: World) -> list[JudgedQuery]:
-    """Queries with words that say much of which memory answers them."""
-    dice, queries = random.Random("words"), []
-    planted = Profile("p", {Similarity(): 0.3, Keyword(): 0.6, Importance(): 0.1})
-    given: dict[str, Any] = {"k": 3, "profile": planted, "as_of": NOW, "touch": False}
-    for _ in range(24):
-        text, asked = " ".join(dice.sample(WORDS, 3)), vector(dice)
-        hits = world.repo.search(AGENTS[0], asked, query_text=text, **given)
-        queries.append(JudgedQuery(asked, [hit.memory.id for hit in hits], query_text=text))
-    return queries
-
-
 def test_words_are_brought_in_where_they_tell(world: World) -> None:
-    queries = worded(world)
+    """Words that say much of which memory answers."""
+    dice = random.Random("words")
+    planted = Profile("p", {Similarity(): 0.3, Keyword(): 0.6, Importance(): 0.1})
+    texts = [" ".join(dice.sample(WORDS, 3)) for _ in range(24)]
+    asked = [JudgedQuery(vector(dice), (), query_text=text) for text in texts]
+    queries = [answered(world.repo, planted, query, AGENTS[0], k=3) for query in asked]
 
     def tuned(start: Profile, number: int = 12) -> Tuning:
         return world.repo.evaluation.tune(AGENTS[0], queries[:number], start=start, as_of=NOW)

@@ -56,37 +56,39 @@ def vector(dice: random.Random) -> list[float]:
 def world(module_engine: Engine) -> World:
     """50 memories of which trust, frequency and entities are alike."""
     dice = random.Random("tune")
-    memories = [
-        NewMemory(
+
+    def memory(number: int) -> NewMemory:
+        return NewMemory(
             f"memory {number}",
             embedding=vector(dice),
-            importance=dice.random(),
-            usefulness=dice.random(),
-            confidence=dice.random(),
+            **{name: dice.random() for name in ("importance", "usefulness", "confidence")},
             trust=0.5,
             tier=dice.choice(["short", "medium", "long"]),
             expires_at=None,
             created_at=before(dice.uniform(0, 120)),
             tags=["old"] if number % 2 else [],
         )
-        for number in range(50)
-    ]
+
     repo = MemoryRepository(module_engine)
-    ids = repo.add_many(AGENT, memories)
-    return World(module_engine, repo, [*ids])
+    return World(module_engine, repo, [*repo.add_many(AGENT, [memory(n) for n in range(50)])])
+
+
+def answered(
+    repo: MemoryRepository, planted: Profile, query: JudgedQuery, owner: str = AGENT, **more: Any
+) -> JudgedQuery:
+    """A query whose answer is what this profile ranks first."""
+    asked = dict[str, Any](k=4, profile=planted, as_of=query.as_of or NOW, touch=False) | more
+    said: dict[str, Any] = {"query_text": query.query_text, "query_time": query.query_time}
+    hits = repo.search(owner, query.query, strategy="exact", **asked, **said)
+    return replace(query, relevant=[hit.memory.id for hit in hits])
 
 
 def labelled_by(
-    repo: MemoryRepository, planted: Profile, number: int, *, owner: str = AGENT, **more: Any
+    repo: MemoryRepository, planted: Profile, number: int, **more: Any
 ) -> list[JudgedQuery]:
-    """Queries answered by what this profile ranks first."""
-    dice, found = random.Random("queries"), []
-    asked = dict[str, Any](k=4, profile=planted, as_of=NOW, touch=False, strategy="exact") | more
-    for _ in range(number):
-        query = vector(dice)
-        hits = repo.search(owner, query, **asked)
-        found.append(JudgedQuery(query, [hit.memory.id for hit in hits]))
-    return found
+    dice = random.Random("queries")
+    queries = [JudgedQuery(vector(dice), ()) for _ in range(number)]
+    return [answered(repo, planted, query, **more) for query in queries]
 
 
 def tuned(world: World, queries: Sequence[JudgedQuery], start: Profile, **more: Any) -> Tuning:
@@ -112,11 +114,6 @@ def queries(world: World) -> list[JudgedQuery]:
     return labelled_by(world.repo, PLANTED, 60)
 
 
-@pytest.fixture(scope="module")
-def found(world: World, queries: list[JudgedQuery]) -> Tuning:
-    return tuned(world, queries, START, seed=5)
-
-
 def half_life_of(profile: Profile) -> float:
     return next(s.half_life_in_days for s in profile.signals if isinstance(s, Recency))
 
@@ -124,12 +121,25 @@ def half_life_of(profile: Profile) -> float:
 # What is planted
 
 
-def test_planted_weights_are_found_again(found: Tuning) -> None:
+def test_planted_weights_are_found_again_and_the_record_says_all_in_plain_values(
+    world: World, queries: list[JudgedQuery]
+) -> None:
+    found = tuned(world, queries, START, seed=5)
+
     assert found.found.weights == pytest.approx(PLANTED.weights, abs=0.06)
     assert (found.verdict, found.proposed) == ("better", found.found)
     assert found.difference.low > 0
     assert [one.profile for one in found.held_out.profiles] == [START, found.found]
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.9
+    record = found.record()
+    assert list(record) == [
+        *("verdict", "proposed", "start", "found", "training", "held_out", "floor")
+    ]
+    assert (record["verdict"], record["proposed"]) == ("better", True)
+    assert record["found"]["name"] == found.found.name == "start_tuned"
+    assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
+    assert record["held_out"]["profiles"][1]["queries"] == 30
+    assert all(weight == round(weight, 3) for weight in found.found.weights.values())
 
 
 @pytest.mark.parametrize(
@@ -150,15 +160,10 @@ def test_a_planted_half_life_is_found_again(world: World, days: float, curve: Cu
 
 def test_queries_are_asked_about_their_own_moments(world: World) -> None:
     planted, dice = AGING.with_half_life(10), random.Random("moments")
-    queries = []
-    for number in range(40):
-        query, moment = vector(dice), before(dice.uniform(0, 60)) if number % 3 else None
-        hits = world.repo.search(
-            AGENT, query, k=4, profile=planted, as_of=moment or NOW, touch=False
-        )
-        queries.append(JudgedQuery(query, [hit.memory.id for hit in hits], as_of=moment))
+    moments = [before(dice.uniform(0, 60)) if number % 3 else None for number in range(40)]
+    asked = [JudgedQuery(vector(dice), (), as_of=moment) for moment in moments]
 
-    found = tuned(world, queries, AGING)
+    found = tuned(world, [answered(world.repo, planted, query) for query in asked], AGING)
 
     assert 5 < half_life_of(found.found) < 20
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
@@ -218,19 +223,6 @@ def test_the_parts_are_what_was_asked_for(world: World, queries: list[JudgedQuer
         assert found.held_out.k == 3
 
 
-def test_the_record_says_all_in_plain_values(found: Tuning) -> None:
-    record = found.record()
-
-    assert list(record) == [
-        *("verdict", "proposed", "start", "found", "training", "held_out", "floor")
-    ]
-    assert (record["verdict"], record["proposed"]) == ("better", True)
-    assert record["found"]["name"] == found.found.name == "start_tuned"
-    assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
-    assert record["held_out"]["profiles"][1]["queries"] == 30
-    assert all(weight == round(weight, 3) for weight in found.found.weights.values())
-
-
 # Copies of a question
 
 
@@ -254,22 +246,19 @@ def test_copies_of_a_vector_are_kept_back_together(
     assert [value for value in once for _ in "abc"] == pytest.approx(thrice)
 
 
-def test_copies_of_a_text_differ_in_case_and_spaces(world: World) -> None:
+@quickly
+def test_a_question_is_its_vector_or_text_with_its_words_and_entities(world: World) -> None:
+    """Texts are alike that differ in case and spaces alone."""
     repo = MemoryRepository(world.engine, embedder=North())
     spellings = ("The Straße no {}", " the  STRASSE\tno {}")
     queries = [JudgedQuery(s.format(n), world.ids[:2]) for s in spellings for n in range(9)]
-
     with pytest.raises(InputError, match=r"got 9 different ones among 18"):
         repo.evaluation.tune(AGENT, queries, start=START)
 
-
-@quickly
-def test_one_vector_with_other_words_is_another_question(world: World) -> None:
     words = [JudgedQuery(NORTH, world.ids[:1], query_text=f"word {n}") for n in range(10)]
     entities = [JudgedQuery(None, world.ids[:1], query_entities=[f"E{n}"]) for n in range(10)]
-
-    assert tuned(world, words, START, held_out=0.3).questions == 3
-    assert tuned(world, entities, START, held_out=0.3).questions == 3
+    for several in (words, entities):
+        assert tuned(world, several, START, held_out=0.3).questions == 3
 
 
 # What stays as it is
@@ -290,37 +279,28 @@ def test_signals_that_tell_nothing_apart_keep_their_weights_to_the_bit(
 
 
 @quickly
-def test_recency_of_what_is_of_one_age_stays_as_it_is(world: World, agent: str) -> None:
+def test_recency_tells_known_from_unknown_ages_and_nothing_of_one_age(
+    world: World, agent: str
+) -> None:
     dice = random.Random("one age")
-    memories = [
-        NewMemory(f"{n}", embedding=vector(dice), importance=dice.random(), created_at=before(9))
-        for n in range(50)
-    ]
-    world.repo.add_many(agent, memories)
+
+    def new(n: int, **fields: Any) -> NewMemory:
+        return NewMemory(f"{n}", embedding=vector(dice), importance=dice.random(), **fields)
+
+    world.repo.add_many(agent, [new(n, created_at=before(9)) for n in range(50)])
     planted = AGING.with_weights(similarity=0.65, recency=0.3, importance=0.05)
     start = AGING.with_weights(similarity=0.1, recency=0.3, importance=0.6)
-
     asked = labelled_by(world.repo, planted, 20, owner=agent)
     found = world.repo.evaluation.tune(agent, asked, start=start, as_of=NOW).found
-
     assert (found.weights["recency"], half_life_of(found)) == (0.3, 90)
     assert found.weights["similarity"] > 0.4
 
-
-@quickly
-def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None:
-    dice = random.Random("unknown ages")
-    memories = [
-        NewMemory(f"{n}", embedding=vector(dice), created_at=before(1) if n % 2 else None)
-        for n in range(80)
-    ]
-    ids = world.repo.add_many(agent, memories)
+    some = [new(n, created_at=before(1) if n % 2 else None) for n in range(80)]
+    ids = world.repo.add_many(f"{agent} 2", some)
     start = Profile("start", {Similarity(): 0.9, Recency(half_life=30, unknown=0.1): 0.1})
     queries = [JudgedQuery(vector(dice), [id_]) for id_ in ids[1:61:2]]
-
-    found = world.repo.evaluation.tune(agent, queries, start=start, as_of=NOW)
-
-    assert found.found.weights["recency"] > 0.2
+    found = world.repo.evaluation.tune(f"{agent} 2", queries, start=start, as_of=NOW).found
+    assert found.weights["recency"] > 0.2
 
 
 @quickly
@@ -328,13 +308,9 @@ def test_time_may_come_in_where_it_had_no_weight(world: World) -> None:
     dice = random.Random("periods")
     start = Profile("start", {Similarity(): 1.0, Time(): 0.0})
     planted = start.with_weights(similarity=0.3, time=0.7)
-    queries = []
-    for days in range(10, 100, 8):
-        query, period = vector(dice), (before(days + 5), before(days))
-        asked: dict[str, Any] = {"profile": planted, "as_of": NOW, "touch": False, "k": 3}
-        hits = world.repo.search(AGENT, query, query_time=period, **asked)
-        relevant = [hit.memory.id for hit in hits]
-        queries.append(JudgedQuery(query, relevant, query_time=period))
+    periods = [(before(days + 5), before(days)) for days in range(10, 100, 8)]
+    asked = [JudgedQuery(vector(dice), (), query_time=period) for period in periods]
+    queries = [answered(world.repo, planted, query, k=3) for query in asked]
 
     assert tuned(world, queries, start).found.weights["time"] > 0.2
 
@@ -433,24 +409,6 @@ class Enough(Exception):
     pass
 
 
-def stop(*_: int) -> None:
-    raise Enough
-
-
-def test_what_on_progress_raises_leaves_a_transaction_usable(
-    world: World, queries: list[JudgedQuery]
-) -> None:
-    with world.engine.connect() as connection:
-        repo = MemoryRepository(connection)
-        with pytest.raises(Enough):
-            repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=stop)
-        assert connection.exec_driver_sql(TEMPORARY).all() == []
-        try:
-            repo.evaluation.evaluate(AGENT, queries[:1], as_of=NOW)
-        finally:
-            connection.rollback()
-
-
 async def told(done: int, of: int) -> None:
     pass
 
@@ -460,7 +418,19 @@ class Teller:
         pass
 
 
-def test_progress_cannot_be_awaited_and_says_so(world: World, queries: list[JudgedQuery]) -> None:
+def test_what_on_progress_raises_leaves_a_transaction_usable_and_it_cannot_be_awaited(
+    world: World, queries: list[JudgedQuery]
+) -> None:
+    def stop(*_: int) -> None:
+        raise Enough
+
+    with world.engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        with pytest.raises(Enough):
+            repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=stop)
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+        repo.evaluation.evaluate(AGENT, queries[:1], as_of=NOW)
+        connection.rollback()
     for on_progress in (told, Teller(), partial(told), lambda *n: told(*n)):
         with pytest.raises(InputError, match="cannot be awaited; pass a plain function"):
             tuned(world, queries[:12], START, on_progress=on_progress)
@@ -470,6 +440,9 @@ def test_progress_cannot_be_awaited_and_says_so(world: World, queries: list[Judg
 def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
     world: World, queries: list[JudgedQuery], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor does a table of the caller's of the same name, which stays."""
+    sql(world.engine, "CREATE TABLE public.pgrecall_pairs AS SELECT 1 AS mine")
+
     def fails(*_: Any) -> Any:
         return text("SELECT 1 / 0")
 
@@ -486,16 +459,6 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
 
         assert connection.exec_driver_sql(TEMPORARY).all() == []
     assert found == tuned(world, queries[:12], START)
-
-
-@quickly
-def test_a_table_of_the_callers_of_the_same_name_stays(
-    world: World, queries: list[JudgedQuery]
-) -> None:
-    sql(world.engine, "CREATE TABLE public.pgrecall_pairs AS SELECT 1 AS mine")
-
-    tuned(world, queries[:12], START)
-
     assert sql(world.engine, "TABLE public.pgrecall_pairs") == [(1,)]
     sql(world.engine, "DROP TABLE public.pgrecall_pairs")
 
@@ -512,22 +475,14 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"queries": []}, InputError, r"there are no judged queries"),
     ({"queries": TEN[:9]}, InputError, r"at least 10 judged queries, got 9"),
     ({"queries": TEN[:9] * 4}, InputError, r"at least 10 .* got 9 different ones among 36"),
-    (
-        {"queries": [replace(GOOD, relevant=())]},
-        InputError,
-        r"no judged query has a relevant memory",
-    ),
+    ({"queries": [replace(GOOD, relevant=())]}, InputError, r"no judged query has a relevant m"),
     ({"queries": [*TEN, replace(GOOD, query="tea")]}, EmbedderRequired, r"embedder"),
     ({"queries": [*TEN, replace(GOOD, query=[1.0])]}, InvalidVector, r"query 10: "),
     ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"start": 7}, InputError, r"profile.*int"),
     ({"start": ONE_SIGNAL}, InputError, r"'alone' has only one signal"),
     ({"k": 0}, InputError, r"k must lie within 1"),
-    (
-        {"held_out": 0},
-        InputError,
-        r"held_out 0 of 10 queries leaves the training or the held-out part empty",
-    ),
+    ({"held_out": 0}, InputError, r"held_out 0 of 10 queries leaves the training or the held-out"),
     ({"held_out": 1}, InputError, r"held_out 1 of 10 queries leaves the training"),
     ({"held_out": 0.01}, InputError, r"held_out 0\.01 of 10 queries leaves the training"),
     ({"held_out": 1.5}, InputError, r"held_out must lie within 0 and 1"),
