@@ -52,8 +52,10 @@ def world(module_engine: Engine) -> World:
         agent: list[UUID](repo.add_many(agent, [memory(agent, n) for n in range(40)]))
         for agent in AGENTS
     }
-    asked = [JudgedQuery(vector(dice), (), agent_id=agent, group=agent) for agent in AGENTS * 4]
-    queries = [answered(repo, PLANTED, query, query.agent_id or "", k=3) for query in asked]
+    queries = []
+    for agent in AGENTS * 4:
+        asked = JudgedQuery(vector(dice), (), agent_id=agent, group=agent)
+        queries.append(answered(repo, PLANTED, asked, agent, k=3))
     return World(module_engine, repo, ids, queries)
 
 

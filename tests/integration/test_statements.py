@@ -186,6 +186,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "query_text": ("great fire", "the", "Bob and Ann drink tea", "", "'); -- tea $recall$"),
     "profile": (*BUILT_IN,),
     "k": (1, 5, 10, 0, 200),
+    "normalise_weights": (True, False),
     "weights": (
         {"similarity": 0.5, "importance": 0.5},
         {"similarity": 0.5},
@@ -193,7 +194,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
         {"nothing": 1.0},
         {"trust": -1.0},
     ),
-    "normalise_weights": (True,),
     "half_life": (3.0, 90, 0.0),
     "expand": (1, 2, 3),
     "min_score": (0.3, 0.6, 2.0),
@@ -248,6 +248,8 @@ def test_python_and_psql_agree_for_random_arguments(
     refused = found = 0
     for _ in range(SETS):
         names = dice.sample([*ARGUMENTS], k=dice.choice([0, 1, 1, 2, 2, 3, 4, 6]))
+        if "weights" in names:
+            names.append("normalise_weights")
         given = {name: dice.choice(ARGUMENTS[name]) for name in names}
         profile = given.pop("profile", "hybrid")
         query = [dice.gauss(0, 1) for _ in range(DIMENSIONS)] if dice.random() < 0.8 else None

@@ -61,7 +61,9 @@ def world(module_engine: Engine) -> World:
         return NewMemory(
             f"memory {number}",
             embedding=vector(dice),
-            **{name: dice.random() for name in ("importance", "usefulness", "confidence")},
+            importance=dice.random(),
+            usefulness=dice.random(),
+            confidence=dice.random(),
             trust=0.5,
             tier=dice.choice(["short", "medium", "long"]),
             expires_at=None,
