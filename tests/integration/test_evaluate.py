@@ -37,6 +37,7 @@ from pgrecall.scoring.signals import (
     Time,
     Trust,
 )
+from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before, sql
 from tests.integration.test_profiles_agree import random_memories, whole_vector
 
@@ -313,12 +314,10 @@ def five(shared_repo: MemoryRepository, agent: str) -> dict[str, UUID]:
 MEANING = DERIVED[0]
 
 
-def test_metrics_are_those_worked_out_by_hand(
-    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
-) -> None:
+def test_metrics_are_those_worked_out_by_hand(mine: Owner, five: dict[str, UUID]) -> None:
     for relevant, k, expected in BY_HAND:
         query = JudgedQuery(NORTH, {five[name]: gain for name, gain in relevant.items()})
-        found = shared_repo.evaluation.evaluate(agent, [query], profiles=[MEANING], k=k)
+        found = mine.evaluation.evaluate([query], profiles=[MEANING], k=k)
 
         [one] = found.profiles
         assert [one.per_query[name][0] for name in METRICS] == pytest.approx(expected, abs=1e-9)
@@ -416,13 +415,11 @@ def test_differences_are_to_the_first_and_paired(world: World) -> None:
         assert (none.mean, none.low, none.high, none.is_clear) == (0, 0, 0, False)
 
 
-def test_a_difference_over_few_queries_is_not_clear(
-    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
-) -> None:
+def test_a_difference_over_few_queries_is_not_clear(mine: Owner, five: dict[str, UUID]) -> None:
     away = Profile("away", {Importance(): 1.0})
     for queries in (9, 10):
         asked = [JudgedQuery(NORTH, [five["a"]], group="all")] * queries
-        found = shared_repo.evaluation.evaluate(agent, asked, profiles=[MEANING, away]).profiles[1]
+        found = mine.evaluation.evaluate(asked, profiles=[MEANING, away]).profiles[1]
 
         for one in (found.overall, found.by_group["all"]):
             difference = one.differences["mrr"]
@@ -452,12 +449,12 @@ def test_no_retrieval_is_counted_and_nothing_is_left(world: World) -> None:
 
 
 def test_queries_may_come_one_by_one_and_name_an_id_twice(
-    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
+    mine: Owner, five: dict[str, UUID]
 ) -> None:
     several = [JudgedQuery(NORTH, (five[n] for n in name)) for name in ("a", "b", "de", "beb")]
 
     for _ in range(2):
-        found = shared_repo.evaluation.evaluate(agent, iter(several), profiles=[MEANING], k=3)
+        found = mine.evaluation.evaluate(iter(several), profiles=[MEANING], k=3)
         assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 4, 1 / 2]
         assert found.profiles[0].per_query["recall"] == [1, 1, 0, 0.5]
 

@@ -288,27 +288,24 @@ COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
 )
 
 
-def test_comparisons_of_metadata_pass_what_they_say(
-    shared_repo: MemoryRepository, connection: Connection, agent: str
-) -> None:
-    shared_repo.add_many(
-        agent,
+def test_comparisons_of_metadata_pass_what_they_say(mine: Owner, connection: Connection) -> None:
+    mine.add_many(
         [NewMemory(name, embedding=None, metadata=values) for name, values in METADATA.items()],
     )
 
     for metadata, names in COMPARISONS:
-        found = shared_repo.search(agent, k=100, metadata=metadata, touch=False)
+        found = mine.search(k=100, metadata=metadata, touch=False)
         assert {hit.memory.content for hit in found} == {*names.split()}, metadata
-        assert shared_repo.count(agent, metadata=metadata) == len(found)
-        rows = recall(connection, "five_factor", agent, metadata=metadata)
+        assert mine.count(metadata=metadata) == len(found)
+        rows = recall(connection, "five_factor", mine.name, metadata=metadata)
         assert {row["content"] for row in rows} == {*names.split()}, metadata
 
-    [one] = shared_repo.search(agent, metadata={"n": {"$eq": 1}}, touch=False)
-    why = shared_repo.explain(agent, one.memory.id, metadata={"n": {"$gt": 5}})
+    [one] = mine.search(metadata={"n": {"$eq": 1}}, touch=False)
+    why = mine.explain(one.memory.id, metadata={"n": {"$gt": 5}})
     reason = "filtered by metadata: its metadata['n'] is 1, the filter requires {'$gt': 5}"
     assert why.reasons == (reason,)
     asked: dict[str, Any] = {"memory_id": one.memory.id, "metadata": {"n": {"$lte": 1, "$gt": 5}}}
-    [row] = recall(connection, "five_factor", agent, function="explain", **asked)
+    [row] = recall(connection, "five_factor", mine.name, function="explain", **asked)
     assert row["reasons"] == ["filtered by metadata $gt"]
 
 
@@ -373,10 +370,8 @@ def test_a_filter_ends_at_its_limits_in_python_and_in_psql(
         recall(connection, "five_factor", "agent", **filters)
 
 
-def test_a_filter_at_its_limits_passes(
-    shared_repo: MemoryRepository, connection: Connection, agent: str
-) -> None:
-    shared_repo.add(agent, NewMemory("m", embedding=None, metadata={"n": 5}, tags=["t1"]))
+def test_a_filter_at_its_limits_passes(mine: Owner, connection: Connection) -> None:
+    mine.add(NewMemory("m", embedding=None, metadata={"n": 5}, tags=["t1"]))
     compared = {f"n{n}": {"$exists": False} for n in range(MAX_COMPARISONS - 1)}
     for metadata in (
         compared | {"n": {"$lt": 6}},
@@ -385,15 +380,15 @@ def test_a_filter_at_its_limits_passes(
         {"x": {"$ne": nested(MAX_DEPTH - 2)}},
     ):
         asked: dict[str, Any] = {"metadata": metadata, "tags": MANY[1:]}
-        assert len(shared_repo.search(agent, touch=False, **asked)) == 1
-        assert len(recall(connection, "five_factor", agent, **asked)) == 1
+        assert len(mine.search(touch=False, **asked)) == 1
+        assert len(recall(connection, "five_factor", mine.name, **asked)) == 1
 
 
 @pytest.mark.parametrize("more", [0, MAX_COMPARISONS - 1])
-def test_lists_are_values_like_others(shared_repo: MemoryRepository, agent: str, more: int) -> None:
+def test_lists_are_values_like_others(mine: Owner, more: int) -> None:
     for n, value in enumerate(([1], 1, ["a"], "a", [], [[1]], {"x": [1]})):
         metadata = {"k": value}
-        shared_repo.add(agent, NewMemory(f"{n}", embedding=None, metadata=metadata))
+        mine.add(NewMemory(f"{n}", embedding=None, metadata=metadata))
     beside = {f"n{n}": {"$exists": False} for n in range(more)}
     for asked, found in (
         ([[1], [2]], "0"),
@@ -401,8 +396,8 @@ def test_lists_are_values_like_others(shared_repo: MemoryRepository, agent: str,
         ([[]], "4"),
         ([[[1]], {"x": [1]}, "a"], "356"),
     ):
-        kept = shared_repo.list(agent, metadata={"k": {"$in": asked}, **beside})
-        left = shared_repo.list(agent, metadata={"k": {"$nin": asked}, **beside})
+        kept = mine.list(metadata={"k": {"$in": asked}, **beside})
+        left = mine.list(metadata={"k": {"$nin": asked}, **beside})
         assert sorted(one.content for one in kept) == list(found)
         assert len(kept) + len(left) == 7
 

@@ -254,12 +254,12 @@ def test_weights_follow_every_change_at_once(mine: Owner) -> None:
     assert_exact("lamp")
 
 
-def test_a_long_memory_has_less_of_the_signal(shared_repo: MemoryRepository, agent: str) -> None:
+def test_a_long_memory_has_less_of_the_signal(mine: Owner) -> None:
     corpus = ["tea lamp", "tea " + "brück " * 100, "drum"]
-    shared_repo.add_many(agent, [NewMemory(one, embedding=None) for one in corpus])
+    mine.add_many([NewMemory(one, embedding=None) for one in corpus])
     for b, pivot in ((0.8, 400.0), (0.0, 1.0), (1.0, 20.0), (0.5, 10.0)):
         profile = Profile("words", {Keyword(b=b, pivot=pivot): 1.0})
-        hits = shared_repo.search(agent, query_text="tea lamp", profile=profile, touch=False)
+        hits = mine.search(query_text="tea lamp", profile=profile, touch=False)
         wanted = {}
         for one in corpus:
             bytes_ = len(one.encode())
@@ -286,7 +286,7 @@ def placed(shared_repo: MemoryRepository, agent: str) -> list[NewMemory]:
 
 
 def test_the_score_is_the_weighted_sum_under_any_weights(
-    shared_repo: MemoryRepository, agent: str, placed: list[NewMemory]
+    mine: Owner, placed: list[NewMemory]
 ) -> None:
     asked: dict[str, Any] = {"as_of": NOW, "touch": False, "profile": MIXED}
     every_weight: list[dict[str, float] | None] = [
@@ -295,7 +295,7 @@ def test_the_score_is_the_weighted_sum_under_any_weights(
         dict.fromkeys(("similarity", "keyword", "recency", "importance"), 0.25),
     ]
     for chosen, query in product(every_weight, ("tea lamp", "brick 3.5", STOP_WORDS, None)):
-        hits = shared_repo.search(agent, NORTH, query_text=query, weights=chosen, **asked)
+        hits = mine.search(NORTH, query_text=query, weights=chosen, **asked)
         by_content = {hit.memory.content: hit for hit in hits}
         used = MIXED if chosen is None else MIXED.with_weights(**chosen)
         assert len(hits) == len(placed)
@@ -330,14 +330,12 @@ def test_neighbours_carry_the_keyword_signal(mine: Owner) -> None:
             assert hit.score == hit.signals["keyword"] == pytest.approx(wanted, rel=0, abs=EXACT)
 
 
-def test_explain_tells_of_each_term(
-    shared_repo: MemoryRepository, agent: str, placed: list[NewMemory]
-) -> None:
+def test_explain_tells_of_each_term(mine: Owner, placed: list[NewMemory]) -> None:
     for query in ("tea lamp 4711", "Dancing café the", STOP_WORDS):
         asked: dict[str, Any] = {"query_text": query, "profile": "hybrid", "as_of": NOW}
         weighed = weights(query, CORPUS)
-        for hit in shared_repo.search(agent, NORTH, k=50, touch=False, **asked):
-            why = shared_repo.explain(agent, hit.memory.id, NORTH, k=3, **asked)
+        for hit in mine.search(NORTH, k=50, touch=False, **asked):
+            why = mine.explain(hit.memory.id, NORTH, k=3, **asked)
             assert why.hit == hit
             found = {term.term: term.weight for term in why.terms}
             assert found == pytest.approx(weighed, rel=0, abs=EXACT)

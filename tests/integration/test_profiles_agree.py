@@ -44,6 +44,7 @@ from pgrecall.scoring.signals import (
 )
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import Owner
 from tests.integration.recalling import Connection
 from tests.integration.support import NOW, before
 
@@ -482,15 +483,13 @@ def test_other_profiles_rank_as_the_scorer_does(world: World) -> None:
         assert assert_agree(world, alone, {"k": EVERYTHING, "query_time": period}) > 0
 
 
-def test_vectors_of_any_components_agree_to_single_precision(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_vectors_of_any_components_agree_to_single_precision(mine: Owner) -> None:
     dice = random.Random("components")
     scales = [1e-6, 1.0, 1e6]
     vectors = [[dice.gauss(0, 1) * dice.choice(scales) for _ in range(8)] for _ in range(60)]
-    shared_repo.add_many(agent, [NewMemory(str(n), embedding=v) for n, v in enumerate(vectors)])
+    mine.add_many([NewMemory(str(n), embedding=v) for n, v in enumerate(vectors)])
 
-    hits = shared_repo.search(agent, vectors[0], k=60, touch=False)
+    hits = mine.search(vectors[0], k=60, touch=False)
 
     for hit in hits:
         similarity = max(cosine(vectors[int(hit.memory.content)], vectors[0]), 0)

@@ -34,6 +34,7 @@ from pgrecall.scoring.signals import (
 )
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import North
+from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before, sql
 
 AGENT = "agent"
@@ -343,23 +344,21 @@ def test_filters_narrow_what_is_tuned_by(world: World) -> None:
 
 
 @quickly
-def test_memories_of_teams_are_tuned_by_too(shared_repo: MemoryRepository, agent: str) -> None:
+def test_memories_of_teams_are_tuned_by_too(mine: Owner) -> None:
     dice = random.Random("teams")
     new = [NewMemory(f"{n}", embedding=vector(dice), importance=dice.random()) for n in range(60)]
-    shared_repo.teams.add_many(agent, new)
-    queries = labelled_by(shared_repo.teams, PLANTED, 20, owner=agent, as_of=None)
+    mine.team.add_many(new)
+    queries = labelled_by(mine.repo.teams, PLANTED, 20, owner=mine.name, as_of=None)
 
-    with_team = shared_repo.evaluation.tune(agent, queries, start=START, teams=[agent])
-    of_team = shared_repo.teams.evaluation.tune(agent, queries, start=START)
+    with_team = mine.evaluation.tune(queries, start=START, teams=[mine.name])
+    of_team = mine.team.evaluation.tune(queries, start=START)
 
     assert with_team == of_team
     assert with_team.found.weights != START.weights
 
 
 @quickly
-def test_where_there_is_nothing_to_tell_apart_the_start_stays(
-    world: World, shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_where_there_is_nothing_to_tell_apart_the_start_stays(mine: Owner, world: World) -> None:
     dice = random.Random("unknown")
     of_others = [JudgedQuery(vector(dice), [uuid4()]) for _ in range(12)]
     queries = [JudgedQuery(at(degrees), [UNKNOWN]) for degrees in range(10)]
@@ -368,9 +367,9 @@ def test_where_there_is_nothing_to_tell_apart_the_start_stays(
     def tell(*progress: int) -> None:
         told.append(progress)  # type: ignore[arg-type]
 
-    none = shared_repo.evaluation.tune(agent, queries, start=START, on_progress=tell)
-    shared_repo.add(agent, NewMemory("one", embedding=NORTH))
-    one = shared_repo.evaluation.tune(agent, queries, start=START)
+    none = mine.evaluation.tune(queries, start=START, on_progress=tell)
+    mine.add(NewMemory("one", embedding=NORTH))
+    one = mine.evaluation.tune(queries, start=START)
     unknown = tuned(world, of_others, START)
 
     assert told[-1][0] == told[-1][1]
