@@ -8,104 +8,84 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile
+from pgrecall import JudgedQuery, NewMemory, Profile
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.scoring.signals import Importance, Similarity, Time
 from tests.integration.commands import Run, make_once, runner
+from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, at, before, contents, sql
 
 BY_TIME = Profile("by time", {Time(): 1.0})
 WEEK = before(21), before(14)
 
 
-@pytest.fixture
-def repo(shared_repo: MemoryRepository) -> MemoryRepository:
-    return shared_repo
-
-
-def nearness(repo: MemoryRepository, agent: str, **arguments: Any) -> dict[str, float]:
-    hits = repo.search(agent, profile=arguments.pop("profile", BY_TIME), k=50, **arguments)
+def nearness(mine: Owner, **arguments: Any) -> dict[str, float]:
+    hits = mine.search(profile=arguments.pop("profile", BY_TIME), k=50, **arguments)
     return {hit.memory.content: hit.signals["time"] for hit in hits}
 
 
-def test_it_falls_evenly_over_the_length_of_the_period_or_a_day(
-    repo: MemoryRepository, agent: str
-) -> None:
+def test_it_falls_evenly_over_the_length_of_the_period_or_a_day(mine: Owner) -> None:
     days = {22: 6 / 7, 21: 1, 17: 1, 14: 1, 10.5: 0.5, 24.5: 0.5, 7: 0, 28: 0, 2: 0, 400: 0}
     hour = before(17), before(17) + timedelta(hours=1)
-    repo.add_many(agent, [NewMemory(f"{d}", embedding=NORTH, created_at=before(d)) for d in days])
+    mine.add_many([NewMemory(f"{d}", embedding=NORTH, created_at=before(d)) for d in days])
 
-    week = nearness(repo, agent, query_time=WEEK)
-    short = nearness(repo, agent, query_time=(hour[0] - timedelta(hours=7), hour[0]))
+    week = nearness(mine, query_time=WEEK)
+    short = nearness(mine, query_time=(hour[0] - timedelta(hours=7), hour[0]))
 
     assert week == pytest.approx({f"{day}": near for day, near in days.items()}, abs=1e-9)
     assert {day for day, near in short.items() if near} == {"17"}
-    later = nearness(repo, agent, query_time=tuple(one + timedelta(hours=6) for one in hour))
+    later = nearness(mine, query_time=tuple(one + timedelta(hours=6) for one in hour))
     assert later["17"] == pytest.approx(0.75)
 
 
-def test_what_was_observed_counts_before_what_was_written(
-    repo: MemoryRepository, agent: str
-) -> None:
-    moments: dict[str, tuple[datetime | None, datetime | None]] = {
-        "told": (before(1), before(15)),
-        "written": (before(15), before(1)),
-        "unknown": (None, None),
-    }
-    repo.add_many(
-        agent,
-        [
-            NewMemory(name, embedding=NORTH, created_at=created, observed_at=observed)
-            for name, (created, observed) in moments.items()
-        ],
-    )
+def test_what_was_observed_counts_before_what_was_written(mine: Owner) -> None:
+    mine.add(north("told", created_at=before(1), observed_at=before(15)))
+    mine.add(north("written", created_at=before(15), observed_at=before(1)))
+    mine.add(north("unknown", created_at=None))
 
-    assert nearness(repo, agent, query_time=WEEK) == {"told": 1, "written": 0, "unknown": 0}
+    assert nearness(mine, query_time=WEEK) == {"told": 1, "written": 0, "unknown": 0}
     unknown = Profile("by time", {Time(unknown=0.25): 1.0})
-    found = nearness(repo, agent, query_time=WEEK, profile=unknown)
-    assert found["unknown"] == 0.25
-    assert set(nearness(repo, agent, profile=unknown).values()) == {0}
+    assert nearness(mine, query_time=WEEK, profile=unknown)["unknown"] == 0.25
+    assert set(nearness(mine, profile=unknown).values()) == {0}
 
 
-def test_without_a_period_its_weight_goes_to_the_others(repo: MemoryRepository, agent: str) -> None:
+def test_without_a_period_its_weight_goes_to_the_others(mine: Owner) -> None:
     both = {Similarity(): 0.5, Importance(): 0.3}
     with_time = Profile("mine", {**both, Time(): 0.2}, redistribute=True)
     without = Profile("mine", {signal: weight / 0.8 for signal, weight in both.items()})
-    repo.add_many(
-        agent, [NewMemory(f"{n}", embedding=at(n * 9), importance=1 - n / 9) for n in range(9)]
-    )
+    mine.add_many([NewMemory(f"{n}", embedding=at(n * 9), importance=1 - n / 9) for n in range(9)])
 
-    found = repo.search(agent, NORTH, profile=with_time, touch=False)
-    same = repo.search(agent, NORTH, profile=without, touch=False)
-    other = repo.search(agent, NORTH, profile=with_time, query_time=WEEK, touch=False)
+    found = mine.search(NORTH, profile=with_time, touch=False)
+    same = mine.search(NORTH, profile=without, touch=False)
+    other = mine.search(NORTH, profile=with_time, query_time=WEEK, touch=False)
 
     assert contents(found) == contents(same)
     assert [hit.score for hit in found] == pytest.approx([hit.score for hit in same], abs=1e-12)
     assert found[0].score > other[0].score
 
 
-def test_the_result_says_which_period_was_asked_for(repo: MemoryRepository, agent: str) -> None:
-    id_ = repo.add(agent, NewMemory("it", embedding=NORTH, created_at=before(16)))
+def test_the_result_says_which_period_was_asked_for(mine: Owner) -> None:
+    id_ = mine.add(NewMemory("it", embedding=NORTH, created_at=before(16)))
     told = [moment.isoformat() for moment in WEEK]
 
-    assert repo.search(agent, NORTH, query_time=WEEK).query_time == WEEK
-    assert repo.search(agent, NORTH).query_time is None
-    context = repo.context(agent, NORTH, query_time=WEEK)
+    assert mine.search(NORTH, query_time=WEEK).query_time == WEEK
+    assert mine.search(NORTH).query_time is None
+    context = mine.context(NORTH, query_time=WEEK)
     assert (context.query_time, context.record()["query_time"]) == (WEEK, told)
-    explained = repo.explain(agent, id_, NORTH, query_time=WEEK)
+    explained = mine.explain(id_, NORTH, query_time=WEEK)
     assert (explained.query_time, explained.record()["query_time"]) == (WEEK, told)
     assert {one.name: one.value for one in explained.signals}["time"] == 1
-    assert "query_time" not in repo.explain(agent, id_, NORTH).record()
+    assert "query_time" not in mine.explain(id_, NORTH).record()
 
 
-def test_dates_in_the_text_are_found_when_asked_for(repo: MemoryRepository, agent: str) -> None:
+def test_dates_in_the_text_are_found_when_asked_for(mine: Owner) -> None:
     asked = "What did Ines say last week?"
     monday = datetime(2026, 5, 25, tzinfo=UTC)
     week = monday - timedelta(days=7), monday
     as_of = monday + timedelta(days=2, hours=9)
 
     def period(**given: Any) -> object:
-        return repo.search(agent, NORTH, as_of=as_of, **given).query_time
+        return mine.search(NORTH, as_of=as_of, **given).query_time
 
     assert period(query_text=asked) is None
     assert period(query_text=asked, dates="auto") == week
@@ -115,24 +95,22 @@ def test_dates_in_the_text_are_found_when_asked_for(repo: MemoryRepository, agen
     assert period(query_text="What does Ines drink?", dates="auto") is None
 
 
-def test_an_evaluation_finds_dates_too(repo: MemoryRepository, agent: str) -> None:
+def test_an_evaluation_finds_dates_too(mine: Owner) -> None:
     as_of = datetime(2026, 5, 27, tzinfo=UTC)
     moments = [as_of - timedelta(days=day) for day in (1, 6)]
-    _, label = repo.add_many(
-        agent, [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
+    _, label = mine.add_many(
+        [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
     )
     query = JudgedQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
 
     for dates, mrr in (("auto", 1), (None, 1 / 2)):
-        [found] = repo.evaluation.evaluate(agent, [query], profiles=[BY_TIME], dates=dates).profiles
+        [found] = mine.evaluation.evaluate([query], profiles=[BY_TIME], dates=dates).profiles
         assert found.per_query["mrr"] == [mrr]
 
 
-def test_without_a_period_the_statement_is_as_it_was(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    asked = repo.plan(agent, NORTH, query_text="tea", query_time=WEEK)
-    not_asked = repo.plan(agent, NORTH, query_text="tea")
+def test_without_a_period_the_statement_is_as_it_was(mine: Owner, shared_engine: Engine) -> None:
+    asked = mine.plan(NORTH, query_text="tea", query_time=WEEK)
+    not_asked = mine.plan(NORTH, query_text="tea")
 
     assert "time_nearness" in asked.statement
     assert "time_nearness" not in not_asked.statement
