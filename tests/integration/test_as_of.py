@@ -20,7 +20,7 @@ FAR = datetime(2999, 1, 1, tzinfo=NOW.tzinfo)
 
 def test_an_explicit_moment_hides_what_was_created_later(mine: Owner) -> None:
     for text, created in (("earlier", before(1)), ("now", NOW), ("later", NOW + TICK)):
-        mine.add(NewMemory(text, embedding=NORTH, created_at=created))
+        mine.add(north(text, created_at=created))
 
     assert contents(mine.search(NORTH, as_of=NOW)) == ["now", "earlier"]
     assert mine.search(NORTH, as_of=datetime(1, 1, 2, tzinfo=NOW.tzinfo)) == []
@@ -31,7 +31,7 @@ def test_an_explicit_moment_hides_what_was_created_later(mine: Owner) -> None:
 
 @pytest.mark.parametrize("profile", profiles.BUILT_IN)
 def test_what_is_dated_ahead_is_seen_now_with_age_zero(mine: Owner, profile: str) -> None:
-    added = mine.add(NewMemory("ahead", embedding=NORTH, created_at=FAR, trust=0.5))
+    added = mine.add(north("ahead", created_at=FAR, trust=0.5))
     use(mine, [added], FAR)
 
     [hit] = mine.search(NORTH, profile=profile)
@@ -42,7 +42,7 @@ def test_what_is_dated_ahead_is_seen_now_with_age_zero(mine: Owner, profile: str
 
 
 def test_the_moment_asked_about_does_not_move_the_last_retrieval(mine: Owner) -> None:
-    memory_id = mine.add(NewMemory("a", embedding=NORTH, created_at=before(3)))
+    memory_id = mine.add(north("a", created_at=before(3)))
 
     mine.search(NORTH, as_of=before(1))
 
@@ -105,7 +105,7 @@ VALID: tuple[tuple[Mapping[str, Any], datetime, bool], ...] = (
 
 def test_what_does_not_hold_at_a_moment_is_not_seen(mine: Owner) -> None:
     for columns, as_of, seen in VALID:
-        memory_id = mine.add(NewMemory("a", embedding=NORTH, created_at=None))
+        memory_id = mine.add(north("a", created_at=None))
         mine.put(memory_id, **columns)
         status = columns.get("status", "active")
         for filters, expected in (
@@ -126,7 +126,7 @@ def test_validity_is_judged_now_unless_a_moment_is_given(mine: Owner) -> None:
         "expired": {"expires_at": before(1000)},
     }
     for text, columns in ends.items():
-        mine.add(NewMemory(text, embedding=NORTH, **columns))
+        mine.add(north(text, **columns))
 
     assert contents(mine.search(NORTH)) == ["valid"]
 

@@ -19,6 +19,7 @@ from pgrecall.migrate.connecting import database_url
 from pgrecall.testing import new_database
 from tests.integration.citus import URL, Worker, distributed, move, on_citus, place, workers
 from tests.integration.conftest import empty
+from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     TABLES,
     A,
@@ -284,7 +285,7 @@ def test_a_build_waits_for_who_writes_on_either_node(
     with ThreadPoolExecutor(1) as background:
         if how == "of the caller":
             with coordinator.connect() as connection:
-                MemoryRepository(connection).add(A, NewMemory("late", embedding=NORTH))
+                MemoryRepository(connection).add(A, north("late"))
                 building = background.submit(build, repo)
                 wait_until("the build waits", lambda: bool(sql(coordinator, WAITS)))
                 connection.commit()
@@ -353,7 +354,7 @@ def test_after_a_shard_has_moved_searches_are_exact_until_maintenance(
     def write(n: int) -> int:
         number = 0
         while not done.is_set():
-            repo.add(A, NewMemory(f"{n} {number}", embedding=NORTH))
+            repo.add(A, north(f"{n} {number}"))
             repo.touch(A, [filled[number % len(filled)]])
             number += 1
         return number

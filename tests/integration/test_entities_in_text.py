@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import MemoryRepository, NewMemory, ScoredMemory, profiles
+from pgrecall import MemoryRepository, ScoredMemory, profiles
+from tests.integration.owner import north
 from tests.integration.support import NORTH
 
 LARGE = 199_000
@@ -32,7 +33,7 @@ def repo(shared_engine: Engine) -> MemoryRepository:
 
 def know(repo: MemoryRepository, agent: str, entities: Sequence[str]) -> None:
     """One memory for each, with a text of its own even where two differ in case alone."""
-    named = [NewMemory(f"{n}", embedding=NORTH, entities=[name]) for n, name in enumerate(entities)]
+    named = [north(f"{n}", entities=[name]) for n, name in enumerate(entities)]
     repo.add_many(agent, named)
 
 
@@ -130,10 +131,10 @@ def test_an_entity_of_many_memories_counts_once(repo: MemoryRepository, agent: s
     repo.add_many(
         agent,
         [
-            *(NewMemory(f"both {n}", embedding=NORTH, entities=["Ann", "Bob"]) for n in range(3)),
-            NewMemory("half", embedding=NORTH, entities=["Ann", "Nemo"]),
-            NewMemory("none", embedding=NORTH, entities=["Nemo"]),
-            NewMemory("nothing", embedding=NORTH),
+            *(north(f"both {n}", entities=["Ann", "Bob"]) for n in range(3)),
+            north("half", entities=["Ann", "Nemo"]),
+            north("none", entities=["Nemo"]),
+            north("nothing"),
         ],
     )
 
@@ -220,7 +221,7 @@ def test_an_entity_as_large_as_the_text(shared_url: str, agent: str, size: int) 
 
 def test_entities_of_the_text_beside_a_vector_count(repo: MemoryRepository, agent: str) -> None:
     """Of two texts, those of the query; given entities replace what is found."""
-    repo.add(agent, NewMemory("a", embedding=NORTH, entities=["Sarah", "React"]))
+    repo.add(agent, north("a", entities=["Sarah", "React"]))
 
     def overlap(query: list[float] | str | None, **arguments: object) -> float:
         asked: dict[str, Any] = {"profile": profiles.tiered, "touch": False, **arguments}

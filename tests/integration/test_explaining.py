@@ -11,6 +11,7 @@ from sqlalchemy import Engine, text
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.scoring.profiles import BUILT_IN
+from tests.integration.owner import plain
 from tests.integration.support import at, sql
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -121,7 +122,7 @@ def test_what_does_not_hold_is_told_since_when(
 ) -> None:
     for column in ("valid_from", "valid_until", "expires_at", "invalidated_at"):
         day = "2030-01-01" if column == "valid_from" else "2020-01-01"
-        id_ = repo.add("invalid", NewMemory(column, embedding=None))
+        id_ = repo.add("invalid", plain(column))
         change = f"UPDATE pgrecall.agent_memories SET {column} = '{day} 00:00+00' WHERE id = :id"
         sql(module_engine, change, id=id_)
 
@@ -132,7 +133,7 @@ def test_what_does_not_hold_is_told_since_when(
 
 
 def test_a_profile_that_needs_an_embedding_says_so(repo: MemoryRepository) -> None:
-    bare = repo.add("bare", NewMemory("no embedding", embedding=None))
+    bare = repo.add("bare", plain("no embedding"))
 
     why = repo.explain("bare", bare, at(0), profile="last_access")
 
@@ -169,9 +170,7 @@ def test_one_id_in_several_stores_is_the_agents_own(repo: MemoryRepository) -> N
     assert found.retrieval_count == 0, "explaining counts nothing"
 
 
-def test_of_three_comparisons_each_that_is_not_met_is_named(
-    repo: MemoryRepository,
-) -> None:
+def test_of_three_comparisons_each_that_is_not_met_is_named(repo: MemoryRepository) -> None:
     """A statement has the last of them twice."""
     memory_id = repo.add("a", NewMemory("m", embedding=at(0), metadata={"a": 5, "b": "x"}))
     metadata = {"a": {"$gte": 9, "$lt": 10}, "b": {"$ne": "x"}}

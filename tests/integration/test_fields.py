@@ -10,6 +10,7 @@ import pytest
 from pgrecall import Memory, MemoryRepository, NewMemory
 from pgrecall.core.limits import MAX_DEPTH
 from pgrecall.core.memory import UNSET
+from tests.integration.owner import north, plain
 from tests.integration.support import NORTH
 
 FULL = NewMemory(
@@ -56,7 +57,7 @@ FULL = NewMemory(
     session="call 7",
     turn=3,
 )
-DEFAULT = NewMemory("plain", embedding=None)
+DEFAULT = plain("plain")
 PLAIN = replace(
     DEFAULT,
     tier="long",
@@ -150,11 +151,7 @@ MUCH = {"deep": NESTED, "large": "x" * 1_000_000, "number": 10**100, "float": 1e
 
 @pytest.mark.parametrize("way", ["add", "add_many"])
 def test_what_is_as_large_as_may_be_is_stored(shared_repo: MemoryRepository, way: str) -> None:
-    for memory in (
-        NewMemory(LARGEST, embedding=None),
-        NewMemory(AS_LARGE, embedding=None),
-        NewMemory(way, embedding=None, metadata=MUCH),
-    ):
+    for memory in (plain(LARGEST), plain(AS_LARGE), plain(way, metadata=MUCH)):
         stored = _stored(shared_repo, memory, way, agent=f"{way} " + "🙂" * 190)
 
         assert (stored.content == memory.content, stored.metadata == memory.metadata) == (True,) * 2
@@ -175,7 +172,7 @@ def _stored(repo: MemoryRepository, memory: NewMemory, way: str, agent: str = "a
     elif way == "add_many dicts":
         [memory_id] = repo.add_many(agent, [named], check_compliance=False)
     elif way == "supersede":
-        old = repo.add(agent, NewMemory("old", embedding=NORTH, importance=0.1, created_at=None))
+        old = repo.add(agent, north("old", importance=0.1, created_at=None))
         beside |= {"valid_from": None, "requires_approval": False}
         memory_id = repo.supersede(agent, old, memory.content, check_compliance=False, **beside)
     elif way == "upsert":

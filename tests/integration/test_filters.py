@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 
-from pgrecall import Label, MemoryRepository, NewMemory
+from pgrecall import Label, MemoryRepository
 from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_TEXT_LENGTH, MAX_VALUES
 from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.metadata_filter import OPERATORS, path_of
-from tests.integration.owner import Owner
+from tests.integration.owner import Owner, north, plain
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, NOW, before, contents, nested, shown, sql
 
@@ -27,9 +27,8 @@ def named(values: Sequence[str]) -> dict[str, Any]:
 
 
 STOCK = [
-    NewMemory(
+    north(
         "reef",
-        embedding=NORTH,
         memory_type="factual",
         additional_types=["preference"],
         tier="long",
@@ -45,9 +44,8 @@ STOCK = [
         compliant=True,
         **named(("hunter", "action", "law", "x", "in", "own", "text/html")),
     ),
-    NewMemory(
+    north(
         "harbour",
-        embedding=NORTH,
         memory_type="episodic",
         tier="short",
         tags=["sea"],
@@ -61,9 +59,8 @@ STOCK = [
         compliant=False,
         **named(("meta", "decision", "art", "y", "out", "semantic", "json")),
     ),
-    NewMemory(
+    north(
         "task",
-        embedding=NORTH,
         memory_type="task",
         tier="medium",
         tags=["Sea"],
@@ -71,10 +68,10 @@ STOCK = [
         created_at=before(1),
         trust=0.3,
     ),
-    NewMemory("undated", embedding=NORTH, memory_type="preference", created_at=None, trust=None),
-    NewMemory("archived", embedding=NORTH, tags=["sea"], created_at=before(20)),
-    NewMemory("completed", embedding=NORTH, memory_type="task", created_at=before(20)),
-    NewMemory("over", embedding=NORTH, created_at=before(20), valid_until=before(19)),
+    north("undated", memory_type="preference", created_at=None, trust=None),
+    north("archived", tags=["sea"], created_at=before(20)),
+    north("completed", memory_type="task", created_at=before(20)),
+    north("over", created_at=before(20), valid_until=before(19)),
 ]
 ACTIVE = {"reef", "harbour", "task", "undated"}
 COUNTED = """
@@ -95,9 +92,9 @@ def _shares_an_entity(one: Table, other: Any) -> Any:
 def stocked(module_engine: Engine) -> MemoryRepository:
     repo = MemoryRepository(module_engine)
     repo.add_many("agent", STOCK, check_compliance=False)
-    repo.add("another", NewMemory("reef", embedding=NORTH, importance=0.9))
+    repo.add("another", north("reef", importance=0.9))
     for text_, importance in (("ours", 0.9), ("dull", 0.1)):
-        ours = NewMemory(text_, embedding=NORTH, importance=importance, entities=["Anna"])
+        ours = north(text_, importance=importance, entities=["Anna"])
         repo.teams.add("red", ours)
     put_away = "UPDATE pgrecall.agent_memories SET status = content WHERE content = ANY(:statuses)"
     sql(module_engine, put_away, statuses=["archived", "completed"])
@@ -289,9 +286,7 @@ COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 def test_comparisons_of_metadata_pass_what_they_say(mine: Owner, connection: Connection) -> None:
-    mine.add_many(
-        [NewMemory(name, embedding=None, metadata=values) for name, values in METADATA.items()],
-    )
+    mine.add_many([plain(name, metadata=values) for name, values in METADATA.items()])
 
     for metadata, names in COMPARISONS:
         found = mine.search(k=100, metadata=metadata, touch=False)
@@ -319,7 +314,7 @@ def test_a_path_is_taken_apart_alike_in_python_and_psql(connection: Connection) 
 
 
 def test_a_path_is_explained(mine: Owner) -> None:
-    id_ = mine.add(NewMemory("m", embedding=None, metadata={"user": {"ages": [1, 30]}}))
+    id_ = mine.add(plain("m", metadata={"user": {"ages": [1, 30]}}))
     for key, has in {
         "user.ages.1": 30,
         "user.ages.2": "'missing'",
@@ -349,10 +344,7 @@ MANY = [f"t{number}" for number in range(MAX_VALUES + 1)]
     [
         ({"metadata": {f"n{n}": {"$gt": n} for n in range(MAX_COMPARISONS + 1)}}, "64 comparisons"),
         ({"metadata": {"n": {"$in": MANY}}}, "1,000 values"),
-        (
-            {"metadata": {"a": {"b": MANY[:600], "c": [[x] for x in MANY[:600]]}}},
-            "1,000 values",
-        ),
+        ({"metadata": {"a": {"b": MANY[:600], "c": [[x] for x in MANY[:600]]}}}, "1,000 values"),
         ({"metadata": {"a": {"$eq": nested(MAX_DEPTH - 1)}}}, "32 levels"),
         ({"metadata": {".".join("a" * 33): 1}}, "32 keys"),
         ({"metadata": {"a" * 10_001: {"$gt": 1}}}, "10,000 characters"),
@@ -371,7 +363,7 @@ def test_a_filter_ends_at_its_limits_in_python_and_in_psql(
 
 
 def test_a_filter_at_its_limits_passes(mine: Owner, connection: Connection) -> None:
-    mine.add(NewMemory("m", embedding=None, metadata={"n": 5}, tags=["t1"]))
+    mine.add(plain("m", metadata={"n": 5}, tags=["t1"]))
     compared = {f"n{n}": {"$exists": False} for n in range(MAX_COMPARISONS - 1)}
     for metadata in (
         compared | {"n": {"$lt": 6}},
@@ -388,7 +380,7 @@ def test_a_filter_at_its_limits_passes(mine: Owner, connection: Connection) -> N
 def test_lists_are_values_like_others(mine: Owner, more: int) -> None:
     for n, value in enumerate(([1], 1, ["a"], "a", [], [[1]], {"x": [1]})):
         metadata = {"k": value}
-        mine.add(NewMemory(f"{n}", embedding=None, metadata=metadata))
+        mine.add(plain(f"{n}", metadata=metadata))
     beside = {f"n{n}": {"$exists": False} for n in range(more)}
     for asked, found in (
         ([[1], [2]], "0"),
@@ -412,7 +404,7 @@ def test_metadata_name_a_key_once_and_do_not_contain_themselves(
     with pytest.raises(InputError):
         shared_repo.search("agent", metadata=endless)
     with pytest.raises(InputError):
-        shared_repo.add("agent", NewMemory("m", embedding=None, metadata=endless))
+        shared_repo.add("agent", plain("m", metadata=endless))
 
 
 def test_comparisons_of_any_kind_are_one_statement() -> None:

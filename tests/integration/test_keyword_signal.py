@@ -176,7 +176,7 @@ def test_each_owner_weighs_by_its_own_memories(
             (name, red, repo.teams),
             (f"{name}-blue", blue, repo.teams),
         ):
-            of.add_many(owner, [NewMemory(one, embedding=None) for one in texts])
+            of.add_many(owner, [plain(one) for one in texts])
         asked: dict[str, Any] = {"query_text": query, "profile": ALONE, "k": 50, "touch": False}
 
         together = repo.search(name, teams=[name, f"{name}-blue", name], **asked)
@@ -256,7 +256,7 @@ def test_weights_follow_every_change_at_once(mine: Owner) -> None:
 
 def test_a_long_memory_has_less_of_the_signal(mine: Owner) -> None:
     corpus = ["tea lamp", "tea " + "brück " * 100, "drum"]
-    mine.add_many([NewMemory(one, embedding=None) for one in corpus])
+    mine.add_many([plain(one) for one in corpus])
     for b, pivot in ((0.8, 400.0), (0.0, 1.0), (1.0, 20.0), (0.5, 10.0)):
         profile = Profile("words", {Keyword(b=b, pivot=pivot): 1.0})
         hits = mine.search(query_text="tea lamp", profile=profile, touch=False)
@@ -370,7 +370,7 @@ def test_the_same_question_has_the_same_scores_however_often_it_is_asked(
     some = ["tea lamp drum", "drum tea lamp", "brick (cloud) tea dance", "dance brick TEA cloud"]
     with shared_engine.connect() as connection:
         repo = MemoryRepository(connection)
-        repo.add_many(agent, [NewMemory(one, embedding=None) for one in numbered(some * 5)])
+        repo.add_many(agent, [plain(one) for one in numbered(some * 5)])
         asked: dict[str, Any] = {"query_text": query, "profile": ALONE, "k": 50}
 
         found = [

@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, profiles
 from pgrecall.scoring.signals import Confidence, Recency
-from tests.integration.owner import Owner
+from tests.integration.owner import Owner, plain
 from tests.integration.support import NORTH, NOW, at, before, contents, similar
 
 ASKED: dict[str, Any] = {"profile": "five_factor", "as_of": NOW, "touch": False}
@@ -19,14 +19,14 @@ ASKED: dict[str, Any] = {"profile": "five_factor", "as_of": NOW, "touch": False}
 def test_min_similarity_leaves_out_what_is_less_similar(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
-    plain: dict[str, Any] = {"created_at": NOW, "usefulness": 0.0, "confidence": 0.0}
+    same: dict[str, Any] = {"created_at": NOW, "usefulness": 0.0, "confidence": 0.0}
     shared_repo.add_many(
         agent,
         [
-            NewMemory("near", embedding=similar(0.9), **plain),
-            NewMemory("far", embedding=[3.0, 4.0, *[0.0] * 6], **plain),
+            NewMemory("near", embedding=similar(0.9), **same),
+            NewMemory("far", embedding=[3.0, 4.0, *[0.0] * 6], **same),
             NewMemory("opposite", embedding=at(180), created_at=NOW, usefulness=1, confidence=1),
-            NewMemory("not embedded", embedding=None),
+            plain("not embedded"),
         ],
     )
 
@@ -60,8 +60,7 @@ def test_a_profile_may_be_named_or_one_s_own_or_weighed_anew(
 ) -> None:
     mine = Profile("mine", {Recency(half_life=1): 0.5, Confidence(): 0.5})
     shared_repo.add_many(
-        agent,
-        [NewMemory(f"{n}", embedding=None, confidence=0.5, created_at=before(n)) for n in (1, 2)],
+        agent, [plain(f"{n}", confidence=0.5, created_at=before(n)) for n in (1, 2)]
     )
     asked: dict[str, Any] = {"as_of": NOW, "touch": False}
 
@@ -91,7 +90,7 @@ def hit_of(repo: MemoryRepository, agent: str, memory: NewMemory) -> ScoredMemor
 def test_a_negative_cosine_is_seen_and_filtered(mine: Owner) -> None:
     """Similarity is at least 0; also in psql, and where an explanation says why not."""
     memory_id = mine.add(NewMemory("a", embedding=at(120), created_at=NOW))
-    none = mine.add(NewMemory("b", embedding=None))
+    none = mine.add(plain("b"))
     asked: dict[str, Any] = {**ASKED, "profile": "last_access"}
 
     [hit] = mine.search(NORTH, min_similarity=-0.6, **asked)
@@ -113,7 +112,7 @@ def test_a_negative_cosine_is_seen_and_filtered(mine: Owner) -> None:
 def test_similarity_is_none_without_an_embedding_and_does_not_depend_on_length(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
-    bare = hit_of(shared_repo, agent, NewMemory("a", embedding=None, created_at=None))
+    bare = hit_of(shared_repo, agent, plain("a", created_at=None))
 
     assert (bare.similarity, bare.signals["similarity"]) == (None, 0)
     assert (bare.record()["similarity"], bare.record()["created_at"]) == (None, None)
@@ -143,7 +142,7 @@ def test_a_record_is_plain_json_rounded_to_six_decimals_and_the_order_is_not(
     assert record["score"] != hit.score
     assert json.loads(json.dumps(record)) == record
     for text, importance in (("first", 0.1 + 2e-9), ("second", 0.1)):
-        shared_repo.add(f"{agent} 2", NewMemory(text, embedding=None, importance=importance))
+        shared_repo.add(f"{agent} 2", plain(text, importance=importance))
     close = shared_repo.search(f"{agent} 2", profile="half_life", weights={"importance": 1})
     assert contents(close) == ["first", "second"]
     assert [hit.record()["score"] for hit in close] == [0.1, 0.1]

@@ -17,8 +17,8 @@ from pgrecall import Memory, MemoryRepository, NewMemory, Page
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.memories.ordering import SORTABLE
-from tests.integration.owner import Owner
-from tests.integration.support import NORTH, NOW, at, before, sql
+from tests.integration.owner import Owner, north, plain
+from tests.integration.support import NOW, at, before, sql
 
 Connection = psycopg.Connection[dict[str, Any]]
 COLUMNS = tuple(SORTABLE)
@@ -37,9 +37,8 @@ def furnish(mine: Owner, engine: Engine, number: int = 40) -> None:
     chance = random.Random(7)
 
     def one(n: int) -> NewMemory:
-        return NewMemory(
+        return plain(
             f"memory {n}",
-            embedding=None,
             created_at=chance.choice([None, before(1), before(2), before(0.000_001)]),
             importance=chance.choice([0.1, 0.5, 1 / 3]),
             trust=chance.choice([None, 0.2, 0.7]),
@@ -129,11 +128,8 @@ def test_pages_stay_right_while_memories_come_and_go(
         lost = {page[-1].id, chance.choice(sorted(there))}  # where the page ends, and anywhere
         gone |= lost
         mine.delete(lost)
-        new = NewMemory(
-            f"new {len(seen)}",
-            embedding=None,
-            created_at=before(chance.uniform(0, 4)),
-            importance=chance.random(),
+        new = plain(
+            f"new {len(seen)}", created_at=before(chance.uniform(0, 4)), importance=chance.random()
         )
         mine.add(new)
 
@@ -144,7 +140,7 @@ def test_pages_stay_right_while_memories_come_and_go(
 def test_a_page_has_what_passes_the_filters(mine: Owner) -> None:
     for n, tags in enumerate((["a"], ["a", "b"], ["b"], ["a"])):
         mine.add(NewMemory(f"m {n}", embedding=at(n), tags=tags, created_at=before(n)))
-    mine.other.add(NewMemory("of another", embedding=NORTH, tags=["a"]))
+    mine.other.add(north("of another", tags=["a"]))
     first = mine.list(tags=["a"], limit=2, total=True)
 
     assert [one.content for one in first] == ["m 0", "m 1"]
@@ -216,7 +212,7 @@ def test_values_of_a_cursor_must_fit_their_columns(mine: Owner) -> None:
 
 
 def test_a_cursor_belongs_to_its_order(mine: Owner, connection: Connection) -> None:
-    mine.add_many([NewMemory(f"m {n}", embedding=NORTH) for n in range(3)])
+    mine.add_many([north(f"m {n}") for n in range(3)])
     page = mine.list(limit=1)
 
     assert page.next is not None
@@ -239,9 +235,8 @@ def test_an_order_names_columns_that_can_be_sorted(
 def test_psql_lists_what_passes_the_filters(mine: Owner, connection: Connection) -> None:
     for n in range(6):
         mine.add(
-            NewMemory(
+            plain(
                 f"m {n}",
-                embedding=None,
                 tags=["a"] if n % 2 else [],
                 trust=n / 10,
                 metadata={"user": {"age": n * 10}},
@@ -269,8 +264,8 @@ def test_psql_lists_what_passes_the_filters(mine: Owner, connection: Connection)
 def test_owners_are_listed_page_by_page(engine: Engine) -> None:
     repo = MemoryRepository(engine)
     for owner in ("ada", "adam", "bob", "ad%", "team", "zoë"):
-        repo.add_many(owner, [NewMemory(f"{owner} {n}", embedding=None) for n in range(2)])
-    repo.teams.add("ada", NewMemory("of a team", embedding=None))
+        repo.add_many(owner, [plain(f"{owner} {n}") for n in range(2)])
+    repo.teams.add("ada", plain("of a team"))
     repo.invalidate("bob", [one.id for one in repo.list("bob")])
 
     assert {(one.agent_id, one.team_id, one.memories) for one in repo.owners()} == {

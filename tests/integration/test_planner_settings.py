@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.execution.inspection import LAYOUTS
+from tests.integration.owner import north
 from tests.integration.support import NORTH, contents
 
 FUNCTIONS = """
@@ -79,11 +80,11 @@ def test_nothing_that_a_call_runs_is_compiled(database_url: str) -> None:
 
 
 def _use(repo: MemoryRepository) -> None:
-    first: UUID = repo.add("ann", NewMemory("tea at noon", embedding=NORTH, subject="tea"))
-    repo.add("ann", NewMemory("tea at noon", embedding=NORTH))
-    repo.add_many("ann", [NewMemory(f"milk {n}", embedding=NORTH) for n in range(20)])
+    first: UUID = repo.add("ann", north("tea at noon", subject="tea"))
+    repo.add("ann", north("tea at noon"))
+    repo.add_many("ann", [north(f"milk {n}") for n in range(20)])
     repo.upsert("ann", NewMemory("coffee", key="drink", embedding=NORTH))
-    second = repo.supersede("ann", first, NewMemory("no tea", embedding=NORTH))
+    second = repo.supersede("ann", first, north("no tea"))
     repo.search("ann", NORTH, query_text="tea milk")
     repo.explain("ann", second, NORTH, query_text="tea milk")
     repo.invalidate("ann", [second])
@@ -96,7 +97,7 @@ def test_a_server_that_compiles_cheap_statements_is_told_not_to(
     either: MemoryRepository, engine: Engine, async_engine: AsyncEngine
 ) -> None:
     """In a transaction, whose end undoes it."""
-    either.add("ann", NewMemory("tea", embedding=NORTH))
+    either.add("ann", north("tea"))
     off = func.current_setting("jit") == "off"
     assert contents(either.search("ann", NORTH, where=off)) == []
     for one in (engine, async_engine.sync_engine):

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import MemoryRepository
 from pgrecall.errors import InputError, PgRecallError
+from tests.integration.owner import north
 from tests.integration.support import NORTH, read, sql
 
 AGENT = "agent"
@@ -85,7 +86,7 @@ def impatient(module_url: str) -> Iterator[Engine]:
     options = {"options": f"-c statement_timeout={PATIENCE}"}
     engine = create_engine(module_url, connect_args=options)
     texts = ("The great fire.", "Rain & word1 word2.", "🙂")
-    new = [NewMemory(text, embedding=NORTH) for text in texts]
+    new = [north(text) for text in texts]
     MemoryRepository(engine).add_many(AGENT, new)
     yield engine
     engine.dispose()
@@ -170,7 +171,7 @@ def test_random_text_is_a_query_a_filter_and_a_content(impatient: Engine, text: 
         repo = MemoryRepository(connection)
         asked: dict[str, Any] = {"profile": "hybrid", "touch": False, "k": 10}
         if text:
-            stored = repo.add("random", NewMemory(text, embedding=NORTH))
+            stored = repo.add("random", north(text))
             [hit] = repo.search("random", query_text=text, **asked)
             assert (hit.memory.id, hit.memory.content) == (stored, text)
             # What has every word of the query has all of the signal.
@@ -239,8 +240,8 @@ def test_as_much_text_as_there_is_room_for_can_be_remembered_and_asked_for(
     with impatient.connect() as connection:
         repo = MemoryRepository(connection)
 
-        added = repo.add("large", NewMemory(text, embedding=NORTH))
-        copied = [] if "junk" in kind else [NewMemory(f"{text} too", embedding=NORTH)]
+        added = repo.add("large", north(text))
+        copied = [] if "junk" in kind else [north(f"{text} too")]
         also = repo.add_many("large", copied)
 
         assert read(repo, "large", added).content == text

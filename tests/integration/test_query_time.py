@@ -27,7 +27,7 @@ def nearness(mine: Owner, **arguments: Any) -> dict[str, float]:
 def test_it_falls_evenly_over_the_length_of_the_period_or_a_day(mine: Owner) -> None:
     days = {22: 6 / 7, 21: 1, 17: 1, 14: 1, 10.5: 0.5, 24.5: 0.5, 7: 0, 28: 0, 2: 0, 400: 0}
     hour = before(17), before(17) + timedelta(hours=1)
-    mine.add_many([NewMemory(f"{d}", embedding=NORTH, created_at=before(d)) for d in days])
+    mine.add_many([north(f"{d}", created_at=before(d)) for d in days])
 
     week = nearness(mine, query_time=WEEK)
     short = nearness(mine, query_time=(hour[0] - timedelta(hours=7), hour[0]))
@@ -65,7 +65,7 @@ def test_without_a_period_its_weight_goes_to_the_others(mine: Owner) -> None:
 
 
 def test_the_result_says_which_period_was_asked_for(mine: Owner) -> None:
-    id_ = mine.add(NewMemory("it", embedding=NORTH, created_at=before(16)))
+    id_ = mine.add(north("it", created_at=before(16)))
     told = [moment.isoformat() for moment in WEEK]
 
     assert mine.search(NORTH, query_time=WEEK).query_time == WEEK
@@ -98,9 +98,7 @@ def test_dates_in_the_text_are_found_when_asked_for(mine: Owner) -> None:
 def test_an_evaluation_finds_dates_too(mine: Owner) -> None:
     as_of = datetime(2026, 5, 27, tzinfo=UTC)
     moments = [as_of - timedelta(days=day) for day in (1, 6)]
-    _, label = mine.add_many(
-        [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
-    )
+    _, label = mine.add_many([north(f"{one}", created_at=one) for one in moments])
     query = JudgedQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
 
     for dates, mrr in (("auto", 1), (None, 1 / 2)):

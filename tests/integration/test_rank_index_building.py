@@ -17,6 +17,7 @@ from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, InputError
 from tests.conftest import DIMENSIONS, accept_pgvector
+from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     AGED,
     BUILDING,
@@ -149,11 +150,11 @@ def test_nobody_waits_for_a_build(site: Site) -> None:
     impatient = site.another(IMPATIENT)
 
     with site.paused() as running:
-        impatient.add(A, NewMemory("written meanwhile", embedding=NORTH))
+        impatient.add(A, north("written meanwhile"))
         impatient.update(A, filled[0], content="changed meanwhile", embedding=NORTH)
         assert impatient.touch(A, filled) == len(filled)
         impatient.record_outcome(A, filled[2], "success")
-        impatient.supersede(A, filled[0], NewMemory("corrected meanwhile", embedding=NORTH))
+        impatient.supersede(A, filled[0], north("corrected meanwhile"))
         impatient.invalidate(A, [filled[1]])
         impatient.labels.add(A, filled[2], "label")
         impatient.links.add(A, filled[2], filled[3], "next")
@@ -423,7 +424,7 @@ def test_a_build_that_waited_for_another_does_not_lose_what_was_written_in_betwe
     with site.held(site.build) as (_, first):
         second = site.build_meanwhile()
         wait_until_blocked(site.url, BUILDING, "advisory")
-        late = site.repo.add(A, NewMemory("late", embedding=NORTH))
+        late = site.repo.add(A, north("late"))
 
     first.result(), second.result()
 

@@ -205,11 +205,7 @@ def test_a_walk_to_what_was_used_goes_on_if_it_missed_what_is_known(sound: Index
 
     for candidates in (1, 12, 300):
         left = nearest[1_100:]
-        for known, expected in (
-            ([], []),
-            (nearest[:1], []),
-            (left[-1:], left[:candidates]),
-        ):
+        for known, expected in (([], []), (nearest[:1], []), (left[-1:], left[:candidates])):
             found = sound.near(asked, USED, candidates=candidates, known=known)
             assert found == expected
 

@@ -18,6 +18,7 @@ from pgrecall.cli.rank_indexes import Checks
 from pgrecall.errors import InputError
 from pgrecall.rank_index.index import MAX_AGE, RankIndexCheck
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import north, plain
 from tests.integration.rank_indexes import (
     AGED,
     BUILDING,
@@ -259,7 +260,7 @@ def test_real_changes_are_counted_once_for_each_memory(site: Site) -> None:
     for _ in range(3):
         site.repo.feedback(A, stored[0], "useful")
     site.repo.update(A, stored[1], importance=0.1)
-    site.repo.add(A, NewMemory("new", embedding=NORTH))
+    site.repo.add(A, north("new"))
     site.repo.touch(A, [stored[2], stored[2], stored[3]])
 
     [status] = site.repo.rank_indexes.status(agent_id=A)
@@ -443,7 +444,7 @@ def test_a_check_compares_with_exact_ranking_and_counts_nothing(site: Site) -> N
 
 def test_a_check_draws_the_same_sample_each_time_and_no_more_than_there_is(site: Site) -> None:
     fill(site.repo, number=12)
-    site.repo.add(A, NewMemory("without", embedding=None))
+    site.repo.add(A, plain("without"))
     site.build()
     asked: list[list[Any]] = [[], []]
     for seen in asked:

@@ -21,6 +21,7 @@ from pgrecall import Hits, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import DatabaseError, InputError
 from pgrecall.rank_index.space import AXES, Missing
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import plain
 from tests.integration.rank_indexes import build, recall
 from tests.integration.rank_indexes import ids as ids_of
 from tests.integration.support import NORTH, contents, read, similar, sql
@@ -377,7 +378,7 @@ def test_a_revived_memory_is_found_where_it_belongs(undone: MemoryRepository, wo
 WORSENED: dict[str, Change] = {
     "deleted": lambda r, m: r.delete(BIG, m),
     "forgotten": lambda r, m: r.invalidate(BIG, m),
-    "superseded": lambda r, m: r.supersede(BIG, m, NewMemory("instead", embedding=None)),
+    "superseded": lambda r, m: r.supersede(BIG, m, plain("instead")),
     "expired": lambda r, m: r.update(BIG, m, expires_at=ago(0.5)),
     "no longer valid": lambda r, m: r.update(BIG, m, valid_until=ago(0.5)),
     "not valid yet": lambda r, m: r.update(BIG, m, valid_from=MOMENT + timedelta(days=900)),

@@ -14,6 +14,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import ProgrammingError
 
 from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
+from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     A,
     Site,
@@ -51,7 +52,7 @@ def test_the_first_use_since_the_build_copies_the_position_and_others_write_noth
     filled = fill(site.repo)
     fill(site.repo, "other")
     other, index = site.build("other"), site.build()
-    new = site.repo.add(A, NewMemory("not in the index", embedding=NORTH))
+    new = site.repo.add(A, north("not in the index"))
     assert site.used(index) == []
 
     site.repo.touch(A, [*filled[:3], new])
@@ -77,7 +78,7 @@ def test_what_leaves_the_clock_alone_is_no_use(site: Site) -> None:
     site.repo.search(A, NORTH, profile="trust")
     assert site.used(index) == []
 
-    site.repo.add(A, NewMemory("memory 1", embedding=NORTH))
+    site.repo.add(A, north("memory 1"))
     assert site.used(index) == [filled[1]]
 
 
@@ -247,9 +248,7 @@ def test_what_was_used_is_found_wherever_it_was(site: Site, asked: dict[str, Any
         assert filled[17] == exact[0]
 
 
-def test_where_more_than_a_tenth_was_written_or_changed_every_memory_is_ranked(
-    site: Site,
-) -> None:
+def test_where_more_than_a_tenth_was_written_or_changed_every_memory_is_ranked(site: Site) -> None:
     """But at least 500, whatever the size; a memory that changed twice counts once."""
     fill(site.repo, number=600)
     site.build()
@@ -372,7 +371,7 @@ def test_new_memories_are_newer_than_those_of_the_build(site: Site) -> None:
 def test_a_used_memory_that_changes_is_placed_in_both_tables(site: Site) -> None:
     stored = fill(site.repo)
     index = site.build()
-    new = site.repo.add(A, NewMemory("new", embedding=NORTH))
+    new = site.repo.add(A, north("new"))
     site.repo.touch(A, [stored[0], new])
     assert site.used(index) == [stored[0]]
     site.repo.update(A, stored[0], importance=0.99)
@@ -407,7 +406,7 @@ def test_who_writes_meanwhile_is_not_missed(site: Site) -> None:
 def test_no_position_outlives_its_memory(site: Site) -> None:
     fill(site.repo)
     index = site.build()
-    [kept, gone] = [site.repo.add(A, NewMemory(text, embedding=NORTH)) for text in ("kept", "gone")]
+    [kept, gone] = [site.repo.add(A, north(text)) for text in ("kept", "gone")]
     with psycopg.connect(site.url) as placing:
         placing.execute("SELECT pgrecall.place_memories('agent', %s)", ([kept, gone],))
         deleting = site.background.submit(site.repo.delete, A, gone)
@@ -424,7 +423,7 @@ def test_no_position_outlives_its_memory(site: Site) -> None:
 def test_an_index_that_was_replaced_meanwhile_is_left_alone(site: Site) -> None:
     fill(site.repo)
     former = site.build()
-    new = site.repo.add(A, NewMemory("new", embedding=NORTH))
+    new = site.repo.add(A, north("new"))
     index = site.build()
     note = "SELECT pgrecall.note_placed('agent', %s, now())"
 

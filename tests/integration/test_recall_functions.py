@@ -35,6 +35,7 @@ from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS, accept_pgvector
+from tests.integration.owner import north
 from tests.integration.recalling import Connection, Rows, recall
 from tests.integration.support import NORTH, NOW, at, before, read
 
@@ -174,7 +175,7 @@ def test_explain_accounts_as_the_repository_does(
             [row] = recall(session, profile, AGENT, function="explain", **asked)
 
             assert [row[name] for name in ("rank", "ranked", "returned", "needed_score")] == [
-                *(said.rank, said.ranked, said.returned, near(said.needed_score)),
+                *(said.rank, said.ranked, said.returned, near(said.needed_score))
             ]
             assert len(row["reasons"]) == len(said.reasons)
             assert (row["beside"], row["lender"]) == (said.hit.beside, said.hit.lender)
@@ -372,7 +373,7 @@ def test_both_refuse_what_an_argument_may_not_be(
 def test_a_query_entity_that_is_null_or_there_twice_counts_for_nothing(
     connection: Connection, shared_repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add(agent, NewMemory("it", embedding=NORTH, entities=["Ann"]))
+    shared_repo.add(agent, north("it", entities=["Ann"]))
 
     [row] = recall(connection, "tiered", agent, query_entities=["Ann", None])
 
@@ -422,7 +423,7 @@ def test_the_call_of_the_documentation(own_url: str, own_repo: MemoryRepository)
 def test_the_search_path_of_the_caller_does_not_matter(
     own_url: str, own_repo: MemoryRepository, search_path: str
 ) -> None:
-    own_repo.add("agent-1", NewMemory("great tea", embedding=NORTH, created_at=before(-30)))
+    own_repo.add("agent-1", north("great tea", created_at=before(-30)))
     with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as connection:
         connection.execute("CREATE SCHEMA elsewhere")
         for schema in ("elsewhere", "pg_temp"):
@@ -461,7 +462,7 @@ def test_a_recall_counts_as_a_search_does_if_it_is_told_to(
     connection: Connection, shared_repo: MemoryRepository, agent: str, strategy: str
 ) -> None:
     ids = [shared_repo.add(agent, NewMemory(f"it {n}", embedding=at(40 * n))) for n in range(3)]
-    theirs = shared_repo.teams.add(agent, NewMemory("theirs", embedding=NORTH))
+    theirs = shared_repo.teams.add(agent, north("theirs"))
     shared_repo.rank_indexes.build(agent_id=agent, at_least=1)
     asked: dict[str, Any] = {"query": NORTH, "teams": [agent], "k": 3, "strategy": strategy}
 

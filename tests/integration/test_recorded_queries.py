@@ -23,6 +23,7 @@ from pgrecall.scoring.signals import (
     Usefulness,
 )
 from tests.integration.compass import North
+from tests.integration.owner import north
 from tests.integration.support import NORTH, at, sql
 
 MEANING = Profile("meaning", {Similarity(): 1.0})
@@ -76,7 +77,7 @@ def test_a_success_becomes_a_label(
     repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
     """Also of a memory whose trust was never assessed."""
-    a = repo.add(agent, NewMemory("a", embedding=NORTH, trust=None))
+    a = repo.add(agent, north("a", trust=None))
     [b] = remembered(repo, agent, 1)
     repo.record_outcome(agent, a, "success", query="the door code", touch=False)
     repo.record_outcome(agent, b, "failure", query="the door code", touch=False)
@@ -173,7 +174,7 @@ def test_the_moment_is_that_of_the_first_vote(
     repo.feedback(agent, a, "useful", query="q")
     repo.feedback(agent, b, "useful", query="q")
     repo.feedback(agent, b, "useful", query="another")
-    later = repo.add(agent, NewMemory("later", embedding=NORTH))
+    later = repo.add(agent, north("later"))
     repo.feedback(agent, later, "useful", query="q")
 
     another, query = repo.evaluation.recorded_queries(agent)
@@ -207,9 +208,7 @@ LEARNED = {
 def test_the_votes_that_made_a_label_do_not_lift_it(repo: MemoryRepository, agent: str) -> None:
     """Equal memories are ranked by id: the last of them stays last."""
     made = datetime.now(UTC) - timedelta(days=1)
-    memories = [
-        NewMemory(f"memory {n}", embedding=NORTH, trust=0.5, created_at=made) for n in range(3)
-    ]
+    memories = [north(f"memory {n}", trust=0.5, created_at=made) for n in range(3)]
     label = sorted(repo.add_many(agent, memories))[-1]
     for _ in range(2):
         repo.feedback(agent, label, "useful", query="q")
@@ -257,7 +256,7 @@ def test_queries_whose_labels_were_given_are_ranked_by_what_is_known_now(
 
 
 def test_a_floor_of_trust_is_that_of_the_time(repo: MemoryRepository, agent: str) -> None:
-    label = repo.add(agent, NewMemory("a", embedding=NORTH, trust=0.5))
+    label = repo.add(agent, north("a", trust=0.5))
     repo.record_outcome(agent, label, "success", query="q")
 
     def found(min_trust: float) -> float:
@@ -272,12 +271,10 @@ def test_a_floor_of_trust_is_that_of_the_time(repo: MemoryRepository, agent: str
 
 def test_of_agent_and_team_each_has_a_past_of_its_own(repo: MemoryRepository, agent: str) -> None:
     """Memories of one id: what was learned of the team's does not age the agent's."""
-    mine, theirs = (
-        NewMemory("a", embedding=NORTH, usefulness=u, id=UUID(int=9)) for u in (0.6, 0.2)
-    )
+    mine, theirs = (north("a", usefulness=u, id=UUID(int=9)) for u in (0.6, 0.2))
     repo.teams.add(agent, theirs)
     both = repo.add(agent, mine)
-    label = repo.add(agent, NewMemory("b", embedding=NORTH, usefulness=0.5))
+    label = repo.add(agent, north("b", usefulness=0.5))
     repo.feedback(agent, label, "useful", query="q")
     for one in (repo, repo.teams):
         one.feedback(agent, both, "useful")

@@ -14,6 +14,7 @@ from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.errors import InvalidProfile
 from pgrecall.scoring.profile_file import load, save
 from pgrecall.scoring.signals import EntityOverlap, Importance, Keyword, Similarity, Time
+from tests.integration.owner import north
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, NOW, at, before
 
@@ -61,7 +62,7 @@ def told(repo: MemoryRepository, agent: str) -> str:
     repo.add_many(
         agent,
         [
-            NewMemory("tea", embedding=NORTH, importance=0.9, created_at=before(days=3)),
+            north("tea", importance=0.9, created_at=before(days=3)),
             NewMemory("lamp", embedding=at(70), entities=["Ada"], created_at=before(days=9)),
             NewMemory("tea lamp", embedding=at(150), importance=0.1, created_at=before(days=1)),
         ],

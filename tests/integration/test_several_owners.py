@@ -15,6 +15,7 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS
 from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
+from tests.integration.owner import north
 from tests.integration.support import NORTH, NOW, before
 from tests.integration.test_tune import TEMPORARY, answered, vector
 
@@ -94,7 +95,7 @@ def test_what_names_no_owner_is_about_the_agent_given(world: World) -> None:
 def test_teams_are_ranked_with_each_owner(shared_repo: MemoryRepository, agent: str) -> None:
     """Of a team that evaluates others its own memories count once."""
     teams = [f"{agent} {name}" for name in ("red", "blue")]
-    ids = {team: shared_repo.teams.add(team, NewMemory(team, embedding=NORTH)) for team in teams}
+    ids = {team: shared_repo.teams.add(team, north(team)) for team in teams}
     queries = [JudgedQuery(NORTH, [ids[label]], agent_id=team) for team in teams for label in teams]
 
     evaluate = shared_repo.teams.evaluation.evaluate

@@ -26,6 +26,7 @@ from pgrecall.schema import tables
 from pgrecall.schema.composer import RANKING, blocks, entries, known_options
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import plain
 from tests.integration.recalling import Connection, installed, recall
 from tests.integration.support import before
 from tests.integration.test_profiles_agree import OTHERS
@@ -289,10 +290,8 @@ def test_psql_scores_linked_memories_of_a_team_by_the_words_of_all(
     repo: MemoryRepository, connection: Connection
 ) -> None:
     """That only the agent has a word makes it count in the score of the team's memory."""
-    repo.add("worded", NewMemory("zebra", embedding=None))
-    first, second = repo.teams.add_many(
-        "worded", [NewMemory("lamp", embedding=None), NewMemory("lamp on a table", embedding=None)]
-    )
+    repo.add("worded", plain("zebra"))
+    first, second = repo.teams.add_many("worded", [plain("lamp"), plain("lamp on a table")])
     repo.teams.links.add("worded", first, second)
     given: dict[str, Any] = {"query_text": "zebra lamp", "teams": ["worded"], "k": 2, "expand": 1}
     hits = repo.search("worded", profile=profiles.hybrid, touch=False, **given)
@@ -306,12 +305,9 @@ def test_psql_scores_linked_memories_of_a_team_by_the_words_of_all(
 def test_in_psql_no_link_leads_from_a_turn_that_came_along(
     repo: MemoryRepository, connection: Connection
 ) -> None:
-    passage = [
-        NewMemory("boat", embedding=None, session="s", turn=1),
-        NewMemory("shore", embedding=None, session="s", turn=2),
-    ]
+    passage = [plain("boat", session="s", turn=1), plain("shore", session="s", turn=2)]
     _, beside = repo.add_many("sailor", passage)
-    repo.links.add("sailor", beside, repo.add("sailor", NewMemory("harbour", embedding=None)))
+    repo.links.add("sailor", beside, repo.add("sailor", plain("harbour")))
     given: dict[str, Any] = {"query_text": "boat", "k": 1, "expand_session": 1, "expand": 1}
     rows = recall(connection, "hybrid", "sailor", query=None, **given)
 

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory
+from tests.integration.owner import north
 from tests.integration.support import NORTH, sql
 
 EXACT = 1e-12
@@ -31,7 +32,7 @@ def repo(module_engine: Engine) -> MemoryRepository:
 
 
 def memories(texts: Sequence[str]) -> list[NewMemory]:
-    return [NewMemory(text, embedding=NORTH) for text in texts]
+    return [north(text) for text in texts]
 
 
 def texts_of(seed: str, count: int) -> list[str]:
@@ -75,7 +76,7 @@ def test_memories_of_every_status_count_and_deleted_ones_do_not(
     texts = [f"tea w{n}" for n in range(6)]
     ids = repo.add_many(agent, memories(texts))
     repo.invalidate(agent, ids[0])
-    repo.supersede(agent, ids[1], NewMemory("milk", embedding=NORTH))
+    repo.supersede(agent, ids[1], north("milk"))
     repo.delete(agent, [ids[2]])
     repo.update(agent, ids[3], content="fog w3", embedding=NORTH)
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, or_
 
 from pgrecall import MemoryRepository, NewMemory
-from tests.integration.owner import Owner
+from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, at, before, contents
 
 TEXTS = {
@@ -40,7 +40,7 @@ NAMES = {text: name for name, text in TEXTS.items()}
 @pytest.fixture(scope="module")
 def stocked(module_engine: Engine) -> MemoryRepository:
     repo = MemoryRepository(module_engine)
-    repo.add_many("agent", [NewMemory(one, embedding=NORTH) for one in TEXTS.values()])
+    repo.add_many("agent", [north(one) for one in TEXTS.values()])
     return repo
 
 
@@ -142,7 +142,7 @@ def test_signs_that_nobody_sees_or_says_do_not_make_another_word(
         )
     ):
         owner = f"{agent} {number}"
-        shared_repo.add(owner, NewMemory(stored, embedding=None))
+        shared_repo.add(owner, plain(stored))
         assert shared_repo.count(owner, text=asked) == 1, ascii(stored)
 
 
@@ -212,7 +212,7 @@ def test_the_filter_follows_every_change_at_once(mine: Owner, ids: list[UUID]) -
     asked: dict[str, Any] = {"k": 1, "expand": 2, "text": "fire", "touch": False}
     expanded = contents(mine.search(NORTH, **asked))
     assert expanded == ["The great fire.", "A fire so great."], "neighbours pass it or stay away"
-    mine.repo.add(f"{mine.name}-another", NewMemory("Their fire.", embedding=NORTH))
+    mine.repo.add(f"{mine.name}-another", north("Their fire."))
     assert mine.count(text="fire") == 2
     assert mine.count(text="fire", as_of=before(2.5)) == 1
     mine.update(ids[2], content="The fire is out.", embedding=at(10))

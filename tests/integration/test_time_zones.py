@@ -21,7 +21,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory, Profile, score
+from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, Profile, score
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.langchain import RecallRetriever
@@ -75,7 +75,7 @@ def test_days_that_a_question_names_are_the_users(mine: Owner, zone: str) -> Non
 def test_that_of_a_call_precedes_that_of_its_repository(
     own_url: str, own_repo: MemoryRepository, agent: str
 ) -> None:
-    own_repo.add(agent, NewMemory("late", embedding=NORTH, created_at=NIGHT))
+    own_repo.add(agent, north("late", created_at=NIGHT))
     engine: Any = own_repo._bind
     repo = MemoryRepository(engine, timezone=ZoneInfo(PAGO_PAGO))
 
@@ -254,7 +254,7 @@ def test_a_request_names_it(service: Service, agent: str) -> None:
 def test_a_model_names_it_or_the_server_has_one(
     shared_url: str, shared_repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add(agent, NewMemory("Zoe plays the cello", embedding=NORTH, created_at=NIGHT))
+    shared_repo.add(agent, north("Zoe plays the cello", created_at=NIGHT))
 
     async def session() -> None:
         engine = create_async_engine(shared_url.replace("postgresql:", "postgresql+psycopg:"))
@@ -276,7 +276,7 @@ def test_a_retriever_and_a_store_pass_it_on(shared_engine: Any, agent: str) -> N
     repo = MemoryRepository(shared_engine, embedder=Compass())
     moments = {"before": may(NEW_YORK)[0] - timedelta(hours=1), "within": may(NEW_YORK)[0]}
     for name, one in moments.items():
-        repo.add(agent, NewMemory(name, embedding=NORTH, created_at=one))
+        repo.add(agent, north(name, created_at=one))
     options = {"dates": "auto", "timezone": NEW_YORK}
     retriever = RecallRetriever(
         repository=repo, agent_id=agent, profile=BY_TIME, as_of=AS_OF, arguments=options

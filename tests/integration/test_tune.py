@@ -34,7 +34,7 @@ from pgrecall.scoring.signals import (
 )
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import North
-from tests.integration.owner import Owner
+from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, NOW, at, before, sql
 
 AGENT = "agent"
@@ -368,7 +368,7 @@ def test_where_there_is_nothing_to_tell_apart_the_start_stays(mine: Owner, world
         told.append(progress)  # type: ignore[arg-type]
 
     none = mine.evaluation.tune(queries, start=START, on_progress=tell)
-    mine.add(NewMemory("one", embedding=NORTH))
+    mine.add(north("one"))
     one = mine.evaluation.tune(queries, start=START)
     unknown = tuned(world, of_others, START)
 

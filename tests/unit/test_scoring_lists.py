@@ -74,7 +74,7 @@ def test_bands_are_explained_to_a_model() -> None:
 
     assert [(one.least, one.most) for one in bands.RADAROS] == [(0.8, 1), (0.5, 0.7), (0.1, 0.4)]
     assert [(one.least, one.most) for one in bands.RADAROS_SIGNS] == [
-        *((0.8, 1), (0.6, 0.8), (0.4, 0.6), (0.1, 0.3)),
+        *((0.8, 1), (0.6, 0.8), (0.4, 0.6), (0.1, 0.3))
     ]
     assert [(one.least, one.most) for one in bands.MEMORY_OS] == [
         (0.7, 0.9),
