@@ -355,7 +355,7 @@ def test_only_what_differs_is_written(site: Site) -> None:
 
 def test_new_memories_are_newer_than_those_of_the_build(site: Site) -> None:
     """Where all of the build are as old as its moment, only later times tell them apart."""
-    fill(site.repo)
+    fill(site.repo, number=400)
     site.run("UPDATE pgrecall.agent_memories SET created_at = now() - interval '10 days'")
     index = site.build()
     assert index.as_of < index.built_at - timedelta(days=9)
