@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, profiles, score
+from pgrecall import JudgedQuery, NewMemory, Profile, profiles, score
 from pgrecall.errors import InvalidProfile
 from pgrecall.scoring.profile_file import load, save
 from pgrecall.scoring.signals import EntityOverlap, Importance, Keyword, Similarity, Time
-from tests.integration.owner import north
+from tests.integration.owner import Owner, north
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, NOW, at, before
 
@@ -25,6 +25,7 @@ MIXED = Profile(
     {Similarity(): 0.3, Keyword(): 0.2, EntityOverlap(): 0.3, Time(): 0.1, Importance(): 0.1},
     redistribute=True,
 )
+PERIOD = (before(4), before(2))
 ASKED: dict[str, dict[str, Any]] = {
     "nothing": {},
     "a vector": {"query": NORTH},
@@ -36,12 +37,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "a vector and words": {"query": NORTH, "query_text": "tea lamp"},
     "entities": {"query_entities": ["Ada"]},
     "a period": {"query_time": (before(10), before(8))},
-    "all": {
-        "query": NORTH,
-        "query_text": "lamp",
-        "query_entities": ["Ada"],
-        "query_time": (before(4), before(2)),
-    },
+    "all": {"query": NORTH, "query_text": "lamp", "query_entities": ["Ada"], "query_time": PERIOD},
 }
 TOLD = {
     "query": "similarity",
@@ -53,21 +49,15 @@ each_question = pytest.mark.parametrize("asked", ASKED.values(), ids=list(ASKED)
 
 
 @pytest.fixture
-def repo(shared_repo: MemoryRepository) -> MemoryRepository:
-    return shared_repo
-
-
-@pytest.fixture
-def told(repo: MemoryRepository, agent: str) -> str:
-    repo.add_many(
-        agent,
+def told(mine: Owner) -> Owner:
+    mine.add_many(
         [
             north("tea", importance=0.9, created_at=before(days=3)),
             NewMemory("lamp", embedding=at(70), entities=["Ada"], created_at=before(days=9)),
             NewMemory("tea lamp", embedding=at(150), importance=0.1, created_at=before(days=1)),
-        ],
+        ]
     )
-    return agent
+    return mine
 
 
 def weights(profile: Profile, asked: dict[str, Any]) -> dict[str, float]:
@@ -81,12 +71,12 @@ def weights(profile: Profile, asked: dict[str, Any]) -> dict[str, float]:
 
 @each_question
 def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
-    repo: MemoryRepository, told: str, connection: Connection, asked: dict[str, Any]
+    told: Owner, connection: Connection, asked: dict[str, Any]
 ) -> None:
     """In searches, in explanations, in psql, and in evaluations, where a floor leaves out the
     same memories."""
     for profile in (MIXED, profiles.hybrid):
-        hits = repo.search(told, **asked, profile=profile, touch=False, as_of=NOW)
+        hits = told.search(**asked, profile=profile, touch=False, as_of=NOW)
 
         wanted = weights(profile, asked)
         assert len(hits) == 3
@@ -97,7 +87,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
                 abs=EXACT,
             )
             assert hit.score == pytest.approx(math.fsum(hit.contributions.values()), abs=EXACT)
-        why = repo.explain(told, hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
+        why = told.explain(hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
         assert why.hit == hits[-1]
         assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
 
@@ -110,17 +100,17 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
         )
         for hit in hits:
             floor = max(hit.score - 1e-9, 0.0)
-            [found] = repo.evaluation.evaluate(
-                told, [query], profiles=[profile], min_score=floor, as_of=NOW, k=3
+            [found] = told.evaluation.evaluate(
+                [query], profiles=[profile], min_score=floor, as_of=NOW, k=3
             ).profiles
             [recalled] = found.per_query["recall"]
             assert recalled == pytest.approx(sum(one.score >= floor for one in hits) / 3)
 
-    rows = recall(connection, "hybrid", told, **asked, as_of=NOW)
+    rows = recall(connection, "hybrid", told.name, **asked, as_of=NOW)
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=EXACT)
     explained: dict[str, Any] = {"function": "explain", "memory_id": hits[0].memory.id}
-    [shown] = recall(connection, "hybrid", told, **explained, as_of=NOW, **asked)
+    [shown] = recall(connection, "hybrid", told.name, **explained, as_of=NOW, **asked)
     told_weights = {one["signal"]: one["weight"] for one in shown["signals"]}
     assert told_weights == pytest.approx(weights(profiles.hybrid, asked), abs=EXACT)
 
@@ -136,15 +126,15 @@ def test_the_scorer_gives_away_what_is_not_named() -> None:
 
 
 def test_where_no_other_signal_weighs_anything_nothing_is_given_away(
-    repo: MemoryRepository, told: str, connection: Connection
+    told: Owner, connection: Connection
 ) -> None:
     alone = Profile("alone", {Keyword(): 1.0, Importance(): 0.0}, redistribute=True)
 
     for text in (STOP_WORDS, None):
-        hits = repo.search(told, query_text=text, profile=alone, touch=False)
+        hits = told.search(query_text=text, profile=alone, touch=False)
         assert [hit.score for hit in hits] == [0.0, 0.0, 0.0]
     only_words = {"keyword": 1.0}
-    rows = recall(connection, "hybrid", told, query_text=STOP_WORDS, weights=only_words)
+    rows = recall(connection, "hybrid", told.name, query_text=STOP_WORDS, weights=only_words)
     assert [row["score"] for row in rows] == [0.0, 0.0, 0.0]
 
 

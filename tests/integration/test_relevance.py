@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -22,6 +21,7 @@ from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import build
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NOW, at, before, contents, similar
+from tests.integration.test_profiles_agree import cosine
 
 AGENT, TEAM = "agent", "red"
 COMMON = [f"word{n}x" for n in range(12)]
@@ -41,8 +41,7 @@ CLOSE = 1e-6
 """Embeddings are stored as float4."""
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     owner_id: str
     id: UUID
     content: str
@@ -50,8 +49,7 @@ class Known:
     created_at: Any
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     repository: MemoryRepository
     memories: Sequence[Known]
 
@@ -100,14 +98,13 @@ def relevances(
 ) -> dict[Any, float]:
     """By the definition: owner by owner, every term of the query in the denominator."""
     terms = set(text.split()) - {"the"} if text else set()
-    there = [
-        one
-        for one in memories
-        if as_of is None or one.created_at is None or one.created_at <= as_of
-    ]
     found = {}
     for owner in {AGENT, f"team:{TEAM}"} if teams else {AGENT}:
-        theirs = [one for one in there if one.owner_id == owner]
+        theirs = [
+            one
+            for one in memories
+            if one.owner_id == owner and (as_of is None or one.created_at <= as_of)
+        ]
         idf = {}
         for term in terms:
             having = sum(term in one.content.split() for one in theirs)
@@ -115,20 +112,14 @@ def relevances(
         for one in theirs:
             parts = []
             if vector is not None:
-                parts.append(cosine(one.embedding, vector))
+                lacks = one.embedding is None
+                parts.append(0.0 if lacks else max(0.0, cosine(one.embedding, vector)))
             if terms:
                 share = sum(idf[term] for term in terms & set(one.content.split()))
                 size = len(one.content.encode())
                 parts.append(share / sum(idf.values()) / (0.2 + 0.8 * max(1, size / 400)))
             found[one.id] = sum(parts) / len(parts) if parts else 0.0
     return found
-
-
-def cosine(embedding: Any, vector: list[float]) -> float:
-    if embedding is None:
-        return 0.0
-    product = sum(x * y for x, y in zip(embedding, vector, strict=True))
-    return float(max(0.0, product / math.hypot(*embedding) / math.hypot(*vector)))
 
 
 @pytest.mark.parametrize("teams", [(), (TEAM,)], ids=["alone", "team"])
