@@ -70,74 +70,42 @@ SELECT agent_id, id, far, 'related'
 
 WORDS = Profile("words", {Similarity(): 0.5, Keyword(): 0.5})
 BY_TYPE = (("factual", 180.0), ("preference", 45.0), ("episodic", 14.0))
+LINEAR = Recency(
+    half_life=20, half_lives_by_tier=(("short", 0.25), ("long", 90.0)), curve=Curve.LINEAR
+)
+COLUMNS = {Importance(): 0.3, Usefulness(): 0.2, Confidence(): 0.2, EntityOverlap(): 0.1}
+
+
+def by_type(clock: Clock) -> Recency:
+    return Recency(half_life=20, half_lives_by_type=BY_TYPE, clock=clock)
+
+
+def halves(name: str, recency: Recency, *, required: bool = False) -> Profile:
+    return Profile(name, {Similarity(required=required): 0.5, recency: 0.5})
+
+
 WITHOUT_USAGE = {
     "stored trust": profiles.trust.without_trust_decay(),
-    "by type": Profile(
-        "by type", {Similarity(): 0.5, Recency(half_life=20, half_lives_by_type=BY_TYPE): 0.5}
-    ),
-    "by tier": Profile(
-        "by tier",
-        {
-            Similarity(required=True): 0.5,
-            Recency(
-                half_life=20,
-                half_lives_by_tier=(("short", 0.25), ("long", 90.0)),
-                curve=Curve.LINEAR,
-            ): 0.5,
-        },
-    ),
-    "columns alone": Profile(
-        "columns alone",
-        {
-            Similarity(): 0.2,
-            Importance(): 0.2,
-            Usefulness(): 0.2,
-            Confidence(): 0.2,
-            EntityOverlap(): 0.1,
-            Trust(decay=False): 0.1,
-        },
-    ),
+    "by type": halves("by type", by_type(Clock.CREATED_AT)),
+    "by tier": halves("by tier", LINEAR, required=True),
+    "columns": Profile("columns", {Similarity(): 0.1, Trust(decay=False): 0.1, **COLUMNS}),
 }
-WITH_USAGE = {
-    **profiles.BUILT_IN,
-    "by type, by the later clock": Profile(
-        "by type, by the later clock",
-        {
-            Similarity(): 0.5,
-            Recency(half_life=20, half_lives_by_type=BY_TYPE, clock=Clock.LATEST): 0.5,
-        },
-    ),
-}
+WITH_USAGE = profiles.BUILT_IN | {"by type, later": halves("by type, later", by_type(Clock.LATEST))}
 EVERY = {**WITH_USAGE, **WITHOUT_USAGE}
 SEARCHES: dict[str, dict[str, Any]] = {
     "plain": {},
     "as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
     "no query vector": {},
-    "entities and thresholds": {
-        "query_entities": ["Ann", "Bob"],
-        "min_score": 0.1,
-        "min_similarity": 0.1,
-    },
-    "filters": {
-        "min_trust": 0.1,
-        "memory_types": ["episodic", "factual"],
-        "tags": ["a"],
-        "metadata": {"a": 1},
-    },
+    "thresholds": {"query_entities": ["Ann", "Bob"], "min_score": 0.1, "min_similarity": 0.1},
+    "filters": {"min_trust": 0.1, "memory_types": ["a", "b"], "tags": ["a"], "metadata": {"a": 1}},
     "teams": {"teams": TEAMS},
 }
 
 
 def searching(profile: Profile, name: str, **more: Any) -> Call:
     query = [random.Random(0).gauss() for _ in range(DIMENSIONS)]
-    return lambda repository: repository.search(
-        AGENT,
-        None if name == "no query vector" else query,
-        k=K,
-        profile=profile,
-        touch=False,
-        **{**SEARCHES[name], **more},
-    )
+    asked = SEARCHES[name] | {"profile": profile, "k": K, "touch": False} | more
+    return lambda repo: repo.search(AGENT, None if name == "no query vector" else query, **asked)
 
 
 @pytest.fixture(scope="module")
@@ -182,11 +150,8 @@ def generic_plan(connection: psycopg.Connection, text: str, parameters: Paramete
     cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     cursor.execute(f"PREPARE planned ({', '.join(types)}) AS {numbered}")
     try:
-        return only_plan(
-            cursor.execute(
-                sql.SQL("EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE planned ({})").format(values)
-            )
-        )
+        explain = sql.SQL("EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE planned ({})").format(values)
+        return only_plan(cursor.execute(explain))
     finally:
         cursor.execute("DEALLOCATE planned")
 
@@ -254,16 +219,11 @@ def ranked(plan: Plan) -> list[Plan]:
 
 
 def function_names() -> list[str]:
-    files = (sql_folder() / "signals").glob("*.sql")
-    names = [
-        name
-        for file in files
-        for name in re.findall(
-            r"^CREATE OR REPLACE FUNCTION (\w+)\(", file.read_text("utf-8"), re.M
-        )
-    ]
+    texts = (path.read_text("utf-8") for path in (sql_folder() / "signals").glob("*.sql"))
+    declared = re.compile(r"^CREATE OR REPLACE FUNCTION (\w+)\(", re.MULTILINE)
+    names = {name for text in texts for name in declared.findall(text)}
     assert len(names) >= 5
-    return sorted(set(names))
+    return sorted(names)
 
 
 def assert_flat(plan: Plan) -> None:
@@ -308,12 +268,10 @@ def test_a_search_is_one_flat_expression_over_rows_found_by_key(
                     assert_by_key(described, f"pk_{table}", id_)
 
 
-@pytest.mark.parametrize("profile", [profiles.hybrid, profiles.five_factor], ids=lambda p: p.name)
-def test_no_plan_hashes_the_memories(engine: Engine, profile: Profile) -> None:
+def test_no_plan_hashes_the_memories(engine: Engine) -> None:
     """With their vectors: of a large agent they would not fit, and be written to disk."""
-    for planned in EACH_WAY:
-        search = searching(profile, "plain", query_text="memory 7")
-        [plan] = plans(engine, search, planned)
+    for profile, planned in product((profiles.hybrid, profiles.five_factor), EACH_WAY):
+        [plan] = plans(engine, searching(profile, "plain", query_text="memory 7"), planned)
 
         hashed = [one for one in ranked(plan) if one["Node Type"] == "Hash"]
         assert hashed
@@ -366,23 +324,20 @@ def test_which_profiles_read_the_counters(engine: Engine) -> None:
         assert all(one.get("Relation Name") != "memory_usage" for one in ranked(plan))
 
 
-@pytest.mark.parametrize("name", profiles.BUILT_IN)
-def test_a_function_reads_no_table_as_a_whole(engine: Engine, name: str) -> None:
+def test_a_function_reads_no_table_as_a_whole(engine: Engine) -> None:
     """Nor the counters of all owners, however many calls have made its plans generic."""
-    call = (
-        f"SELECT count(*) FROM pgrecall.recall(%s, %s, profile => '{name}', teams => %s)".encode()
-    )
     url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(url) as connection:
-        for teams in ([], TEAMS):
-            for _ in range(7):
-                connection.execute(call, (AGENT, str([1.0] * DIMENSIONS), teams))
-        read = connection.execute(
-            "SELECT relname FROM pg_stat_xact_user_tables WHERE seq_scan > 0 "
-            "AND relname IN ('agent_memories', 'memory_usage')"
-        )
-
-        assert read.fetchall() == []
+    for name in profiles.BUILT_IN:
+        call = f"SELECT count(*) FROM pgrecall.recall(%s, %s, profile => '{name}', teams => %s)"
+        with psycopg.connect(url) as connection:
+            for teams in ([], TEAMS):
+                for _ in range(7):
+                    connection.execute(call.encode(), (AGENT, str([1.0] * DIMENSIONS), teams))
+            read = connection.execute(
+                "SELECT relname FROM pg_stat_xact_user_tables WHERE seq_scan > 0 "
+                "AND relname IN ('agent_memories', 'memory_usage')"
+            )
+            assert read.fetchall() == [], name
 
 
 def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(engine: Engine) -> None:

@@ -40,16 +40,12 @@ def test_all_are_scored_at_one_moment() -> None:
 
 @pytest.mark.parametrize("written", ["2026-05-22T12:00:00", "2026-05-22T14:00+02:00"])
 def test_times_may_be_text_and_without_a_zone_are_in_utc(written: str) -> None:
-    values = {
-        "similarity": 0.62,
-        "created_at": written,
-        "usefulness_score": 0.7,
-        "confidence": 0.9,
-        "access_count": 12,
-    }
+    values = {"similarity": 0.62, "created_at": written, "usefulness_score": 0.7}
+
+    found = score(FIVE, values | {"confidence": 0.9, "access_count": 12}, as_of=NOW)
 
     expected = 0.40 * 0.62 + 0.25 * exp(-0.5) + 0.20 * 0.7 + 0.10 * 0.9 + 0.05 * 12 / 50
-    assert score(FIVE, values, as_of=NOW).score == pytest.approx(expected, abs=1e-12)
+    assert found.score == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -72,15 +68,13 @@ def test_what_is_wrong_is_named(memories: Any, error: type[InputError], said: st
 def test_bands_are_explained_to_a_model() -> None:
     text = bands.instructions(bands.RADAROS)
 
-    assert [(one.least, one.most) for one in bands.RADAROS] == [(0.8, 1), (0.5, 0.7), (0.1, 0.4)]
-    assert [(one.least, one.most) for one in bands.RADAROS_SIGNS] == [
-        *((0.8, 1), (0.6, 0.8), (0.4, 0.6), (0.1, 0.3))
-    ]
-    assert [(one.least, one.most) for one in bands.MEMORY_OS] == [
-        (0.7, 0.9),
-        (0.5, 0.5),
-        (0.2, 0.4),
-    ]
+    limits = {
+        bands.RADAROS: [(0.8, 1), (0.5, 0.7), (0.1, 0.4)],
+        bands.RADAROS_SIGNS: [(0.8, 1), (0.6, 0.8), (0.4, 0.6), (0.1, 0.3)],
+        bands.MEMORY_OS: [(0.7, 0.9), (0.5, 0.5), (0.2, 0.4)],
+    }
+    for several, expected in limits.items():
+        assert [(one.least, one.most) for one in several] == expected
     for band in bands.RADAROS:
         assert f"{band.least:.1f} to {band.most:.1f}: {band.what}" in text
     assert "0.5: ordinary" in bands.instructions(bands.MEMORY_OS)
