@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import MemoryRepository, ScoredMemory, profiles
-from tests.integration.owner import north
+from pgrecall import ScoredMemory
+from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH
 
 LARGE = 199_000
@@ -27,28 +27,26 @@ class Deaf:
 
 
 @pytest.fixture
-def repo(shared_engine: Engine) -> MemoryRepository:
-    return MemoryRepository(shared_engine, embedder=Deaf())
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    return Owner(shared_engine, agent, embedder=Deaf())
 
 
-def know(repo: MemoryRepository, agent: str, entities: Sequence[str]) -> None:
+def know(owner: Owner, entities: Sequence[str]) -> None:
     """One memory for each, with a text of its own even where two differ in case alone."""
-    named = [north(f"{n}", entities=[name]) for n, name in enumerate(entities)]
-    repo.add_many(agent, named)
+    owner.add_many([north(f"{n}", entities=[name]) for n, name in enumerate(entities)])
 
 
-def asked(
-    repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = ()
-) -> list[ScoredMemory]:
-    return repo.search(agent, text, profile=profiles.tiered, k=200, teams=teams, touch=False)
+def asked(owner: Owner, text: str, teams: Sequence[str] = ()) -> list[ScoredMemory]:
+    hits: list[ScoredMemory] = owner.search(text, profile="tiered", k=200, teams=teams, touch=False)
+    return hits
 
 
-def found(repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = ()) -> set[str]:
+def found(owner: Owner, text: str, teams: Sequence[str] = ()) -> set[str]:
     """The entities found in the text, each a memory of its own by `know`.
 
     Each memory's signal is one share of all that were found, so none is found but these.
     """
-    hits = [hit for hit in asked(repo, agent, text, teams) if hit.signals["entity_overlap"] > 0]
+    hits = [hit for hit in asked(owner, text, teams) if hit.signals["entity_overlap"] > 0]
     names = {name for hit in hits for name in hit.memory.entities}
     assert len(names) == len(hits)
     for hit in hits:
@@ -107,76 +105,65 @@ CHARACTERS = (
 """An entity, a text in which it occurs, and one in which it does not."""
 
 
-def test_an_entity_is_found_as_a_whole_word(repo: MemoryRepository, agent: str) -> None:
-    know(repo, f"{agent} case", ["Ann", "ANN", "ann"])
-    assert found(repo, f"{agent} case", "aNN") == {"Ann", "ANN", "ann"}
-    know(repo, agent, ["Ann", "Bob", "New York"])
+def test_an_entity_is_found_as_a_whole_word(mine: Owner) -> None:
+    know(mine.other, ["Ann", "ANN", "ann"])
+    assert found(mine.other, "aNN") == {"Ann", "ANN", "ann"}
+    know(mine, ["Ann", "Bob", "New York"])
     for names, texts in WHOLE_WORDS.items():
         for text in texts:
-            assert ", ".join(sorted(found(repo, agent, text))) == names, text
+            assert ", ".join(sorted(found(mine, text))) == names, text
 
 
-def test_characters_of_an_entity_mean_themselves_in_every_script(
-    repo: MemoryRepository, agent: str
-) -> None:
+def test_characters_of_an_entity_mean_themselves_in_every_script(mine: Owner) -> None:
     for number, (entity, there, not_there) in enumerate(CHARACTERS):
-        owner = f"{agent} {number}"
-        know(repo, owner, [entity, "other"])
+        owner = Owner(mine.bind, f"{mine.name} {number}", embedder=Deaf())
+        know(owner, [entity, "other"])
 
-        assert found(repo, owner, there) == {entity}
-        assert found(repo, owner, not_there) == set(), entity
+        assert found(owner, there) == {entity}
+        assert found(owner, not_there) == set(), entity
 
 
-def test_an_entity_of_many_memories_counts_once(repo: MemoryRepository, agent: str) -> None:
-    repo.add_many(
-        agent,
-        [
-            *(north(f"both {n}", entities=["Ann", "Bob"]) for n in range(3)),
-            north("half", entities=["Ann", "Nemo"]),
-            north("none", entities=["Nemo"]),
-            north("nothing"),
-        ],
-    )
+def test_an_entity_of_many_memories_counts_once(mine: Owner) -> None:
+    entities = {f"both {n}": ["Ann", "Bob"] for n in range(3)}
+    entities |= {"half": ["Ann", "Nemo"], "none": ["Nemo"], "nothing": []}
+    mine.add_many([north(text, entities=names) for text, names in entities.items()])
 
-    hits = asked(repo, agent, "Ann met Bob")
+    hits = asked(mine, "Ann met Bob")
 
     signals = {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
     both = {f"both {n}": 1.0 for n in range(3)}
     assert signals == {**both, "half": 0.5, "none": 0.0, "nothing": 0.0}
 
 
-def test_entities_of_teams_are_found_when_the_teams_are_asked(
-    repo: MemoryRepository, agent: str
-) -> None:
-    know(repo, agent, ["Ann"])
-    know(repo.teams, f"{agent}-red", ["Bob"])
-    know(repo.teams, f"{agent}-blue", ["Carol"])
-    know(repo.teams, agent, ["Dave"])  # a team that is named like the agent
-    know(repo, f"{agent}-red", ["Erin"])  # another agent
+def test_entities_of_teams_are_found_when_the_teams_are_asked(mine: Owner) -> None:
+    red, blue = (f"{mine.name}-{color}" for color in ("red", "blue"))
+    erin = Owner(mine.bind, red, embedder=Deaf())  # another agent, named like a team
+    know(mine, ["Ann"])
+    know(erin.team, ["Bob"])
+    know(Owner(mine.bind, blue, is_team=True, embedder=Deaf()), ["Carol"])
+    know(mine.team, ["Dave"])  # a team that is named like the agent
+    know(erin, ["Erin"])
     text = "Ann, Bob, Carol, Dave and Erin"
 
-    assert found(repo, agent, text) == {"Ann"}
-    assert found(repo, agent, text, [f"{agent}-red"]) == {"Ann", "Bob"}
-    both = [f"{agent}-red", f"{agent}-blue"]
-    assert found(repo, agent, text, both) == {"Ann", "Bob", "Carol"}
-    assert found(repo, agent, text, [agent]) == {"Ann", "Dave"}
-    assert found(repo, f"{agent}-red", text) == {"Erin"}
+    assert found(mine, text) == {"Ann"}
+    assert found(mine, text, [red]) == {"Ann", "Bob"}
+    assert found(mine, text, [red, blue]) == {"Ann", "Bob", "Carol"}
+    assert found(mine, text, [mine.name]) == {"Ann", "Dave"}
+    assert found(erin, text) == {"Erin"}
 
 
-def test_at_most_32_are_taken_and_the_longest_first(repo: MemoryRepository, agent: str) -> None:
+def test_at_most_32_are_taken_and_the_longest_first(mine: Owner) -> None:
     names = ["x" * length for length in range(1, 41)]
-    know(repo, agent, names)
+    know(mine, names)
 
-    assert found(repo, agent, " ".join(names)) == set(names[-32:])
+    assert found(mine, " ".join(names)) == set(names[-32:])
 
 
-def test_entities_given_are_taken_instead(repo: MemoryRepository, agent: str) -> None:
-    know(repo, agent, ["Ann", "Bob"])
+def test_entities_given_are_taken_instead(mine: Owner) -> None:
+    know(mine, ["Ann", "Bob"])
 
-    def signals(
-        entities: Sequence[str] | None, query: str | list[float] = "Ann"
-    ) -> dict[str, float]:
-        hits = repo.search(agent, query, profile="tiered", query_entities=entities, touch=False)
+    def signals(entities: Sequence[str] | None, query: Any = "Ann") -> dict[str, float]:
+        hits = mine.search(query, profile="tiered", query_entities=entities, touch=False)
         return {hit.memory.entities[0]: hit.signals["entity_overlap"] for hit in hits}
 
     assert signals(None) == {"Ann": 1, "Bob": 0}
@@ -195,12 +182,12 @@ def test_entities_given_are_taken_instead(repo: MemoryRepository, agent: str) ->
     ],
     ids=["found last", "one word", "quotes", "brackets"],
 )
-def test_a_large_text_is_searched_quickly(repo: MemoryRepository, agent: str, text: str) -> None:
+def test_a_large_text_is_searched_quickly(mine: Owner, text: str) -> None:
     """Names that are in it but as part of a word cost a whole reading each."""
-    know(repo, agent, ["Ann", "Bob", "(((((", "nnu", *(f"entity {n}" for n in range(200))])
+    know(mine, ["Ann", "Bob", "(((((", "nnu", *(f"entity {n}" for n in range(200))])
 
     started = monotonic()
-    names = found(repo, agent, text)
+    names = found(mine, text)
 
     assert names - {"((((("} == {"Ann"}
     assert monotonic() - started < 30
@@ -209,23 +196,21 @@ def test_a_large_text_is_searched_quickly(repo: MemoryRepository, agent: str, te
 @pytest.mark.parametrize("size", [30_000, LARGE])
 def test_an_entity_as_large_as_the_text(shared_url: str, agent: str, size: int) -> None:
     """Whether so long a name is found is left open; that it breaks nothing is not."""
-    engine = create_engine(
-        shared_url, poolclass=NullPool, connect_args={"options": "-c statement_timeout=5s"}
-    )
-    repo = MemoryRepository(engine, embedder=Deaf())
+    limit = {"options": "-c statement_timeout=5s"}
+    engine = create_engine(shared_url, poolclass=NullPool, connect_args=limit)
+    owner = Owner(engine, agent, embedder=Deaf())
     entity = "large ' [ ( \\ 🙂 " * (size // 16) + "end"
-    know(repo, agent, [entity, "large"])
+    know(owner, [entity, "large"])
 
-    assert "large" in found(repo, agent, entity)
+    assert "large" in found(owner, entity)
 
 
-def test_entities_of_the_text_beside_a_vector_count(repo: MemoryRepository, agent: str) -> None:
+def test_entities_of_the_text_beside_a_vector_count(mine: Owner) -> None:
     """Of two texts, those of the query; given entities replace what is found."""
-    repo.add(agent, north("a", entities=["Sarah", "React"]))
+    id_ = mine.add(north("a", entities=["Sarah", "React"]))
 
-    def overlap(query: list[float] | str | None, **arguments: object) -> float:
-        asked: dict[str, Any] = {"profile": profiles.tiered, "touch": False, **arguments}
-        [hit] = repo.search(agent, query, **asked)
+    def overlap(query: list[float] | str | None, **arguments: object) -> Any:
+        [hit] = mine.search(query, profile="tiered", touch=False, **arguments)
         return hit.signals["entity_overlap"]
 
     both = "What does Sarah think about React?"
@@ -233,6 +218,5 @@ def test_entities_of_the_text_beside_a_vector_count(repo: MemoryRepository, agen
     assert overlap(None, query_text=both) == 1
     assert overlap(NORTH, query_text="tea") == overlap("tea", query_text=both) == 0
     assert overlap(NORTH, query_text=both, query_entities=["Sarah", "Vue"]) == 0.5
-    [judged] = repo.search(agent, NORTH, query_text=both, profile=profiles.tiered, k=1)
-    explained = repo.explain(agent, judged.memory.id, NORTH, query_text=both, profile="tiered")
+    explained = mine.explain(id_, NORTH, query_text=both, profile="tiered")
     assert explained.hit.signals["entity_overlap"] == 1

@@ -11,8 +11,8 @@ from sqlalchemy import Engine, text
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.integration.owner import plain
-from tests.integration.support import at, sql
+from tests.integration.owner import Owner, plain
+from tests.integration.support import at
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -117,27 +117,19 @@ def test_a_memory_kept_out_is_told_by_what(
     assert ids[1] not in [hit.memory.id for hit in found]
 
 
-def test_what_does_not_hold_is_told_since_when(
-    repo: MemoryRepository, module_engine: Engine
-) -> None:
+def test_what_does_not_hold_is_told_since_when(mine: Owner) -> None:
+    """And by a profile that needs an embedding, that there is none."""
     for column in ("valid_from", "valid_until", "expires_at", "invalidated_at"):
-        day = "2030-01-01" if column == "valid_from" else "2020-01-01"
-        id_ = repo.add("invalid", plain(column))
-        change = f"UPDATE pgrecall.agent_memories SET {column} = '{day} 00:00+00' WHERE id = :id"
-        sql(module_engine, change, id=id_)
+        year = 2030 if column == "valid_from" else 2020
+        id_ = mine.add(plain(column))
+        mine.put(id_, **{column: datetime(year, 1, 1, tzinfo=UTC)})
 
-        [reason, *_] = repo.explain("invalid", id_).reasons
+        [reason, *_] = mine.explain(id_).reasons
 
         assert "not valid at now" in reason
-        assert f"{column} {day}" in reason
-
-
-def test_a_profile_that_needs_an_embedding_says_so(repo: MemoryRepository) -> None:
-    bare = repo.add("bare", plain("no embedding"))
-
-    why = repo.explain("bare", bare, at(0), profile="last_access")
-
-    assert why.reasons == ("it has no embedding, which profile last_access requires",)
+        assert f"{column} {year}-01-01" in reason
+    bare = mine.explain(mine.add(plain("no embedding")), at(0), profile="last_access")
+    assert bare.reasons == ("it has no embedding, which profile last_access requires",)
 
 
 def test_a_memory_of_a_team_is_explained_in_the_same_ranking(
@@ -170,11 +162,11 @@ def test_one_id_in_several_stores_is_the_agents_own(repo: MemoryRepository) -> N
     assert found.retrieval_count == 0, "explaining counts nothing"
 
 
-def test_of_three_comparisons_each_that_is_not_met_is_named(repo: MemoryRepository) -> None:
+def test_of_three_comparisons_each_that_is_not_met_is_named(mine: Owner) -> None:
     """A statement has the last of them twice."""
-    memory_id = repo.add("a", NewMemory("m", embedding=at(0), metadata={"a": 5, "b": "x"}))
+    memory_id = mine.add(plain("m", metadata={"a": 5, "b": "x"}))
     metadata = {"a": {"$gte": 9, "$lt": 10}, "b": {"$ne": "x"}}
 
-    reasons = repo.explain("a", memory_id, at(0), metadata=metadata).reasons
+    reasons = mine.explain(memory_id, at(0), metadata=metadata).reasons
 
     assert len([one for one in reasons if one.startswith("filtered by metadata")]) == 2

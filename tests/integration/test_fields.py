@@ -112,6 +112,7 @@ def test_every_default_comes_back_as_it_is(repo: MemoryRepository, way: str) -> 
 
 @pytest.mark.parametrize("way", ["add", "add_many"])
 def test_the_database_decides_what_is_left_unset(repo: MemoryRepository, way: str) -> None:
+    """And a new memory is active, unused and stands."""
     memory = asdict(_stored(repo, DEFAULT, way))
 
     unset = {name for name in NAMES if getattr(DEFAULT, name) is UNSET}
@@ -120,25 +121,14 @@ def test_the_database_decides_what_is_left_unset(repo: MemoryRepository, way: st
     for name, value in DECIDED.items():
         expected = pytest.approx(value) if isinstance(value, float) else value
         assert memory[name] == expected, name
-
-
-def test_a_new_memory_is_active_unused_and_stands(repo: MemoryRepository) -> None:
-    memory = _stored(repo, DEFAULT, "add")
-
-    assert memory.status == "active"
-    assert (memory.retrieval_count, memory.success_count, memory.failure_count) == (0, 0, 0)
-    assert (memory.feedback_up, memory.feedback_down) == (0, 0)
-    assert memory.last_accessed_at is None
-    assert (memory.invalidated_at, memory.invalidation_reason) == (None, None)
-    assert memory.superseded_by is None
-    assert memory.needs_review is False
-
-
-def test_lists_of_texts_may_be_any_sequence(repo: MemoryRepository) -> None:
+    assert (memory["status"], memory["needs_review"]) == ("active", False)
+    counters = ("retrieval_count", "success_count", "failure_count", "feedback_up", "feedback_down")
+    assert [memory[name] for name in counters] == [0] * 5
+    moments = ("last_accessed_at", "invalidated_at", "invalidation_reason", "superseded_by")
+    assert [memory[name] for name in moments] == [None] * 4
     for sequence in (list, tuple):
-        memory = _stored(repo, replace(DEFAULT, tags=sequence(["b", "a", "b"])), "add_many")
-
-        assert memory.tags == ["b", "a", "b"]
+        tagged = replace(DEFAULT, content=f"{sequence}", tags=sequence(["b", "a", "b"]))
+        assert _stored(repo, tagged, way).tags == ["b", "a", "b"]
 
 
 LARGEST = "x" * 2_097_152

@@ -119,25 +119,16 @@ def test_floors_are_what_searches_with_them_return(
     for floor in (0.0, 0.2, 0.35, 0.5, 0.7):
         silent, lost, recalls = 0, 0, []
         for query in queries:
-            hits = repo.search(
-                *(AGENT, query.query),
-                query_text=query.query_text,
-                k=5,
-                profile=profile,
-                as_of=query.as_of or NOW,
-                min_relevance=floor,
-                touch=False,
-                **everything,
-            )
-            relevant = set(query.relevant)
-            if not relevant:
+            asked: dict[str, Any] = {"query_text": query.query_text, "as_of": query.as_of or NOW}
+            asked |= {"k": 5, "profile": profile, "min_relevance": floor, "touch": False}
+            hits = repo.search(AGENT, query.query, **asked, **everything)
+            if relevant := set(query.relevant):
+                lost += not hits
+                recalls.append(len(relevant & {hit.memory.id for hit in hits}) / len(relevant))
+            else:
                 silent += not hits
-                continue
-            lost += not hits
-            recalls.append(len(relevant & {hit.memory.id for hit in hits}) / len(relevant))
         one = floors_of(found)[floor]
-        assert one.silent == silent / 6
-        assert one.lost == lost / 12
+        assert (one.silent, one.lost) == (silent / 6, lost / 12)
         assert one.recall == pytest.approx(sum(recalls) / 12)
 
 
