@@ -281,28 +281,6 @@ def one_and_several(
         yield found
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_search_of_several_nodes_is_that_of_one(
-    one_and_several: tuple[MemoryRepository, MemoryRepository],
-    repositories: dict[str, MemoryRepository],
-    issued: Issued,
-    question: str,
-) -> None:
-    issued.commands.clear()
-
-    def told(of: ScoredMemory | Explanation) -> Any:
-        if isinstance(of, Explanation):
-            return of.rank, of.ranked, of.returned, of.reasons, of.needed_score, of.signals
-        return of.memory.owner_id, of.memory.id, of.score, of.beside, of.lent, of.lender
-
-    expected, found = (
-        [told(one) for one in QUESTIONS[question](repo)]
-        for repo in (one_and_several[0], repositories["sync"])
-    )
-    assert found == expected != []
-    assert issued.phases == 1 or question == "linked"  # which is one transaction
-
-
 IN_PSQL = {
     "recall": "recall('ada', '{query}', {asked})",
     "recall, with its signals": "recall('ada', '{query}', {asked}, profile => 'five_factor')",
@@ -334,6 +312,29 @@ def test_psql_answers_about_several_nodes_as_about_one(
             answers.append(psql.execute(f"SELECT * FROM {asked}".encode()).fetchall())
 
     assert answers[1] == answers[0] != []
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_search_of_several_nodes_is_that_of_one(
+    one_and_several: tuple[MemoryRepository, MemoryRepository],
+    repositories: dict[str, MemoryRepository],
+    issued: Issued,
+    question: str,
+) -> None:
+    """It counts its hits, so what psql shows is compared before."""
+    issued.commands.clear()
+
+    def told(of: ScoredMemory | Explanation) -> Any:
+        if isinstance(of, Explanation):
+            return of.rank, of.ranked, of.returned, of.reasons, of.needed_score, of.signals
+        return of.memory.owner_id, of.memory.id, of.score, of.beside, of.lent, of.lender
+
+    expected, found = (
+        [told(one) for one in QUESTIONS[question](repo)]
+        for repo in (one_and_several[0], repositories["sync"])
+    )
+    assert found == expected != []
+    assert issued.phases == 1 or question == "linked"  # which is one transaction
 
 
 def test_what_reads_tables_within_a_statement_keeps_it_from_being_parallel(
