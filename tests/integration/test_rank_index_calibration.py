@@ -100,19 +100,13 @@ def test_the_fewest_candidates_that_find_enough_are_taken(
         connection.execute(without_positions, asked | {"relation": "agent_memories"})
 
 
-def test_memories_without_embeddings_need_no_more_than_the_least(
-    repo: MemoryRepository, database_url: str
-) -> None:
-    repo.add_many("agent", [plain(f"number {n}") for n in range(5)])
-
-    assert build(repo).candidates == LEVELS[0]
-    assert value(database_url, "SELECT likeness FROM pgrecall.rank_indexes") is None
-    assert value(database_url, "SELECT pgrecall.rank_questions('agent', 20)") is None
-
-
 def test_an_index_is_measured_by_the_built_in_profiles(
     repo: MemoryRepository, database_url: str
 ) -> None:
+    repo.add_many("agent", [plain(f"number {n}") for n in range(5)])
+    assert build(repo).candidates == LEVELS[0]  # nothing is measured without embeddings
+    assert value(database_url, "SELECT likeness FROM pgrecall.rank_indexes") is None
+    assert value(database_url, "SELECT pgrecall.rank_questions('agent', 20)") is None
     fill(repo, "a", 9)
     repo.add("a", plain("without"))
     names = ("five_factor", "last_access", "half_life", "tiered")
