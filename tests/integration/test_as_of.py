@@ -123,19 +123,6 @@ def test_what_does_not_hold_at_a_moment_is_not_seen(mine: Owner) -> None:
         mine.upkeep.erase_owner()
 
 
-def test_validity_is_judged_now_unless_a_moment_is_given(mine: Owner) -> None:
-    ends: dict[str, dict[str, Any]] = {
-        "valid": {"valid_from": before(9), "valid_until": FAR},
-        "not yet": {"valid_from": FAR},
-        "no longer": {"valid_until": before(1000)},
-        "expired": {"expires_at": before(1000)},
-    }
-    for text, columns in ends.items():
-        mine.add(north(text, **columns))
-
-    assert contents(mine.search(NORTH)) == ["valid"]
-
-
 def use(mine: Owner, ids: list[Any], moment: datetime) -> None:
     """Notes when memories were last used."""
     mine.sql(

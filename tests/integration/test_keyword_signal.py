@@ -200,24 +200,6 @@ def test_filters_and_thresholds_do_not_change_the_weights(told: Owner) -> None:
             assert found == pytest.approx(share("tea lamp", content, corpus), abs=EXACT)
 
 
-def test_weights_follow_every_change_at_once(mine: Owner) -> None:
-    def assert_exact(*corpus: str) -> None:
-        hits = mine.search(query_text="tea lamp drum", profile=ALONE, touch=False)
-        assert shares(hits) == expected("tea lamp drum", corpus)
-
-    first = mine.add(plain("tea lamp"))
-    assert_exact("tea lamp")
-    second, _ = mine.add_many([plain("tea drum,"), plain("brick")])
-    assert_exact("tea lamp", "tea drum,", "brick")
-    mine.update(first, content="(cloud)", embedding=None)
-    assert_exact("(cloud)", "tea drum,", "brick")
-    mine.delete(second)
-    assert_exact("(cloud)", "brick")
-    mine.upkeep.erase_owner()
-    mine.add(plain("lamp"))
-    assert_exact("lamp")
-
-
 def test_a_long_memory_has_less_of_the_signal(mine: Owner) -> None:
     corpus = ["tea lamp", "tea " + "brück " * 100, "drum"]
     mine.add_many(list(map(plain, corpus)))

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count, product
+from itertools import product
 from typing import Any
 from uuid import UUID
 
@@ -479,32 +479,27 @@ def test_every_function_is_inlined(server_url: str, embedding_type: EmbeddingTyp
 
 
 MEMORIES = 100
-SMALL_CALLS: dict[str, Callable[[MemoryRepository, Any, int], Any]] = {
-    "search": lambda repo, id_, n: repo.search("agent", at(n)),
-    "search, not counted": lambda repo, id_, n: repo.search("agent", at(n), touch=False),
-    "search by words": lambda repo, id_, n: repo.search(
-        "agent", at(n), query_text="tea", profile="hybrid"
-    ),
-    "search, filtered": lambda repo, id_, n: repo.search(
-        "agent", at(n), tags=["draft"], tiers=["short"]
-    ),
-    "search, metadata": lambda repo, id_, n: repo.search(
-        "agent", at(n), metadata={"a": {"$gte": n}}
-    ),
-    "search, as of": lambda repo, id_, n: repo.search("agent", at(n), as_of=datetime.now(UTC)),
-    "search, relevance": lambda repo, id_, n: repo.search("agent", at(n), min_relevance=0.1),
-    "search, turns": lambda repo, id_, n: repo.search("agent", at(n), expand_session=1),
-    "search, turns ranked": lambda repo, id_, n: repo.search(
-        "agent", at(n), expand_session=1, lend=0.5
-    ),
-    "search, linked": lambda repo, id_, n: repo.search("agent", at(n), expand=1),
+SEARCHED: dict[str, dict[str, Any]] = {
+    "search": {},
+    "search, not counted": {"touch": False},
+    "search by words": {"query_text": "tea"},
+    "search, filtered": {"tags": ["draft"], "tiers": ["short"]},
+    "search, metadata": {"metadata": {"a": {"$gte": 5}}},
+    "search, as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
+    "search, relevance": {"min_relevance": 0.1},
+    "search, turns": {"expand_session": 1},
+    "search, turns ranked": {"expand_session": 1, "lend": 0.5},
+    "search, linked": {"expand": 1},
+}
+SmallCall = Callable[[MemoryRepository, Any, int], Any]
+SMALL_CALLS: dict[str, SmallCall] = {
     "context": lambda repo, id_, n: repo.context("agent", at(n)),
     "list": lambda repo, id_, n: repo.list("agent", tags=["draft"]),
     "count": lambda repo, id_, n: repo.count("agent", tags=["draft"]),
     "get": lambda repo, id_, n: repo.get("agent", id_),
     "history": lambda repo, id_, n: repo.history("agent", id_),
     "touch": lambda repo, id_, n: repo.touch("agent", [id_]),
-    "add": lambda repo, id_, n: repo.add("agent", NewMemory(f"new {n}", embedding=at(n))),
+    "add": lambda repo, id_, n: repo.add("agent", north(f"new {n}")),
     "update": lambda repo, id_, n: repo.update("agent", id_, importance=n / 100),
     "record_outcome": lambda repo, id_, n: repo.record_outcome("agent", id_, "success"),
     "invalidate": lambda repo, id_, n: repo.invalidate("agent", id_),
@@ -542,7 +537,7 @@ def small(engine: Engine, database_url: str) -> Iterator[Engine]:
     made.dispose()
 
 
-@pytest.mark.parametrize("name", SMALL_CALLS)
+@pytest.mark.parametrize("name", [*SEARCHED, *SMALL_CALLS])
 def test_a_call_on_a_small_owner_has_a_cached_plan(small: Engine, name: str) -> None:
     repo = MemoryRepository(small)
     [first] = repo.search("agent", NORTH, k=1, touch=False)
@@ -550,9 +545,11 @@ def test_a_call_on_a_small_owner_has_a_cached_plan(small: Engine, name: str) -> 
         connection.exec_driver_sql("DEALLOCATE ALL")
         driver: Any = connection.connection.driver_connection
         driver._prepared.clear()
-    numbers = count(1)
-    for _ in range(8):
-        SMALL_CALLS[name](repo, first.memory.id, next(numbers))
+    for number in range(1, 9):
+        if name in SEARCHED:
+            repo.search("agent", at(number), **SEARCHED[name])
+        else:
+            SMALL_CALLS[name](repo, first.memory.id, number)
 
     with small.connect() as connection:
         executed = connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements")

@@ -133,22 +133,6 @@ def test_months_of_use_with_the_maintenance_it_prescribes_find_what_exact_rankin
 # When it is due
 
 
-def test_an_agent_that_has_grown_large_is_due_until_it_is_built(site: Site) -> None:
-    indexes = site.repo.rank_indexes
-    fill(site.repo, number=49)
-    assert indexes.status(at_least=50) == []
-    fill(site.repo, number=1, start=49)
-
-    [status] = indexes.status(at_least=50)
-
-    assert (status.index, status.memories, status.due) == (None, 50, "not built yet")
-    assert maintain(site.repo, 50) == [A]
-    [status] = indexes.status(at_least=50)
-    assert status.index is not None
-    assert (status.due, status.memories, status.index.memories) == (None, None, 50)
-    assert maintain(site.repo, 50) == []
-
-
 def test_only_active_memories_make_an_agent_large_and_keep_its_index(site: Site) -> None:
     """As a search counts them, or there would be indexes that none takes. An index goes when fewer
     than half are left."""
@@ -277,6 +261,12 @@ def test_only_what_is_due_is_built(site: Site) -> None:
     kept, _ = site.build("fresh"), site.build("old")
     site.run(f"{AGED} WHERE agent_id = 'old'")
     told: list[tuple[str, int, int]] = []
+    statuses = {one.agent_id: one for one in site.repo.rank_indexes.status(at_least=60)}
+    assert {name: (one.memories, one.due) for name, one in statuses.items()} == {
+        "fresh": (None, None),
+        "grown": (60, "not built yet"),
+        "old": (None, "40 days old"),
+    }
 
     built = site.repo.rank_indexes.maintain(at_least=60, on_progress=lambda *n: told.append(n))
 

@@ -468,18 +468,6 @@ def test_as_many_hits_as_asked_for_and_more_than_an_index_is_good_for_by_exact_r
     assert both(whole, **asked)[1].candidates is None
 
 
-def test_everything_is_found_where_fewer_exist_than_are_asked_for(
-    own: MemoryRepository, agent: str
-) -> None:
-    stored = indexed(own, agent, memories_of(agent, 60))
-    for k in (59, 60, 61, 100):
-        found, exact = both(own, agent, k=k, as_of=SOON)
-        assert len(found) == min(k, 60)
-        assert found == exact
-    own.delete(agent, stored)
-    assert both(own, agent)[0] == []
-
-
 # Owners
 
 
