@@ -26,8 +26,8 @@ SHAPES = (
     if os.environ.get("PGRECALL_TEST_FULL_SIZE")
     else [
         Shape("one of 1,000", 1, 1_000),
-        Shape("20 of 200", 20, 200),
-        Shape("3,072 dimensions", 1, 300, 3_072, "halfvec"),
+        Shape("40 of 95", 40, 95),
+        Shape("3,072 dimensions", 1, 150, 3_072, "halfvec"),
     ]
 )
 SLACK = 64
