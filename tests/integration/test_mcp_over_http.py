@@ -261,7 +261,7 @@ def test_a_tool_that_takes_too_long_is_cancelled_and_gives_its_turn_back(
 ) -> None:
     with (
         new_database(server_url, local_template) as url,
-        service_on(url, local_embedder, timeout=2.0, concurrency=1) as service,
+        service_on(url, local_embedder, timeout=1.0, concurrency=1) as service,
     ):
         client = service.client("ada")
         memory = service.repo.add("ada", "tea")

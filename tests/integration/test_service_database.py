@@ -34,10 +34,10 @@ OURS = "datname = current_database() AND application_name = 'pgrecall serve'"
 
 @pytest.fixture
 def quick(server_url: str, local_template: str, local_embedder: LocalEmbedder) -> Iterator[Service]:
-    """A service with two connections that gives up after three seconds."""
+    """A service with two connections that gives up soon."""
     with (
         new_database(server_url, local_template) as url,
-        service_on(url, local_embedder, timeout=3.0, concurrency=2) as service,
+        service_on(url, local_embedder, timeout=1.5, concurrency=2) as service,
     ):
         warm_up(service)
         yield service
@@ -147,7 +147,7 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path,
 
 
 def answered(client: httpx.Client, path: str, body: Any = None) -> int:
-    """The status of an answer to a client that waits for 6 s; the limit is 2 s."""
+    """The status of an answer to a client that waits for 6 s; the limit is 1 s."""
     return client.request("POST" if body else "GET", path, json=body, timeout=6).status_code
 
 
@@ -165,7 +165,7 @@ def test_limits_hold_while_the_database_hangs_and_all_is_normal_when_it_goes_on(
 ) -> None:
     """The key is known, so that requests get as far as a statement."""
     data, url = own_server
-    limits: dict[str, Any] = {"timeout": 2.0, "concurrency": 2, "waiting": 4, "key_seconds": 60.0}
+    limits: dict[str, Any] = {"timeout": 1.0, "concurrency": 2, "waiting": 4, "key_seconds": 60.0}
     with service_on(url, local_embedder, **limits) as service, ThreadPoolExecutor(12) as threads:
         warm_up(service)
         client = service.client("ada", scope="maintain")
@@ -191,7 +191,7 @@ def test_keys_are_looked_up_within_the_limit_while_the_database_hangs(
     own_server: tuple[Path, str], local_embedder: LocalEmbedder
 ) -> None:
     data, url = own_server
-    limits: dict[str, Any] = {"timeout": 2.0, "concurrency": 2, "waiting": 4, "key_seconds": 0.0}
+    limits: dict[str, Any] = {"timeout": 1.0, "concurrency": 2, "waiting": 4, "key_seconds": 0.0}
     with service_on(url, local_embedder, **limits) as service, ThreadPoolExecutor(20) as threads:
         warm_up(service)
         clients = [service.client("ada") for _ in range(10)]
@@ -212,7 +212,6 @@ def test_a_key_that_cannot_be_looked_up_is_used_a_while_longer(
     def status(client: httpx.Client) -> int:
         return client.get("/memories").status_code
 
-    monkeypatch.setattr(key_ring, "LOOKUP_SECONDS", 1.0)
     with (
         new_database(server_url, local_template) as url,
         service_on(url, local_embedder, key_seconds=0.0) as service,
@@ -223,7 +222,8 @@ def test_a_key_that_cannot_be_looked_up_is_used_a_while_longer(
         engine: Any = service.repo._bind
         revoke_key(engine, revoked.headers["authorization"].split("_")[1])
         assert status(revoked) == 401
-        with psycopg.connect(url) as other:
+        with psycopg.connect(url) as other, monkeypatch.context() as soon:
+            soon.setattr(key_ring, "LOOKUP_SECONDS", 0.2)
             other.execute("LOCK TABLE pgrecall.service_keys")
             assert [status(one) for one in (known, unknown, revoked)] == [200, 503, 503]
             monkeypatch.setattr(key_ring, "GRACE_SECONDS", 0.0)
