@@ -10,12 +10,7 @@ from sqlalchemy import Engine, NullPool, create_engine, event, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, migrate
-from pgrecall.errors import (
-    EmbedderMismatch,
-    InputError,
-    InvalidVector,
-    SchemaMissing,
-)
+from pgrecall.errors import EmbedderMismatch, InputError, InvalidVector, SchemaMissing
 from tests.integration.compass import Compass, Short
 from tests.integration.rank_indexes import new_role
 from tests.integration.support import NORTH, contents

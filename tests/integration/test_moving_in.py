@@ -525,7 +525,7 @@ def test_radaros(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
     ]
     entity_facts = [
         # A text that is a fact about the user too.
-        radaros_fact(5, 7, fact="Lives in Oslo.", importance=0.25),
+        radaros_fact(5, 7, fact="Lives in Oslo.", importance=0.25)
     ]
     events = [radaros_fact(6, 3, event="Opened a shop.", date="2026-05-29")]
     entity: Row = {"entityId": "ines", "entityType": "person", "name": "Ines", "properties": {}}
@@ -605,8 +605,7 @@ def test_radaros_without_vectors(
 
     assert outcomes(own_url, "radaros") == {"inserted": 1}
     assert_ranked(
-        *(own_repo.teams, "global", profiles.half_life),
-        *({UUID(int=1): learning}, radaros_score),
+        *(own_repo.teams, "global", profiles.half_life), *({UUID(int=1): learning}, radaros_score)
     )
 
 

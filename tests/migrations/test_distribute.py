@@ -22,9 +22,7 @@ def test_a_database_without_the_schema_is_refused(empty_url: str) -> None:
         migrate.distribute(empty_url)
 
 
-def test_after_an_upgrade_only_a_distributed_schema_is_distributed_again(
-    database_url: str,
-) -> None:
+def test_after_an_upgrade_only_a_distributed_schema_is_distributed_again(database_url: str) -> None:
     assert values(database_url, "SELECT name FROM pgrecall.distribute(again => true)") == []
 
 

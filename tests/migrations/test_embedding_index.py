@@ -74,9 +74,7 @@ def test_it_is_built_once_and_dropped_without_a_trace(empty_url: str) -> None:
     assert dump(empty_url) == without
 
 
-def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(
-    migrated: str,
-) -> None:
+def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(migrated: str) -> None:
     migrate.embedding_index(migrated)
     repo = repository(migrated)
 

@@ -72,10 +72,7 @@ def test_an_accepted_version_is_used_until_another_old_one_comes(
     with pytest.raises(InputError, match=r"which is 0\.8\.1, got 0\.8\.0"):
         migrate.accept_pgvector(migrated, "0.8.0")
 
-    app(
-        ["migrate", "accept-pgvector", "0.8.1", "--database-url", migrated],
-        standalone_mode=False,
-    )
+    app(["migrate", "accept-pgvector", "0.8.1", "--database-url", migrated], standalone_mode=False)
     assert "accepted" in capsys.readouterr().out
     repo.rank_indexes.build(agent_id="a", at_least=1)
     assert migrate.embedding_index(migrated).embedding_index

@@ -115,9 +115,7 @@ def test_the_embedding_stays_in_its_row(url: str) -> None:
     assert storage == "p", "PLAIN"
 
 
-def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
-    url: str,
-) -> None:
+def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(url: str) -> None:
     found = rows(url, INDEXES)
 
     assert {table: index.split("btree ")[1] for table, primary, _, index in found if primary} == {

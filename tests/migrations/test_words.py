@@ -16,15 +16,7 @@ import pytest
 from pgrecall import MemoryRepository, NewMemory, embedded, migrate
 from pgrecall.testing import new_database
 from tests.migrations.asking import engine_of, insert, psql, repository, run, values
-from tests.migrations.wording import (
-    DIMENSIONS,
-    OWN,
-    QUERY,
-    hybrid,
-    new_role,
-    terms,
-    with_words,
-)
+from tests.migrations.wording import DIMENSIONS, OWN, QUERY, hybrid, new_role, terms, with_words
 
 MIB = 2**20
 
