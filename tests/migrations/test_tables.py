@@ -225,6 +225,20 @@ def test_nothing_keeps_the_tables_from_being_distributed(url: str) -> None:
     assert values(url, sequences) == []
 
 
+READ_BY_SQL = r"""
+    SELECT p.proname::text FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+     WHERE p.pronamespace = 'pgrecall'::regnamespace AND l.lanname = 'sql'
+       AND pg_get_functiondef(p.oid)
+           ~ '\y(FROM|JOIN)\s+\(*(pgrecall\.)?(agent_memories|memory_|gc_runs|rank_indexes)'
+     ORDER BY 1
+"""
+
+
+def test_functions_that_read_tables_are_in_plpgsql(url: str) -> None:
+    """Citus refuses others, or reads tables that are empty."""
+    assert values(url, READ_BY_SQL) == []
+
+
 def test_the_code_s_tables_build_what_the_migrations_build(migrated: str) -> None:
     """Checks and defaults too, which Alembic does not compare."""
     model = tables("model").metadata
