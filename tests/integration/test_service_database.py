@@ -25,8 +25,7 @@ from pgrecall.migrate.service_keys import revoke_key
 from pgrecall.service import application, key_ring
 from pgrecall.service.gate import Gate
 from pgrecall.testing import hurry, new_database
-from tests.integration.serving import Service, service_on
-from tests.integration.test_service import Slow, settings
+from tests.integration.serving import Service, Slow, service_on, settings
 from tests.migrations.asking import value, wait_until
 
 OURS = "datname = current_database() AND application_name = 'pgrecall serve'"
@@ -110,15 +109,11 @@ def test_what_takes_too_long_is_cancelled_and_lost_sessions_are_replaced(quick: 
     assert ready[2] == 200
 
 
-def test_a_direct_connection_is_no_pooler(service: Service, loop: asyncio.Runner) -> None:
-    async def asked() -> bool:
-        engine = pin_search_path(create_async_engine(service.database_url))
-        async with engine.connect() as connection:
-            found = await application._is_pooled(connection)
-        await engine.dispose()
-        return found
-
-    assert loop.run(asked()) is False
+async def test_a_direct_connection_is_no_pooler(service: Service) -> None:
+    engine = pin_search_path(create_async_engine(service.database_url))
+    async with engine.connect() as connection:
+        assert await application._is_pooled(connection) is False
+    await engine.dispose()
 
 
 @contextmanager
@@ -252,8 +247,8 @@ def test_every_route_says_that_the_database_is_gone(
         assert client.get("/health").status_code == 200
 
 
-def test_a_limit_answers_though_the_work_has_not_ended(
-    loop: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+async def test_a_limit_answers_though_the_work_has_not_ended(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As psycopg, which waits for the server when it is cancelled, and ends when it is again."""
     monkeypatch.setattr(time_limit, "CLOSING_SECONDS", 0.3)
@@ -265,32 +260,27 @@ def test_a_limit_answers_though_the_work_has_not_ended(
             except asyncio.CancelledError:
                 await super().__call__(scope, receive, send)
 
-    async def run() -> None:
-        app, sent = Hanging(), []
-        gate = Gate(app, settings(concurrency=1, timeout=0.1), None)
+    app, sent = Hanging(), []
+    gate = Gate(app, settings(concurrency=1, timeout=0.1), None)
 
-        async def noted(scope: Any, receive: Any, send: Any) -> None:
-            async def note(message: Any) -> None:
-                sent.append(message.get("status"))
-                await send(message)
+    async def noted(scope: Any, receive: Any, send: Any) -> None:
+        async def note(message: Any) -> None:
+            sent.append(message.get("status"))
+            await send(message)
 
-            await gate(scope, receive, note)
+        await gate(scope, receive, note)
 
-        transport = httpx.ASGITransport(noted)
-        async with (
-            asyncio.timeout(20),
-            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
-        ):
+    transport = httpx.ASGITransport(noted)
+    client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
+    async with asyncio.timeout(20), client:
 
-            async def status() -> int:
-                return (await client.get("/search")).status_code
+        async def status() -> int:
+            return (await client.get("/search")).status_code
 
-            assert [await status(), await status()] == [504, 503]  # it still has the turn
-            while await status() != 504:
-                pass
-            app.go.set()  # what it answers now is too late
-            while await status() != 200:
-                pass
-        assert sent.count(200) == 1
-
-    loop.run(run())
+        assert [await status(), await status()] == [504, 503]  # it still has the turn
+        while await status() != 504:
+            pass
+        app.go.set()  # what it answers now is too late
+        while await status() != 200:
+            pass
+    assert sent.count(200) == 1

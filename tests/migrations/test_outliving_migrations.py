@@ -147,9 +147,11 @@ def test_no_call_fails_while_functions_gain_arguments_and_columns(migrated: str)
 
     def await_rounds(more: int) -> None:
         until = {kind: rounds[kind] + more for kind in client.KINDS}
-        over = lambda: [work.exception() for work in works if work.done()]  # noqa: E731
-        wait_until("all go on", lambda: rounds >= Counter(until) or bool(over()))
-        assert over() == []
+        wait_until(
+            "all go on",
+            lambda: rounds >= Counter(until) or any(work.done() for work in works),
+        )
+        assert [work.exception() for work in works if work.done()] == []
 
     with ThreadPoolExecutor(len(client.KINDS)) as executor:
         works = [executor.submit(run_client, kind) for kind in client.KINDS]
