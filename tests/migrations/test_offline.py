@@ -27,7 +27,7 @@ from tests.migrations.asking import (
 )
 from tests.migrations.conftest import SEES_OUR_SCHEMA
 from tests.migrations.schema_dump import dump
-from tests.migrations.wording import SOON
+from tests.migrations.test_words import SOON
 
 
 def test_the_text_through_psql_builds_the_same(each_url: str) -> None:
