@@ -9,7 +9,7 @@ PEERS_BIN := .venv-peers/bin
 CORE := psycopg==3.2.1 psycopg-binary==3.2.1
 SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_stored_vector.py \
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
-	tests/integration/test_batches.py tests/integration/test_command_line.py
+	tests/integration/test_storing.py tests/integration/test_command_line.py
 
 .PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
 

@@ -61,7 +61,7 @@ def with_candidates(number: int, approach: Approach) -> Approach:
 
     def search(question: Question) -> Hits:
         former = strategy.initial_candidates
-        strategy.initial_candidates = lambda wanted, usable: number
+        strategy.initial_candidates = lambda search, usable: number
         try:
             return approach(question)
         finally:

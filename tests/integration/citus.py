@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
+from sqlalchemy import create_engine
 
-from pgrecall import migrate
+from pgrecall import MemoryRepository, migrate
+from pgrecall.migrate.connecting import database_url
+from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.conftest import empty
 
 URL = os.environ.get("PGRECALL_TEST_CITUS_URL", "")
 on_citus = pytest.mark.skipif(
@@ -66,3 +70,20 @@ def move(session: psycopg.Connection, owner: str) -> Worker:
             )
             break
     return here
+
+
+@contextmanager
+def one_and_several_nodes(
+    server_url: str, template: str, furnish: Callable[[MemoryRepository], None], **options: Any
+) -> Iterator[tuple[MemoryRepository, MemoryRepository]]:
+    """One server, and the cluster, with the same memories."""
+    with new_database(server_url, template) as url:
+        engines = [create_engine(one) for one in (url, database_url(URL))]
+        one, several = (MemoryRepository(engine, **options) for engine in engines)
+        for repo in (one, several):
+            furnish(repo)
+        yield one, several
+        for engine in engines:
+            engine.dispose()
+    with psycopg.connect(URL, autocommit=True) as connection:
+        empty(connection)

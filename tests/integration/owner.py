@@ -42,7 +42,7 @@ class Owner:
         is_team: bool = False,
         embedder: Embedder | None = None,
     ) -> None:
-        self.bind, self.name, self.is_team = bind, name, is_team
+        self.bind, self.name, self.is_team, self.embedder = bind, name, is_team, embedder
         repo = MemoryRepository(bind, embedder=embedder)
         self.repo = repo.teams if is_team else repo
         self.stored_id = f"team:{name}" if is_team else name
@@ -55,16 +55,17 @@ class Owner:
 
     @property
     def other(self) -> Owner:
-        return Owner(self.bind, f"{self.name} other", is_team=self.is_team)
+        name = f"{self.name} other"
+        return Owner(self.bind, name, is_team=self.is_team, embedder=self.embedder)
 
     @property
     def team(self) -> Owner:
         """A team of the same name."""
-        return Owner(self.bind, self.name, is_team=True)
+        return Owner(self.bind, self.name, is_team=True, embedder=self.embedder)
 
     def within(self, connection: Connection) -> Owner:
         """In a transaction of the caller's."""
-        return Owner(connection, self.name, is_team=self.is_team)
+        return Owner(connection, self.name, is_team=self.is_team, embedder=self.embedder)
 
     def read(self, memory_id: UUID) -> Memory:
         memory = self.repo.get(self.name, memory_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -24,10 +25,12 @@ from pgrecall import AsyncMemoryRepository, MemoryRepository, migrate, pin_searc
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.service_keys import Scope, create_key
 from pgrecall.service.application import create_app
+from pgrecall.service.gate import Gate
 from pgrecall.service.service_settings import ServiceSettings
 from pgrecall.service.stopping import Connection
 
 ROLE = "pgrecall_service"
+TEA = "Ines drinks her tea without milk."
 PROGRAM = Path(sys.executable).parent / "pgrecall"
 MOST = 200_000
 """Bytes of a body."""
@@ -137,3 +140,32 @@ def stop(service: subprocess.Popen[str]) -> None:
     """Ends it, and waits."""
     service.terminate()
     service.communicate(timeout=60)
+
+
+def stored(client: httpx.Client, content: str = TEA, **fields: Any) -> str:
+    answer = client.post("/memories", json={"content": content, **fields})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def settings(**given: Any) -> ServiceSettings:
+    return ServiceSettings(database_url="postgresql://", **{"keyed": False, **given})
+
+
+class Slow:
+    """An application that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.running = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.running += 1
+        await self.go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def gated(app: Any, **given: Any) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(Gate(app, settings(**given), None))
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")

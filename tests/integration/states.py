@@ -27,9 +27,9 @@ from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.ranking.hits import Strategy
 from pgrecall.testing import new_database
+from tests.calls import CALLS, GOOD, PROCEDURES, Direction, Things, works
 from tests.conftest import accept_pgvector
 from tests.integration.tenants import furnish, things_of
-from tests.integration.tenants_calls import CALLS, METHODS, PROCEDURES, Direction
 from tests.migrations.asking import rows, run, values
 
 STATES = ("never", "tiny", "analysed")
@@ -211,7 +211,7 @@ MORE: dict[str, More] = {
     ),
     "tune": lambda r, ids, at: r.evaluation.tune("one", queries(ids, at), memory_types=["task"]),
 }
-"""Arguments that change what is read, beside the calls of METHODS."""
+"""Arguments that change what is read, beside those of tests/calls.py."""
 SCRIPTS = {
     "busiest_agents": {},
     "index_health": {},
@@ -243,22 +243,19 @@ class State:
     def work(self, name: str) -> list[Callable[[], Any]]:
         """What a name stands for; all but a procedure and a script is to be rolled back."""
         kind, _, called = name.partition(": ")
-        memory, other = (UUID(self.things[one].split("'")[1]) for one in ("memory", "other"))
-        at, repository = self.shape.at, MemoryRepository(self.connection)
+        things, repository = Things.named(self.things), MemoryRepository(self.connection)
         if kind == "method":
-            works = METHODS[called](memory, other, at)
-            return [partial(work, repository) for work in works]
+            return [partial(work, repository) for work in works(called, things, self.shape.at)]
         if kind == "more":
-            return [lambda: MORE[called](repository, self.ids, at)]
+            return [lambda: MORE[called](repository, self.ids, self.shape.at)]
         if kind == "procedure":
             return [partial(self._call, call) for call in PROCEDURES[called]]
         if kind == "script":
             return [lambda: self._script(called)]
         if kind == "view":
             query = f"* FROM pgrecall.{called} WHERE agent_id = 'one'"
-            by_id = (
-                f"{query} AND {'id' if called != 'telling_terms' else 'term'}::text = '{memory}'"
-            )
+            key = "term" if called == "telling_terms" else "id"
+            by_id = f"{query} AND {key}::text = '{things.memory}'"
             return [lambda: self._ask(query), lambda: self._ask(by_id)]
         return [partial(self._ask, self._function(call)) for call in CALLS[called]]
 
@@ -395,7 +392,7 @@ def state(url: str, shape: Shape) -> Iterator[State]:
 
 
 NAMES = [
-    *(f"method: {name}" for name in METHODS if name not in OF_AN_ENGINE),
+    *(f"method: {name}" for name in GOOD if name not in OF_AN_ENGINE),
     *(f"more: {name}" for name in MORE),
     *(f"function: {name}" for name in CALLS),
     *(f"view: {path.stem}" for path in sorted(sql_folder().glob("views/*.sql"))),

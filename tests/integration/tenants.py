@@ -16,9 +16,9 @@ from psycopg import sql
 from pgrecall import NewMemory, embedded
 from pgrecall.core.ids import new_id
 from pgrecall.core.resources import sql_folder
+from tests.calls import Direction
 from tests.integration.conftest import repository_on
 from tests.integration.support import at
-from tests.integration.tenants_calls import Direction
 from tests.migrations.asking import run, value, values
 
 WRITER, MAINTAINER = ROLES = ("pgrecall_tenant", "pgrecall_tenants_maintainer")

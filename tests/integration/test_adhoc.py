@@ -299,14 +299,13 @@ def compass(database: Database) -> dict[str, UUID]:
     }
 
 
-def test_top_for_a_vector_for_a_memory_and_for_neither(
+def test_top_for_a_vector_for_a_memory_for_neither_and_as_of_a_moment(
     database: Database, compass: dict[str, UUID]
 ) -> None:
     def top(**variables: Any) -> Result:
         return database.ask("top_memories.sql", agent=AGENT, **variables)
 
     for_vector, like = top(query=NORTH, k=2), top(like=compass["east"], k=2)
-
     assert for_vector.column("rank") == like.column("rank") == ["1", "2"]
     assert for_vector.column("content") == ["north", "north-east"]
     assert for_vector.column("similarity") == ["1.0000", "0.7071"]
@@ -315,24 +314,14 @@ def test_top_for_a_vector_for_a_memory_and_for_neither(
     without = top()
     assert len(without.rows) == 5
     assert (without.rows[0]["id"], without.rows[0]["similarity"]) == (str(latest), "")
-    blind = database.add("no vector")
-    for no_vector in (blind, new_id()):
+    for no_vector in (database.add("no vector"), new_id()):
         result = database.run("top_memories.sql", agent=AGENT, like=no_vector)
         assert result.code == 3
-        assert (
-            "like must be the id of a memory of this agent that has an embedding" in result.errors
-        )
-
-
-def test_top_as_of_a_moment(database: Database) -> None:
+        assert "like must be the id of a memory of this agent that has an emb" in result.errors
     database.add("old", embedding=NORTH, created_at=days_ago(10))
-    database.add("new", embedding=NORTH, created_at=days_ago(1))
-
-    asked: dict[str, Any] = {"agent": AGENT, "profile": "five_factor", "query": NORTH}
-    top = database.ask("top_memories.sql", as_of=days_ago(8), **asked)
-
-    assert top.column("content") == ["old"]
-    signals = dict(part.split() for part in top.rows[0]["signals"].split(", "))
+    then = top(as_of=days_ago(8), profile="five_factor", query=NORTH)
+    assert then.column("content") == ["old"]
+    signals = dict(part.split() for part in then.rows[0]["signals"].split(", "))
     assert float(signals["recency"]) == pytest.approx(0.9048, abs=1e-3)
 
 
@@ -409,29 +398,35 @@ def test_explain_what_is_not_known_of_a_memory(database: Database) -> None:
     young = database.add("young", created_at=days_ago(1), embedding=NORTH)
     ageless = database.add("ageless", created_at=None, embedding=NORTH)
     blind = database.add("Ines in Oslo", entities=["Ines", "Oslo"])
-
-    later = explained(database, young, query=NORTH, as_of=days_ago(3))
-    undated = explained(database, ageless, like=ageless, as_of=days_ago(3))
-    neutral = explained(database, blind, query=NORTH, profile="half_life")
-    needed = explained(database, blind, query=NORTH, profile="last_access")
-    not_asked = explained(database, blind, profile="last_access")
     entities = '{Ines,Oslo,"a, b",Quay}'
-    overlapping = explained(database, blind, profile="tiered", query_entities=entities)
+    then = days_ago(3)
+
+    later = explained(database, young, query=NORTH, as_of=then)
+    assert later["filtered_by"].startswith("created after as_of, at ")
+    needed = explained(database, blind, query=NORTH, profile="last_access")
+    assert needed["filtered_by"] == "has no embedding, which this profile requires"
+    for found, expected in (
+        (later, {"recency": "1.000000", "recalled": "f"}),
+        (
+            explained(database, ageless, like=ageless, as_of=then),
+            {"recency": "0.500000", "recalled": "t", "rank": "1"},
+        ),
+        (
+            explained(database, blind, query=NORTH, profile="half_life"),
+            {"similarity": "0.500000", "recalled": "t"},
+        ),
+        (needed, {"similarity": "0.000000"}),
+        (explained(database, blind, profile="last_access"), {"recalled": "t"}),
+        (
+            explained(database, blind, profile="tiered", query_entities=entities),
+            {"entity_overlap": "0.500000"},
+        ),
+    ):
+        assert expected.items() <= found.items()
     theirs = database.add("theirs", agent="another")
     unknown = database.run("explain_memory.sql", agent=AGENT, memory=theirs)
-
-    assert later["filtered_by"].startswith("created after as_of, at ")
-    assert (later["recency"], later["recalled"]) == ("1.000000", "f")
-    assert (undated["recency"], undated["recalled"], undated["rank"]) == ("0.500000", "t", "1")
-    assert (neutral["similarity"], neutral["recalled"]) == ("0.500000", "t")
-    assert needed["filtered_by"] == "has no embedding, which this profile requires"
-    assert needed["similarity"] == "0.000000"
-    assert not_asked["recalled"] == "t"
-    assert overlapping["entity_overlap"] == "0.500000"
-    assert (unknown.code, "memory must be the id of a memory of this agent" in unknown.errors) == (
-        3,
-        True,
-    )
+    assert unknown.code == 3
+    assert "memory must be the id of a memory of this agent" in unknown.errors
 
 
 # decaying.sql
@@ -448,29 +443,33 @@ def test_decaying_this_week(database: Database) -> None:
     database.add("ageless", created_at=None)
 
     def found(**variables: Any) -> list[str]:
-        rows = database.ask("decaying.sql", agent=AGENT, profile="five_factor", **variables)
-        return sorted(rows.column("content"))
-
-    decaying = database.ask("decaying.sql", agent=AGENT, profile="five_factor")
+        rows = database.ask("decaying.sql", agent=AGENT, profile="five_factor", **variables).rows
+        assert {row["signal"] for row in rows} <= {"recency"}
+        return sorted(row["content"] for row in rows)
 
     assert found() == ["expires", "soon"]
-    assert set(decaying.column("signal")) == {"recency"}
-    assert float(decaying.rows[0]["now"]) == pytest.approx(0.6065, abs=1e-3)
-    assert float(decaying.rows[0]["later"]) == pytest.approx(0.4274, abs=1e-3)
     assert found(days=1) == found(threshold=0.4) == found(limit=0) == []
     assert found(threshold=0.4, days=10) == found(threshold=0.6, days=0.5) == ["expires", "soon"]
 
 
-def test_decaying_trust(database: Database) -> None:
+def test_decaying_by_the_clock_of_a_profile_and_by_the_curve_of_trust(database: Database) -> None:
+    times: dict[str, Any] = {"created_at": days_ago(PERISHABLE), "accessed": days_ago(7)}
+    database.add("soon", agent="b", retrievals=3, tier="medium", **times)
+    for profile, now, later in (
+        *(("five_factor", 0.6065, 0.4274), ("last_access", 0.7047, 0.4966)),
+        *(("half_life", 0.7071, 0.5), ("trust", 0.4118, 0.2917), ("tiered", 0.5, 0.25)),
+    ):
+        asked: dict[str, Any] = {"profile": profile, "threshold": now - 0.01}
+        [row] = database.ask("decaying.sql", agent="b", **asked).rows
+        assert (float(row["now"]), float(row["later"])) == pytest.approx((now, later), abs=1e-3)
+
     old: dict[str, Any] = {"created_at": days_ago(200)}
     trusted = old | {"trust": 0.8, "trust_half_life_hours": 168.0}
     for curve in ("hyperbolic", "exponential", "linear"):
         database.add(curve, trust_curve=curve, retrievals=1, accessed=days_ago(2), **trusted)
     database.add("never accessed", trust_curve="linear", **trusted)
     database.add("never assessed", retrievals=1, accessed=days_ago(2), **old)
-
     decaying = database.ask("decaying.sql", agent=AGENT)
-
     values = {row["content"]: (float(row["now"]), float(row["later"])) for row in decaying.rows}
     assert set(decaying.column("signal")) == {"trust"}
     assert values == {
@@ -478,22 +477,6 @@ def test_decaying_trust(database: Database) -> None:
         "exponential": pytest.approx((0.8 * 2 ** (-2 / 7), 0.8 * 2 ** (-9 / 7)), abs=1e-3),
         "linear": pytest.approx((0.8 * 6 / 7, 0.8 * 5 / 14), abs=1e-3),
     }
-
-
-def test_decaying_by_the_clock_of_a_profile(database: Database) -> None:
-    times: dict[str, Any] = {"created_at": days_ago(PERISHABLE), "accessed": days_ago(7)}
-    database.add("soon", retrievals=3, tier="medium", **times)
-
-    for profile, now, later in (
-        ("five_factor", 0.6065, 0.4274),
-        ("last_access", 0.7047, 0.4966),
-        ("half_life", 0.7071, 0.5),
-        ("trust", 0.4118, 0.2917),
-        ("tiered", 0.5, 0.25),
-    ):
-        asked: dict[str, Any] = {"profile": profile, "threshold": now - 0.01}
-        [row] = database.ask("decaying.sql", agent=AGENT, **asked).rows
-        assert (float(row["now"]), float(row["later"])) == pytest.approx((now, later), abs=1e-3)
 
 
 # duplicates.sql
@@ -622,7 +605,7 @@ def test_unused_memories_the_longest_unused_first(database: Database) -> None:
     more = database.ask("unused_memories.sql", agent=AGENT, days=1)
 
     assert unused.column("content") == [
-        *("never, of unknown age", "never, old", "once", "never, new"),
+        *("never, of unknown age", "never, old", "once", "never, new")
     ]
     assert unused.column("days_unused") == ["", "60", "40", "1"]
     assert unused.column("never_retrieved") == ["t", "t", "f", "t"]

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 
 from tests.integration.owner import Owner
 
-FEW, MANY = 500, 2_000
+FEW, MANY = 200, 800
 READ = """
 SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables
  WHERE schemaname = 'pgrecall' AND relname = 'agent_memories'

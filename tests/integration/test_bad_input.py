@@ -11,11 +11,9 @@ import re
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import pytest
@@ -43,7 +41,8 @@ from pgrecall.memories.record import STATE
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import KINDS, Recency, Similarity
-from tests.integration.support import NORTH, at
+from tests.calls import GOOD, ID, OF_ALL, OTHER
+from tests.integration.support import NORTH
 from tests.methods import NOWHERE, method, public
 
 MARK = "¤"
@@ -94,82 +93,12 @@ CORPUS: dict[str, Any] = {
     "infinity": float("inf"),
 }
 
-ID, OTHER, ABSENT = UUID(int=1), UUID(int=2), UUID(int=3)
-QUERIES = [JudgedQuery(at(10.0 * n), [ID], query_text=f"q {n}") for n in range(12)]
-
-METHODS: dict[str, dict[str, Any]] = {
-    "add": {"memory": NewMemory("a", embedding=NORTH)},
-    "add_many": {"memories": [NewMemory("a", embedding=NORTH)]},
-    "upkeep.adjust_trust": {"memory_id": ID, "delta": 0.1, "reason": "a", "actor": "b"},
-    "rank_indexes.build": {"agent_id": "a"},
-    "erase": {"memory_ids": [ABSENT]},
-    "upkeep.erase_owner": {},
-    "upkeep.clusters": {},
-    "upkeep.vacuum": {},
-    "upkeep.collect_garbage": {},
-    "upkeep.complete_stale_tasks": {},
-    "upkeep.consolidate": {"more_than": 1, "min_size": 2, "min_similarity": 0.0},
-    "context": {"query": NORTH},
-    "count": {},
-    "delete": {"memory_ids": [ABSENT]},
-    "upkeep.demote": {"memory_ids": [ID]},
-    "rank_indexes.drop": {},
-    "evaluation.evaluate": {"queries": QUERIES},
-    "existing": {"memory_ids": [ID]},
-    "transfer.export": {"write": lambda lines: None},
-    "transfer.restore": {"memories": [{"content": "a", "embedding": NORTH}]},
-    "explain": {"memory_id": ID, "query": NORTH},
-    "plan": {"query": NORTH},
-    "feedback": {"memory_id": ID, "kind": "useful"},
-    "ids.find": {"prefix": "0000"},
-    "ids.of_key": {"key": "a"},
-    "get": {"memory_id": ID},
-    "get_many": {"memory_ids": [ID]},
-    "history": {"memory_id": ID},
-    "invalidate": {"memory_ids": [ID]},
-    "labels.add": {"memory_id": ID, "labels": ["a"]},
-    "labels.find": {"values": ["a"]},
-    "labels.of": {"memory_id": ID},
-    "links.add": {"source_id": ID, "target_id": OTHER},
-    "links.of": {"memory_id": ID},
-    "list": {},
-    "rank_indexes.maintain": {},
-    "upkeep.near_duplicates": {},
-    "upkeep.approve": {"memory_ids": [ID]},
-    "upkeep.promote": {"memory_ids": [ID]},
-    "upkeep.reject": {"memory_ids": [ID]},
-    "upkeep.prune": {"below_score": 0.1},
-    "owners": {},
-    "rank_indexes.status": {},
-    "record_outcome": {"memory_id": ID, "outcome": "success"},
-    "evaluation.recorded_queries": {},
-    "revive": {"memory_ids": [ID]},
-    "search": {"query": NORTH},
-    "ids.shorten": {"memory_ids": [ID]},
-    "supersede": {"memory_id": ID, "new": NewMemory("b", embedding=NORTH)},
-    "upkeep.extend_expiry": {"memory_ids": [ID], "expires_at": datetime(2030, 1, 1, tzinfo=UTC)},
-    "touch": {"memory_ids": [ID]},
-    "evaluation.tune": {"queries": QUERIES},
-    "labels.remove": {"memory_id": ID, "labels": ["a"]},
-    "links.remove": {"source_id": ID, "target_id": OTHER},
-    "update": {"memory_id": ID, "importance": 0.5},
-    "upsert": {"memory": NewMemory("a", key="a", embedding=NORTH)},
-    "upsert_many": {"memories": [NewMemory("a", key="a", embedding=NORTH)]},
-}
-"""Every method of a repository with arguments that it takes."""
 SHARED = {*SearchArguments.__annotations__, "agent_id", "memory_id", "memory_ids"}
 """Arguments that one function checks for all methods: WHOLE are passed the whole corpus."""
 WHOLE = ("search", "get", "touch")
 ALIKE = ("NewMemory of a batch", "changes")
 """Checked as NewMemory is."""
 FEW = ("negative", "NUL", "long", "deep list", "unprintable")
-OF_MANY = (
-    "upkeep.collect_garbage",
-    "rank_indexes.status",
-    "rank_indexes.maintain",
-    "owners",
-    "transfer.export",
-)
 
 Call = tuple[Callable[..., Any], dict[str, Any], list[str]]
 """What is called, with what that is good, and the arguments that take bad values."""
@@ -177,7 +106,7 @@ Call = tuple[Callable[..., Any], dict[str, Any], list[str]]
 
 def _method(name: str, good: dict[str, Any]) -> Call:
     arguments = [*inspect.signature(method(NOWHERE, name)).parameters]
-    if "agent_id" in arguments and name not in OF_MANY:
+    if "agent_id" in arguments and name not in OF_ALL:
         good = {"agent_id": "a"} | good
     return lambda repo, **given: method(repo, name)(**given), good, arguments
 
@@ -205,7 +134,7 @@ UNKNOWN = MARK * 100_000
 """A name that nothing has."""
 FIVE = profiles.five_factor
 CALLS: dict[str, Call] = {
-    **{name: _method(name, good) for name, good in METHODS.items()},
+    **{name: _method(name, good) for name, good in GOOD.items()},
     **{
         kind.__name__: _made(
             kind,
@@ -319,7 +248,7 @@ def connection(module_engine: Engine) -> Iterator[Connection]:
 
 
 def test_the_corpus_is_passed_to_every_method() -> None:
-    assert METHODS.keys() == {*public(NOWHERE)}
+    assert GOOD.keys() == {*public(NOWHERE)}
 
 
 WRITTEN = text(
@@ -353,7 +282,7 @@ def test_a_bad_value_works_or_is_refused_before_anything_is_written(
     wrong = []
     savepoint = connection.begin_nested()
     for argument in arguments:
-        shared = call in METHODS and call not in WHOLE and argument in SHARED
+        shared = call in GOOD and call not in WHOLE and argument in SHARED
         for kind in FEW if shared or call in ALIKE else CORPUS:
             value = CORPUS[kind]
             where = f"{argument:.20}, {kind}"

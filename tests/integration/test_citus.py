@@ -28,10 +28,10 @@ from pgrecall.core.ids import new_id
 from pgrecall.errors import MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.integration.citus import URL, distributed, on_citus
+from tests.calls import CALLS, PROCEDURES
+from tests.integration.citus import URL, distributed, on_citus, one_and_several_nodes
 from tests.integration.conftest import empty
 from tests.integration.support import NOW, at, awaited, before
-from tests.integration.tenants_calls import CALLS, PROCEDURES
 from tests.integration.test_both_repositories import (
     CASES,
     Case,
@@ -250,9 +250,8 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
 
 def of_teams(repo: MemoryRepository) -> None:
     """Adds twelve turns of an agent and of each of three teams, some of them linked or labelled."""
-    for place, (owners, name) in enumerate(
-        ((repo, "ada"), (repo.teams, "red"), (repo.teams, "blue"), (repo.teams, "green"))
-    ):
+    owners = ((repo, "ada"), *((repo.teams, name) for name in ("red", "blue", "green")))
+    for place, (of, name) in enumerate(owners):
         ids = [number(100 * place + n) for n in range(12)]
         new = [
             NewMemory(
@@ -267,39 +266,19 @@ def of_teams(repo: MemoryRepository) -> None:
             )
             for n in range(12)
         ]
-        owners.add_many(name, new)
-        owners.links.add(name, ids[2], ids[7])
-        owners.labels.add(name, ids[3], ["x"])
-        owners.labels.add(name, ids[9], ["x"])
+        of.add_many(name, new)
+        of.links.add(name, ids[2], ids[7])
+        for labelled in (ids[3], ids[9]):
+            of.labels.add(name, labelled, ["x"])
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_search_of_several_nodes_is_that_of_one(
-    session: psycopg.Connection,
-    repositories: dict[str, MemoryRepository],
-    issued: Issued,
-    emptied: None,
-    engine: Engine,
-    question: str,
-) -> None:
-    one, several = MemoryRepository(engine, embedder=Embeds()), repositories["sync"]
-    for repo in (one, several):
-        of_teams(repo)
-    issued.commands.clear()
-
-    def told(of: ScoredMemory | Explanation) -> Any:
-        if isinstance(of, Explanation):
-            return of.rank, of.ranked, of.returned, of.reasons, of.needed_score, of.signals
-        return of.memory.owner_id, of.memory.id, of.score, of.beside, of.lent, of.lender
-
-    def answer(repo: MemoryRepository) -> list[Any]:
-        return [told(one) for one in QUESTIONS[question](repo)]
-
-    found = answer(several)
-
-    assert len(found) > 0
-    assert found == answer(one)
-    assert issued.phases == 1 or question == "linked"  # which is one transaction
+@pytest.fixture(scope="module")
+def one_and_several(
+    session: psycopg.Connection, server_url: str, template: str
+) -> Iterator[tuple[MemoryRepository, MemoryRepository]]:
+    empty(session)
+    with one_and_several_nodes(server_url, template, of_teams, embedder=Embeds()) as found:
+        yield found
 
 
 IN_PSQL = {
@@ -317,27 +296,45 @@ IN_PSQL = {
 
 @pytest.mark.parametrize("question", IN_PSQL)
 def test_psql_answers_about_several_nodes_as_about_one(
-    session: psycopg.Connection,
-    repositories: dict[str, MemoryRepository],
-    emptied: None,
-    engine: Engine,
-    question: str,
+    one_and_several: tuple[MemoryRepository, MemoryRepository], question: str
 ) -> None:
-    one, several = MemoryRepository(engine, embedder=Embeds()), repositories["sync"]
     asked = IN_PSQL[question].format(
         query=list(at(27)),
         memory=number(3),
         asked=f"'blue memory 3', teams => '{{red,blue}}', k => 8, as_of => '{NOW}'",
     )
     answers = []
-    for repo, url in ((one, engine.url), (several, database_url(URL))):
-        of_teams(repo)
-        with psycopg.connect(url.set(drivername="postgresql").render_as_string(False)) as psql:
+    for repo in one_and_several:
+        engine: Any = repo._bind
+        url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(url) as psql:
             psql.execute("SET search_path = pgrecall, public")
             answers.append(psql.execute(f"SELECT * FROM {asked}".encode()).fetchall())
 
-    assert len(answers[0]) > 0
-    assert answers[1] == answers[0]
+    assert answers[1] == answers[0] != []
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_search_of_several_nodes_is_that_of_one(
+    one_and_several: tuple[MemoryRepository, MemoryRepository],
+    repositories: dict[str, MemoryRepository],
+    issued: Issued,
+    question: str,
+) -> None:
+    """It counts its hits, so what psql shows is compared before."""
+    issued.commands.clear()
+
+    def told(of: ScoredMemory | Explanation) -> Any:
+        if isinstance(of, Explanation):
+            return of.rank, of.ranked, of.returned, of.reasons, of.needed_score, of.signals
+        return of.memory.owner_id, of.memory.id, of.score, of.beside, of.lent, of.lender
+
+    expected, found = (
+        [told(one) for one in QUESTIONS[question](repo)]
+        for repo in (one_and_several[0], repositories["sync"])
+    )
+    assert found == expected != []
+    assert issued.phases == 1 or question == "linked"  # which is one transaction
 
 
 def test_what_reads_tables_within_a_statement_keeps_it_from_being_parallel(
@@ -353,7 +350,9 @@ def test_what_reads_tables_within_a_statement_keeps_it_from_being_parallel(
     assert {*found.values()} == {"u"}
 
 
-def test_a_distributed_schema_is_migrated_like_another(session: psycopg.Connection) -> None:
+def test_a_distributed_schema_is_migrated_like_another_and_not_downgraded(
+    session: psycopg.Connection,
+) -> None:
     session.execute("UPDATE installed_sql SET hash = NULL WHERE file LIKE 'verbs/%'")
     with pytest.raises(SchemaOutdated, match="migrate up"):
         migrate.distribute(URL)
@@ -365,21 +364,16 @@ def test_a_distributed_schema_is_migrated_like_another(session: psycopg.Connecti
     assert sum(status.nodes.values()) == 32
     assert again.distributed_tables == again.reference_tables == again.functions == []
     assert again.nodes == status.nodes
-
-
-def test_a_distributed_schema_is_not_downgraded(session: psycopg.Connection) -> None:
     with pytest.raises(MigrationFailed, match="DROP SCHEMA"):
         migrate.downgrade(URL)
-
-    assert sum(migrate.status(URL).nodes.values()) == 32
+    assert migrate.status(URL).nodes == status.nodes
 
 
 def test_an_old_citus_is_refused(session: psycopg.Connection) -> None:
+    said = "ALTER EXTENSION citus UPDATE"
     with session.transaction(force_rollback=True):
         session.execute("UPDATE pg_extension SET extversion = '11.3-1' WHERE extname = 'citus'")
-        with pytest.raises(
-            psycopg.errors.FeatureNotSupported, match="ALTER EXTENSION citus UPDATE"
-        ):
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match=said):
             session.execute("SELECT distribute()")
 
 

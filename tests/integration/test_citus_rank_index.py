@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from threading import Event
@@ -14,11 +15,20 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import MemoryRepository, NewMemory, ScoredMemory, migrate
+from pgrecall import MemoryRepository, ScoredMemory, migrate
 from pgrecall.migrate.connecting import database_url
-from pgrecall.testing import new_database
-from tests.integration.citus import URL, Worker, distributed, move, on_citus, place, workers
+from tests.integration.citus import (
+    URL,
+    Worker,
+    distributed,
+    move,
+    on_citus,
+    one_and_several_nodes,
+    place,
+    workers,
+)
 from tests.integration.conftest import empty
+from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     TABLES,
     A,
@@ -108,61 +118,45 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Answer]] = {
 }
 
 
-def furnished(repo: MemoryRepository) -> MemoryRepository:
+def furnish(repo: MemoryRepository) -> None:
     """An agent and a team with an index each, and a team without."""
-    for owners, name, number, start in (
-        (repo, "ada", 300, 0),
-        (repo.teams, "red", 300, 1_000),
+    owners = (
+        *((repo, "ada", 300, 0), (repo.teams, "red", 300, 1_000)),
         (repo.teams, "small", 20, 2_000),
-    ):
+    )
+    for of, name, number, start in owners:
         new = [
-            NewMemory(
-                one.content,
-                id=UUID(int=start + n),
-                embedding=one.embedding,
-                importance=one.importance,
-                created_at=one.created_at,
-                session=f"session {n // 10}",
-                turn=n % 10,
-            )
+            replace(one, id=UUID(int=start + n), session=f"session {n // 10}", turn=n % 10)
             for n, one in enumerate(memories(number, start))
         ]
-        owners.add_many(name, new)
+        of.add_many(name, new)
     build(repo, "ada")
     build(repo.teams, "red")
     later = [replace(one, id=UUID(int=3_000 + n)) for n, one in enumerate(memories(20, 3_000))]
     repo.add_many("ada", later)  # words weigh by the counts at the build
-    return repo
 
 
 @pytest.fixture(scope="module")
 def one_and_several(
     session: psycopg.Connection, server_url: str, template: str
-) -> Iterator[list[MemoryRepository]]:
-    """One server, and several nodes, with the same memories."""
-    with new_database(server_url, template) as url:
-        engines = [create_engine(one) for one in (url, database_url(URL))]
-        yield [furnished(MemoryRepository(engine)) for engine in engines]
-        for engine in engines:
-            engine.dispose()
-    empty(session)
+) -> Iterator[tuple[MemoryRepository, MemoryRepository]]:
+    with one_and_several_nodes(server_url, template, furnish) as found:
+        yield found
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_index_on_several_nodes_answers_as_on_one(
-    one_and_several: list[MemoryRepository], question: str
+    one_and_several: tuple[MemoryRepository, MemoryRepository], question: str
 ) -> None:
-    one, several = (QUESTIONS[question](repo) for repo in one_and_several)
+    answers = [QUESTIONS[question](repo) for repo in one_and_several]
 
-    def told(answer: Answer) -> list[Any]:
-        return [
-            (hit.memory.owner_id, hit.memory.id, hit.score, hit.beside, hit.lent)
-            for hit in answer[1]
-        ]
-
-    assert (one[0], several[0]) == ("index", "index")
-    assert len(one[1]) >= 10
-    assert told(several) == told(one)
+    one, several = (
+        [(h.memory.owner_id, h.memory.id, h.score, h.beside, h.lent) for h in hits]
+        for _, hits in answers
+    )
+    assert [strategy for strategy, _ in answers] == ["index", "index"]
+    assert len(one) >= 10
+    assert several == one
 
 
 @pytest.mark.parametrize("words", ["NULL", "'memory 17 or 3'"])
@@ -255,24 +249,16 @@ def test_calls_in_a_transaction_of_the_caller_reach_the_positions(
         used = found[here, used_positions(index.relation)]
         assert used == ({*filled[:3]} if commits else set())
     assert_as_exact(repo)
-
-
-def test_calls_of_one_statement_reach_the_positions(
-    session: psycopg.Connection, repo: MemoryRepository
-) -> None:
-    filled = fill(repo)
-    index = build(repo)
-    here = place(session, A)[1]
-
-    repo.search(A, NORTH, k=3)
-    repo.delete(A, [filled[3]])
-    repo.erase(A, [filled[4]])
-
+    # And calls of one statement, which run on the node.
+    used_by = repo.search(A, NORTH, k=3)
+    repo.delete(A, [filled[5]])
+    repo.erase(A, [filled[6]])
+    gone |= {filled[5], filled[6]}
     found = positions(session)
-    assert found[here, index.relation] == {*filled} - {filled[3], filled[4]}
-    assert len(found[here, used_positions(index.relation)] | {filled[3], filled[4]}) in (3, 4, 5)
-    erased = repo.upkeep.erase_owner(A)
-    assert erased.positions >= 98
+    assert found[here, index.relation] == {*filled} - gone
+    noted = {*filled[:3], *(hit.memory.id for hit in used_by)} - gone
+    assert found[here, used_positions(index.relation)] == noted
+    assert repo.upkeep.erase_owner(A).positions >= 96
     assert positions(session) == {}
 
 
@@ -281,26 +267,26 @@ def test_a_build_waits_for_who_writes_on_either_node(
     session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine, how: str
 ) -> None:
     fill(repo)
-    with ThreadPoolExecutor(1) as background:
+    with ExitStack() as stack:
+        background = stack.enter_context(ThreadPoolExecutor(1))
         if how == "of the caller":
-            with coordinator.connect() as connection:
-                MemoryRepository(connection).add(A, NewMemory("late", embedding=NORTH))
-                building = background.submit(build, repo)
-                wait_until("the build waits", lambda: bool(sql(coordinator, WAITS)))
-                connection.commit()
+            connection = stack.enter_context(coordinator.connect())
+            MemoryRepository(connection).add(A, north("late"))
+            commit: Callable[[], Any] = connection.commit
         else:
             shard, node = place(session, A)
-            with on(node) as worker:
-                worker.execute("SET citus.enable_manual_changes_to_shards = on")
-                worker.execute("BEGIN")
-                worker.execute(
-                    f"INSERT INTO pgrecall.agent_memories_{shard} (agent_id, id, content, "
-                    f"embedding) VALUES ('agent', gen_random_uuid(), 'late', '{NORTH}')".encode()
-                )
-                worker.execute("PREPARE TRANSACTION 'late'")
-                building = background.submit(build, repo)
-                wait_until("the build waits", lambda: bool(sql(coordinator, WAITS)))
-                worker.execute("COMMIT PREPARED 'late'")
+            worker = stack.enter_context(on(node))
+            worker.execute("SET citus.enable_manual_changes_to_shards = on")
+            worker.execute("BEGIN")
+            worker.execute(
+                f"INSERT INTO pgrecall.agent_memories_{shard} (agent_id, id, content, "
+                f"embedding) VALUES ('agent', gen_random_uuid(), 'late', '{NORTH}')".encode()
+            )
+            worker.execute("PREPARE TRANSACTION 'late'")
+            commit = partial(worker.execute, "COMMIT PREPARED 'late'")
+        building = background.submit(build, repo)
+        wait_until("the build waits", lambda: bool(sql(coordinator, WAITS)))
+        commit()
         index = building.result()
 
     assert index.memories == 101
@@ -353,7 +339,7 @@ def test_after_a_shard_has_moved_searches_are_exact_until_maintenance(
     def write(n: int) -> int:
         number = 0
         while not done.is_set():
-            repo.add(A, NewMemory(f"{n} {number}", embedding=NORTH))
+            repo.add(A, north(f"{n} {number}"))
             repo.touch(A, [filled[number % len(filled)]])
             number += 1
         return number

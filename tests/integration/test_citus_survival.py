@@ -14,11 +14,12 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import MemoryRepository
 from pgrecall.errors import DatabaseUnavailable
 from tests.integration import test_races
 from tests.integration.citus import URL, Worker, distributed, move, on_citus, place
 from tests.integration.conftest import empty
+from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, contents, read, sql
 from tests.migrations.asking import wait_until
 
@@ -27,7 +28,7 @@ A, CLIENTS = "agent", 4
 
 # Every race, with the fixtures below.
 RACES = {name: one for name, one in vars(test_races).items() if name.startswith("test_")}
-globals().update(RACES, crowd=test_races.crowd, shared=test_races.shared)
+globals().update(RACES, crowd=test_races.crowd, mine=test_races.mine)
 
 
 @pytest.fixture(scope="module")
@@ -52,23 +53,21 @@ def engine(database_url: str) -> Iterator[Engine]:
 @pytest.fixture(autouse=True)
 def waits_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for a row waits on the worker."""
-    waiting = "SELECT FROM citus_stat_activity WHERE wait_event_type = 'Lock'"
+    waiting = "SELECT count(*) FROM citus_stat_activity WHERE wait_event_type = 'Lock'"
     monkeypatch.setattr(test_races, "WAITING", waiting)
 
 
-def test_a_call_waits_for_one_in_a_transaction_of_a_callers(
-    engine: Engine, shared: MemoryRepository
-) -> None:
+def test_a_call_waits_for_one_in_a_transaction_of_a_callers(engine: Engine, mine: Owner) -> None:
     """The first runs on the worker, the second on the coordinator."""
-    shared.count(A)  # reads the layout
+    mine.count()  # reads the layout
 
     def add(repo: MemoryRepository, content: str) -> str:
-        return repo.add(A, NewMemory(content, embedding=NORTH), near_duplicates=0.9).outcome
+        return repo.add(A, north(content), near_duplicates=0.9).outcome
 
     with ThreadPoolExecutor(1) as threads, engine.connect() as connection:
         first = add(MemoryRepository(connection), "one")
-        second = threads.submit(add, shared, "another")
-        wait_until("it waits", lambda: len(sql(engine, test_races.WAITING)) == 1)
+        second = threads.submit(add, mine.repo, "another")
+        wait_until("it waits", lambda: sql(engine, test_races.WAITING) == [(1,)])
         connection.commit()
 
         assert (first, second.result()) == ("inserted", "near_duplicate")
@@ -103,26 +102,26 @@ def test_owners_on_other_workers_notice_nothing_of_one_that_is_down(
 ) -> None:
     repo, owners = MemoryRepository(engine), an_owner_of_each(session)
     for owner in owners.values():
-        repo.add(owner, NewMemory("before", embedding=NORTH))
+        repo.add(owner, north("before"))
     lost, *others = owners
 
     with down(lost):
         for call in (
             lambda: repo.search(owners[lost], NORTH),
-            lambda: repo.add(owners[lost], NewMemory("meanwhile", embedding=NORTH)),
-            lambda: repo.add_many(owners[lost], [NewMemory("meanwhile", embedding=NORTH)]),
+            lambda: repo.add(owners[lost], north("meanwhile")),
+            lambda: repo.add_many(owners[lost], [north("meanwhile")]),
             lambda: repo.count(owners[lost]),
         ):
             with pytest.raises(DatabaseUnavailable):
                 call()
         for owner in (owners[other] for other in others):
-            repo.add(owner, NewMemory("meanwhile", embedding=NORTH))
-            repo.add_many(owner, [NewMemory("at once", embedding=NORTH)])
+            repo.add(owner, north("meanwhile"))
+            repo.add_many(owner, [north("at once")])
             assert len(repo.search(owner, NORTH)) == repo.count(owner) == 3
 
     assert others
     assert contents(repo.search(owners[lost], NORTH)) == ["before"]
-    repo.add(owners[lost], NewMemory("afterwards", embedding=NORTH))
+    repo.add(owners[lost], north("afterwards"))
     assert repo.count(owners[lost]) == 2
 
 
@@ -131,17 +130,17 @@ def test_a_shard_that_moves_loses_nothing_of_what_clients_write(
 ) -> None:
     crowd = create_engine(database_url, pool_size=CLIENTS, max_overflow=0)
     repo, moved = MemoryRepository(crowd), Event()
-    first = UUID(int=repo.add(A, NewMemory("one", embedding=NORTH, trust=0.5)).int)
+    first = UUID(int=repo.add(A, north("one", trust=0.5)).int)
 
     def client(n: int) -> Counter[str]:
         mine, done = random.Random(n), Counter[str]()
         while not moved.is_set():
             match mine.choice(["initial", "restated", "touched", "penalty"]):
                 case "initial":
-                    repo.add(A, NewMemory(f"{n} {done['initial']}", embedding=NORTH))
+                    repo.add(A, north(f"{n} {done['initial']}"))
                     done["initial"] += 1
                 case "restated":
-                    done["restated"] += not repo.add(A, NewMemory("ONE", embedding=NORTH)).inserted
+                    done["restated"] += not repo.add(A, north("ONE")).inserted
                 case "touched":
                     done["touched"] += repo.touch(A, [first])
                 case _:

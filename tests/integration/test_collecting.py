@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-import re
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,8 +18,9 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from pgrecall import Memory, NewMemory
-from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
-from tests.integration.owner import Owner, plain
+from pgrecall.lifecycle.garbage import GarbagePolicy
+from tests.integration.owner import Owner, north, plain
+from tests.integration.support import at
 
 HOUR = timedelta(hours=1)
 NUMBERS = ("scanned", "archived", "deleted", "swept", "events", "runs")
@@ -94,6 +93,8 @@ def test_what_becomes_of_each_by_the_default_policy(mine: Owner) -> None:
         ({"created_at": None}, "active"),
         *(({"expires_at": now + left * HOUR}, "archived") for left in (-1, 0)),
         ({"expires_at": now + HOUR}, "active"),
+        # Trust as it is stored, not as it has decayed.
+        ({"created_at": now - 99 * HOUR, "trust_half_life_hours": 0.01}, "active"),
         # Deletion wins over archiving.
         ({"trust": 0.05, "expires_at": now - HOUR, "created_at": now - 999 * HOUR}, "deleted"),
     ]
@@ -105,21 +106,6 @@ def test_what_becomes_of_each_by_the_default_policy(mine: Owner) -> None:
     assert becomes_of(mine, ids) == expected
     found = [run.scanned, run.archived, run.deleted]
     assert found == [len(ids), expected.count("archived"), expected.count("deleted")]
-
-
-def test_trust_is_judged_as_stored_not_as_decayed(mine: Owner) -> None:
-    decaying = {"trust_curve": "exponential", "trust_half_life_hours": 1.0}
-    memory_id = mine.add(garbage("a", trust=0.5, **decaying))
-    mine.touch(memory_id)
-    mine.sql(
-        "UPDATE pgrecall.memory_usage SET last_accessed_at = now() - interval '20 days' "
-        "WHERE agent_id = :agent"
-    )
-    assert mine.count(min_trust=0.01) == 0
-
-    mine.collect_garbage()
-
-    assert becomes_of(mine, [memory_id]) == ["active"]
 
 
 def test_the_least_trusted_go_first_beyond_the_cap(mine: Owner) -> None:
@@ -203,6 +189,7 @@ def fill(mine: Owner) -> list[Memory]:
         [
             garbage(
                 str(n),
+                id=UUID(int=0) if n == 5 else None,  # the lowest, looked at once
                 trust=None if n % 9 == 0 else around.random() * 0.8,
                 created_at=None if n % 11 == 0 else now - around.uniform(0, 1_500) * HOUR,
                 expires_at=None if n % 3 else now + around.uniform(-5, 5) * HOUR,
@@ -300,27 +287,6 @@ def test_a_run_goes_through_one_owner_all_agents_or_all_teams(alone: Owner, engi
     assert [logged[nobody.id][name] for name in OFF] == [None] * 4
 
 
-def test_each_batch_is_a_transaction_of_its_own_and_then_progress_is_told(mine: Owner) -> None:
-    """What was done stays done when the run is cut off, and the log shows that it was."""
-    mine.add_many(several(10))
-    told: list[GarbageRun] = []
-
-    def on_progress(run: GarbageRun) -> None:
-        if run.scanned >= 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        mine.collect_garbage(batch_size=2, on_progress=on_progress)
-
-    assert mine.count() == 6
-    log = "SELECT finished, scanned, archived FROM pgrecall.gc_runs WHERE agent_id = :agent"
-    assert mine.sql(log) == [(False, 4, 4)]
-    run = mine.collect_garbage(batch_size=4, on_progress=told.append)
-    assert [(one.scanned, one.archived) for one in told][:2] == [(4, 4), (6, 6)]
-    assert numbers(told[-1]) == numbers(run)
-    assert {one.id for one in told} == {run.id}
-
-
 # What it leaves
 
 
@@ -394,19 +360,6 @@ def archived(mine: Owner) -> list[UUID]:
     )
 
 
-@pytest.mark.parametrize("name", ["count_garbage", "begin_garbage_run", "collect_garbage"])
-def test_the_defaults_are_those_of_the_policy(connection: Connection, name: str) -> None:
-    query = "SELECT pg_get_function_arguments(oid) AS a FROM pg_proc WHERE proname = %s"
-    [row] = connection.execute(query, [name]).fetchall()
-
-    found = dict(re.findall(r"(\w+) [a-z ]+ DEFAULT ([^,]+)", row["a"]))
-    policy = GarbagePolicy()
-    assert {limit: float(found[limit]) for limit in OFF if limit != "max_live"} == {
-        limit: getattr(policy, limit) for limit in OFF if limit != "max_live"
-    }
-    assert (found["max_live"][:4], found.get("dry_run", "false")) == ("NULL", "false")
-
-
 def test_a_batch_goes_on_after_the_id_given(mine: Owner, connection: Connection) -> None:
     ids = sorted(mine.add_many(several(5)))
     run = call(connection, "begin_garbage_run", mine.name)["begin_garbage_run"]
@@ -418,16 +371,6 @@ def test_a_batch_goes_on_after_the_id_given(mine: Owner, connection: Connection)
     assert archived(mine) == ids[2:4]
     ended = call(connection, "end_garbage_run", mine.name, run)
     assert (ended["archived"], ended["finished"]) == (2, True)
-
-
-def test_a_memory_under_the_lowest_id_is_looked_at_once(
-    mine: Owner, connection: Connection
-) -> None:
-    ids = [mine.add(garbage(f"m{n}", id=UUID(int=n), trust=0.15)) for n in range(3)]
-
-    told = collect(connection, agent=mine.name, batch_size=1)
-
-    assert (told["scanned"], told["archived"], archived(mine)) == (3, 3, ids)
 
 
 @pytest.mark.parametrize("whose", ["unknown", "another's", "none"])
@@ -461,18 +404,6 @@ def test_the_procedure_without_an_agent_goes_through_all_of_them(
     assert told == dict.fromkeys(NUMBERS, 0) | done
     [logged] = runs(engine)
     assert (logged["agent_id"], logged["scanned"], logged["finished"]) == ("", 11, True)
-
-
-def test_the_procedure_refuses_to_run_inside_a_transaction(
-    mine: Owner, connection: Connection
-) -> None:
-    mine.add_many(several(2))
-
-    refusal = psycopg.errors.InvalidTransactionTermination
-    with pytest.raises(refusal), connection.transaction():
-        collect(connection, agent=mine.name)
-
-    assert (archived(mine), mine.rows("gc_runs")) == ([], [])
 
 
 @contextmanager
@@ -523,23 +454,98 @@ def test_a_run_that_is_stopped_keeps_and_has_logged_the_batches_it_did(
     assert collect(connection, agent=mine.name, max_live=cap)["archived"] == left
 
 
-def test_two_runs_at_once_do_the_work_once(
-    shared_url: str, mine: Owner, connection: Connection
-) -> None:
-    trusts = (0.05, 0.15, 0.5, 0.6)
-    mine.add_many([garbage(f"m{n}", trust=trusts[n % 4]) for n in range(80)])
+# How long it leaves events and the log of its own runs
 
-    def collected(_: int) -> dict[str, Any]:
-        with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as apart:
-            return collect(apart, agent=mine.name, batch_size=7, max_live=24)
+KEEP: dict[str, Any] = dict.fromkeys(
+    ("min_trust_threshold", "max_age_hours", "delete_threshold"), None
+)
+A_WEEK = GarbagePolicy(max_event_age_hours=168, max_run_age_hours=168, **KEEP)
 
-    with ThreadPoolExecutor() as threads:
-        told = list(threads.map(collected, range(3)))
 
-    query = "SELECT event_type, memory_id FROM pgrecall.memory_events WHERE agent_id = :agent"
-    events = [row for row in mine.sql(query) if row[0] != "initial"]
-    assert Counter(kind for kind, _ in events) == {"deleted": 20, "archived": 20 + 16}
-    assert len(set(events)) == len(events)
-    assert sum(run["deleted"] for run in told) == 20
-    assert sum(run["archived"] for run in told) == 36
-    assert mine.count() == 24
+def age(mine: Owner, days: float) -> None:
+    """Makes all that happened so far happen earlier, and indexes be built earlier."""
+    for table, column in (
+        *(("memory_events", "occurred_at"), ("gc_runs", "started_at")),
+        ("rank_indexes", "written_until"),
+    ):
+        mine.sql(
+            f"UPDATE pgrecall.{table} SET {column} = {column} - make_interval(hours => :hours)",
+            hours=round(24 * days),
+        )
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 1_000])
+def test_old_events_go_and_the_first_of_a_memory_stays(alone: Owner, batch_size: int) -> None:
+    stays, gone, back = alone.add_many([north(text, key=text) for text in ("a", "b", "c")])
+    for one in (stays, gone):
+        alone.feedback(one, "useful")
+    alone.delete([gone, back])
+    assert alone.add(north("c", key="c")) == back
+    late = alone.add(north("deleted later"))
+    other = alone.other.add(north("another's"))
+    alone.other.feedback(other, "useful")
+    age(alone, 8)
+    alone.feedback(stays, "not_useful")
+    alone.delete(late)
+
+    counted = alone.collect_garbage(A_WEEK, dry_run=True)
+    run = alone.collect_garbage(A_WEEK, batch_size=batch_size)
+
+    # Two of gone with its first one, one of stays, and one of what is back, whose first ones stay.
+    assert (counted.events, run.events) == (5, 5)
+    assert [alone.kinds(one) for one in (stays, gone, back, late)] == [
+        ["initial", "feedback"],
+        [],
+        ["initial", "initial"],
+        ["initial", "deleted"],
+    ]
+    assert alone.other.kinds(other) == ["initial", "feedback"]
+    assert alone.collect_garbage(A_WEEK).events == 0
+
+
+def test_events_that_a_rank_index_needs_stay(alone: Owner) -> None:
+    """Which of its memories have changed since it was built: those are scored beside it."""
+    before, since = alone.add_many([north("a", embedding=at(1)), north("b", embedding=at(2))])
+    alone.feedback(before, "useful")
+    age(alone, 1)
+    alone.repo.rank_indexes.build(agent_id=alone.name, at_least=1)
+    alone.feedback(since, "useful")
+    age(alone, 8)
+
+    assert alone.collect_garbage(A_WEEK, dry_run=True).events == 1
+    assert alone.collect_garbage(A_WEEK).events == 1
+
+    assert [alone.kinds(one) for one in (before, since)] == [["initial"], ["initial", "feedback"]]
+    alone.repo.rank_indexes.drop(alone.name)
+    assert alone.collect_garbage(A_WEEK).events == 1
+
+
+def test_the_log_says_how_much_of_it_and_of_the_history_went(alone: Owner) -> None:
+    """Runs of one owner, and of all; also of owners who have nothing but history left."""
+    every = GarbagePolicy(**KEEP)
+    for owner in (alone, alone.other):
+        one = owner.add(north("a"))
+        owner.collect_garbage(every)
+        owner.delete(one)
+    alone.repo.upkeep.collect_garbage(every)
+    age(alone, 8)
+    alone.repo.upkeep.collect_garbage(every)
+
+    counted = alone.repo.upkeep.collect_garbage(A_WEEK, dry_run=True)
+    run = alone.repo.upkeep.collect_garbage(A_WEEK)
+
+    assert (counted.events, counted.runs) == (run.events, run.runs) == (4, 3)
+    logged = "SELECT max_event_age_hours, max_run_age_hours, events, runs FROM pgrecall.gc_runs"
+    assert alone.sql(f"{logged} ORDER BY id") == [(None, None, 0, 0), (168, 168, 4, 3)]
+
+
+def test_nothing_goes_unless_a_policy_says_so(alone: Owner) -> None:
+    one = alone.add(north("a"))
+    alone.feedback(one, "useful")
+    alone.collect_garbage(GarbagePolicy(**KEEP))
+    age(alone, 9_999)
+
+    run = alone.collect_garbage(GarbagePolicy(**KEEP))
+
+    assert (run.events, run.runs, len(alone.rows("gc_runs"))) == (0, 0, 2)
+    assert alone.kinds(one) == ["initial", "feedback"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any
@@ -78,14 +77,18 @@ def crowd(module_engine: Engine) -> Crowd:
 # Near duplicates
 
 
-@pytest.mark.parametrize(("threshold", "newest"), [(0.5, 100), (0.8, 220), (0.92, 100_000)])
+@pytest.mark.parametrize(
+    "asked",
+    [{"threshold": 0.5, "newest": 100}, {"threshold": 0.8}, {"newest": 100_000}, {}],
+    ids=repr,
+)
 def test_near_duplicates_are_those_of_a_comparison_of_all(
-    crowd: Crowd, threshold: float, newest: int
+    crowd: Crowd, asked: dict[str, Any]
 ) -> None:
-    expected = crowd.pairs(newest, threshold)
+    expected = crowd.pairs(asked.get("newest", 2_000), asked.get("threshold", 0.92))
     ages = {memory_id: days for days, memory_id in enumerate(crowd.ids)}
 
-    found = crowd.upkeep.near_duplicates(threshold=threshold, newest=newest, limit=100_000)
+    found = crowd.upkeep.near_duplicates(**asked, limit=100_000)
 
     assert {(one.older_id, one.newer_id): one.similarity for one in found} == pytest.approx(
         expected
@@ -96,21 +99,8 @@ def test_near_duplicates_are_those_of_a_comparison_of_all(
     for one in found:
         assert one.older_content == f"memory {ages[one.older_id]}"
         assert one.newer_content == f"memory {ages[one.newer_id]}"
-    few = crowd.upkeep.near_duplicates(threshold=threshold, newest=newest, limit=7)
-    assert [one.similarity for one in few] == order[:7]
-    by_psql = crowd.sql(
-        "SELECT * FROM pgrecall.near_duplicates(:agent, k => 7, threshold => :t, newest => :n)",
-        t=threshold,
-        n=newest,
-    )
-    assert by_psql == [astuple(one) for one in few]
-
-
-def test_near_duplicates_are_more_than_092_similar_and_at_most_100(crowd: Crowd) -> None:
-    defaults = crowd.upkeep.near_duplicates(threshold=0.92, newest=2_000, limit=100)
-
-    assert crowd.upkeep.near_duplicates() == defaults
-    assert len(defaults) > 1
+    assert crowd.upkeep.near_duplicates(**asked, limit=7) == found[:7]
+    assert crowd.upkeep.near_duplicates(**asked) == found[:100]
 
 
 def test_a_pair_at_the_threshold_is_no_near_duplicate(mine: Owner) -> None:
@@ -174,9 +164,6 @@ def test_clusters_are_those_of_the_greedy_rule(crowd: Crowd, asked: dict[str, An
     for cluster, members in zip(found, expected, strict=True):
         assert cluster.similarities == pytest.approx([share for _, share in members], abs=1e-6)
     assert len(expected) > 1
-    given = ", ".join(f"{name} => {value}" for name, value in asked.items())
-    by_psql = crowd.sql(f"SELECT * FROM pgrecall.clusters(:agent{given and ', ' + given})")
-    assert [row[2] for row in by_psql] == [member for one in expected for member, _ in one]
 
 
 def greedy(
@@ -224,7 +211,7 @@ def test_a_similarity_of_080_and_three_of_more_than_20_are_enough(mine: Owner) -
 # Consolidating
 
 
-@pytest.mark.parametrize("by", ["summary", "central", "psql"])
+@pytest.mark.parametrize("by", ["summary", "central"])
 def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
     now = datetime.now(UTC)
     several: list[dict[str, Any]] = [
@@ -246,13 +233,10 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
         asked.append(texts)
         return "12.5"
 
-    if by == "psql":
-        call = "SELECT * FROM pgrecall.consolidate(:agent, more_than => 0, actor => 'curator')"
-        [(memory_id, sources, importance)] = mine.sql(call)
-    else:
-        summary = summarise if by == "summary" else None
-        [done] = mine.upkeep.consolidate(summary, more_than=0, actor="curator")
-        memory_id, sources, importance = done.memory_id, done.source_ids, done.importance
+    [done] = mine.upkeep.consolidate(
+        summarise if by == "summary" else None, more_than=0, actor="curator"
+    )
+    memory_id, sources, importance = done.memory_id, done.source_ids, done.importance
 
     assert sources == sorted(ids)
     new = mine.get(memory_id, include_embedding=True)
@@ -417,20 +401,21 @@ def test_two_who_consolidate_at_once_do_it_once(mine: Owner) -> None:
 
 def test_stale_tasks_are_completed(mine: Owner) -> None:
     now = datetime.now(UTC)
-    ages: dict[str, Any] = {
+    old = {"created_at": now - 30 * DAY}
+    tasks: dict[str, Any] = {
         "stale": {"created_at": now - 7.01 * DAY},
-        "also a task": {"created_at": now - 30 * DAY, "memory_type": "x"},
-        "touched long ago": {"created_at": now - 30 * DAY},
+        "also a task": old | {"memory_type": "x", "additional_types": ["task"]},
+        "touched long ago": old,
         "fresh": {"created_at": now - 6.99 * DAY},
-        "touched": {"created_at": now - 30 * DAY},
-        "no task": {"created_at": now - 30 * DAY, "memory_type": "Task"},
+        "touched": old,
+        "no task": old | {"memory_type": "Task"},
         "undated": {"created_at": None},
-        "archived": {"created_at": now - 30 * DAY},
+        "archived": old,
     }
-    ids = {}
-    for text, given in ages.items():
-        more = {"additional_types": ["task"]} if text == "also a task" else {}
-        ids[text] = mine.add(plain(text, **{"memory_type": "task"} | given | more))
+    ids = {
+        text: mine.add(plain(text, **{"memory_type": "task"} | given))
+        for text, given in tasks.items()
+    }
     mine.put(ids["archived"], status="archived")
     theirs = mine.other.add(plain("stale", memory_type="task", created_at=now - 30 * DAY))
     mine.touch([ids["touched"], ids["touched long ago"]])
@@ -458,29 +443,28 @@ def test_stale_tasks_are_completed(mine: Owner) -> None:
 @pytest.fixture
 def varied(mine: Owner) -> list[Memory]:
     """Forty memories that differ in all that a score without a query depends on."""
-    around = random.Random(11)
-    now = datetime.now(UTC)
-    curves = ("hyperbolic", "exponential", "linear", None)
-    new = [
-        NewMemory(
-            f"memory {n}",
-            embedding=at(n),
-            created_at=None if n % 13 == 0 else now - timedelta(days=around.uniform(0, 90)),
-            memory_type=around.choice(["episodic", "task"]),
-            tier=around.choice(["short", "medium", "long"]),
-            expires_at=None,
-            importance=around.random(),
-            usefulness=around.random(),
-            confidence=around.random(),
-            trust=None if n % 7 == 0 else around.random(),
-            trust_curve=around.choice(curves),
-            trust_half_life_hours=around.uniform(10, 500),
-        )
-        for n in range(40)
-    ]
-    ids = mine.add_many(new)
+    chance, now = random.Random(11), datetime.now(UTC)
+    ids = mine.add_many(
+        [
+            NewMemory(
+                f"memory {n}",
+                embedding=at(n),
+                created_at=None if n % 13 == 0 else now - chance.uniform(0, 90) * DAY,
+                memory_type=chance.choice(["episodic", "task"]),
+                tier=chance.choice(["short", "medium", "long"]),
+                expires_at=None,
+                importance=chance.random(),
+                usefulness=chance.random(),
+                confidence=chance.random(),
+                trust=None if n % 7 == 0 else chance.random(),
+                trust_curve=chance.choice(["hyperbolic", "exponential", "linear", None]),
+                trust_half_life_hours=chance.uniform(10, 500),
+            )
+            for n in range(40)
+        ]
+    )
     for _ in range(4):
-        mine.touch(around.sample(ids, 12))
+        mine.touch(chance.sample(ids, 12))
     return [mine.read(memory_id) for memory_id in ids]
 
 

@@ -72,12 +72,6 @@ def ranked_by(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Callab
         loop.run(other.dispose())
 
 
-def install(url: str, profile: Profile, run: Run, folder: Path) -> None:
-    profiles.save(profile, folder / f"{profile.name}.toml")
-    done = run("profiles", "install", folder / f"{profile.name}.toml", "--database-url", url)
-    assert done.code == 0, done.err
-
-
 @pytest.fixture
 def command(
     own_url: str,
@@ -120,41 +114,38 @@ def test_a_repository_refuses_what_is_no_profile(own_engine: Engine, profile: An
 
 LATER: dict[str, Any] = {"as_of": datetime(2030, 1, 1, tzinfo=UTC)}
 UNTOUCHED: dict[str, Any] = {"touch": False, **LATER}
-CALLS: dict[str, Callable[..., Any]] = {
-    "search": lambda repo, **named: repo.search(A, NORTH, **UNTOUCHED, **named),
-    "teams": lambda repo, **named: repo.teams.search(A, NORTH, **named).profile,
-    "primary": lambda repo, **named: repo.primary.search(A, NORTH, **UNTOUCHED, **named),
-    "context": lambda repo, **named: repo.context(A, NORTH, **UNTOUCHED, **named).packed,
-    "explain": lambda repo, **named: repo.explain(A, repo.list(A)[0].id, NORTH, **LATER, **named),
-    "plan": lambda repo, **named: repo.plan(A, NORTH, **named).statement,
-}
+CALLS: tuple[Callable[..., Any], ...] = (
+    lambda repo, **named: repo.search(A, NORTH, **UNTOUCHED, **named),
+    lambda repo, **named: repo.teams.search(A, NORTH, **named).profile,
+    lambda repo, **named: repo.primary.search(A, NORTH, **UNTOUCHED, **named),
+    lambda repo, **named: repo.context(A, NORTH, **UNTOUCHED, **named).packed,
+    lambda repo, **named: repo.explain(A, repo.list(A)[0].id, NORTH, **LATER, **named),
+    lambda repo, **named: repo.plan(A, NORTH, **named).statement,
+)
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_each_call_that_ranks_obeys(ranked_by: Callable[..., Any], own_url: str, name: str) -> None:
-    call = CALLS[name]
-    asked = call(ranked_by(), profile="trust")
-    assert asked != call(ranked_by())
-    assert call(ranked_by("trust")) == asked
-    migrate.set_default_profile(own_url, "trust")
-    assert call(ranked_by()) == asked
+def test_each_call_that_ranks_obeys_and_evaluations_begin_with_it(
+    engine: Engine, own_url: str
+) -> None:
+    repo, mine = MemoryRepository(engine), MemoryRepository(engine, profile=MINE)
+    queries = [JudgedQuery(at(n), relevant=[repo.list(A)[0].id]) for n in range(10)]
 
-
-def test_evaluations_begin_with_it(ranked_by: Callable[..., Any], own_url: str) -> None:
-    [memory, *_] = ranked_by().list(A)
-    queries = [JudgedQuery(at(n), relevant=[memory.id]) for n in range(10)]
-
-    def evaluated(repo: Any, **named: Any) -> list[str]:
+    def evaluated(repo: MemoryRepository, **named: Any) -> list[str]:
         return [one.profile.name for one in repo.evaluation.evaluate(A, queries, **named).profiles]
 
-    assert evaluated(ranked_by()) == ["hybrid"]
-    assert ranked_by().evaluation.tune(A, queries).start == profiles.hybrid
-    assert evaluated(ranked_by(MINE)) == ["mine"]
-    assert ranked_by(MINE).evaluation.tune(A, queries).start == MINE
+    by_trust = [call(repo, profile="trust") for call in CALLS]
+    by_hybrid = [call(repo) for call in CALLS]
+    assert all(one != other for one, other in zip(by_trust, by_hybrid, strict=True))
+    of_trust = MemoryRepository(engine, profile="trust")
+    assert [call(of_trust) for call in CALLS] == by_trust
+    assert (evaluated(repo), evaluated(mine)) == (["hybrid"], ["mine"])
+    assert repo.evaluation.tune(A, queries).start == profiles.hybrid
+    assert mine.evaluation.tune(A, queries).start == MINE
     migrate.set_default_profile(own_url, "trust")
-    assert evaluated(ranked_by()) == ["trust"]
-    assert ranked_by().evaluation.tune(A, queries).start == profiles.trust
-    assert evaluated(ranked_by(MINE), profiles=["tiered", "hybrid"]) == ["tiered", "hybrid"]
+    assert [call(repo) for call in CALLS] == by_trust
+    assert evaluated(repo) == ["trust"]
+    assert repo.evaluation.tune(A, queries).start == profiles.trust
+    assert evaluated(mine, profiles=["tiered", "hybrid"]) == ["tiered", "hybrid"]
 
 
 def test_prune_scores_by_it_and_by_five_factor_where_none_is_set(
@@ -194,9 +185,8 @@ def test_a_search_moves_the_clock_only_where_the_default_says_so(
     assert sql(engine, accessed) == [(4, 12)]
 
 
-@pytest.mark.parametrize("profile", ["", ", profile => NULL"])
-def test_psql_obeys(engine: Engine, own_url: str, profile: str) -> None:
-    repo = MemoryRepository(engine)
+def test_psql_obeys(engine: Engine, own_url: str) -> None:
+    repo, profile = MemoryRepository(engine), ", profile => NULL"
     memory = repo.list(A)[-1].id
     given = f"query => '{NORTH}', as_of => '2030-01-01Z'"
 
@@ -213,8 +203,8 @@ def test_psql_obeys(engine: Engine, own_url: str, profile: str) -> None:
 
     assert asked(profile) == asked(", profile => 'hybrid'")
     run(own_url, "SELECT pgrecall.set_default_profile('trust')")
-    by_trust = asked(profile)
-    assert by_trust == asked(", profile => 'trust'")
+    by_trust = asked("")
+    assert by_trust == asked(profile) == asked(", profile => 'trust'")
     for one, other in zip(by_trust, asked(", profile => 'hybrid'"), strict=True):
         assert one != other
     [hit, *_] = repo.search(A, NORTH, touch=False, **LATER)
@@ -267,39 +257,25 @@ def test_the_command_shows_sets_and_unsets_it(command: Run, engine: Engine) -> N
     assert shown("--unset") == shown() == [{"profile": "hybrid", "is_set": False}]
 
 
-def test_the_command_line_obeys(
+def test_the_command_line_and_the_service_obey(
     server_url: str,
     local_template: str,
     local_embedder: LocalEmbedder,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with new_database(server_url, local_template) as url:
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, local_embedder) as service,
+    ):
         command = fast_runner(monkeypatch, capsys, url, local_embedder)
-        command("add", "Zoe plays the cello", "--agent", A)
-        migrate.set_default_profile(url, "trust")
+        client = service.client(A)
+        client.post("/memories", json={"content": "Zoe plays the cello"})
 
         def said(*options: str) -> str:
             done = command("search", "cello", "--agent", A, *options)
             assert done.code == 0, done.err
             return done.out
-
-        assert "by trust" in said()
-        assert "by tiered" in said("--profile", "tiered")
-        monkeypatch.setenv("PGRECALL_PROFILE", "last_access")
-        assert "by last_access" in said()
-        assert command("prune", "--agent", A, "--below-score", "0.01").code == 0
-
-
-def test_the_service_and_its_tools_obey(
-    server_url: str, local_template: str, local_embedder: LocalEmbedder
-) -> None:
-    with (
-        new_database(server_url, local_template) as url,
-        service_on(url, local_embedder) as service,
-    ):
-        client = service.client(A)
-        client.post("/memories", json={"content": "Zoe plays the cello"})
 
         def found(**fields: Any) -> tuple[str, set[str]]:
             answer = client.post("/search", json={"query": "cello", **fields}).json()
@@ -309,6 +285,11 @@ def test_the_service_and_its_tools_obey(
         migrate.set_default_profile(url, "trust")
         assert found() == ("trust", SIGNALS["trust"])
         assert found(profile="tiered") == ("tiered", SIGNALS["tiered"])
+        assert "by trust" in said()
+        assert "by tiered" in said("--profile", "tiered")
+        monkeypatch.setenv("PGRECALL_PROFILE", "last_access")
+        assert "by last_access" in said()
+        assert command("prune", "--agent", A, "--below-score", "0.01").code == 0
 
 
 def test_a_server_for_models_obeys(engine: Engine, own_url: str) -> None:
@@ -350,11 +331,14 @@ def test_stores_of_frameworks_obey(engine: Engine, own_url: str) -> None:
 
 
 def test_an_installed_profile_can_be_the_default_and_then_stays(
-    command: Run, engine: Engine, own_url: str, tmp_path: Path
+    command: Run, engine: Engine, own_url: str, empty_url: str, tmp_path: Path
 ) -> None:
+    file = tmp_path / "mine.toml"
+    profiles.save(MINE, file)
     with pytest.raises(UnknownName, match="unknown profile 'mine'; there are five_factor"):
         migrate.set_default_profile(own_url, "mine")
-    install(own_url, MINE, command, tmp_path)
+    done = command("profiles", "install", file, "--database-url", own_url)
+    assert done.code == 0, done.err
     migrate.set_default_profile(own_url, "mine")
     repo = MemoryRepository(engine)
     assert used(repo.search(A, NORTH)) == "mine"
@@ -363,6 +347,11 @@ def test_an_installed_profile_can_be_the_default_and_then_stays(
     migrate.upgrade(own_url)
     assert migrate.default_profile(own_url) == "mine"
 
+    restored(own_url, empty_url)  # from a dump
+    other = create_engine(engine.url.set(database=make_url(empty_url).database))
+    assert used(MemoryRepository(other).search(A, NORTH)) == "mine"
+    other.dispose()
+    assert set(value(empty_url, SEARCH + " LIMIT 1", str(NORTH))) == SIGNALS["mine"]
     run(own_url, "DELETE FROM pgrecall.profiles")
     with pytest.raises(UnknownName, match="default profile 'mine' is no longer among"):
         migrate.upgrade(own_url)
@@ -373,18 +362,6 @@ def test_an_installed_profile_can_be_the_default_and_then_stays(
     migrate.upgrade(own_url)
     assert used(repo.search(A, NORTH)) == "hybrid"
     assert migrate.downgrade(own_url).revision is None
-
-
-def test_a_restored_dump_has_it(
-    command: Run, engine: Engine, own_url: str, empty_url: str, tmp_path: Path
-) -> None:
-    install(own_url, MINE, command, tmp_path)
-    migrate.set_default_profile(own_url, "mine")
-    restored(own_url, empty_url)
-    other = create_engine(engine.url.set(database=make_url(empty_url).database))
-    assert used(MemoryRepository(other).search(A, NORTH)) == "mine"
-    other.dispose()
-    assert set(value(empty_url, SEARCH + " LIMIT 1", str(NORTH))) == SIGNALS["mine"]
 
 
 def test_only_the_owner_sets_it_and_readers_obey(engine: Engine, own_url: str) -> None:

@@ -35,11 +35,7 @@ from tests.methods import NOWHERE, method, public
 DOCS = Path(__file__).parents[2] / "docs"
 
 EXCEPTIONS = {
-    (
-        "psql",
-        "recall",
-        "touch",
-    ): "looking must not change a ranking; readers may not write",
+    ("psql", "recall", "touch"): "looking must not change a ranking; readers may not write",
     ("psql", "*", "actor"): "psql knows who is connected",
     ("MCP", "remember", "memory_type"): "what a model is asked to store are facts",
 }
@@ -73,12 +69,7 @@ FUNCTIONS = {
     "recorded_queries": "evaluation.recorded_queries",
 }
 """Function → the method that does the same, unless it has this name, alone or in a namespace."""
-OTHERWISE = {
-    "most": "limit",
-    "k": "limit",
-    "order_by": "order",
-    "with_events": "events",
-}
+OTHERWISE = {"most": "limit", "k": "limit", "order_by": "order", "with_events": "events"}
 """Argument of a function → that of the method, unless it has this name."""
 ONLY_IN_PSQL = {
     "complete_stale_tasks": {"reason"},

@@ -1,9 +1,10 @@
-"""Erasure of memories and of owners: what is left of them, in tables and on disk."""
+"""Erasure of memories and of owners, in tables and on disk; deleting what passes a filter."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
-from pgrecall import Erased, MemoryRepository
-from pgrecall.errors import DatabaseError
+from pgrecall import Erased, MemoryRepository, NewMemory
+from pgrecall.errors import InputError
+from pgrecall.execution.error_mapping import map_errors
 from tests.integration.owner import Owner, north, plain
-from tests.integration.support import at
+from tests.integration.support import NORTH, at, before, sql
+from tests.migrations.asking import wait_until
 
 SECRET = "xyzzysecret"
 VECTOR = [0.11, 0.23, 0.37, 0.41, 0.53, 0.61, 0.79, 0.83]
@@ -153,20 +156,6 @@ def test_nothing_of_an_erased_owner_is_in_any_table(mine: Owner) -> None:
     assert mine.upkeep.erase_owner() == Erased()
 
 
-def test_an_erasure_that_is_stopped_can_be_started_again(mine: Owner) -> None:
-    live(mine)
-
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        mine.upkeep.erase_owner(batch_size=4, on_progress=stop)
-    assert mine.sql("SELECT count(*) FROM pgrecall.agent_memories WHERE agent_id = :agent") == [2]
-
-    assert mine.upkeep.erase_owner().memories == 2
-    assert not any(mine.rows(table) for table in TABLES)
-
-
 def test_an_owner_is_erased_in_psql(mine: Owner, connection: psycopg.Connection[Any]) -> None:
     live(mine)
     counted = connection.execute("SELECT * FROM pgrecall.count_owner(%s)", [mine.name]).fetchone()
@@ -175,18 +164,6 @@ def test_an_owner_is_erased_in_psql(mine: Owner, connection: psycopg.Connection[
 
     assert erased == counted
     assert not any(mine.rows(table) for table in TABLES)
-
-
-def test_only_the_owner_of_the_schema_vacuums(own_url: str, own_engine: Engine) -> None:
-    repo = MemoryRepository(own_engine)
-    repo.transfer.export(lambda lines: None)  # leaves settings of its transaction on the connection
-    repo.upkeep.vacuum("a")
-    with own_engine.connect() as connection:
-        connection.exec_driver_sql("CREATE ROLE sweeper; GRANT USAGE ON SCHEMA pgrecall TO sweeper")
-        connection.exec_driver_sql("GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO sweeper")
-        connection.exec_driver_sql("SET LOCAL ROLE sweeper")
-        with pytest.raises(DatabaseError, match="only the owner of the schema"):
-            MemoryRepository(connection).upkeep.vacuum("a")
 
 
 # On disk
@@ -265,3 +242,96 @@ def test_superseded_memories_are_looked_for_twice(mine: Owner, database_url: str
         connection.execute("SELECT pgrecall.erase(%s, %s, true)", [mine.stored_id, [ids[0]]])
         calls = "SELECT pg_stat_get_xact_function_calls('pgrecall.replaced_by'::regproc)"
         assert connection.execute(calls).fetchone() == (2,)
+
+
+# Deleting what passes a filter
+
+
+@pytest.fixture
+def stocked(mine: Owner) -> Owner:
+    for n in range(6):
+        tags, metadata = ["odd" if n % 2 else "even"], {"user": {"age": n}}
+        mine.add(
+            NewMemory(f"m {n}", embedding=None, tags=tags, metadata=metadata, created_at=before(n))
+        )
+    mine.other.add(NewMemory("of another", embedding=None, tags=["odd"]))
+    mine.touch(mine.list(tags=["odd"])[0].id)
+    return mine
+
+
+def left(owner: Owner) -> list[str]:
+    return sorted(one.content for one in owner.list(include_invalid=True))
+
+
+def test_what_passes_is_deleted_with_its_traces(stocked: Owner) -> None:
+    odd = stocked.list(tags=["odd"])
+    stocked.invalidate(odd[0].id)
+
+    assert stocked.delete(tags=["odd"], dry_run=True) == 2
+    assert len(left(stocked)) == 6
+    assert stocked.delete(tags=["odd"], reason="tidy", actor="me") == 2
+    assert left(stocked) == ["m 0", "m 1", "m 2", "m 4"]
+    assert stocked.event(odd[1].id, "deleted").reason == "tidy"
+    assert stocked.delete(tags=["odd"], include_invalid=True) == 1
+    assert stocked.delete(metadata={"user.age": {"$gte": 3}}) == 1
+    assert stocked.delete(where=stocked.repo.memories.c.content == "m 2") == 1
+    assert stocked.delete(created_after=before(9), text="m") == 1
+    assert left(stocked) == []
+    assert stocked.delete(tags=[]) == 0
+
+
+def test_ids_are_counted_by_a_dry_run(stocked: Owner) -> None:
+    ids = [one.id for one in stocked.list(limit=2)]
+
+    assert stocked.delete([*ids, stocked.ids.of_key("x")], dry_run=True) == 2
+    assert len(left(stocked)) == 6
+
+
+@pytest.mark.parametrize(
+    "everything",
+    [{}, {"include_invalid": True}, {"statuses": ["active"]}, {"text": "the"}, {"metadata": {}}],
+)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_filter_that_leaves_out_nothing_is_refused(
+    stocked: Owner, connection: psycopg.Connection[Any], everything: dict[str, Any], dry_run: bool
+) -> None:
+    with pytest.raises(InputError, match="erase_owner"):
+        stocked.delete(**everything, dry_run=dry_run)
+    given = everything | ({"metadata": "{}"} if "metadata" in everything else {})
+    named = "".join(f", {name} => %({name})s" for name in given)
+    call: Any = f"SELECT pgrecall.forget_matching(%(agent)s, dry_run => %(dry_run)s{named})"
+    with pytest.raises(InputError, match="erase_owner deletes all"), map_errors():
+        connection.execute(call, {"agent": stocked.name, "dry_run": dry_run} | given)
+    assert len(left(stocked)) == 6
+
+
+def test_ids_and_filters_are_not_combined(stocked: Owner) -> None:
+    ids = [one.id for one in stocked.list()]
+    with pytest.raises(InputError, match="not by both"):
+        stocked.delete(ids, tags=["odd"])
+    assert len(left(stocked)) == 6
+
+
+WAYS: dict[str, Callable[[Engine], Any]] = {
+    "repository": lambda engine: MemoryRepository(engine).delete("a", tags=["x"]),
+    "psql": lambda engine: sql(engine, "SELECT pgrecall.forget_matching('a', tags => '{x}')"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_memory_that_stops_passing_meanwhile_is_spared(engine: Engine, way: str) -> None:
+    repo = MemoryRepository(engine)
+    ids = repo.add_many("a", [NewMemory(f"m {n}", embedding=NORTH, tags=["x"]) for n in range(3)])
+    with ThreadPoolExecutor(1) as threads, engine.begin() as other:
+        MemoryRepository(other).update("a", ids[1], tags=["y"])
+        running = threads.submit(WAYS[way], engine)
+        wait_until("it waits", lambda: len(sql(engine, WAITING)) == 1)
+        other.execute(text("COMMIT"))
+        running.result()
+
+    assert [one.id for one in repo.list("a")] == [ids[1]]
+
+
+WAITING = (
+    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+)

@@ -1,4 +1,5 @@
-"""Evaluations: their ranks are those of a search, their metrics what they are said to be.
+"""Evaluations: their ranks are those of a search, their metrics what they are said to be, and their
+floors those by which searches answer.
 
 Metrics are held against examples worked out by hand and against trec_eval (pytrec_eval).
 """
@@ -20,9 +21,19 @@ import pytest
 import pytrec_eval
 from sqlalchemy import Engine
 
-from pgrecall import JudgedQuery, Label, MemoryRepository, NewMemory, Profile, profiles
+from pgrecall import (
+    Evaluation,
+    Floor,
+    JudgedQuery,
+    Label,
+    MemoryRepository,
+    NewMemory,
+    Profile,
+    profiles,
+)
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
 from pgrecall.evaluation.bootstrap import intervals
+from pgrecall.evaluation.floors import proposed, table_of
 from pgrecall.evaluation.results import METRICS
 from pgrecall.scoring.signals import (
     Clock,
@@ -38,12 +49,12 @@ from pgrecall.scoring.signals import (
     Trust,
 )
 from tests.conftest import DIMENSIONS
-from tests.integration.support import NORTH, NOW, at, before, sql
+from tests.integration.owner import Owner
+from tests.integration.support import NORTH, NOW, at, before, similar, sql
+from tests.integration.test_profiles_agree import random_memories, whole_vector
 
 AGENT, TEAM = "agent", "red"
 EVERYTHING = 10_000
-WORDS = ("tea", "milk", "café", "fire", "rain", "dancing", "Zoë", "the", "東京", "Ann")
-ENTITIES = ("Ann", "Bob", "Sir W.", "Zoë")
 UNKNOWN = UUID("00000000-0000-7000-8000-000000000000")
 
 
@@ -57,45 +68,6 @@ class Hashing:
 
     def embed_query(self, text: str) -> list[float]:
         return whole_vector(random.Random(crc32(text.encode())))
-
-
-def whole_vector(dice: random.Random) -> list[float]:
-    return [float(dice.randint(-3, 8)) or 1.0 for _ in range(DIMENSIONS)]
-
-
-def random_memory(dice: random.Random) -> NewMemory:
-    def maybe(value: Any, chance: float = 0.5) -> Any:
-        return value if dice.random() < chance else None
-
-    return NewMemory(
-        " ".join(dice.choices(WORDS, k=dice.randint(1, 6))),
-        embedding=maybe(whole_vector(dice), 0.85),
-        created_at=maybe(before(dice.choice([dice.uniform(-30, 300), 14.0])), 0.9),
-        observed_at=maybe(before(dice.uniform(-30, 300)), 0.2),
-        memory_type=dice.choice(["episodic", "task", "note"]),
-        additional_types=dice.sample(["task", "note"], dice.randint(0, 2)),
-        tier=dice.choice(["short", "medium", "long"]),
-        tags=dice.sample(["a", "b", "c"], dice.randint(0, 3)),
-        entities=dice.sample(ENTITIES, dice.randint(0, 3)),
-        metadata={"n": dice.randint(0, 3)},
-        importance=dice.choice([0.0, 1.0, dice.random()]),
-        usefulness=dice.random(),
-        confidence=dice.random(),
-        trust=maybe(dice.random(), 0.8),
-        trust_curve=dice.choice([None, *map(str, Curve)]),
-        trust_half_life_hours=dice.choice([None, 24.0, dice.uniform(1, 5_000)]),
-        valid_from=maybe(before(dice.uniform(-200, 200)), 0.15),
-        valid_until=maybe(before(-dice.uniform(200, 400)), 0.15),
-        expires_at=maybe(before(dice.uniform(-300, 100)), 0.15),
-    )
-
-
-def random_memories(dice: random.Random, count: int) -> list[NewMemory]:
-    """Some are there three times over but for a number, so that equal scores are certain."""
-    found: list[NewMemory] = []
-    while len(found) < count:
-        found += [random_memory(dice)] * dice.choice([1, 1, 1, 3])
-    return [replace(one, content=f"{one.content} no{n}") for n, one in enumerate(found[:count])]
 
 
 def fill(repo: MemoryRepository, engine: Engine, owner: str, size: int) -> list[UUID]:
@@ -259,7 +231,6 @@ OF_ONE_MOMENT = {name: replace(query, as_of=before(30)) for name, query in QUEST
 BOTH = {"both": JudgedQuery("milk for Ann", (), query_text="dancing with Bob")}
 FLOORS = {"min_similarity": 0.5137, "min_score": 0.3, "as_of": NOW}
 MOMENT_CASES: dict[str, tuple[Asked, dict[str, Any], list[Profile]]] = {
-    "now": (QUESTIONS, {}, FEW),
     "one moment": (QUESTIONS, {"as_of": NOW}, RANKED),
     "moments of their own, else now": (AT_MOMENTS, {}, FEW),
     "moments of their own, else one": (AT_MOMENTS, {"as_of": before(20)}, RANKED),
@@ -279,35 +250,21 @@ def test_ranks_are_those_of_a_search(world: World, case: str) -> None:
     assert len(sizes) > 1, "profiles that require an embedding leave some out"
 
 
-def narrowed(repo: MemoryRepository) -> dict[str, dict[str, Any]]:
-    c = repo.memories.c
-    return {
-        "include_invalid": {"include_invalid": True},
-        "min_trust": {"min_trust": 0.3},
-        "labels": {"labels": ["porto"], "label_kinds": ["concept"]},
-        "text that asks for nothing": {"text": "the"},
-        "where": {"where": [c.importance > 0.3, c.confidence < 0.8]},
-        "min_score": {"min_score": 0.4137},
-        "all together": {
-            "include_invalid": True,
-            "min_trust": 0.1,
-            "tags": ["a", "b"],
-            "text": "tea or rain",
-            "where": c.usefulness > 0.1,
-            "min_score": 0.2137,
-        },
-    }
-
-
 @pytest.mark.parametrize("moments", ["one", "many"])
 def test_filters_and_thresholds_are_those_of_a_search(world: World, moments: str) -> None:
     asked = {name: (QUESTIONS if moments == "one" else AT_MOMENTS)[name] for name in SOME}
     with world.at_one_moment() as repo:
-        for arguments in narrowed(repo).values():
-            sizes = assert_same_ranks(
-                repo, AGENT, asked, world.ids[::2], FEW, as_of=NOW, **arguments
-            )
-            assert max(sizes) < len(world.ids), arguments
+        c = repo.memories.c
+        several = {"tags": ["a", "b"], "text": "tea or rain", "where": c.usefulness > 0.1}
+        cases: tuple[dict[str, Any], ...] = (
+            *({"include_invalid": True}, {"min_trust": 0.3}, {"min_score": 0.4137}),
+            *({"labels": ["porto"], "label_kinds": ["concept"]}, {"text": "the"}),
+            {"where": [c.importance > 0.3, c.confidence < 0.8]},
+            several | {"include_invalid": True, "min_trust": 0.1, "min_score": 0.2137},
+        )
+        for case in cases:
+            sizes = assert_same_ranks(repo, AGENT, asked, world.ids[::2], FEW, as_of=NOW, **case)
+            assert max(sizes) < len(world.ids), case
 
 
 def test_with_teams_all_are_ranked_together(world: World) -> None:
@@ -315,10 +272,8 @@ def test_with_teams_all_are_ranked_together(world: World) -> None:
 
     assert_same_ranks(world.repo, AGENT, AT_MOMENTS, ids[::2], FEW, teams=[TEAM], as_of=NOW)
     assert_same_ranks(world.repo.teams, TEAM, QUESTIONS, world.team_ids, FEW, as_of=NOW)
-    missing = world.repo.evaluation.evaluate(
-        AGENT, [JudgedQuery(VECTOR, [id_]) for id_ in [*ids, UNKNOWN]], teams=[TEAM]
-    ).missing
-    assert missing == 1
+    queries = [JudgedQuery(VECTOR, [id_]) for id_ in [*ids, UNKNOWN]]
+    assert world.repo.evaluation.evaluate(AGENT, queries, teams=[TEAM]).missing == 1
 
 
 def test_of_one_id_at_agent_and_team_the_better_answers(
@@ -371,12 +326,10 @@ def five(shared_repo: MemoryRepository, agent: str) -> dict[str, UUID]:
 MEANING = DERIVED[0]
 
 
-def test_metrics_are_those_worked_out_by_hand(
-    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
-) -> None:
+def test_metrics_are_those_worked_out_by_hand(mine: Owner, five: dict[str, UUID]) -> None:
     for relevant, k, expected in BY_HAND:
         query = JudgedQuery(NORTH, {five[name]: gain for name, gain in relevant.items()})
-        found = shared_repo.evaluation.evaluate(agent, [query], profiles=[MEANING], k=k)
+        found = mine.evaluation.evaluate([query], profiles=[MEANING], k=k)
 
         [one] = found.profiles
         assert [one.per_query[name][0] for name in METRICS] == pytest.approx(expected, abs=1e-9)
@@ -410,46 +363,39 @@ def test_metrics_are_those_of_trec_eval(world: World) -> None:
     labels = {f"q{number}": gains_of(query) for number, query in enumerate(queries)}
     measures = {f"{name}.{','.join(map(str, cuts))}" for name in ("recall", "ndcg_cut")}
     judge = pytrec_eval.RelevanceEvaluator(labels, {*measures, "recip_rank"})
-    compared = 0
-
-    with world.at_one_moment() as repo:
-        evaluations = {
-            k: repo.evaluation.evaluate(AGENT, queries, profiles=RANKED, k=k) for k in cuts
-        }
-        for number, profile in enumerate(RANKED):
-            run = {}
-            for place, query in enumerate(queries):
-                ranks = ranks_of_search(repo, AGENT, query, profile)
-                run[f"q{place}"] = {str(id_): float(-rank) for id_, rank in ranks.items()}
-            judged = judge.evaluate({name: scores for name, scores in run.items() if scores})
-            for k, evaluation in evaluations.items():
-                found = evaluation.profiles[number].per_query
-                for place in range(len(queries)):
-                    theirs = judged.get(f"q{place}", {})
-                    for ours, name in (
-                        ("recall", f"recall_{k}"),
-                        ("mrr", "recip_rank"),
-                        ("ndcg", f"ndcg_cut_{k}"),
-                    ):
-                        wanted = pytest.approx(theirs.get(name, 0.0), rel=0, abs=1e-9)
-                        assert found[ours][place] == wanted, (profile.name, k, place)
-                        compared += 1
-
     known = {str(id_) for id_ in world.ids}
     missing = sum(len(gains.keys() - known) for gains in labels.values())
-    assert {one.missing for one in evaluations.values()} == {missing} != {0}
-    assert compared == len(RANKED) * len(cuts) * len(queries) * len(METRICS)
+
+    with world.at_one_moment() as repo:
+        runs = []
+        for profile in RANKED:
+            ranks = [ranks_of_search(repo, AGENT, query, profile) for query in queries]
+            run = {
+                f"q{place}": {str(id_): float(-rank) for id_, rank in found.items()}
+                for place, found in enumerate(ranks)
+                if found
+            }
+            runs.append(judge.evaluate(run))
+        for k in cuts:
+            evaluation = repo.evaluation.evaluate(AGENT, queries, profiles=RANKED, k=k)
+            assert evaluation.missing == missing > 0
+            theirs = {"recall": f"recall_{k}", "mrr": "recip_rank", "ndcg": f"ndcg_cut_{k}"}
+            for one, judged in zip(evaluation.profiles, runs, strict=True):
+                for name in METRICS:
+                    assert one.per_query[name] == pytest.approx(
+                        [judged.get(q, {}).get(theirs[name], 0.0) for q in labels], abs=1e-9
+                    ), (one.profile.name, k)
 
 
 def test_no_bit_of_a_metric_depends_on_the_plan(world: World) -> None:
     queries, found = random_queries(world, 60), []
-    for memory in ("64kB", "64MB"):
+    for off in ("hashagg", "sort", "hashjoin"):
         with world.engine.begin() as connection:
-            connection.exec_driver_sql(f"SET LOCAL work_mem = '{memory}'")
+            connection.exec_driver_sql(f"SET LOCAL enable_{off} = off")
             repo = MemoryRepository(connection, embedder=Hashing())
             found.append(repo.evaluation.evaluate(AGENT, queries, profiles=RANKED, as_of=NOW, k=90))
 
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
 # Several profiles, groups, intervals
@@ -469,7 +415,6 @@ def test_differences_are_to_the_first_and_paired(world: World) -> None:
     assert json.loads(json.dumps(again.record())) == evaluation.record()
     assert other.means == second.overall.means
     assert other.differences != second.overall.differences
-
     assert first.overall.differences == {}
     for name in METRICS:
         sample = [b - a for a, b in zip(first.per_query[name], second.per_query[name], strict=True)]
@@ -482,13 +427,11 @@ def test_differences_are_to_the_first_and_paired(world: World) -> None:
         assert (none.mean, none.low, none.high, none.is_clear) == (0, 0, 0, False)
 
 
-def test_a_difference_over_few_queries_is_not_clear(
-    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
-) -> None:
+def test_a_difference_over_few_queries_is_not_clear(mine: Owner, five: dict[str, UUID]) -> None:
     away = Profile("away", {Importance(): 1.0})
     for queries in (9, 10):
         asked = [JudgedQuery(NORTH, [five["a"]], group="all")] * queries
-        found = shared_repo.evaluation.evaluate(agent, asked, profiles=[MEANING, away]).profiles[1]
+        found = mine.evaluation.evaluate(asked, profiles=[MEANING, away]).profiles[1]
 
         for one in (found.overall, found.by_group["all"]):
             difference = one.differences["mrr"]
@@ -518,12 +461,12 @@ def test_no_retrieval_is_counted_and_nothing_is_left(world: World) -> None:
 
 
 def test_queries_may_come_one_by_one_and_name_an_id_twice(
-    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
+    mine: Owner, five: dict[str, UUID]
 ) -> None:
     several = [JudgedQuery(NORTH, (five[n] for n in name)) for name in ("a", "b", "de", "beb")]
 
     for _ in range(2):
-        found = shared_repo.evaluation.evaluate(agent, iter(several), profiles=[MEANING], k=3)
+        found = mine.evaluation.evaluate(iter(several), profiles=[MEANING], k=3)
         assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 4, 1 / 2]
         assert found.profiles[0].per_query["recall"] == [1, 1, 0, 0.5]
 
@@ -534,6 +477,7 @@ def test_queries_may_come_one_by_one_and_name_an_id_twice(
 NAIVE = NOW.replace(tzinfo=None)
 NAN = float("nan")
 GOOD = JudgedQuery(NORTH, [UNKNOWN])
+ASKED_NOTHING = replace(GOOD, query=None)
 BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"agent_id": ""}, InputError, r"agent_id must not be empty"),
     ({"agent_id": "a\0"}, InputError, r"agent_id.*NUL"),
@@ -555,9 +499,9 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
     ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
     (
-        {"queries": [GOOD, replace(GOOD, query=None)], "min_similarity": 0.5},
+        {"queries": [GOOD, ASKED_NOTHING], "min_similarity": 0.5},
         InputError,
-        "min_similarity needs a vector or a text",
+        "needs a vector or a t",
     ),
 ]
 BAD_QUERIES: list[tuple[dict[str, Any], type[InputError], str]] = [
@@ -600,3 +544,165 @@ def test_what_cannot_be_evaluated_is_refused_and_leaves_nothing(shared_engine: E
         connection.rollback()
 
     assert greatest.k == 1_000_000
+
+
+# Floors
+
+
+AGENT, TEAM = "agent", "red"
+FLOOR_WORDS = [f"word{n}x" for n in range(30)]
+
+
+def floors_of(found: Evaluation) -> dict[float, Floor]:
+    return {one.min_relevance: one for one in found.floors or ()}
+
+
+def test_floors_counted_by_hand(engine: Engine) -> None:
+    """With vectors alone, relevance is the similarity to what is asked."""
+    repo = MemoryRepository(engine)
+    vectors = {"high": similar(0.8), "low": similar(0.5), "turned": [0, 0, 1.0, *[0.0] * 5]}
+    several = [NewMemory(text, embedding=vector) for text, vector in vectors.items()]
+    high, low, turned = repo.add_many(AGENT, several)
+    half = [0.0, 0.0, 0.3, 0.0, (1 - 0.3**2) ** 0.5, 0.0, 0.0, 0.0]
+    queries = [
+        JudgedQuery(NORTH, [high, low]),
+        JudgedQuery([0, 0, 1.0, *[0.0] * 5], [turned]),
+        JudgedQuery(half, []),  # its best is turned, by 0.3
+        JudgedQuery(at(90), []),  # its best is low, by sqrt(1 - 0.25) = 0.866
+    ]
+
+    found = repo.evaluation.evaluate(AGENT, queries, k=2)
+
+    floors = floors_of(found)
+    expected = {
+        0.0: (0.0, 0.0, None, 1.0),
+        0.2: (0.0, 0.0, None, 1.0),
+        0.4: (0.5, 0.0, 1.0, 1.0),
+        0.6: (0.5, 0.0, 1.0, 0.75),
+        0.85: (0.5, 0.5, 0.5, 0.5),
+        0.9: (1.0, 0.5, 2 / 3, 0.5),
+    }
+    for floor, values in expected.items():
+        one = floors[floor]
+        assert (one.silent, one.lost, one.precision, one.recall) == values
+    own = found.profiles[0].profile.min_relevance
+    uneven = [floor for floor in floors if floor != own and round(floor * 100) / 100 != floor]
+    assert [round(floor, 5) for floor in uneven] == [0.3, 0.86603]
+    assert [floors[floor].silent for floor in uneven] == [0.5, 1.0]
+    for share, floor in ((0.5, uneven[1]), (0.9, uneven[0])):
+        assert proposed([*floors.values()], share) == floors[floor]
+    assert found.profiles[0].overall.queries == 2
+    assert found.record()["floors"][40]["silent"] == 0.5
+
+
+def test_a_memory_that_gives_way_is_found_by_a_higher_floor() -> None:
+    crowded = (0.9, [(0.6, 0.4)], 1)
+
+    floors = {one.min_relevance: one for one in table_of([crowded, (1.0, [], 0)])}
+
+    recalls = [floors[floor].recall for floor in (0, 0.4, 0.41, 0.6, 0.61)]
+    assert recalls == [0, 0, 1, 1, 0]
+    assert [floors[floor].lost for floor in (0.9, 0.91)] == [0, 1]
+    assert proposed([*floors.values()], 0.5) is None
+    [nobody, *_] = table_of([crowded, (None, [], 0)])
+    assert (nobody.min_relevance, nobody.silent) == (0, 1)
+
+
+@pytest.fixture(scope="module")
+def answers(module_engine: Engine) -> tuple[MemoryRepository, list[JudgedQuery]]:
+    dice = random.Random("floors")
+
+    def memory(number: int) -> NewMemory:
+        return NewMemory(
+            " ".join(dice.choices(FLOOR_WORDS, k=dice.randint(1, 9))) + f" no{number}x",
+            embedding=[dice.gauss(0.4, 1) for _ in range(DIMENSIONS)],
+            created_at=before(dice.uniform(1, 100)),
+            importance=dice.random(),
+            entities=dice.sample(["Ann", "Bob"], dice.randint(0, 2)),
+        )
+
+    repo = MemoryRepository(module_engine)
+    ids = [
+        *repo.add_many(AGENT, [memory(n) for n in range(150)]),
+        *repo.teams.add_many(TEAM, [memory(n) for n in range(50)]),
+    ]
+    queries = [
+        JudgedQuery(
+            [dice.gauss(0.4, 1) for _ in range(DIMENSIONS)],
+            dice.sample(ids, 0 if number % 3 == 0 else dice.randint(1, 3)),
+            query_text=" ".join([*dice.choices(FLOOR_WORDS, k=3), "nobodyhasit"]),
+            as_of=None if number % 2 else before(20),
+        )
+        for number in range(18)
+    ]
+    return repo, queries
+
+
+@pytest.mark.parametrize(
+    ("profile", "given"),
+    [("hybrid", {}), ("five_factor", {"min_score": 0.4}), ("tiered", {"entities": ["Ann"]})],
+)
+def test_floors_are_what_searches_with_them_return(
+    answers: tuple[MemoryRepository, list[JudgedQuery]], profile: str, given: dict[str, Any]
+) -> None:
+    repo, queries = answers
+    everything: dict[str, Any] = {"teams": [TEAM], **given}
+    found = repo.evaluation.evaluate(
+        AGENT, queries, profiles=[profile], k=5, as_of=NOW, **everything
+    )
+
+    for floor in (0.0, 0.2, 0.35, 0.5, 0.7):
+        silent, lost, recalls = 0, 0, []
+        for query in queries:
+            asked: dict[str, Any] = {"query_text": query.query_text, "as_of": query.as_of or NOW}
+            asked |= {"k": 5, "profile": profile, "min_relevance": floor, "touch": False}
+            hits = repo.search(AGENT, query.query, **asked, **everything)
+            if relevant := set(query.relevant):
+                lost += not hits
+                recalls.append(len(relevant & {hit.memory.id for hit in hits}) / len(relevant))
+            else:
+                silent += not hits
+        one = floors_of(found)[floor]
+        assert (one.silent, one.lost) == (silent / 6, lost / 12)
+        assert one.recall == pytest.approx(sum(recalls) / 12)
+
+
+def test_questions_without_an_answer_alone_are_refused(
+    answers: tuple[MemoryRepository, list[JudgedQuery]],
+) -> None:
+    repo, queries = answers
+    with pytest.raises(InputError, match="no judged query has a relevant memory"):
+        repo.evaluation.evaluate(AGENT, [queries[0]])
+    assert repo.evaluation.evaluate(AGENT, [queries[1]]).floors is None
+
+
+def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
+    answers: tuple[MemoryRepository, list[JudgedQuery]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, _ = answers
+    for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
+        monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
+    dice = random.Random("tuned")
+    usual: dict[str, Any] = {"embedding": similar(0.9), "created_at": before(3)}
+    memories = [NewMemory(f"answer {n}", importance=dice.random(), **usual) for n in range(40)]
+    ids = repo.add_many("tuned", memories)
+    known = [JudgedQuery(at(n / 10), [ids[n]]) for n in range(40)]
+    unknown = [JudgedQuery(at(120 + n / 10), []) for n in range(10)]
+
+    found = repo.evaluation.tune(
+        "tuned", [*known, *unknown], start="five_factor", precision=0.9, as_of=NOW
+    )
+
+    assert found.training.floors is not None
+    chosen = proposed(found.training.floors, 0.9)
+    assert chosen is not None
+    assert found.floor is not None
+    assert found.floor.min_relevance == chosen.min_relevance
+    assert (found.floor.silent, found.floor.lost) == (1.0, 0.0)
+    if found.proposed is not None:
+        assert found.proposed.min_relevance == chosen.min_relevance
+    with pytest.raises(InputError, match="precision needs queries without an answer"):
+        repo.evaluation.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
+    for bad in (0, 1.1, True):
+        with pytest.raises(InputError, match="precision must be above 0 and at most 1"):
+            repo.evaluation.tune("tuned", [*known, *unknown], precision=bad)

@@ -11,18 +11,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import (
-    AsyncMemoryRepository,
-    GarbagePolicy,
-    MemoryRepository,
-    NewMemory,
-    import_file,
-)
+from pgrecall import AsyncMemoryRepository, GarbagePolicy, MemoryRepository, NewMemory, import_file
 from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable
-from tests.integration.support import NORTH, at, awaited, contents, sql
+from tests.integration.support import NORTH, at, awaited, contents, sql, stored
 
 BACKENDS = """
 SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'pooled'
@@ -37,8 +32,6 @@ END $$
 Call = Callable[[MemoryRepository, UUID], Any]
 READING: dict[str, Call] = {
     "get": lambda repo, id_: repo.get("agent", id_),
-    "list": lambda repo, id_: repo.list("agent"),
-    "search": lambda repo, id_: contents(repo.search("agent", NORTH, touch=False)),
     "context": lambda repo, id_: repo.context("agent", NORTH, touch=False).tokens,
 }
 WRITING: dict[str, Call] = {
@@ -62,30 +55,30 @@ def memory_id(engine: Engine) -> UUID:
 
 
 Opened = Callable[..., MemoryRepository]
-FIVE = 5
+FEW = 3
 
 
 @pytest.fixture(params=["sync", "async"])
 def opened(
     request: pytest.FixtureRequest, database_url: str, loop: asyncio.Runner
 ) -> Iterator[Opened]:
-    """Opens repositories of one kind on engines of their own, with five such connections."""
+    """Opens repositories of one kind on engines of their own, with a few such connections."""
     with ExitStack() as stack:
 
         def make(**connect_args: Any) -> MemoryRepository:
-            options: dict[str, Any] = {"pool_size": FIVE, "connect_args": connect_args}
+            options: dict[str, Any] = {"pool_size": FEW, "connect_args": connect_args}
             if request.param == "sync":
                 engine = create_engine(database_url, **options)
                 stack.callback(engine.dispose)
                 with ExitStack() as held:
-                    for _ in range(FIVE):
+                    for _ in range(FEW):
                         held.enter_context(engine.connect())
                 return MemoryRepository(engine)
             later = create_async_engine(database_url, **options)
             stack.callback(lambda: loop.run(later.dispose()))
 
             async def connect_all() -> None:
-                for one in [await later.connect() for _ in range(FIVE)]:
+                for one in [await later.connect() for _ in range(FEW)]:
                     await one.close()
 
             loop.run(connect_all())
@@ -100,11 +93,11 @@ def test_a_call_that_only_reads_repeats_itself_after_a_failover(
 ) -> None:
     repo = opened(application_name="pooled")
     before = READING[name](repo, memory_id)
-    assert len(sql(engine, BACKENDS)) == 5
+    assert len(sql(engine, BACKENDS)) == FEW
 
-    after = [READING[name](repo, memory_id) for _ in range(6)]
+    after = [READING[name](repo, memory_id) for _ in range(FEW + 1)]
 
-    assert after == [before] * 6
+    assert after == [before] * (FEW + 1)
 
 
 def test_a_call_that_has_called_the_caller_does_not_repeat_itself(
@@ -129,7 +122,7 @@ def test_a_failover_costs_one_call_and_not_one_for_each_connection(
     repo = opened(application_name="pooled")
     sql(engine, BACKENDS)
     failed = 0
-    for _ in range(8):
+    for _ in range(FEW + 2):
         try:
             WRITING[name](repo, memory_id)
         except DatabaseUnavailable:
@@ -266,18 +259,19 @@ JOBS: dict[str, tuple[Call, str, str, str]] = {
 
 @pytest.mark.parametrize("name", JOBS)
 def test_an_interrupted_job_says_how_far_it_came(
-    either: MemoryRepository, engine: Engine, memory_id: UUID, name: str
+    engine: Engine, memory_id: UUID, name: str
 ) -> None:
+    repo = MemoryRepository(engine)
     job, table, when, said = JOBS[name]
     alike = {"more tea": 1, "milk": 90, "more milk": 91}
     memories = [NewMemory(text, embedding=at(angle)) for text, angle in alike.items()]
-    _, third, last = [MemoryRepository(engine).add("agent", memory) for memory in memories]
+    _, third, last = [repo.add("agent", memory) for memory in memories]
     column = "NEW.memory_id" if table == "memory_events" else "OLD.id"
     ending = sessions_that_end(engine, table, when=when, of=f"{column} IN ('{third}', '{last}')")
     with ending, pytest.raises(DatabaseUnavailable, match=f"{said}; the same call goes on"):
-        job(either, memory_id)
+        job(repo, memory_id)
 
-    job(either, memory_id)
+    job(repo, memory_id)
 
 
 def test_an_interrupted_import_says_how_many_are_stored(engine: Engine, tmp_path: Path) -> None:
@@ -293,3 +287,115 @@ def test_an_interrupted_import_says_how_many_are_stored(engine: Engine, tmp_path
     with ending, pytest.raises(DatabaseUnavailable, match="2 memories are stored; the same call"):
         import_file(repo, "agent", path, batch_size=1)
     assert import_file(repo, "agent", path).added == 1
+
+
+# What a connection that dies takes with it; see also test_killed_clients.py
+
+
+BATCH = [NewMemory(str(i), embedding=NORTH) for i in range(100)]
+
+
+class Killer:
+    """Ends the server's side of a connection right after it executed a statement with these words,
+    which no other has."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.armed_for: str | None = None
+
+    def watch(self, victims: Engine) -> None:
+        event.listen(victims, "after_cursor_execute", self._after)
+
+    def _after(self, connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
+        if self.armed_for and self.armed_for in statement:
+            self.armed_for = None
+            driver: Any = connection.connection.driver_connection
+            victim = driver.info.backend_pid
+            sql(self._engine, "SELECT pg_terminate_backend(:victim, 5000)", victim=victim)
+
+
+@pytest.fixture
+def killer(engine: Engine) -> Killer:
+    return Killer(engine)
+
+
+@pytest.fixture
+def pooled(database_url: str, killer: Killer) -> Iterator[Engine]:
+    victims = create_engine(database_url, poolclass=QueuePool, pool_size=1, max_overflow=0)
+    killer.watch(victims)
+    yield victims
+    victims.dispose()
+
+
+@pytest.mark.parametrize("step", ["CREATE TEMPORARY TABLE", "remember_rows"])
+def test_the_callers_transaction_is_lost_with_its_connection(
+    pooled: Engine, killer: Killer, engine: Engine, step: str
+) -> None:
+    def work() -> None:
+        with pooled.begin() as connection:
+            repo = MemoryRepository(connection)
+            repo.add("agent", NewMemory("before", embedding=None))
+            killer.armed_for = step
+            repo.add_many("agent", BATCH)
+
+    with pytest.raises(DatabaseUnavailable):
+        work()
+
+    assert stored(engine, "agent") == 0
+
+
+def test_an_asynchronous_callers_transaction_too(
+    database_url: str, killer: Killer, engine: Engine
+) -> None:
+    async def work() -> None:
+        victims = create_async_engine(database_url, pool_size=1)
+        killer.watch(victims.sync_engine)
+        try:
+            async with victims.begin() as connection:
+                repo = AsyncMemoryRepository(connection)
+                await repo.add("agent", NewMemory("before", embedding=None))
+                killer.armed_for = "CREATE TEMPORARY TABLE"
+                await repo.add_many("agent", BATCH)
+        finally:
+            await victims.dispose()
+
+    with pytest.raises(DatabaseUnavailable):
+        asyncio.run(work())
+
+    assert stored(engine, "agent") == 0
+
+
+def test_a_search_whose_connection_dies_counts_nothing(
+    pooled: Engine, killer: Killer, engine: Engine
+) -> None:
+    MemoryRepository(pooled).add("agent", NewMemory("a", embedding=NORTH))
+
+    def work() -> None:
+        with pooled.begin() as connection:
+            killer.armed_for = ".touch("
+            MemoryRepository(connection).search("agent", NORTH)
+
+    with pytest.raises(OperationalError):  # of the caller's COMMIT
+        work()
+
+    assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []
+
+
+def test_a_connection_that_died_in_the_pool_is_replaced(
+    database_url: str, engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a word of SQLAlchemy's, which did not look when psycopg lost it."""
+    victims = create_engine(database_url, poolclass=QueuePool, pool_size=1, max_overflow=0)
+    repo = MemoryRepository(victims)
+    repo.add("agent", NewMemory("a", embedding=NORTH))
+    for _ in range(2):
+        repo.search("agent", NORTH)
+    [[victim]] = sql(victims, "SELECT pg_backend_pid()")
+    sql(engine, "SELECT pg_terminate_backend(:victim, 5000)", victim=victim)
+
+    with pytest.raises(DatabaseUnavailable):
+        repo.search("agent", NORTH)
+
+    assert len(repo.search("agent", NORTH)) == 1
+    assert caplog.messages == []
+    victims.dispose()

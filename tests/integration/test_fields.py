@@ -10,6 +10,7 @@ import pytest
 from pgrecall import Memory, MemoryRepository, NewMemory
 from pgrecall.core.limits import MAX_DEPTH
 from pgrecall.core.memory import UNSET
+from tests.integration.owner import north, plain
 from tests.integration.support import NORTH
 
 FULL = NewMemory(
@@ -56,7 +57,7 @@ FULL = NewMemory(
     session="call 7",
     turn=3,
 )
-DEFAULT = NewMemory("plain", embedding=None)
+DEFAULT = plain("plain")
 PLAIN = replace(
     DEFAULT,
     tier="long",
@@ -111,6 +112,7 @@ def test_every_default_comes_back_as_it_is(repo: MemoryRepository, way: str) -> 
 
 @pytest.mark.parametrize("way", ["add", "add_many"])
 def test_the_database_decides_what_is_left_unset(repo: MemoryRepository, way: str) -> None:
+    """And a new memory is active, unused and stands."""
     memory = asdict(_stored(repo, DEFAULT, way))
 
     unset = {name for name in NAMES if getattr(DEFAULT, name) is UNSET}
@@ -119,25 +121,14 @@ def test_the_database_decides_what_is_left_unset(repo: MemoryRepository, way: st
     for name, value in DECIDED.items():
         expected = pytest.approx(value) if isinstance(value, float) else value
         assert memory[name] == expected, name
-
-
-def test_a_new_memory_is_active_unused_and_stands(repo: MemoryRepository) -> None:
-    memory = _stored(repo, DEFAULT, "add")
-
-    assert memory.status == "active"
-    assert (memory.retrieval_count, memory.success_count, memory.failure_count) == (0, 0, 0)
-    assert (memory.feedback_up, memory.feedback_down) == (0, 0)
-    assert memory.last_accessed_at is None
-    assert (memory.invalidated_at, memory.invalidation_reason) == (None, None)
-    assert memory.superseded_by is None
-    assert memory.needs_review is False
-
-
-def test_lists_of_texts_may_be_any_sequence(repo: MemoryRepository) -> None:
+    assert (memory["status"], memory["needs_review"]) == ("active", False)
+    counters = ("retrieval_count", "success_count", "failure_count", "feedback_up", "feedback_down")
+    assert [memory[name] for name in counters] == [0] * 5
+    moments = ("last_accessed_at", "invalidated_at", "invalidation_reason", "superseded_by")
+    assert [memory[name] for name in moments] == [None] * 4
     for sequence in (list, tuple):
-        memory = _stored(repo, replace(DEFAULT, tags=sequence(["b", "a", "b"])), "add_many")
-
-        assert memory.tags == ["b", "a", "b"]
+        tagged = replace(DEFAULT, content=f"{sequence}", tags=sequence(["b", "a", "b"]))
+        assert _stored(repo, tagged, way).tags == ["b", "a", "b"]
 
 
 LARGEST = "x" * 2_097_152
@@ -150,11 +141,7 @@ MUCH = {"deep": NESTED, "large": "x" * 1_000_000, "number": 10**100, "float": 1e
 
 @pytest.mark.parametrize("way", ["add", "add_many"])
 def test_what_is_as_large_as_may_be_is_stored(shared_repo: MemoryRepository, way: str) -> None:
-    for memory in (
-        NewMemory(LARGEST, embedding=None),
-        NewMemory(AS_LARGE, embedding=None),
-        NewMemory(way, embedding=None, metadata=MUCH),
-    ):
+    for memory in (plain(LARGEST), plain(AS_LARGE), plain(way, metadata=MUCH)):
         stored = _stored(shared_repo, memory, way, agent=f"{way} " + "🙂" * 190)
 
         assert (stored.content == memory.content, stored.metadata == memory.metadata) == (True,) * 2
@@ -175,7 +162,7 @@ def _stored(repo: MemoryRepository, memory: NewMemory, way: str, agent: str = "a
     elif way == "add_many dicts":
         [memory_id] = repo.add_many(agent, [named], check_compliance=False)
     elif way == "supersede":
-        old = repo.add(agent, NewMemory("old", embedding=NORTH, importance=0.1, created_at=None))
+        old = repo.add(agent, north("old", importance=0.1, created_at=None))
         beside |= {"valid_from": None, "requires_approval": False}
         memory_id = repo.supersede(agent, old, memory.content, check_compliance=False, **beside)
     elif way == "upsert":

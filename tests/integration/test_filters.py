@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import Label, MemoryRepository
 from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_TEXT_LENGTH, MAX_VALUES
 from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.metadata_filter import OPERATORS, path_of
-from tests.integration.owner import Owner
+from tests.integration.owner import Owner, north, plain
 from tests.integration.recalling import Connection, recall
-from tests.integration.support import NORTH, before, contents, nested, shown, sql
+from tests.integration.support import NORTH, NOW, before, contents, nested, shown, sql
+
+NAMES = ("component", "output_type", "domain", "category", "loop", "memory_nature", "content_type")
+
+
+def named(values: Sequence[str]) -> dict[str, Any]:
+    return dict(zip(NAMES, values, strict=True))
+
 
 STOCK = [
-    NewMemory(
+    north(
         "reef",
-        embedding=NORTH,
         memory_type="factual",
         additional_types=["preference"],
         tier="long",
@@ -31,10 +37,15 @@ STOCK = [
         metadata={"n": 1, "deep": {"list": [1, 2]}, "on": True},
         importance=0.9,
         created_at=before(10),
+        labels=["tea", Label("sea", "concept")],
+        trust=0.8,
+        trust_curve="exponential",
+        trust_half_life_hours=24,
+        compliant=True,
+        **named(("hunter", "action", "law", "x", "in", "own", "text/html")),
     ),
-    NewMemory(
+    north(
         "harbour",
-        embedding=NORTH,
         memory_type="episodic",
         tier="short",
         tags=["sea"],
@@ -43,22 +54,30 @@ STOCK = [
         importance=0.2,
         created_at=before(5),
         expires_at=None,
+        labels=[Label("tea", "concept"), Label("%s", "tag")],
+        trust=0.6,
+        compliant=False,
+        **named(("meta", "decision", "art", "y", "out", "semantic", "json")),
     ),
-    NewMemory(
+    north(
         "task",
-        embedding=NORTH,
         memory_type="task",
         tier="medium",
         tags=["Sea"],
-        entities=[],
         metadata={"n": "1"},
         created_at=before(1),
+        trust=0.3,
     ),
-    NewMemory("undated", embedding=NORTH, memory_type="preference", created_at=None, trust=None),
-    NewMemory("archived", embedding=NORTH, tags=["sea"], created_at=before(20)),
-    NewMemory("completed", embedding=NORTH, memory_type="task", created_at=before(20)),
+    north("undated", memory_type="preference", created_at=None, trust=None),
+    north("archived", tags=["sea"], created_at=before(20)),
+    north("completed", memory_type="task", created_at=before(20)),
+    north("over", created_at=before(20), valid_until=before(19)),
 ]
 ACTIVE = {"reef", "harbour", "task", "undated"}
+COUNTED = """
+INSERT INTO pgrecall.memory_usage (agent_id, memory_id, last_accessed_at)
+SELECT agent_id, id, CAST(:day AS timestamptz) FROM pgrecall.agent_memories WHERE content = 'reef'
+"""
 
 
 def _shares_an_entity(one: Table, other: Any) -> Any:
@@ -72,13 +91,15 @@ def _shares_an_entity(one: Table, other: Any) -> Any:
 @pytest.fixture(scope="module")
 def stocked(module_engine: Engine) -> MemoryRepository:
     repo = MemoryRepository(module_engine)
-    repo.add_many("agent", STOCK)
-    repo.add("another", NewMemory("reef", embedding=NORTH, importance=0.9))
+    repo.add_many("agent", STOCK, check_compliance=False)
+    repo.add("another", north("reef", importance=0.9))
     for text_, importance in (("ours", 0.9), ("dull", 0.1)):
-        ours = NewMemory(text_, embedding=NORTH, importance=importance, entities=["Anna"])
+        ours = north(text_, importance=importance, entities=["Anna"])
         repo.teams.add("red", ours)
     put_away = "UPDATE pgrecall.agent_memories SET status = content WHERE content = ANY(:statuses)"
     sql(module_engine, put_away, statuses=["archived", "completed"])
+    sql(module_engine, "UPDATE pgrecall.agent_memories SET needs_review = content = 'harbour'")
+    sql(module_engine, COUNTED, day=before(1))
     return repo
 
 
@@ -89,57 +110,79 @@ def _assert_found(repo: MemoryRepository, filters: dict[str, Any], expected: set
     assert repo.count("agent", **filters) == len(expected)
 
 
-@pytest.mark.parametrize(
-    ("filters", "expected"),
-    [
-        ({}, ACTIVE),
-        ({"memory_types": ["factual"]}, {"reef"}),
-        ({"memory_types": ["preference"]}, {"reef", "undated"}),
-        ({"memory_types": ("task", "factual")}, {"task", "reef"}),
-        ({"memory_types": []}, set()),
-        ({"memory_types": ["nothing"]}, set()),
-        ({"tiers": ["short"]}, {"harbour"}),
-        ({"tiers": ["short", "medium"]}, {"harbour", "task"}),
-        ({"tiers": []}, set()),
-        ({"tags": ["sea"]}, {"reef", "harbour"}),
-        ({"tags": ["hours", "Sea"]}, {"reef", "task"}),
-        ({"tags": []}, set()),
-        ({"all_tags": ["sea", "hours"]}, {"reef"}),
-        ({"all_tags": ["sea"]}, {"reef", "harbour"}),
-        ({"all_tags": []}, ACTIVE),
-        ({"entities": ["Anna"]}, {"reef", "harbour"}),
-        ({"entities": ["Reef", "nobody"]}, {"reef"}),
-        ({"entities": []}, set()),
-        ({"all_entities": ["Anna", "Reef"]}, {"reef"}),
-        ({"all_entities": []}, ACTIVE),
-        ({"metadata": {"n": 1}}, {"reef"}),
-        ({"metadata": {"n": "1"}}, {"task"}),
-        ({"metadata": {"deep": {"list": [2]}}}, {"reef", "harbour"}),
-        ({"metadata": {"deep": {"list": [3]}, "n": 2}}, {"harbour"}),
-        ({"metadata": {"on": True}}, {"reef"}),
-        ({"metadata": {"n": None}}, set()),
-        ({"metadata": {}}, ACTIVE),
-        ({"created_after": before(5)}, {"harbour", "task"}),
-        ({"created_before": before(5)}, {"reef"}),
-        ({"created_after": before(10), "created_before": before(1)}, {"reef", "harbour"}),
-        ({"created_after": before(1), "created_before": before(1)}, set()),
-        ({"min_trust": 0}, ACTIVE - {"undated"}),
-        ({"statuses": ["archived"]}, {"archived"}),
-        ({"statuses": ["active", "completed"]}, ACTIVE | {"completed"}),
-        ({"statuses": []}, set()),
-        ({"statuses": None}, ACTIVE),
-        ({"tags": None, "memory_types": None, "metadata": None, "where": None}, ACTIVE),
-        ({"tags": ["sea"], "tiers": ["short"]}, {"harbour"}),
-        ({"tags": ["sea"], "all_tags": ["hours"]}, {"reef"}),
-        ({"tags": ["sea"], "statuses": ["active", "archived"]}, {"reef", "harbour", "archived"}),
-        ({"entities": ["Anna"], "metadata": {"n": 2}}, {"harbour"}),
-        ({"memory_types": ["task"], "statuses": ["completed"]}, {"completed"}),
-        ({"tags": ["sea"], "created_after": before(7), "as_of": before(0)}, {"harbour"}),
-        ({"tags": ["sea"], "as_of": before(7)}, {"reef"}),
-        ({"where": []}, ACTIVE),
-    ],
-    ids=shown,
-)
+PASSES: list[tuple[dict[str, Any], set[str]]] = [
+    ({}, ACTIVE),
+    ({"memory_types": ["factual"]}, {"reef"}),
+    ({"memory_types": ["preference"]}, {"reef", "undated"}),
+    ({"memory_types": ("task", "factual")}, {"task", "reef"}),
+    ({"memory_types": []}, set()),
+    ({"memory_types": ["nothing"]}, set()),
+    ({"tiers": ["short"]}, {"harbour"}),
+    ({"tiers": ["short", "medium"]}, {"harbour", "task"}),
+    ({"tiers": []}, set()),
+    ({"tags": ["sea"]}, {"reef", "harbour"}),
+    ({"tags": ["hours", "Sea"]}, {"reef", "task"}),
+    ({"tags": []}, set()),
+    ({"all_tags": ["sea", "hours"]}, {"reef"}),
+    ({"all_tags": ["sea"]}, {"reef", "harbour"}),
+    ({"all_tags": []}, ACTIVE),
+    ({"entities": ["Anna"]}, {"reef", "harbour"}),
+    ({"entities": ["Reef", "nobody"]}, {"reef"}),
+    ({"entities": []}, set()),
+    ({"all_entities": ["Anna", "Reef"]}, {"reef"}),
+    ({"all_entities": []}, ACTIVE),
+    ({"metadata": {"n": 1}}, {"reef"}),
+    ({"metadata": {"n": "1"}}, {"task"}),
+    ({"metadata": {"deep": {"list": [2]}}}, {"reef", "harbour"}),
+    ({"metadata": {"deep": {"list": [3]}, "n": 2}}, {"harbour"}),
+    ({"metadata": {"on": True}}, {"reef"}),
+    ({"metadata": {"n": None}}, set()),
+    ({"metadata": {}}, ACTIVE),
+    ({"created_after": before(5)}, {"harbour", "task"}),
+    ({"created_before": before(5)}, {"reef"}),
+    ({"created_after": before(10), "created_before": before(1)}, {"reef", "harbour"}),
+    ({"created_after": before(1), "created_before": before(1)}, set()),
+    ({"min_trust": 0}, ACTIVE - {"undated"}),
+    ({"min_trust": 0.41, "as_of": NOW}, {"harbour"}),  # of 0.8 a half is left
+    ({"min_trust": 0.39, "as_of": NOW}, {"harbour", "reef"}),
+    ({"labels": ["tea"]}, {"reef", "harbour"}),
+    ({"labels": ["tea"], "label_kinds": ["concept"]}, {"harbour"}),
+    ({"labels": ["%s", "sea"]}, {"reef", "harbour"}),
+    ({"labels": ["nothing"]}, set()),
+    ({"components": ["hunter"]}, {"reef"}),
+    ({"output_types": ["decision", "other"]}, {"harbour"}),
+    ({"domains": ["law"]}, {"reef"}),
+    ({"categories": ["y"]}, {"harbour"}),
+    ({"loops": ["in", "out"]}, {"reef", "harbour"}),
+    ({"memory_natures": ["semantic"]}, {"harbour"}),
+    ({"content_types": ["text/html"]}, {"reef"}),
+    ({"needs_review": True}, {"harbour"}),
+    ({"needs_review": False}, ACTIVE - {"harbour"}),
+    ({"compliant": True}, {"reef"}),
+    ({"compliant": False}, {"harbour"}),
+    ({"include_invalid": True}, ACTIVE | {"over"}),
+    ({"statuses": ["archived"]}, {"archived"}),
+    ({"statuses": ["active", "completed"]}, ACTIVE | {"completed"}),
+    ({"statuses": []}, set()),
+    ({"statuses": None}, ACTIVE),
+    ({"tags": None, "memory_types": None, "metadata": None, "where": None}, ACTIVE),
+    ({"tags": ["sea"], "tiers": ["short"]}, {"harbour"}),
+    ({"tags": ["sea"], "all_tags": ["hours"]}, {"reef"}),
+    ({"tags": ["sea"], "statuses": ["active", "archived"]}, {"reef", "harbour", "archived"}),
+    ({"entities": ["Anna"], "metadata": {"n": 2}}, {"harbour"}),
+    ({"memory_types": ["task"], "statuses": ["completed"]}, {"completed"}),
+    ({"tags": ["sea"], "created_after": before(7), "as_of": before(0)}, {"harbour"}),
+    ({"tags": ["sea"], "as_of": before(7)}, {"reef"}),
+    ({"where": []}, ACTIVE),
+]
+
+
+def test_every_filter_is_here() -> None:
+    asked = {name for filters, _ in PASSES for name in filters}
+    assert FilterArguments.__annotations__.keys() - asked == {"text"}, "which has its own tests"
+
+
+@pytest.mark.parametrize(("filters", "expected"), PASSES, ids=shown)
 def test_a_filter_passes_what_it_says(
     stocked: MemoryRepository, filters: dict[str, Any], expected: set[str]
 ) -> None:
@@ -176,19 +219,16 @@ def test_where_takes_any_expression_over_the_agent_s_own_memories(
     _assert_found(stocked, {"where": where(stocked.memories)}, expected)
 
 
-def test_an_expression_that_is_no_condition_is_the_databases_to_refuse(
-    stocked: MemoryRepository,
-) -> None:
-    with pytest.raises(DatabaseError, match="boolean"):
-        stocked.search("agent", NORTH, where=stocked.memories.c.content)
-
-
 def test_filters_hold_for_memories_of_teams_too(stocked: MemoryRepository) -> None:
     asked: dict[str, Any] = {"where": stocked.memories.c.importance > 0.4, "entities": ["Anna"]}
 
     found = stocked.search("agent", NORTH, teams=["red"], touch=False, **asked)
 
     assert sorted(contents(found)) == ["ours", "reef"]
+    as_stored: dict[str, Any] = {"min_trust": 0.7, "as_of": NOW, "apply_decay": False}
+    assert contents(stocked.search("agent", NORTH, touch=False, **as_stored)) == ["reef"]
+    with pytest.raises(DatabaseError, match="boolean"):  # what is no condition
+        stocked.search("agent", NORTH, where=stocked.memories.c.content)
 
 
 METADATA: dict[str, dict[str, Any]] = {
@@ -245,27 +285,22 @@ COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
 )
 
 
-def test_comparisons_of_metadata_pass_what_they_say(
-    shared_repo: MemoryRepository, connection: Connection, agent: str
-) -> None:
-    shared_repo.add_many(
-        agent,
-        [NewMemory(name, embedding=None, metadata=values) for name, values in METADATA.items()],
-    )
+def test_comparisons_of_metadata_pass_what_they_say(mine: Owner, connection: Connection) -> None:
+    mine.add_many([plain(name, metadata=values) for name, values in METADATA.items()])
 
     for metadata, names in COMPARISONS:
-        found = shared_repo.search(agent, k=100, metadata=metadata, touch=False)
+        found = mine.search(k=100, metadata=metadata, touch=False)
         assert {hit.memory.content for hit in found} == {*names.split()}, metadata
-        assert shared_repo.count(agent, metadata=metadata) == len(found)
-        rows = recall(connection, "five_factor", agent, metadata=metadata)
+        assert mine.count(metadata=metadata) == len(found)
+        rows = recall(connection, "five_factor", mine.name, metadata=metadata)
         assert {row["content"] for row in rows} == {*names.split()}, metadata
 
-    [one] = shared_repo.search(agent, metadata={"n": {"$eq": 1}}, touch=False)
-    why = shared_repo.explain(agent, one.memory.id, metadata={"n": {"$gt": 5}})
+    [one] = mine.search(metadata={"n": {"$eq": 1}}, touch=False)
+    why = mine.explain(one.memory.id, metadata={"n": {"$gt": 5}})
     reason = "filtered by metadata: its metadata['n'] is 1, the filter requires {'$gt': 5}"
     assert why.reasons == (reason,)
     asked: dict[str, Any] = {"memory_id": one.memory.id, "metadata": {"n": {"$lte": 1, "$gt": 5}}}
-    [row] = recall(connection, "five_factor", agent, function="explain", **asked)
+    [row] = recall(connection, "five_factor", mine.name, function="explain", **asked)
     assert row["reasons"] == ["filtered by metadata $gt"]
 
 
@@ -278,18 +313,13 @@ def test_a_path_is_taken_apart_alike_in_python_and_psql(connection: Connection) 
         assert row["path"] == path_of(key), key
 
 
-def test_a_key_of_metadata_is_named_once(shared_repo: MemoryRepository) -> None:
-    with pytest.raises(InputError, match="is given twice"):
-        shared_repo.count("agent", metadata={"a\\b": 1, "a\\\\b": 2})
-
-
 def test_a_path_is_explained(mine: Owner) -> None:
-    id_ = mine.add(NewMemory("m", embedding=None, metadata={"user": {"ages": [1, 30]}}))
-    for key, has in (
-        ("user.ages.1", "30"),
-        ("user.ages.2", "'missing'"),
-        ("user.x.y", "'missing'"),
-    ):
+    id_ = mine.add(plain("m", metadata={"user": {"ages": [1, 30]}}))
+    for key, has in {
+        "user.ages.1": 30,
+        "user.ages.2": "'missing'",
+        "user.x.y": "'missing'",
+    }.items():
         [reason] = mine.explain(id_, metadata={key: {"$lt": 30, "$exists": True}}).reasons[:1]
         assert f"its metadata['{key}'] is {has}" in reason
 
@@ -300,9 +330,8 @@ def test_comparisons_that_cannot_be_are_refused_in_psql_too(connection: Connecti
             recall(connection, "five_factor", "agent", metadata={"n": {operator: 1}})
         assert repr(operator) in str(refused.value)
         assert ", ".join(OPERATORS) in str(refused.value)
-    for operator, value in (
-        *(("$in", 1), ("$nin", "ab"), ("$exists", 1), ("$gt", None), ("$lt", True), ("$gte", [1])),
-    ):
+    wrong = {"$in": 1, "$nin": "ab", "$exists": 1, "$gt": None, "$lt": True, "$gte": [1]}
+    for operator, value in wrong.items():
         with pytest.raises(InputError, match=rf"\{operator} takes"), map_errors():
             recall(connection, "five_factor", "agent", metadata={"n": {operator: value}})
 
@@ -315,10 +344,7 @@ MANY = [f"t{number}" for number in range(MAX_VALUES + 1)]
     [
         ({"metadata": {f"n{n}": {"$gt": n} for n in range(MAX_COMPARISONS + 1)}}, "64 comparisons"),
         ({"metadata": {"n": {"$in": MANY}}}, "1,000 values"),
-        (
-            {"metadata": {"a": {"b": MANY[:600], "c": [[x] for x in MANY[:600]]}}},
-            "1,000 values",
-        ),
+        ({"metadata": {"a": {"b": MANY[:600], "c": [[x] for x in MANY[:600]]}}}, "1,000 values"),
         ({"metadata": {"a": {"$eq": nested(MAX_DEPTH - 1)}}}, "32 levels"),
         ({"metadata": {".".join("a" * 33): 1}}, "32 keys"),
         ({"metadata": {"a" * 10_001: {"$gt": 1}}}, "10,000 characters"),
@@ -336,10 +362,8 @@ def test_a_filter_ends_at_its_limits_in_python_and_in_psql(
         recall(connection, "five_factor", "agent", **filters)
 
 
-def test_a_filter_at_its_limits_passes(
-    shared_repo: MemoryRepository, connection: Connection, agent: str
-) -> None:
-    shared_repo.add(agent, NewMemory("m", embedding=None, metadata={"n": 5}, tags=["t1"]))
+def test_a_filter_at_its_limits_passes(mine: Owner, connection: Connection) -> None:
+    mine.add(plain("m", metadata={"n": 5}, tags=["t1"]))
     compared = {f"n{n}": {"$exists": False} for n in range(MAX_COMPARISONS - 1)}
     for metadata in (
         compared | {"n": {"$lt": 6}},
@@ -348,15 +372,15 @@ def test_a_filter_at_its_limits_passes(
         {"x": {"$ne": nested(MAX_DEPTH - 2)}},
     ):
         asked: dict[str, Any] = {"metadata": metadata, "tags": MANY[1:]}
-        assert len(shared_repo.search(agent, touch=False, **asked)) == 1
-        assert len(recall(connection, "five_factor", agent, **asked)) == 1
+        assert len(mine.search(touch=False, **asked)) == 1
+        assert len(recall(connection, "five_factor", mine.name, **asked)) == 1
 
 
 @pytest.mark.parametrize("more", [0, MAX_COMPARISONS - 1])
-def test_lists_are_values_like_others(shared_repo: MemoryRepository, agent: str, more: int) -> None:
+def test_lists_are_values_like_others(mine: Owner, more: int) -> None:
     for n, value in enumerate(([1], 1, ["a"], "a", [], [[1]], {"x": [1]})):
         metadata = {"k": value}
-        shared_repo.add(agent, NewMemory(f"{n}", embedding=None, metadata=metadata))
+        mine.add(plain(f"{n}", metadata=metadata))
     beside = {f"n{n}": {"$exists": False} for n in range(more)}
     for asked, found in (
         ([[1], [2]], "0"),
@@ -364,19 +388,23 @@ def test_lists_are_values_like_others(shared_repo: MemoryRepository, agent: str,
         ([[]], "4"),
         ([[[1]], {"x": [1]}, "a"], "356"),
     ):
-        kept = shared_repo.list(agent, metadata={"k": {"$in": asked}, **beside})
-        left = shared_repo.list(agent, metadata={"k": {"$nin": asked}, **beside})
+        kept = mine.list(metadata={"k": {"$in": asked}, **beside})
+        left = mine.list(metadata={"k": {"$nin": asked}, **beside})
         assert sorted(one.content for one in kept) == list(found)
         assert len(kept) + len(left) == 7
 
 
-def test_metadata_that_contain_themselves_are_refused(shared_repo: MemoryRepository) -> None:
+def test_metadata_name_a_key_once_and_do_not_contain_themselves(
+    shared_repo: MemoryRepository,
+) -> None:
+    with pytest.raises(InputError, match="is given twice"):
+        shared_repo.count("agent", metadata={"a\\b": 1, "a\\\\b": 2})
     endless: dict[str, Any] = {}
     endless["a"] = endless
     with pytest.raises(InputError):
         shared_repo.search("agent", metadata=endless)
     with pytest.raises(InputError):
-        shared_repo.add("agent", NewMemory("m", embedding=None, metadata=endless))
+        shared_repo.add("agent", plain("m", metadata=endless))
 
 
 def test_comparisons_of_any_kind_are_one_statement() -> None:

@@ -2,68 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile
+from pgrecall import Label, MemoryRepository, NewMemory, Profile
 from pgrecall.core.limits import MAX_FILTER_TEXT
 from pgrecall.errors import UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Recency
+from tests.integration.owner import Owner, north
 from tests.integration.recalling import Connection, installed, recall
-from tests.integration.support import NORTH, NOW, at, before, contents, sql
+from tests.integration.support import NORTH, NOW, at, before, contents
 
 SHORT = [
-    "'; DROP TABLE pgrecall.agent_memories; --",
-    "\"double\" and 'single' and `back`",
-    "%s %(name)s %% %",
-    ":name ::text $1 ?",
-    "{curly} {0} {{}} {",
-    "},{",
-    "back\\slash \\n \\\\ \\",
-    "\\x00 \\u0000",
-    "/* comment */ -- line",
-    "NULL",
-    "null",
-    "{}",
-    ",",
-    " leading and trailing ",
-    "tab\tnew\nline\r\n",
-    "\x01\x1f\x7f\ufeff",
-    "🙂👩‍👩‍👧 emoji",
-    "שלום \u202eعربى",
-    "e\u0301 is not é",
-    "\U0010ffff\ufffe",
-    "Ω" * 200,
+    *("'; DROP TABLE pgrecall.agent_memories; --", "\"double\" and 'single' and `back`"),
+    *("%s %(name)s %% %", ":name ::text $1 ?", "{curly} {0} {{}} {", "},{", ",", "{}"),
+    *("back\\slash \\n \\\\ \\", "\\x00 \\u0000", "/* comment */ -- line", "NULL", "null"),
+    *(" leading and trailing ", "tab\tnew\nline\r\n", "\x01\x1f\x7f\ufeff", "\U0010ffff\ufffe"),
+    *("🙂👩‍👩‍👧 emoji", "שלום \u202eعربى", "e\u0301 is not é", "Ω" * 200),
 ]
 OF_PLPGSQL = ["$condition$; DROP TABLE pgrecall.agent_memories; $recall$", "$$ END $$", "E'\\'"]
 LARGE = "large ' \" \\ % : { } 🙂 " * 5_000
-HOSTILE = [*SHORT, *OF_PLPGSQL, LARGE]
-each_hostile = pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
-
-COLUMNS = (
-    "memory_nature",
-    "content_type",
-    "component",
-    "output_type",
-    "domain",
-    "category",
-    "loop",
+each_hostile = pytest.mark.parametrize(
+    "text", [*SHORT, *OF_PLPGSQL, LARGE], ids=lambda text: f"{text!a:.20}"
 )
+COLUMNS = (
+    *("memory_nature", "content_type", "component", "output_type", "domain", "category", "loop"),
+)
+LISTS = ("tags", "all_tags", "entities", "all_entities")
 FILTERS = (
-    *(
-        "memory_types",
-        "memory_natures",
-        "content_types",
-        "tags",
-        "all_tags",
-        "entities",
-        "all_entities",
-    ),
-    *("components", "output_types", "domains", "categories", "loops"),
+    *("memory_types", "memory_natures", "content_types", "components", "output_types"),
+    *("domains", "categories", "loops", *LISTS),
 )
 
 
@@ -72,79 +45,87 @@ def cut(text: str) -> str:
     return text if len(text) <= 150 else text[:100]
 
 
-def labelled(text: str) -> dict[str, Any]:
+def of_kind(text: str) -> dict[str, Any]:
     """Fields of a memory that passes every filter by this text."""
     several = {"tags": [text, "b"], "entities": ["a", text], "memory_type": cut(text)}
     return several | dict.fromkeys(COLUMNS, cut(text))
 
 
-def filtering(text: str) -> dict[str, Any]:
-    whole = ("tags", "all_tags", "entities", "all_entities")
-    return {name: [text if name in whole else cut(text)] for name in FILTERS}
-
-
 @each_hostile
-def test_a_text_is_stored_and_known_again_verbatim(
-    shared_repo: MemoryRepository, agent: str, text: str
+def test_a_text_is_stored_known_again_and_found_verbatim(
+    mine: Owner, connection: Connection, text: str
 ) -> None:
-    content = shared_repo.memories.c.content
-    memory = NewMemory(text, embedding=NORTH, metadata={text: [text]}, **labelled(text))
-    another = f"{agent} through COPY"
-
-    one = shared_repo.add(agent, memory)
-    [copied] = shared_repo.add_many(another, [memory])
-
-    for owner, memory_id in ((agent, one), (another, copied)):
-        stored = shared_repo.get(owner, memory_id)
-        assert stored is not None
-        assert stored.metadata == {text: [text]}
-        for name in ("content", *labelled(text)):
-            assert getattr(stored, name) == getattr(memory, name), name
-        assert len(shared_repo.search(owner, NORTH, where=content == text)) == 1
-        assert shared_repo.search(owner, NORTH, where=content != text) == []
-        again = [shared_repo.add(owner, memory), *shared_repo.add_many(owner, [memory])]
-        assert [(added, added.outcome) for added in again] == [(memory_id, "duplicate")] * 2
-
-
-@each_hostile
-def test_filters_find_the_very_same_text(
-    shared_repo: MemoryRepository, connection: Connection, agent: str, text: str
-) -> None:
-    it = NewMemory("it", embedding=NORTH, metadata={text: {"deep": [text]}}, **labelled(text))
-    other = NewMemory(
-        "other", embedding=NORTH, metadata={"deep": [text]}, **labelled(text[:-1] or "x")
-    )
-    shared_repo.add_many(agent, [it, replace(other, memory_type="other")])
-    filters = filtering(text)
+    content = mine.repo.memories.c.content
+    memory = north(text, metadata={text: {"deep": [text]}}, **of_kind(text))
+    similar = of_kind(text[:-1] or "x") | {"memory_type": "other"}
+    filters: dict[str, Any] = {name: [text if name in LISTS else cut(text)] for name in FILTERS}
     if len(text) <= MAX_FILTER_TEXT:  # of a path
         key = text.replace("\\", r"\\").replace(".", r"\.")
-        filters |= {"metadata": {key: {"deep": [text]}}}
+        filters["metadata"] = {key: {"deep": [text]}}
 
-    assert contents(shared_repo.search(agent, NORTH, **filters)) == ["it"]
-    assert [row["content"] for row in recall(connection, "tiered", agent, **filters)] == ["it"]
+    ways: list[Callable[[Owner], Any]] = [  # the other by COPY
+        lambda of: of.add(memory),
+        lambda of: of.add_many([memory])[0],
+    ]
+    for of, add in zip((mine, mine.other), ways, strict=True):
+        memory_id = add(of)
+        of.add(north("other", metadata={"deep": [text]}, **similar))
+
+        stored = of.read(memory_id)
+        for name in ("content", "metadata", *of_kind(text)):
+            assert getattr(stored, name) == getattr(memory, name), name
+        assert [one.memory.id for one in of.search(NORTH, where=content == text)] == [memory_id]
+        again = [way(of) for way in ways]
+        assert [(added, added.outcome) for added in again] == [(memory_id, "duplicate")] * 2
+        assert contents(of.search(NORTH, **filters)) == [text]
+        assert [row["content"] for row in recall(connection, "tiered", of.name, **filters)] == [
+            text
+        ]
     with pytest.raises(UnknownName, match=r"(?s)unknown tiers .*; known are "), map_errors():
-        recall(connection, "tiered", agent, tiers=[text])
+        recall(connection, "tiered", mine.name, tiers=[text])
 
 
 @each_hostile
-def test_owners_and_entities_asked_for_are_told_apart_verbatim(
-    shared_repo: MemoryRepository, connection: Connection, agent: str, text: str
+def test_owners_entities_labels_links_and_notes_are_told_apart_verbatim(
+    shared_engine: Engine, connection: Connection, agent: str, text: str
 ) -> None:
-    owner, team = f"{agent} {cut(text)}", f"{cut(text)} {agent}"
-    memory_id = shared_repo.add(owner, NewMemory("own", embedding=NORTH, entities=[text]))
-    shared_repo.teams.add(team, NewMemory(text, embedding=at(60)))
-    teams = [team, text[:100]]
-    asked: dict[str, Any] = {"teams": teams, "query_entities": [text, "nobody"]}
+    name, team = cut(text), f"{cut(text)} {agent}"
+    owner = Owner(shared_engine, f"{agent} {name}")
+    memory_id = owner.add(north("own", entities=[text], trust=0.25))
+    owner.team.repo.add(team, NewMemory(text, embedding=at(60)))
+    asked: dict[str, Any] = {"teams": [team, text[:100]], "query_entities": [text, "nobody"]}
 
-    hits = shared_repo.search(owner, NORTH, profile="tiered", **asked)
-    rows = recall(connection, "tiered", owner, query=NORTH, **asked)
+    hits = owner.search(NORTH, profile="tiered", **asked)
+    rows = recall(connection, "tiered", owner.name, query=NORTH, **asked)
 
     assert contents(hits) == [row["content"] for row in rows] == ["own", text]
     assert [row["signals"]["entity_overlap"] for row in rows] == [0.5, 0]
-    assert [row["agent_id"] for row in rows] == [owner, f"team:{team}"]
-    assert shared_repo.update(owner, memory_id, importance=0.9).importance == 0.9
-    assert shared_repo.touch(owner, memory_id) == shared_repo.delete(owner, memory_id) == 1
-    assert recall(connection, "trust", f"nobody {cut(text)}") == []
+    assert [row["agent_id"] for row in rows] == [owner.name, f"team:{team}"]
+    assert recall(connection, "trust", f"nobody {name}") == []
+
+    other = owner.add(north("other"))
+    owner.labels.add(other, name[:-1] or "x")
+    label = Label(name, "component")
+    owner.labels.add(memory_id, label)
+    owner.links.add(memory_id, other, name)
+    assert owner.labels.of(memory_id) == [label]
+    assert [m.content for m, _ in owner.labels.find(name, kinds=["component"])] == ["own"]
+    assert contents(owner.search(NORTH, labels=[name])) == ["own"]
+    assert [link.kind for link in owner.links.of(memory_id)] == [name]
+    assert owner.links.remove(memory_id, other, name[:-1] or "x") is False
+    assert owner.links.remove(memory_id, other, name) is True
+    assert owner.labels.remove(memory_id, label) == 1
+
+    if name.strip():
+        note: dict[str, Any] = {"actor": name, "metadata": {text: [text]}}
+        owner.record_outcome(memory_id, "failure", reason=text, **note)
+        owner.upkeep.adjust_trust(memory_id, 0.01, text, **note)
+        owner.feedback(memory_id, "useful", text, **note)
+        noted = owner.history(memory_id)[-3:]
+        assert {(event.reason, event.actor) for event in noted} == {(text, name)}
+        assert all(event.metadata[text] == [text] for event in noted)
+    assert owner.delete([memory_id, other]) == 2
+    assert owner.upkeep.erase_owner().events > 0
 
 
 @pytest.mark.parametrize("text", SHORT, ids=lambda text: f"{text!a:.20}")
@@ -152,8 +133,7 @@ def test_memory_types_of_a_profile_are_only_data(
     connection: Connection, shared_repo: MemoryRepository, agent: str, text: str
 ) -> None:
     profile = Profile("mine", {Recency(half_life=1, half_lives_by_type=((text, 10.0),)): 1})
-    old = NewMemory("it", embedding=NORTH, memory_type=text, created_at=before(10))
-    shared_repo.add(agent, old)
+    shared_repo.add(agent, north("it", memory_type=text, created_at=before(10)))
 
     with installed(connection, profile):
         [row] = recall(connection, "mine", agent, as_of=NOW)
@@ -161,16 +141,10 @@ def test_memory_types_of_a_profile_are_only_data(
     assert row["score"] == pytest.approx(0.5, abs=1e-12)
 
 
-def test_texts_that_only_look_alike_stay_apart(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
+def test_texts_that_only_look_alike_stay_apart(mine: Owner) -> None:
     alike = ["é", "e\u0301", "É", "e", "é ", "%", "_"]
     named = {text: f"{number}: {text}" for number, text in enumerate(alike)}
-    shared_repo.add_many(
-        agent, [NewMemory(content, embedding=NORTH, tags=[text]) for text, content in named.items()]
-    )
+    mine.add_many([replace(north(content), tags=[text]) for text, content in named.items()])
 
     for text, content in named.items():
-        assert contents(shared_repo.search(agent, NORTH, tags=[text])) == [content]
-    there = "SELECT to_regclass('pgrecall.agent_memories') IS NOT NULL"
-    assert sql(shared_engine, there) == [(True,)]
+        assert contents(mine.search(NORTH, tags=[text])) == [content]

@@ -14,8 +14,9 @@ from sqlalchemy import Connection, Engine, event
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory, load_queries, save_queries
 from pgrecall.errors import InputError, PgRecallError
+from tests.calls import GOOD as METHODS
+from tests.calls import ID, OTHER
 from tests.integration.support import NORTH
-from tests.integration.test_bad_input import ID, METHODS, OTHER
 from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 
 AGENT, TEAM, NEW = UUID(int=7), UUID(int=8), UUID(int=9)

@@ -11,11 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pgrecall import MemoryRepository, NewMemory, import_file
-from pgrecall.core.ids import id_of_key
+from pgrecall import NewMemory, import_file
 from pgrecall.errors import InputError, InvalidLine, InvalidMemory
 from tests.integration.owner import Owner
-from tests.integration.support import read
 
 GRACE = """
 {"agent_id": "%(agent)s", "id": "mem_1", "body": "first", "embedding": null, \
@@ -45,37 +43,33 @@ def write(path: Path, *lines: Any) -> Path:
     return path
 
 
-def test_what_another_system_knew_comes_along(
-    shared_repo: MemoryRepository, agent: str, tmp_path: Path
-) -> None:
+def test_what_another_system_knew_comes_along(mine: Owner, tmp_path: Path) -> None:
     file = tmp_path / "grace.jsonl"
-    file.write_text(GRACE % {"agent": agent}, encoding="utf-8")
+    file.write_text(GRACE % {"agent": mine.name}, encoding="utf-8")
     zone = ZoneInfo("Europe/Berlin")
-    one, two, three, four = (id_of_key(agent, f"mem_{n}") for n in range(1, 5))
+    one, two, three, four = (mine.ids.of_key(f"mem_{n}") for n in range(1, 5))
 
     def imported() -> tuple[int, int]:
-        done = import_file(shared_repo, agent, file, fields=FIELDS, timezone=zone)
+        done = import_file(mine.repo, mine.name, file, fields=FIELDS, timezone=zone)
         return done.added, done.already_there
 
     assert imported() == (5, 0)
 
-    first, second = read(shared_repo, agent, one), read(shared_repo, agent, two)
+    first, second = mine.read(one), mine.read(two)
     assert (first.key, first.content, first.metadata) == ("mem_1", "first", {"author": "ann"})
     assert first.created_at == datetime(2026, 5, 1, 8, tzinfo=UTC)
     assert first.last_accessed_at == datetime(2026, 6, 1, 6, tzinfo=UTC)
     assert (first.retrieval_count, first.status) == (12, "active")
     assert (second.status, second.superseded_by) == ("archived", three)
     assert second.invalidated_at == datetime(2026, 6, 2, tzinfo=UTC)
-    labels = {
-        (label.value, label.kind, label.weight) for label in shared_repo.labels.of(agent, two)
-    }
+    labels = {(label.value, label.kind, label.weight) for label in mine.labels.of(two)}
     assert labels == {("tea", "keyword", 1.0), ("x", "tag", 0.5)}
-    links = {(link.target_id, link.kind, link.weight) for link in shared_repo.links.of(agent, two)}
+    links = {(link.target_id, link.kind, link.weight) for link in mine.links.of(two)}
     assert links == {(three, "related", 1.0), (one, "next", 0.25)}
-    assert [event.event_type for event in shared_repo.history(agent, two)] == ["initial"]
+    assert [event.event_type for event in mine.history(two)] == ["initial"]
     # Of one text, but of two ids: both are there.
-    assert read(shared_repo, agent, three).content == read(shared_repo, agent, four).content
-    of_team = read(shared_repo.teams, agent, id_of_key(f"team:{agent}", "7"))
+    assert mine.read(three).content == mine.read(four).content
+    of_team = mine.team.read(mine.team.ids.of_key("7"))
     counted = (of_team.success_count, of_team.failure_count)
     assert (of_team.key, of_team.trust, counted) == ("7", 0.25, (2, 1))
     assert (of_team.feedback_up, of_team.feedback_down) == (3, 1)
@@ -103,19 +97,17 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
 
 @pytest.mark.parametrize(("fields", "reason"), BAD)
 def test_state_that_cannot_be_is_refused_and_named(
-    shared_repo: MemoryRepository, agent: str, tmp_path: Path, fields: dict[str, Any], reason: str
+    mine: Owner, tmp_path: Path, fields: dict[str, Any], reason: str
 ) -> None:
     file = write(tmp_path / "bad.jsonl", {"content": "x", "embedding": None, **fields})
 
     with pytest.raises(InvalidLine, match=rf"bad\.jsonl, line 1: .*{reason}"):
-        import_file(shared_repo, agent, file)
+        import_file(mine.repo, mine.name, file)
 
-    assert shared_repo.count(agent) == 0
+    assert mine.count() == 0
 
 
-def test_null_is_a_field_that_is_not_given(
-    shared_repo: MemoryRepository, agent: str, tmp_path: Path
-) -> None:
+def test_null_is_a_field_that_is_not_given(mine: Owner, tmp_path: Path) -> None:
     nothing = dict.fromkeys(
         ("metadata", "tags", "entities", "memory_type", "importance", "tier", "subject", "labels")
     )
@@ -132,35 +124,33 @@ def test_null_is_a_field_that_is_not_given(
     )
     fields = {"text": "content", "uses": "retrieval_count", "lang": "metadata.lang"}
 
-    assert import_file(shared_repo, agent, file, fields=fields).added == 2
+    assert import_file(mine.repo, mine.name, file, fields=fields).added == 2
 
-    plain = shared_repo.add(agent, NewMemory("plain", embedding=None))
-    usual = read(shared_repo, agent, plain)
-    first, second = (read(shared_repo, agent, id_of_key(agent, key)) for key in "xy")
+    plain = mine.add(NewMemory("plain", embedding=None))
+    usual = mine.read(plain)
+    first, second = (mine.read(mine.ids.of_key(key)) for key in "xy")
     for name in (*nothing.keys() - {"labels"}, "status", "expires_at"):
         assert getattr(first, name) == getattr(usual, name), name
     assert (second.content, second.metadata) == ("y", {"lang": "en"})
 
 
-def test_all_unknown_fields_of_a_file_are_named_at_once(
-    shared_repo: MemoryRepository, agent: str, tmp_path: Path
-) -> None:
+def test_all_unknown_fields_of_a_file_are_named_at_once(mine: Owner, tmp_path: Path) -> None:
     file = write(
         tmp_path / "odd.jsonl",
         {"content": "good", "embedding": None},
-        {"content": "x", "color": "red", "old": 1, "agent_id": agent},
+        {"content": "x", "color": "red", "old": 1, "agent_id": mine.name},
         {"content": "y", "size": 2, "color": "blue", "status": "odd"},
         *({"content": "z", f"f{n}": 1} for n in range(60)),
     )
     with pytest.raises(InvalidLine) as raised:
-        import_file(shared_repo, agent, file, fields={"old": ""})
+        import_file(mine.repo, mine.name, file, fields={"old": ""})
     assert "line 2: unknown fields color, size, f0, f1, " in str(raised.value)
     assert "f47 and 12 more: rename or leave out" in str(raised.value)
-    assert shared_repo.count(agent) == 1
+    assert mine.count() == 1
 
     told: dict[int, str] = {}
     bad = tmp_path / "bad.jsonl"
-    import_file(shared_repo, agent, file, rejects=bad, on_reject=told.__setitem__)
+    import_file(mine.repo, mine.name, file, rejects=bad, on_reject=told.__setitem__)
     assert "unknown fields color, old:" in told[2]
     assert "unknown field f0:" in told[4]
 
@@ -183,10 +173,7 @@ def test_the_database_checks_what_is_restored_by_sql(mine: Owner) -> None:
 
 
 def test_rejected_lines_go_to_a_file_and_the_others_are_stored(
-    shared_repo: MemoryRepository,
-    agent: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    mine: Owner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pgrecall.memories.lines.MOST_LINE_BYTES", 1_000)
     monkeypatch.setattr("pgrecall.memories.importing.MOST_LINE_BYTES", 1_000)
@@ -203,7 +190,7 @@ def test_rejected_lines_go_to_a_file_and_the_others_are_stored(
     file.write_text("\n".join(lines))
     told: dict[int, str] = {}
 
-    done = import_file(shared_repo, agent, file, rejects=bad, on_reject=told.__setitem__)
+    done = import_file(mine.repo, mine.name, file, rejects=bad, on_reject=told.__setitem__)
 
     assert (done.added, done.rejected, sorted(told)) == (3, 4, [2, 3, 4, 6])
     assert "not JSON" in told[2]
@@ -211,24 +198,22 @@ def test_rejected_lines_go_to_a_file_and_the_others_are_stored(
     assert "has more than" in told[4]
     left = bad.read_text().splitlines()
     assert {*left} - {lines[1], lines[2], lines[5]} == {lines[3][:1_001]}
-    assert shared_repo.count(agent, statuses=["active", "archived"]) == 3
+    assert mine.count(statuses=["active", "archived"]) == 3
     with pytest.raises(InputError, match="exists already"):
-        import_file(shared_repo, agent, file, rejects=bad)
+        import_file(mine.repo, mine.name, file, rejects=bad)
 
 
-def test_a_name_that_two_fields_get_is_refused(
-    shared_repo: MemoryRepository, agent: str, tmp_path: Path
-) -> None:
+def test_a_name_that_two_fields_get_is_refused(mine: Owner, tmp_path: Path) -> None:
     line = {"content": "x", "text": "y", "embedding": None, "odd": {"a": 1, "b": {"c": 2}}}
     file = write(tmp_path / "lines.jsonl", line)
 
     with pytest.raises(InvalidLine, match="'text' and another field both become 'content'"):
-        import_file(shared_repo, agent, file, fields={"text": "content"})
+        import_file(mine.repo, mine.name, file, fields={"text": "content"})
     with pytest.raises(InvalidLine, match="unknown field odd"):
-        import_file(shared_repo, agent, file, fields={"text": "", "odd.a": ""})
+        import_file(mine.repo, mine.name, file, fields={"text": "", "odd.a": ""})
     fields = {"text": "", "odd.a": "metadata.a", "odd.b.c": "turn", "odd.b": "", "odd": ""}
     with pytest.raises(InvalidLine, match="a turn is a place in a session"):
-        import_file(shared_repo, agent, file, fields=fields)
+        import_file(mine.repo, mine.name, file, fields=fields)
 
 
 def test_a_memory_of_the_same_edition_is_left_alone(mine: Owner) -> None:

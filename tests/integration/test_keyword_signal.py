@@ -28,26 +28,16 @@ MIXED = Profile(
 STOP_WORDS = "the and of"
 
 MEANT: dict[str, str | None] = {
-    **{word: word for word in ("lamp", "drum", "brick", "cloud", "tea", "4711", "3.5")},
+    **{word: word for word in ("lamp", "drum", "brick", "cloud", "tea", "4711", "3.5", "ship")},
     "Lamp": "lamp",
     "TEA": "tea",
     "drum,": "drum",
     "(cloud)": "cloud",
-    "dance": "danc",
-    "danced": "danc",
-    "Dancing": "danc",
     "ships": "ship",
-    "ship": "ship",
-    "café": "cafe",
-    "cafe": "cafe",
-    "Cafe\u0301": "cafe",
-    "1,000": "1000",
-    "1000": "1000",
-    "the": None,
-    "and": None,
-    "OF": None,
-    "🙂": None,
-    "…": None,
+    **dict.fromkeys(("dance", "danced", "Dancing"), "danc"),
+    **dict.fromkeys(("café", "cafe", "Cafe\u0301"), "cafe"),
+    **dict.fromkeys(("1,000", "1000"), "1000"),
+    **dict.fromkeys(("the", "and", "OF", "🙂", "…")),
 }
 """What is typed → the term that it is compared by, as told by hand."""
 
@@ -89,34 +79,20 @@ def shares(hits: Iterable[ScoredMemory]) -> dict[str, float]:
 
 
 def expected(query: str, corpus: Sequence[str]) -> Any:
-    return pytest.approx({one: share(query, one, corpus) for one in corpus}, rel=0, abs=EXACT)
+    return pytest.approx({one: share(query, one, corpus) for one in corpus}, abs=EXACT)
 
 
 CORPUS = numbered(
-    [
-        "tea lamp",
-        "tea drum,",
-        "TEA Lamp (cloud)",
-        "ships danced",
-        "café 1,000",
-        "brick the 🙂",
-        "of",
-    ]
+    (
+        *("tea lamp", "tea drum,", "TEA Lamp (cloud)", "ships danced", "café 1,000"),
+        *("brick the 🙂", "of"),
+    )
 )
-QUERIES = [
-    "tea",
-    "lamp tea",
-    "tea tea TEA lamp",
-    "dance ship 1000",
-    "Cafe\u0301 brick",
-    "the tea and OF",
-    "drum cloud 4711",
-    "4711",
+QUERIES = (
+    *("tea", "lamp tea", "tea tea TEA lamp", "dance ship 1000", "Cafe\u0301 brick", "4711"),
+    *("the tea and OF", "drum cloud 4711", STOP_WORDS, "🙂 …", ""),
     "tea lamp drum brick cloud dance ship cafe 1000 3.5 4711",
-    STOP_WORDS,
-    "🙂 …",
-    "",
-]
+)
 
 
 @pytest.fixture
@@ -158,46 +134,34 @@ corpora = st.lists(texts, max_size=6).map(numbered)
 @settings(
     deadline=None, max_examples=15, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
-@given(own=corpora, anothers=corpora, red=corpora, blue=corpora, query=texts)
+@given(st.tuples(corpora, corpora, corpora, corpora), texts)
 def test_each_owner_weighs_by_its_own_memories(
-    module_engine: Engine,
-    own: list[str],
-    anothers: list[str],
-    red: list[str],
-    blue: list[str],
-    query: str,
+    module_engine: Engine, stored: tuple[list[str], ...], query: str
 ) -> None:
+    """An agent, another one, a team of the name of the first, and another one."""
+    own, _, red, blue = stored
     with module_engine.connect() as connection:
-        repo = MemoryRepository(connection)
-        name = str(uuid4())  # the agent and a team of the same name are two owners
-        for owner, texts, of in (
-            (name, own, repo),
-            (f"{name}!", anothers, repo),
-            (name, red, repo.teams),
-            (f"{name}-blue", blue, repo.teams),
-        ):
-            of.add_many(owner, [NewMemory(one, embedding=None) for one in texts])
-        asked: dict[str, Any] = {"query_text": query, "profile": ALONE, "k": 50, "touch": False}
+        repo, name = MemoryRepository(connection), str(uuid4())
+        owners = ((repo, name), (repo, f"{name}!"), (repo.teams, name), (repo.teams, f"{name}-b"))
+        for (of, owner), several in zip(owners, stored, strict=True):
+            of.add_many(owner, list(map(plain, several)))
+        asked: dict[str, Any] = {"query_text": query, "profile": ALONE, "k": 50}
+        teams = [name, f"{name}-b", name]
 
-        together = repo.search(name, teams=[name, f"{name}-blue", name], **asked)
-        alone = repo.search(name, **asked)
-        of_team = repo.teams.search(name, **asked)
+        together = repo.search(name, teams=teams, touch=False, **asked)
+        alone = repo.search(name, touch=False, **asked)
+        of_team = repo.teams.search(name, touch=False, **asked)
 
         assert shares(alone) == expected(query, own)
         assert shares(of_team) == expected(query, red)
         assert len(together) == len(own) + len(red) + len(blue)
-        by_owner = {None: own, name: red, f"{name}-blue": blue}
+        by_owner = {None: own, name: red, f"{name}-b": blue}
         every = [*own, *red, *blue]
         for hit in together:
-            corpus = by_owner[hit.memory.team_id]
-            wanted = share(query, hit.memory.content, corpus, every)
-            assert hit.signals["keyword"] == pytest.approx(wanted, rel=0, abs=EXACT)
+            wanted = share(query, hit.memory.content, by_owner[hit.memory.team_id], every)
+            assert hit.signals["keyword"] == pytest.approx(wanted, abs=EXACT)
         if together:
-            why = repo.explain(
-                *(name, together[0].memory.id),
-                teams=[name, f"{name}-blue"],
-                **{one: value for one, value in asked.items() if one != "touch"},
-            )
+            why = repo.explain(name, together[0].memory.id, teams=teams, **asked)
             wanted_weights = weights(query, by_owner[why.hit.memory.team_id], every)
             assert {term.term: term.weight for term in why.terms} == pytest.approx(wanted_weights)
 
@@ -221,7 +185,7 @@ def test_memories_that_are_left_out_count_for_the_weights(mine: Owner) -> None:
 
         counted = [one for one in CORPUS if one != gone or "created_at" not in change]
         wanted = {one: share("tea lamp", one, counted) for one in CORPUS if one != gone}
-        assert shares(hits) == pytest.approx(wanted, rel=0, abs=EXACT)
+        assert shares(hits) == pytest.approx(wanted, abs=EXACT)
 
 
 def test_filters_and_thresholds_do_not_change_the_weights(told: Owner) -> None:
@@ -233,60 +197,37 @@ def test_filters_and_thresholds_do_not_change_the_weights(told: Owner) -> None:
         hits = told.search(query_text="tea lamp", **asked)
         assert 0 < len(hits) <= 3
         for content, found in shares(hits).items():
-            assert found == pytest.approx(share("tea lamp", content, corpus), rel=0, abs=EXACT)
+            assert found == pytest.approx(share("tea lamp", content, corpus), abs=EXACT)
 
 
-def test_weights_follow_every_change_at_once(mine: Owner) -> None:
-    def assert_exact(*corpus: str) -> None:
-        hits = mine.search(query_text="tea lamp drum", profile=ALONE, touch=False)
-        assert shares(hits) == expected("tea lamp drum", corpus)
-
-    first = mine.add(plain("tea lamp"))
-    assert_exact("tea lamp")
-    second, _ = mine.add_many([plain("tea drum,"), plain("brick")])
-    assert_exact("tea lamp", "tea drum,", "brick")
-    mine.update(first, content="(cloud)", embedding=None)
-    assert_exact("(cloud)", "tea drum,", "brick")
-    mine.delete(second)
-    assert_exact("(cloud)", "brick")
-    mine.upkeep.erase_owner()
-    mine.add(plain("lamp"))
-    assert_exact("lamp")
-
-
-def test_a_long_memory_has_less_of_the_signal(shared_repo: MemoryRepository, agent: str) -> None:
+def test_a_long_memory_has_less_of_the_signal(mine: Owner) -> None:
     corpus = ["tea lamp", "tea " + "brück " * 100, "drum"]
-    shared_repo.add_many(agent, [NewMemory(one, embedding=None) for one in corpus])
+    mine.add_many(list(map(plain, corpus)))
     for b, pivot in ((0.8, 400.0), (0.0, 1.0), (1.0, 20.0), (0.5, 10.0)):
         profile = Profile("words", {Keyword(b=b, pivot=pivot): 1.0})
-        hits = shared_repo.search(agent, query_text="tea lamp", profile=profile, touch=False)
         wanted = {}
         for one in corpus:
-            bytes_ = len(one.encode())
-            wanted[one] = share("tea lamp", one, corpus) / (1 - b + b * max(bytes_ / pivot, 1))
-            values = {"keyword": share("tea lamp", one, corpus), "bytes": bytes_}
-            assert score(profile, values).score == pytest.approx(wanted[one])
-        assert shares(hits) == pytest.approx(wanted, rel=0, abs=EXACT)
+            bytes_, of_terms = len(one.encode()), share("tea lamp", one, corpus)
+            wanted[one] = of_terms / (1 - b + b * max(bytes_ / pivot, 1))
+            scored = score(profile, {"keyword": of_terms, "bytes": bytes_})
+            assert scored.score == pytest.approx(wanted[one])
+        hits = mine.search(query_text="tea lamp", profile=profile, touch=False)
+        assert shares(hits) == pytest.approx(wanted, abs=EXACT)
 
 
 @pytest.fixture
-def placed(shared_repo: MemoryRepository, agent: str) -> list[NewMemory]:
+def placed(mine: Owner) -> list[NewMemory]:
     """Memories that differ in every signal of hybrid."""
     memories = [
-        NewMemory(
-            one,
-            embedding=similar(0.1 * number),
-            importance=1 - number / 7,
-            created_at=before(30 * number),
-        )
-        for number, one in enumerate(CORPUS)
+        plain(one, embedding=similar(0.1 * n), importance=1 - n / 7, created_at=before(30 * n))
+        for n, one in enumerate(CORPUS)
     ]
-    shared_repo.add_many(agent, memories)
+    mine.add_many(memories)
     return memories
 
 
 def test_the_score_is_the_weighted_sum_under_any_weights(
-    shared_repo: MemoryRepository, agent: str, placed: list[NewMemory]
+    mine: Owner, placed: list[NewMemory]
 ) -> None:
     asked: dict[str, Any] = {"as_of": NOW, "touch": False, "profile": MIXED}
     every_weight: list[dict[str, float] | None] = [
@@ -295,23 +236,19 @@ def test_the_score_is_the_weighted_sum_under_any_weights(
         dict.fromkeys(("similarity", "keyword", "recency", "importance"), 0.25),
     ]
     for chosen, query in product(every_weight, ("tea lamp", "brick 3.5", STOP_WORDS, None)):
-        hits = shared_repo.search(agent, NORTH, query_text=query, weights=chosen, **asked)
-        by_content = {hit.memory.content: hit for hit in hits}
         used = MIXED if chosen is None else MIXED.with_weights(**chosen)
+        hits = mine.search(NORTH, query_text=query, weights=chosen, **asked)
+        by_content = {hit.memory.content: hit for hit in hits}
         assert len(hits) == len(placed)
-        for number, memory in enumerate(placed):
-            hit = by_content[memory.content]
-            values = {
-                "similarity": hit.similarity,
-                "keyword": share(query or "", memory.content, CORPUS),
-                "importance": 1 - number / 7,
-                "created_at": before(30 * number),
-            }
+        for number, one in enumerate(CORPUS):
+            hit = by_content[one]
+            values = {"importance": 1 - number / 7, "created_at": before(30 * number)}
+            values |= {"similarity": hit.similarity, "keyword": share(query or "", one, CORPUS)}
             wanted = score(used, values, as_of=NOW)
             assert hit.similarity == pytest.approx(0.1 * number, abs=1e-6)
-            assert hit.score == pytest.approx(wanted.score, rel=0, abs=EXACT)
+            assert hit.score == pytest.approx(wanted.score, abs=EXACT)
             assert math.fsum(hit.contributions.values()) == pytest.approx(hit.score, abs=EXACT)
-            assert hit.signals == pytest.approx(wanted.signals, rel=0, abs=EXACT)
+            assert hit.signals == pytest.approx(wanted.signals, abs=EXACT)
 
 
 def test_neighbours_carry_the_keyword_signal(mine: Owner) -> None:
@@ -327,20 +264,19 @@ def test_neighbours_carry_the_keyword_signal(mine: Owner) -> None:
         assert [(hit.memory.id, hit.steps) for hit in found] == [(ids[2], 0), (ids[0], 1)]
         for hit in found:
             wanted = share("tea lamp cloud", hit.memory.content, CORPUS)
-            assert hit.score == hit.signals["keyword"] == pytest.approx(wanted, rel=0, abs=EXACT)
+            assert hit.score == hit.signals["keyword"] == pytest.approx(wanted, abs=EXACT)
 
 
-def test_explain_tells_of_each_term(
-    shared_repo: MemoryRepository, agent: str, placed: list[NewMemory]
-) -> None:
+@pytest.mark.usefixtures("placed")
+def test_explain_tells_of_each_term(mine: Owner) -> None:
     for query in ("tea lamp 4711", "Dancing café the", STOP_WORDS):
         asked: dict[str, Any] = {"query_text": query, "profile": "hybrid", "as_of": NOW}
         weighed = weights(query, CORPUS)
-        for hit in shared_repo.search(agent, NORTH, k=50, touch=False, **asked):
-            why = shared_repo.explain(agent, hit.memory.id, NORTH, k=3, **asked)
+        for hit in mine.search(NORTH, k=50, touch=False, **asked):
+            why = mine.explain(hit.memory.id, NORTH, k=3, **asked)
             assert why.hit == hit
             found = {term.term: term.weight for term in why.terms}
-            assert found == pytest.approx(weighed, rel=0, abs=EXACT)
+            assert found == pytest.approx(weighed, abs=EXACT)
             assert list(found.values()) == sorted(found.values(), reverse=True)
             matched = [term for term in why.terms if term.matched]
             assert {term.term for term in matched} == terms(query) & terms(hit.memory.content)
@@ -349,7 +285,7 @@ def test_explain_tells_of_each_term(
             whole = math.fsum(term.share for term in why.terms)
             assert whole == pytest.approx(1 if any(weighed.values()) else 0)
             had = math.fsum(term.share for term in matched)
-            assert had == pytest.approx(hit.signals["keyword"], rel=0, abs=EXACT)
+            assert had == pytest.approx(hit.signals["keyword"], abs=EXACT)
 
 
 def test_one_id_of_two_owners_has_the_words_of_each(mine: Owner) -> None:
@@ -372,7 +308,7 @@ def test_the_same_question_has_the_same_scores_however_often_it_is_asked(
     some = ["tea lamp drum", "drum tea lamp", "brick (cloud) tea dance", "dance brick TEA cloud"]
     with shared_engine.connect() as connection:
         repo = MemoryRepository(connection)
-        repo.add_many(agent, [NewMemory(one, embedding=None) for one in numbered(some * 5)])
+        repo.add_many(agent, [plain(one) for one in numbered(some * 5)])
         asked: dict[str, Any] = {"query_text": query, "profile": ALONE, "k": 50}
 
         found = [
@@ -411,24 +347,19 @@ def test_the_text_that_is_embedded_is_what_words_are_compared_with(
     assert mine.explain(by_text[0].memory.id, "tea", profile="five_factor").terms == ()
 
 
-def test_the_first_1000_distinct_terms_of_a_query_count(mine: Owner) -> None:
+def test_the_first_1000_terms_of_a_query_and_100_000_characters_of_a_text_count(
+    mine: Owner,
+) -> None:
     mine.add_many([plain(f"z{number}z") for number in (0, 999, 1000)])
     query = " ".join(f"z{number}z z0z" for number in range(1001))
-
     found = shares(mine.search(query_text=query, profile=ALONE, touch=False))
+    assert found == pytest.approx({"z0z": 0.5, "z999z": 0.5, "z1000z": 0}, abs=EXACT)
 
-    assert found == pytest.approx({"z0z": 0.5, "z999z": 0.5, "z1000z": 0}, rel=0, abs=EXACT)
-
-
-def test_the_first_100_000_characters_of_a_text_count(mine: Owner) -> None:
     filler = "the " * 24_998
     within, beyond = f"{filler}lamp    tea", f"{filler}tea        lamp"
     assert (within.index("tea"), beyond.index("lamp")) == (100_000, 100_003)
-    mine.add_many([plain(within), plain(beyond)])
+    mine.other.add_many([plain(within), plain(beyond)])
     asked: dict[str, Any] = {"profile": Profile("words", {Keyword(b=0): 1.0}), "touch": False}
-
-    hits = mine.search(query_text="tea lamp", **asked)
-
-    assert [hit.score for hit in hits] == pytest.approx([0.5, 0.5], rel=0, abs=EXACT)
-    late = mine.search(query_text=f"{'the ' * 25_000}tea", **asked)
-    assert [hit.score for hit in late] == [0.0, 0.0]
+    for text, score_of_both in (("tea lamp", 0.5), (f"{'the ' * 25_000}tea", 0.0)):
+        hits = mine.other.search(query_text=text, **asked)
+        assert [hit.score for hit in hits] == pytest.approx([score_of_both] * 2, abs=EXACT)

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import psycopg
 import pytest
@@ -28,21 +27,16 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
-from pgrecall.core.label import Label
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.lifecycle.garbage import GarbagePolicy
 from tests.integration.compass import North
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, awaited, sql
+from tests.integration.test_both_repositories import ONE, A, furnish, number
 from tests.migrations.asking import open_transaction, terminate, wait_until_blocked
 
-A = "agent"
 OLD = datetime(2026, 1, 1, tzinfo=UTC)
 Work = Callable[[MemoryRepository], Any]
-
-
-def number(n: int) -> UUID:
-    return UUID(int=0x7000_8000_0000_0000_0000 + n)
 
 
 def memory(n: int, content: str, angle: float | None = None, **more: Any) -> NewMemory:
@@ -54,24 +48,9 @@ def memory(n: int, content: str, angle: float | None = None, **more: Any) -> New
 class Case:
     work: Work
     prepare: Work
+    transactions: int = 1
     ignored: frozenset[str] = field(default_factory=frozenset)
     """Tables that may tell that the work was done twice, once interrupted."""
-
-
-def some_memories(repo: MemoryRepository) -> None:
-    repo.add_many(A, [memory(n, f"memory {n}", 40.0 * n) for n in range(6)])
-    for n in range(6):
-        repo.labels.add(A, number(n), [Label("x"), Label("y", "tag", 0.5)])
-        repo.links.add(A, number(n), number((n + 1) % 6), "next")
-        repo.links.add(A, number((n + 1) % 6), number(n), "before")
-    repo.touch(A, [number(n) for n in range(6)])
-    repo.feedback(A, number(1), "useful")
-    repo.record_outcome(A, number(1), "success")
-    repo.invalidate(A, [number(4), number(5)])
-
-
-def trusted_memories(repo: MemoryRepository) -> None:
-    repo.add_many(A, [memory(n, f"memory {n}", trust=0.5) for n in range(3)])
 
 
 def two_clusters(repo: MemoryRepository) -> None:
@@ -117,43 +96,32 @@ def shorter(texts: Sequence[str]) -> str:
     return " and ".join(sorted(texts))
 
 
-NEARLY: dict[str, Any] = {"near_duplicates": 0.92}
-WORKS: dict[str, Work] = {
-    "add": lambda repo: repo.add(A, BATCH[0]),
-    "add, replaced": lambda repo: repo.add(A, BATCH[5], duplicates="replace"),
-    "add, a near duplicate": lambda repo: repo.add(A, memory(30, "other", 41), **NEARLY),
-    "add_many": lambda repo: repo.add_many(A, BATCH),
-    "add_many, compared": lambda repo: repo.add_many(A, [*BATCH, memory(31, "n", 42)], **NEARLY),
-    "update": lambda repo: repo.update(A, number(1), content="changed", embedding=NORTH),
-    "supersede": lambda repo: repo.supersede(A, number(1), memory(20, "memory 4", importance=0.9)),
-    "revive": lambda repo: repo.revive(A, [number(4), number(5)]),
-    "record_outcome": lambda repo: repo.record_outcome(A, number(1), "failure"),
-    "touch": lambda repo: repo.touch(A, [number(1), number(4)]),
-    "feedback": lambda repo: repo.feedback(A, number(1), "outdated"),
-    "demote": lambda repo: repo.upkeep.demote(A, [number(1), number(2)]),
-    "label": lambda repo: repo.labels.add(A, number(1), [Label("x", weight=0.1), Label("new")]),
-    "unlabel": lambda repo: repo.labels.remove(A, number(1), ["x", Label("y", "tag")]),
-    "link": lambda repo: repo.links.add(A, number(1), number(4), weight=0.2),
-    "unlink": lambda repo: repo.links.remove(A, number(1), number(2), "next"),
-    "delete": lambda repo: repo.delete(A, [number(1), number(2)]),
-    "erase": lambda repo: repo.erase(A, [number(1), number(2)]),
-    "prune": lambda repo: repo.upkeep.prune(A, older_than=timedelta(0)),
-}
-CASES = {name: Case(work, some_memories) for name, work in WORKS.items()} | {
-    "adjust_trust": Case(
-        lambda repo: repo.upkeep.adjust_trust(A, number(1), 0.1, "why", "who"), trusted_memories
+CASES = {
+    "add_many": Case(lambda repo: repo.add_many(A, BATCH), furnish),
+    "add_many, compared": Case(
+        lambda repo: repo.add_many(A, [*BATCH, memory(31, "n", 42)], near_duplicates=0.92), furnish
     ),
+    "upsert_many": Case(
+        lambda repo: repo.upsert_many(A, [NewMemory("new", key="k", embedding=NORTH)]), furnish
+    ),
+    "prune": Case(lambda repo: repo.upkeep.prune(A, older_than=timedelta(0)), furnish),
     "consolidate": Case(
-        lambda repo: repo.upkeep.consolidate(A, shorter, more_than=3, actor="me"), two_clusters
+        lambda repo: repo.upkeep.consolidate(A, shorter, more_than=3, actor="me"),
+        two_clusters,
+        1 + 2,  # finding, two clusters
     ),
     "collect_garbage": Case(
         lambda repo: repo.upkeep.collect_garbage(POLICY, agent_id=A, batch_size=5),
         garbage,
+        # Beginning; 5 memories, then 4; the cap and a first sweep; a second sweep; ending.
+        1 + 2 + 1 + 1 + 1,
         frozenset({"gc_runs"}),
     ),
-    "erase_owner": Case(lambda repo: repo.upkeep.erase_owner(A, batch_size=2), some_memories),
+    "erase_owner": Case(lambda repo: repo.upkeep.erase_owner(A, batch_size=2), furnish, 7),
 }
-ASYNCHRONOUS = ("add_many", "supersede", "collect_garbage", "erase_owner")
+"""All that are carried out by several statements. Of one statement PostgreSQL itself leaves all or
+nothing; that the others are one is shown by test_storing."""
+ASYNCHRONOUS = ("add_many", "collect_garbage")
 
 
 class Reaper:
@@ -293,6 +261,7 @@ def test_an_operation_cut_off_at_any_moment_leaves_whole_transactions(
     moments = stage.reaper.moment
     complete = dump(engine)
 
+    assert len(found) == case.transactions
     assert moments >= 1
     assert found[0] != complete
     for moment in range(moments):
@@ -313,24 +282,14 @@ def test_an_operation_cut_off_at_any_moment_leaves_whole_transactions(
         )
 
 
-@pytest.mark.parametrize(
-    ("name", "table"),
-    [
-        ("record_outcome", "memory_usage"),
-        ("adjust_trust", "memory_events"),
-        ("feedback", "memory_events"),
-        ("label", "memory_events"),
-        ("unlink", "memory_events"),
-    ],
-)
 def test_a_verb_cut_off_in_its_middle_leaves_all_as_it_was(
-    stage: Stage, engine: Engine, database_url: str, name: str, table: str
+    stage: Stage, engine: Engine, database_url: str
 ) -> None:
     """Waiting for a table that it comes to after it has locked or written others."""
-    case = CASES[name]
+    case = Case(lambda repo: repo.record_outcome(A, ONE, "failure"), furnish)
     stage.set(case)
     before = dump(engine)
-    lock = f"LOCK TABLE pgrecall.{table} IN SHARE MODE"
+    lock = "LOCK TABLE pgrecall.memory_usage IN SHARE MODE"
 
     with open_transaction(database_url, lock), ThreadPoolExecutor() as threads:
         cut_off = threads.submit(case.work, stage.repo)
@@ -341,26 +300,6 @@ def test_a_verb_cut_off_in_its_middle_leaves_all_as_it_was(
     assert dump(engine) == before
     case.work(stage.repo)
     assert dump(engine) != before
-
-
-@pytest.mark.parametrize(
-    ("name", "transactions"),
-    [
-        ("consolidate", 1 + 2),  # finding, two clusters
-        # Beginning; 5 memories, then 4; the cap and a first sweep; a second sweep; ending.
-        ("collect_garbage", 1 + 2 + 1 + 1 + 1),
-    ],
-)
-def test_each_cluster_and_each_batch_is_a_transaction_of_its_own(
-    stage: Stage, name: str, transactions: int
-) -> None:
-    stage.set(CASES[name])
-    begun: list[int] = []
-    stage.reaper.watch(begun=lambda: begun.append(stage.reaper.moment))
-
-    CASES[name].work(stage.repo)
-
-    assert len(begun) == transactions
 
 
 KILLED = """
@@ -387,18 +326,11 @@ CASES[name].work(repo)
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "moment", "transactions"),
-    [
-        ("add_many", 1, 0),  # the temporary table is there, nothing is in it yet
-        # Each transaction lifts limits first: the one after the first batch has just begun.
-        ("collect_garbage", 4, 2),
-    ],
-)
 def test_a_client_that_is_killed_leaves_whole_transactions(
-    stage: Stage, engine: Engine, database_url: str, name: str, moment: int, transactions: int
+    stage: Stage, engine: Engine, database_url: str
 ) -> None:
-    case = CASES[name]
+    """Each transaction lifts limits first: the one after the first batch has just begun."""
+    case = CASES["collect_garbage"]
     stage.set(case)
     found: list[dict[str, list[str]]] = []
     stage.reaper.watch(begun=lambda: found.append(dump(engine)))
@@ -406,7 +338,7 @@ def test_a_client_that_is_killed_leaves_whole_transactions(
     stage.set(case)
 
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED, database_url, name, str(moment)],
+        [sys.executable, "-c", KILLED, database_url, "collect_garbage", "4"],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         check=False,
@@ -414,7 +346,7 @@ def test_a_client_that_is_killed_leaves_whole_transactions(
 
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
     wait_until_the_server_has_noticed(engine)
-    assert dump(engine) == found[transactions]
+    assert dump(engine) == found[2]
 
 
 def wait_until_the_server_has_noticed(engine: Engine) -> None:

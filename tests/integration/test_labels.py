@@ -15,17 +15,6 @@ from pgrecall.errors import InputError, MemoryNotFound
 from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, at, before, contents
 
-HOSTILE = [
-    "'; DROP TABLE pgrecall.memory_labels; --",
-    "%s %(name)s %% :name $1 ?",
-    '{curly},{"a"} \\ \\x00 \\u0000',
-    "NULL",
-    " leading, trailing\t\n",
-    "שלום \u202eعربى 🙂👩‍👧",
-    "e\u0301",
-    "Ω" * 200,
-]
-
 
 def test_a_memory_has_the_labels_it_was_given_heaviest_first(mine: Owner) -> None:
     memory_id = mine.add(north("a"))
@@ -111,8 +100,10 @@ def test_labelled_memories_come_by_the_sum_of_the_weights(mine: Owner) -> None:
 
 def test_labelled_memories_are_active_valid_and_the_owners_own(mine: Owner) -> None:
     ids = {text: mine.add(north(text)) for text in ("good", "archived", "forgotten", "expired")}
-    for of, memory_id in [(mine, each) for each in ids.values()] + [
-        (of, of.add(north("theirs"))) for of in (mine.team, mine.other)
+    every = [(mine, each) for each in ids.values()]
+    for of, memory_id in [
+        *every,
+        *((of, of.add(north("theirs"))) for of in (mine.team, mine.other)),
     ]:
         of.labels.add(memory_id, "x")
     mine.put(ids["archived"], status="archived")
@@ -174,8 +165,7 @@ def test_memories_of_teams_are_narrowed_by_their_own_labels(mine: Owner) -> None
 
 
 def test_explain_tells_whether_the_labels_filter_a_memory(mine: Owner) -> None:
-    memory_id = mine.add(north("a"))
-    mine.labels.add(memory_id, Label("milk", "keyword"))
+    memory_id = mine.add(north("a", labels=[Label("milk", "keyword")]))
 
     for filters in ({"labels": ["tea"]}, {"labels": ["milk"], "label_kinds": ["tag"]}):
         why = mine.explain(memory_id, NORTH, **filters)
@@ -185,22 +175,6 @@ def test_explain_tells_whether_the_labels_filter_a_memory(mine: Owner) -> None:
         assert filters["labels"][0] in reason
     why = mine.explain(memory_id, NORTH, labels=["milk"], label_kinds=["keyword"])
     assert (why.passes, why.returned, why.reasons) == (True, True, ())
-
-
-def test_labels_are_stored_and_found_verbatim(mine: Owner) -> None:
-    memory_id, other = mine.add(north("it")), mine.add(north("other"))
-    for text in HOSTILE:
-        mine.labels.add(other, text[:-1])
-        label = Label(text, "component")
-
-        mine.labels.add(memory_id, label)
-
-        assert mine.labels.of(memory_id) == [label]
-        assert [m.content for m, _ in mine.labels.find(text, kinds=["component"])] == ["it"]
-        assert contents(mine.search(NORTH, labels=[text])) == ["it"]
-        told = mine.history(memory_id)[-1]
-        assert told.new_values["labels"] == [{"kind": "component", "value": text, "weight": 1}]
-        assert mine.labels.remove(memory_id, label) == 1
 
 
 LABELS: list[Label | str] = ["tea", Label("Porto", "concept", 0.1 + 0.2), Label("tea", weight=0.7)]

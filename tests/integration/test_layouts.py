@@ -11,12 +11,13 @@ from pgrecall.errors import InvalidVector
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.conftest import repository_on
+from tests.integration.owner import north, plain
 from tests.integration.support import NORTH, at, contents, read, sql
 
 
 def _uses_everything(repo: MemoryRepository, agent: str) -> None:
     memory_id = repo.add(agent, NewMemory("one", embedding=at(10)))
-    ids = repo.add_many(agent, [NewMemory("two", embedding=at(50)), NewMemory("x", embedding=None)])
+    ids = repo.add_many(agent, [NewMemory("two", embedding=at(50)), plain("x")])
     repo.update(agent, memory_id, importance=0.9)
     repo.delete(agent, ids[1])
     assert contents(repo.search(agent, NORTH, min_similarity=0.1)) == ["one", "two"]
@@ -69,7 +70,7 @@ def test_two_schemas_in_one_database_keep_apart(own_url: str, own_engine: Engine
 
     with own_engine.begin() as connection:
         within = MemoryRepository(connection), MemoryRepository(connection, schema="small")
-        large_id = within[0].add("agent", NewMemory("large", embedding=NORTH))
+        large_id = within[0].add("agent", north("large"))
         [small_id] = within[1].add_many("agent", [NewMemory("small", embedding=short)])
         within[0].add_many("agent", [NewMemory("large 2", embedding=at(50))])
 
@@ -82,11 +83,9 @@ def test_two_schemas_in_one_database_keep_apart(own_url: str, own_engine: Engine
 def test_the_callers_search_path_does_not_matter(own_url: str, own_engine: Engine) -> None:
     for name in ("agent_memories", "memory_usage", "pgrecall_staging"):
         sql(own_engine, f"CREATE TABLE public.{name} (n integer)")
-    migrate.upgrade(own_url, dimensions=DIMENSIONS, schema="a" * 63)
-    for path, schema in (
-        *(("", "pgrecall"), ("pg_catalog", "pgrecall"), ("elsewhere", "pgrecall")),
-        *(("public", "pgrecall"), ("public", "a" * 63)),
-    ):
+    long = "a" * 63
+    migrate.upgrade(own_url, dimensions=DIMENSIONS, schema=long)
+    for path, schema in (("", "pgrecall"), ("pg_catalog", "pgrecall"), ("public", long)):
         options = {"options": f"-c search_path={path}"}
         repo = repository_on("sync", own_url, schema=schema, connect_args=options)
 

@@ -6,6 +6,7 @@ benchmarks.words` tells the figures.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from array import array
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import create_engine
 
@@ -84,10 +86,10 @@ def test_any_text_can_be_remembered(repo: MemoryRepository, agent: str) -> None:
 
 
 def test_a_text_has_one_vector_alone_and_in_any_batch() -> None:
+    """The library embeds many; few are embedded without it."""
     texts = [
-        "",
-        "subject 7 item",
-        "tea " * 20_000,
+        *("", "subject 7 item", "tea " * 20_000),
+        *(" ", "\u200b🙂", "Überraschung " * 300),
         *(line["content"] for line in lines("memories.jsonl")),
     ]
     one_by_one, at_once, mixed = LocalEmbedder(), LocalEmbedder(), LocalEmbedder()
@@ -98,11 +100,22 @@ def test_a_text_has_one_vector_alone_and_in_any_batch() -> None:
     backwards = mixed.embed_documents([*texts[:5], *texts[::-1]])[5:]
 
     assert sum(map(len, texts)) > 20_000
+    assert alone[0] == [0.0] * LocalEmbedder.dimensions
     assert as_bytes(alone) == as_bytes(together) == as_bytes(backwards[::-1])
 
 
 def as_bytes(vectors: Iterable[VectorLike]) -> list[bytes]:
     return [array("d", components_of(vector)).tobytes() for vector in vectors]
+
+
+async def test_threads_may_share_one(local_embedder: LocalEmbedder) -> None:
+    texts = [f"text {i}" for i in range(20)]
+    together = [asyncio.to_thread(local_embedder.embed_query, text) for text in texts]
+
+    found = np.asarray(await asyncio.gather(*together))
+
+    assert found == pytest.approx(np.asarray([*map(local_embedder.embed_query, texts)]), abs=1e-6)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(1, abs=1e-5)
 
 
 def test_hybrid_answers_better_than_meaning_alone(assistant: MemoryRepository) -> None:

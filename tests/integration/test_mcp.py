@@ -140,32 +140,6 @@ def test_every_tool_teaches_and_says_what_it_does(shared_url: str, agent: str) -
     talk(shared_url, agent, said)
 
 
-def test_a_model_cannot_leave_its_agent(
-    shared_url: str, remembering: MemoryRepository, agent: str
-) -> None:
-    other = f"{agent}-other"
-    theirs = remembering.add(other, "Eva plays the viola today")
-
-    async def said(client: Client) -> None:
-        for tool in ("recall", "recall_context"):
-            found = await answer(client, tool, query="viola", agent=other)
-            assert found.get("memories", found.get("memory_ids")) == []
-        assert (await answer(client, "list_memories", agent=other))["memories"] == []
-        await answer(client, "remember", content="mine", agent=other)
-        assert await answer(client, "forget", memory_id=str(theirs), agent=other) == {
-            "deleted": False
-        }
-        for tool, more in (("correct", {"content": "mine"}), ("feedback", {"kind": "useful"})):
-            assert str(theirs) in await refusal(client, tool, memory_id=str(theirs), **more)
-        for uri in (f"{MEMORIES}/{theirs}", f"pgrecall://{other}/memories/{theirs}"):
-            with pytest.raises(MCPError):
-                await client.read_resource(uri)
-
-    talk(shared_url, agent, said)
-    assert [memory.content for memory in remembering.list(other)] == ["Eva plays the viola today"]
-    assert remembering.count(agent) == 1
-
-
 def test_a_model_names_the_agent_where_it_may(shared_url: str, agent: str) -> None:
     async def said(client: Client) -> None:
         for name in ("one", "two"):
@@ -200,45 +174,40 @@ def test_memories_are_resources(shared_url: str, remembering: MemoryRepository, 
     talk(shared_url, agent, said)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
-    [
-        ("remember", {"content": ""}, "content"),
-        ("remember", {"content": "a\x00b"}, "NUL"),
-        ("remember", {"content": "x", "importance": 2}, "importance"),
-        ("remember", {"content": "x", "importance": float("nan")}, "importance"),
-        ("remember", {"content": "x", "tags": ["a\x00b"]}, "tags"),
-        ("remember", {"content": {"$ne": 1}}, "content"),
-        ("recall", {"query": "x", "limit": 10**9}, "limit"),
-        ("recall", {"query": ""}, "query"),
-        ("recall", {"query": "x", "created_after": "yesterday"}, "created_after"),
-        ("recall", {"query": "x", "created_after": "2026-01-01T00:00:00"}, "created_after"),
-        ("recall_context", {"query": "x", "max_tokens": 0}, "max_tokens"),
-        ("feedback", {"memory_id": str(uuid4()), "kind": "useful"}, "no memory"),
-        ("feedback", {"memory_id": str(uuid4()), "kind": "'; DROP TABLE"}, "kind"),
-        ("correct", {"memory_id": str(uuid4()), "content": "x"}, "no memory"),
-        ("forget", {"memory_id": "nonsense"}, "memory_id"),
-        ("list_memories", {"after": "nonsense"}, "after"),
-        ("list_memories", {"limit": -1}, "limit"),
-        ("drop_everything", {}, "drop_everything"),
-    ],
+BAD: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("remember", {"content": ""}, "content"),
+    ("remember", {"content": "a\x00b"}, "NUL"),
+    ("remember", {"content": "x", "importance": 2}, "importance"),
+    ("remember", {"content": "x", "importance": float("nan")}, "importance"),
+    ("remember", {"content": "x", "tags": ["a\x00b"]}, "tags"),
+    ("remember", {"content": {"$ne": 1}}, "content"),
+    ("recall", {"query": "x", "limit": 10**9}, "limit"),
+    ("recall", {"query": ""}, "query"),
+    ("recall", {"query": "x", "created_after": "yesterday"}, "created_after"),
+    ("recall", {"query": "x", "created_after": "2026-01-01T00:00:00"}, "created_after"),
+    ("recall_context", {"query": "x", "max_tokens": 0}, "max_tokens"),
+    ("feedback", {"memory_id": str(uuid4()), "kind": "useful"}, "no memory"),
+    ("feedback", {"memory_id": str(uuid4()), "kind": "'; DROP TABLE"}, "kind"),
+    ("correct", {"memory_id": str(uuid4()), "content": "x"}, "no memory"),
+    ("forget", {"memory_id": "nonsense"}, "memory_id"),
+    ("list_memories", {"after": "nonsense"}, "after"),
+    ("list_memories", {"limit": -1}, "limit"),
+    ("drop_everything", {}, "drop_everything"),
 )
+
+
 def test_bad_arguments_are_answered(
-    shared_url: str,
-    remembering: MemoryRepository,
-    agent: str,
-    tool: str,
-    arguments: dict[str, Any],
-    said: str,
+    shared_url: str, remembering: MemoryRepository, agent: str
 ) -> None:
     async def asked(client: Client) -> None:
-        assert said in await refusal(client, tool, **arguments)
+        for tool, arguments, said in BAD:
+            assert said in await refusal(client, tool, **arguments), (tool, arguments)
 
     talk(shared_url, agent, asked)
     assert remembering.count(agent) == 0
 
 
-def test_a_client_starts_the_server_as_the_page_says(local_url: str) -> None:
+async def test_a_client_starts_the_server_as_the_page_says(local_url: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
     block = page.partition('```json title="mcp.json"\n')[2].partition("```")[0]
     configured = json.loads(block)["mcpServers"]["memory"]
@@ -248,16 +217,13 @@ def test_a_client_starts_the_server_as_the_page_says(local_url: str) -> None:
         env={"PATH": "/usr/bin:/bin", "PGRECALL_DATABASE_URL": local_url},
     )
 
-    async def session() -> None:
-        async with Client(stdio_client(started)) as client:
-            await answer(client, "remember", content="Zoe plays the cello.")
-            [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
-            assert found["content"] == "Zoe plays the cello."
-
-    asyncio.run(session())
+    async with Client(stdio_client(started)) as client:
+        await answer(client, "remember", content="Zoe plays the cello.")
+        [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
+        assert found["content"] == "Zoe plays the cello."
 
 
-def test_a_project_names_embedder_and_profile_once_it_is_trusted(
+async def test_a_project_names_embedder_and_profile_once_it_is_trusted(
     database_url: str, tmp_path: Path
 ) -> None:
     (tmp_path / "halves_embedder.py").write_text(HALVES)
@@ -285,11 +251,8 @@ def test_a_project_names_embedder_and_profile_once_it_is_trusted(
     assert "config trust" in refused.stderr
     assert ran("config", "trust").returncode == 0
 
-    async def session() -> None:
-        started = StdioServerParameters(command=program, args=["mcp"], env=env, cwd=tmp_path)
-        async with Client(stdio_client(started)) as client:
-            await answer(client, "remember", content="Zoe plays the cello.", importance=0.25)
-            [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
-            assert found["score"] == 0.25, "by importance alone"
-
-    asyncio.run(session())
+    started = StdioServerParameters(command=program, args=["mcp"], env=env, cwd=tmp_path)
+    async with Client(stdio_client(started)) as client:
+        await answer(client, "remember", content="Zoe plays the cello.", importance=0.25)
+        [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
+        assert found["score"] == 0.25, "by importance alone"

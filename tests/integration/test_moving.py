@@ -120,9 +120,14 @@ def rankings(engine: Engine) -> list[Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def ranked(source: Engine) -> list[Any]:
+    return rankings(source)
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_was_exported_and_imported_is_the_same_to_the_last_bit(
-    source: Engine, target: Engine, tmp_path: Path, name: str
+    source: Engine, ranked: list[Any], target: Engine, tmp_path: Path, name: str
 ) -> None:
     first, again = tmp_path / name, tmp_path / "again.jsonl"
     number = export_file(MemoryRepository(source), first, events=True)
@@ -131,7 +136,7 @@ def test_what_was_exported_and_imported_is_the_same_to_the_last_bit(
 
     assert number == done.added == len(everything(source)["agent_memories"])
     assert everything(target) == everything(source)
-    assert rankings(target) == rankings(source)
+    assert rankings(target) == ranked
     export_file(MemoryRepository(target), again, events=True)
     if name.endswith(".jsonl"):
         assert again.read_text("utf-8") == first.read_text("utf-8")
@@ -280,12 +285,14 @@ def test_an_interrupted_export_goes_on_where_it_stopped(
     rest = export_file(repo, file, resume=True)
 
     assert 0 < rest < number - 80
-    packed = name.endswith(".gz")
-    written = gzip.decompress(file.read_bytes()) if packed else file.read_bytes()
-    assert written == whole.read_bytes()
+    assert written(file) == whole.read_bytes()
     assert not part.exists()
     with pytest.raises(InputError, match="exists already"):
         export_file(repo, file)
+
+
+def written(file: Path) -> bytes:
+    return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
 
 
 KILLED = """
@@ -314,7 +321,6 @@ def test_an_export_whose_process_was_killed_is_resumed(
     repo = MemoryRepository(source)
     whole, file = tmp_path / "whole.jsonl", tmp_path / name
     number = export_file(repo, whole)
-
     url = source.url.render_as_string(hide_password=False)
     ended = subprocess.run(
         [sys.executable, "-c", KILLED, url, str(file)], capture_output=True, check=False
@@ -324,8 +330,7 @@ def test_an_export_whose_process_was_killed_is_resumed(
     assert not file.exists()
     rest = export_file(repo, file, resume=True)
     assert number - 130 < rest < number - 100
-    written = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    assert written == whole.read_bytes()
+    assert written(file) == whole.read_bytes()
 
 
 def test_a_resumed_export_that_was_complete_adds_nothing(source: Engine, tmp_path: Path) -> None:

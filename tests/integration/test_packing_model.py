@@ -1,5 +1,5 @@
 """What is packed, against a model that looks at everything anew for every memory; that contexts
-are packed so is told by test_recall_agrees."""
+are packed so is told by test_recall_functions."""
 
 from __future__ import annotations
 

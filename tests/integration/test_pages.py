@@ -33,7 +33,7 @@ from pgrecall import MemoryRepository, embedded, profiles
 from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.testing import hurry
-from tests.integration.serving import PROGRAM, started, stop
+from tests.integration.serving import started, stop
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = "docs/tutorial.md"
@@ -278,7 +278,7 @@ def test_the_commands_of_the_readme_are_there(folder: Path) -> None:
 
 def assert_keys_are_asked_for(reader: Reader) -> None:
     """Of the same database, once it has a key: the embedded server is protected by `serve`."""
-    token = reader._run([str(PROGRAM), "keys", "create", "--owner", "demo"]).strip()
+    token = reader.command("pgrecall keys create --owner demo").strip()
     reader.services.append(started())
     url = f"http://{reader.services[-1][1]}/memories"
     assert httpx.get(url).status_code == 401
@@ -298,7 +298,7 @@ def test_the_service_of_the_readme_answers_after_the_demo(
     [serve, curls] = [one for one in blocks("README.md") if OVER_HTTP.search(one.code)]
     made = reader.command(serve.code.splitlines()[0])
     assert "pgrecall demo" in made
-    reader._run([str(PROGRAM), "demo"])
+    reader.command("pgrecall demo")
     try:
         reader.command(serve.code.splitlines()[1])
         found, stored, context = map(reader.command, curls.code.splitlines())

@@ -1,8 +1,10 @@
-"""The plans that PostgreSQL makes of our statements, on a table large enough to have a choice.
+"""The plans that PostgreSQL makes of our statements: on a table large enough to have a choice, on a
+small owner, where planning would take longer than the call, and whatever settings say.
 
 What is explained is what the repository sends, caught on its way to the driver. Every plan is
 made twice over: with the parameters of the moment, and as the generic plan that a prepared
-statement may end with.
+statement may end with. PostgreSQL plans for the values of a statement's first five executions.
+Afterwards it caches a plan for all, unless that looks dearer.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any
@@ -17,12 +20,15 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from psycopg import ClientCursor, sql
-from sqlalchemy import Engine, create_engine, event
+from psycopg import ClientCursor
+from psycopg import sql as psql
+from sqlalchemy import Engine, create_engine, event, func, make_url, text
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from pgrecall import JudgedQuery, MemoryRepository, Profile, migrate, profiles
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, migrate, profiles
 from pgrecall.core.resources import sql_folder
 from pgrecall.core.vectors import EmbeddingType
+from pgrecall.execution.inspection import LAYOUTS
 from pgrecall.scoring.profiles import five_factor
 from pgrecall.scoring.signals import (
     Clock,
@@ -38,6 +44,8 @@ from pgrecall.scoring.signals import (
 )
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import north
+from tests.integration.support import NORTH, at, contents, sql
 
 AGENT, AGENTS, ROWS_OF_AN_AGENT = "agent 3", 10, 800
 K = 10
@@ -70,78 +78,46 @@ SELECT agent_id, id, far, 'related'
 
 WORDS = Profile("words", {Similarity(): 0.5, Keyword(): 0.5})
 BY_TYPE = (("factual", 180.0), ("preference", 45.0), ("episodic", 14.0))
+LINEAR = Recency(
+    half_life=20, half_lives_by_tier=(("short", 0.25), ("long", 90.0)), curve=Curve.LINEAR
+)
+COLUMNS = {Importance(): 0.3, Usefulness(): 0.2, Confidence(): 0.2, EntityOverlap(): 0.1}
+
+
+def by_type(clock: Clock) -> Recency:
+    return Recency(half_life=20, half_lives_by_type=BY_TYPE, clock=clock)
+
+
+def halves(name: str, recency: Recency, *, required: bool = False) -> Profile:
+    return Profile(name, {Similarity(required=required): 0.5, recency: 0.5})
+
+
 WITHOUT_USAGE = {
     "stored trust": profiles.trust.without_trust_decay(),
-    "by type": Profile(
-        "by type", {Similarity(): 0.5, Recency(half_life=20, half_lives_by_type=BY_TYPE): 0.5}
-    ),
-    "by tier": Profile(
-        "by tier",
-        {
-            Similarity(required=True): 0.5,
-            Recency(
-                half_life=20,
-                half_lives_by_tier=(("short", 0.25), ("long", 90.0)),
-                curve=Curve.LINEAR,
-            ): 0.5,
-        },
-    ),
-    "columns alone": Profile(
-        "columns alone",
-        {
-            Similarity(): 0.2,
-            Importance(): 0.2,
-            Usefulness(): 0.2,
-            Confidence(): 0.2,
-            EntityOverlap(): 0.1,
-            Trust(decay=False): 0.1,
-        },
-    ),
+    "by type": halves("by type", by_type(Clock.CREATED_AT)),
+    "by tier": halves("by tier", LINEAR, required=True),
+    "columns": Profile("columns", {Similarity(): 0.1, Trust(decay=False): 0.1, **COLUMNS}),
 }
-WITH_USAGE = {
-    **profiles.BUILT_IN,
-    "by type, by the later clock": Profile(
-        "by type, by the later clock",
-        {
-            Similarity(): 0.5,
-            Recency(half_life=20, half_lives_by_type=BY_TYPE, clock=Clock.LATEST): 0.5,
-        },
-    ),
-}
+WITH_USAGE = profiles.BUILT_IN | {"by type, later": halves("by type, later", by_type(Clock.LATEST))}
 EVERY = {**WITH_USAGE, **WITHOUT_USAGE}
 SEARCHES: dict[str, dict[str, Any]] = {
     "plain": {},
     "as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
     "no query vector": {},
-    "entities and thresholds": {
-        "query_entities": ["Ann", "Bob"],
-        "min_score": 0.1,
-        "min_similarity": 0.1,
-    },
-    "filters": {
-        "min_trust": 0.1,
-        "memory_types": ["episodic", "factual"],
-        "tags": ["a"],
-        "metadata": {"a": 1},
-    },
+    "thresholds": {"query_entities": ["Ann", "Bob"], "min_score": 0.1, "min_similarity": 0.1},
+    "filters": {"min_trust": 0.1, "memory_types": ["a", "b"], "tags": ["a"], "metadata": {"a": 1}},
     "teams": {"teams": TEAMS},
 }
 
 
 def searching(profile: Profile, name: str, **more: Any) -> Call:
     query = [random.Random(0).gauss() for _ in range(DIMENSIONS)]
-    return lambda repository: repository.search(
-        AGENT,
-        None if name == "no query vector" else query,
-        k=K,
-        profile=profile,
-        touch=False,
-        **{**SEARCHES[name], **more},
-    )
+    asked = SEARCHES[name] | {"profile": profile, "k": K, "touch": False} | more
+    return lambda repo: repo.search(AGENT, None if name == "no query vector" else query, **asked)
 
 
 @pytest.fixture(scope="module")
-def engine(server_url: str) -> Iterator[Engine]:
+def large(server_url: str) -> Iterator[Engine]:
     """A loaded and analysed database."""
     with new_database(server_url) as url:
         migrate.upgrade(url, dimensions=DIMENSIONS)
@@ -177,16 +153,13 @@ def generic_plan(connection: psycopg.Connection, text: str, parameters: Paramete
     numbers = {name: number for number, name in enumerate(parameters, start=1)}
     numbered = re.sub(r"%\((\w+)\)s", lambda match: f"${numbers[match[1]]}", text)
     types = ["float8" if isinstance(value, float) else "unknown" for value in parameters.values()]
-    values = sql.SQL(", ").join(map(sql.Literal, parameters.values()))
+    values = psql.SQL(", ").join(map(psql.Literal, parameters.values()))
     cursor = ClientCursor(connection)
     cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     cursor.execute(f"PREPARE planned ({', '.join(types)}) AS {numbered}")
     try:
-        return only_plan(
-            cursor.execute(
-                sql.SQL("EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE planned ({})").format(values)
-            )
-        )
+        explain = psql.SQL("EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE planned ({})").format(values)
+        return only_plan(cursor.execute(explain))
     finally:
         cursor.execute("DEALLOCATE planned")
 
@@ -254,16 +227,11 @@ def ranked(plan: Plan) -> list[Plan]:
 
 
 def function_names() -> list[str]:
-    files = (sql_folder() / "signals").glob("*.sql")
-    names = [
-        name
-        for file in files
-        for name in re.findall(
-            r"^CREATE OR REPLACE FUNCTION (\w+)\(", file.read_text("utf-8"), re.M
-        )
-    ]
+    texts = (path.read_text("utf-8") for path in (sql_folder() / "signals").glob("*.sql"))
+    declared = re.compile(r"^CREATE OR REPLACE FUNCTION (\w+)\(", re.MULTILINE)
+    names = {name for text in texts for name in declared.findall(text)}
     assert len(names) >= 5
-    return sorted(set(names))
+    return sorted(names)
 
 
 def assert_flat(plan: Plan) -> None:
@@ -277,13 +245,13 @@ def assert_flat(plan: Plan) -> None:
 
 @pytest.mark.parametrize("profile", EVERY.values(), ids=EVERY)
 def test_a_search_is_one_flat_expression_over_rows_found_by_key(
-    engine: Engine, profile: Profile
+    large: Engine, profile: Profile
 ) -> None:
     """In double precision, and without the counters where neither the profile nor decayed trust
     reads them."""
     for name in SEARCHES:
         for planned in EACH_WAY:
-            [plan] = plans(engine, searching(profile, name), planned)
+            [plan] = plans(large, searching(profile, name), planned)
 
             assert_flat(plan)
             assert ("<=>" in expressions(plan)) or name == "no query vector"
@@ -308,12 +276,10 @@ def test_a_search_is_one_flat_expression_over_rows_found_by_key(
                     assert_by_key(described, f"pk_{table}", id_)
 
 
-@pytest.mark.parametrize("profile", [profiles.hybrid, profiles.five_factor], ids=lambda p: p.name)
-def test_no_plan_hashes_the_memories(engine: Engine, profile: Profile) -> None:
+def test_no_plan_hashes_the_memories(large: Engine) -> None:
     """With their vectors: of a large agent they would not fit, and be written to disk."""
-    for planned in EACH_WAY:
-        search = searching(profile, "plain", query_text="memory 7")
-        [plan] = plans(engine, search, planned)
+    for profile, planned in product((profiles.hybrid, profiles.five_factor), EACH_WAY):
+        [plan] = plans(large, searching(profile, "plain", query_text="memory 7"), planned)
 
         hashed = [one for one in ranked(plan) if one["Node Type"] == "Hash"]
         assert hashed
@@ -341,7 +307,7 @@ def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, temp
         young.dispose()
 
 
-def test_an_evaluation_joins_counters_and_words_in_full(engine: Engine) -> None:
+def test_an_evaluation_joins_counters_and_words_in_full(large: Engine) -> None:
     """A left join could compare all with all by a plan from before there were statistics."""
     query = [random.Random(0).gauss() for _ in range(DIMENSIONS)]
     queries = [JudgedQuery(query, [UUID(int=1)], query_text="memory 7")] * 2
@@ -349,43 +315,40 @@ def test_an_evaluation_joins_counters_and_words_in_full(engine: Engine) -> None:
     def evaluate(repo: MemoryRepository) -> None:
         repo.evaluation.evaluate(AGENT, queries, profiles=[profiles.trust])
 
-    [(text, parameters)] = [one for one in sent(engine, evaluate) if "pgrecall ranks" in one[0]]
-    with engine.connect() as connection:
+    [(text, parameters)] = [one for one in sent(large, evaluate) if "pgrecall ranks" in one[0]]
+    with large.connect() as connection:
         driver: Any = connection.connection.driver_connection
         plan = custom_plan(driver, text, parameters)
 
     assert [one.get("Join Type") for one in nodes(plan)].count("Full") == 2
 
 
-def test_which_profiles_read_the_counters(engine: Engine) -> None:
+def test_which_profiles_read_the_counters(large: Engine) -> None:
     assert all(profile.reads_usage for profile in WITH_USAGE.values())
     assert not any(profile.reads_usage for profile in WITHOUT_USAGE.values())
     call = searching(WITHOUT_USAGE["by type"], "filters", apply_decay=False)
     for planned in EACH_WAY:
-        [plan] = plans(engine, call, planned)
+        [plan] = plans(large, call, planned)
         assert all(one.get("Relation Name") != "memory_usage" for one in ranked(plan))
 
 
-@pytest.mark.parametrize("name", profiles.BUILT_IN)
-def test_a_function_reads_no_table_as_a_whole(engine: Engine, name: str) -> None:
+def test_a_function_reads_no_table_as_a_whole(large: Engine) -> None:
     """Nor the counters of all owners, however many calls have made its plans generic."""
-    call = (
-        f"SELECT count(*) FROM pgrecall.recall(%s, %s, profile => '{name}', teams => %s)".encode()
-    )
-    url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(url) as connection:
-        for teams in ([], TEAMS):
-            for _ in range(7):
-                connection.execute(call, (AGENT, str([1.0] * DIMENSIONS), teams))
-        read = connection.execute(
-            "SELECT relname FROM pg_stat_xact_user_tables WHERE seq_scan > 0 "
-            "AND relname IN ('agent_memories', 'memory_usage')"
-        )
-
-        assert read.fetchall() == []
+    url = large.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    for name in profiles.BUILT_IN:
+        call = f"SELECT count(*) FROM pgrecall.recall(%s, %s, profile => '{name}', teams => %s)"
+        with psycopg.connect(url) as connection:
+            for teams in ([], TEAMS):
+                for _ in range(7):
+                    connection.execute(call.encode(), (AGENT, str([1.0] * DIMENSIONS), teams))
+            read = connection.execute(
+                "SELECT relname FROM pg_stat_xact_user_tables WHERE seq_scan > 0 "
+                "AND relname IN ('agent_memories', 'memory_usage')"
+            )
+            assert read.fetchall() == [], name
 
 
-def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(engine: Engine) -> None:
+def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(large: Engine) -> None:
     function = (sql_folder() / "verbs" / "touch.sql").read_text(encoding="utf-8")
     statement = re.sub(r"\bm\.agent_id = agent\b", "m.agent_id = %(agent)s", function)
     statement = statement.replace("ANY (memory_ids)", "ANY (%(ids)s::uuid[])")
@@ -393,7 +356,7 @@ def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(engine: En
     [statement, *_] = re.findall("INSERT.*?(?=;)", statement, re.DOTALL)
     some_ids = "SELECT id FROM pgrecall.agent_memories WHERE agent_id = %s ORDER BY id LIMIT %s"
     headers = "SELECT xmin, xmax, ctid FROM pgrecall.agent_memories WHERE id = ANY(%s) ORDER BY id"
-    with engine.connect() as connection:
+    with large.connect() as connection:
         ids = list(connection.exec_driver_sql(some_ids, (AGENT, K)).scalars())
         before = connection.exec_driver_sql(headers, (ids,)).all()
         assert MemoryRepository(connection).touch(AGENT, ids) == K
@@ -415,7 +378,7 @@ def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(engine: En
         assert_by_key(read, "pk_agent_memories", "id")
 
     for planned in EACH_WAY:  # what verbs read inside of functions is counted in test_rows_read
-        [plan] = plans(engine, lambda repository: repository.get(AGENT, ids[0]), planned)
+        [plan] = plans(large, lambda repository: repository.get(AGENT, ids[0]), planned)
         for table, id_ in (("agent_memories", "id"), ("memory_usage", "memory_id")):
             [read] = scans(plan, table)
             assert_by_key(read, f"pk_{table}", id_)
@@ -426,7 +389,7 @@ LINKS = {"pk_memory_links", "ix_memory_links_agent_id_target_id"}
 
 
 @pytest.mark.parametrize("planned", EACH_WAY)
-def test_labels_are_looked_up_in_their_index(engine: Engine, planned: Planned) -> None:
+def test_labels_are_looked_up_in_their_index(large: Engine, planned: Planned) -> None:
     asked: dict[str, Any] = {"labels": ["label 77"], "touch": False}
     query = [1.0] * DIMENSIONS
     calls: list[Call] = [
@@ -440,7 +403,7 @@ def test_labels_are_looked_up_in_their_index(engine: Engine, planned: Planned) -
             lambda repo: repo.labels.find(AGENT, ["label 77"], kinds=["tag"]),
         ]
     for call in calls:
-        [plan] = plans(engine, call, planned)
+        [plan] = plans(large, call, planned)
 
         for scan in scans(plan, "memory_labels"):
             assert {one["Index Name"] for one in nodes(scan) if "Index Cond" in one} == {LABELS}
@@ -451,10 +414,10 @@ def test_labels_are_looked_up_in_their_index(engine: Engine, planned: Planned) -
 
 @pytest.mark.parametrize("planned", EACH_WAY)
 @pytest.mark.parametrize("expand", [1, 2])
-def test_neighbours_are_found_by_the_keys(engine: Engine, planned: Planned, expand: int) -> None:
+def test_neighbours_are_found_by_the_keys(large: Engine, planned: Planned, expand: int) -> None:
     query = [1.0] * DIMENSIONS
     searched, plan = plans(
-        engine, lambda repo: repo.search(AGENT, query, expand=expand, touch=False), planned
+        large, lambda repo: repo.search(AGENT, query, expand=expand, touch=False), planned
     )
 
     assert scans(searched, "memory_links") == []
@@ -468,7 +431,7 @@ def test_neighbours_are_found_by_the_keys(engine: Engine, planned: Planned, expa
         assert "source_id" in condition or "target_id" in condition
 
 
-_SIGNATURES = """
+SIGNATURES = """
 SELECT ARRAY(SELECT format_type(argument, NULL) FROM unnest(proargtypes) AS argument)
   FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace AND proname = %s
 """
@@ -491,7 +454,7 @@ def test_every_function_is_inlined(server_url: str, embedding_type: EmbeddingTyp
                 return plan
 
             for name in function_names():
-                signatures = [row[0] for row in connection.exec_driver_sql(_SIGNATURES, (name,))]
+                signatures = [row[0] for row in connection.exec_driver_sql(SIGNATURES, (name,))]
                 assert len(signatures) == (
                     len(EmbeddingType) if name in ("cosine", "similarity") else 1
                 )
@@ -510,3 +473,181 @@ def test_every_function_is_inlined(server_url: str, embedding_type: EmbeddingTyp
                 assert_flat(plan)
                 assert "<=>" in expressions(plan)
         engine.dispose()
+
+
+# Cached plans
+
+
+MEMORIES = 100
+SEARCHED: dict[str, dict[str, Any]] = {
+    "search": {},
+    "search, not counted": {"touch": False},
+    "search by words": {"query_text": "tea"},
+    "search, filtered": {"tags": ["draft"], "tiers": ["short"]},
+    "search, metadata": {"metadata": {"a": {"$gte": 5}}},
+    "search, as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
+    "search, relevance": {"min_relevance": 0.1},
+    "search, turns": {"expand_session": 1},
+    "search, turns ranked": {"expand_session": 1, "lend": 0.5},
+    "search, linked": {"expand": 1},
+}
+SmallCall = Callable[[MemoryRepository, Any, int], Any]
+SMALL_CALLS: dict[str, SmallCall] = {
+    "context": lambda repo, id_, n: repo.context("agent", at(n)),
+    "list": lambda repo, id_, n: repo.list("agent", tags=["draft"]),
+    "count": lambda repo, id_, n: repo.count("agent", tags=["draft"]),
+    "get": lambda repo, id_, n: repo.get("agent", id_),
+    "history": lambda repo, id_, n: repo.history("agent", id_),
+    "touch": lambda repo, id_, n: repo.touch("agent", [id_]),
+    "add": lambda repo, id_, n: repo.add("agent", north(f"new {n}")),
+    "update": lambda repo, id_, n: repo.update("agent", id_, importance=n / 100),
+    "record_outcome": lambda repo, id_, n: repo.record_outcome("agent", id_, "success"),
+    "invalidate": lambda repo, id_, n: repo.invalidate("agent", id_),
+    "labels.add": lambda repo, id_, n: repo.labels.add("agent", id_, f"label {n}"),
+}
+PLANNED_EACH_TIME = """
+SELECT left(statement, 300), custom_plans FROM pg_prepared_statements
+ WHERE generic_plans = 0 AND custom_plans > 5
+"""
+
+
+@pytest.fixture
+def small(engine: Engine, database_url: str) -> Iterator[Engine]:
+    """One connection to a database with one small owner, statistics up to date."""
+    repository = MemoryRepository(engine)
+    ids = repository.add_many(
+        "agent",
+        [
+            NewMemory(
+                f"tea {n}",
+                embedding=at(n),
+                tags=["draft"],
+                tier="short",
+                metadata={"a": n},
+                session=f"session {n // 10}",
+                turn=n % 10,
+            )
+            for n in range(MEMORIES)
+        ],
+    )
+    repository.links.add("agent", ids[0], ids[1])
+    sql(engine, "ANALYZE")
+    made = create_engine(database_url, pool_size=1, max_overflow=0)
+    yield made
+    made.dispose()
+
+
+@pytest.mark.parametrize("name", [*SEARCHED, *SMALL_CALLS])
+def test_a_call_on_a_small_owner_has_a_cached_plan(small: Engine, name: str) -> None:
+    repo = MemoryRepository(small)
+    [first] = repo.search("agent", NORTH, k=1, touch=False)
+    with small.connect() as connection:
+        connection.exec_driver_sql("DEALLOCATE ALL")
+        driver: Any = connection.connection.driver_connection
+        driver._prepared.clear()
+    for number in range(1, 9):
+        if name in SEARCHED:
+            repo.search("agent", at(number), **SEARCHED[name])
+        else:
+            SMALL_CALLS[name](repo, first.memory.id, number)
+
+    with small.connect() as connection:
+        executed = connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements")
+        assert executed.scalar_one() >= 1
+        assert connection.exec_driver_sql(PLANNED_EACH_TIME).all() == []
+
+
+# Settings
+
+
+FUNCTIONS = """
+SELECT p.proname, l.lanname, coalesce(p.proconfig, '{}'), p.prosrc
+  FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+ WHERE p.pronamespace = 'pgrecall'::regnamespace AND p.prokind = 'f'
+"""
+COMPILED = """
+SELECT query FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
+ WHERE d.datname = current_database() AND s.jit_functions > 0
+"""
+
+
+def test_settings_of_the_planner_reach_no_other_function(database_url: str) -> None:
+    """Inlined functions, which are in SQL, have no plans of their own."""
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(FUNCTIONS).fetchall()
+    planning = {name for name, language, _, _ in found if language == "plpgsql"}
+    setting = {
+        name: source
+        for name, _, settings, source in found
+        if any(one.startswith("enable_") for one in settings) or "'enable_" in source
+    }
+
+    assert "walk" in setting
+    called = {
+        name: {one for one in planning if re.search(rf"\b{one}\(", source)}
+        for name, source in setting.items()
+    }
+    assert {name: calls for name, calls in called.items() if calls} == {}
+
+
+def test_no_function_has_its_statements_compiled(database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(FUNCTIONS).fetchall()
+
+    compiling = {n for n, language, of, _ in found if language == "plpgsql" and "jit=off" not in of}
+    assert compiling == {"distribute"}
+
+
+def test_nothing_that_a_call_runs_is_compiled(database_url: str) -> None:
+    """Also where the server compiles all it can, but for what the first call of an engine sends."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        loaded, compiles = connection.execute(
+            "SELECT current_setting('shared_preload_libraries') LIKE '%%pg_stat_statements%%', "
+            "pg_jit_available()"
+        ).fetchone() or (False, False)
+        if not (loaded and compiles):
+            pytest.skip("the server has no JIT, or no pg_stat_statements to count it")
+        connection.execute("CREATE EXTENSION pg_stat_statements")
+        options = "-c jit_above_cost=0 -c pg_stat_statements.track=all"
+        url = make_url(database_url).set(drivername="postgresql+psycopg")
+        engine = create_engine(url, connect_args={"options": options})
+        repo = MemoryRepository(engine)
+        repo.count("ann")
+        assert connection.execute(COMPILED).fetchall() != []
+        connection.execute("SELECT pg_stat_statements_reset()")
+        _use(repo)
+        engine.dispose()
+
+        compiled = connection.execute(COMPILED).fetchall()
+
+    assert compiled == []
+
+
+def _use(repo: MemoryRepository) -> None:
+    first: UUID = repo.add("ann", north("tea at noon", subject="tea"))
+    repo.add("ann", north("tea at noon"))
+    repo.add_many("ann", [north(f"milk {n}") for n in range(20)])
+    repo.upsert("ann", NewMemory("coffee", key="drink", embedding=NORTH))
+    second = repo.supersede("ann", first, north("no tea"))
+    repo.search("ann", NORTH, query_text="tea milk")
+    repo.explain("ann", second, NORTH, query_text="tea milk")
+    repo.invalidate("ann", [second])
+    repo.upkeep.collect_garbage(agent_id="ann")
+    repo.rank_indexes.build(agent_id="ann", at_least=1)
+    repo.search("ann", NORTH, query_text="tea milk", strategy="index")
+
+
+def test_a_server_that_compiles_cheap_statements_is_told_not_to(
+    either: MemoryRepository, engine: Engine, async_engine: AsyncEngine
+) -> None:
+    """In a transaction, whose end undoes it."""
+    either.add("ann", north("tea"))
+    off = func.current_setting("jit") == "off"
+    assert contents(either.search("ann", NORTH, where=off)) == []
+    for one in (engine, async_engine.sync_engine):
+        if layout := LAYOUTS.get(one, {}).get("pgrecall"):
+            LAYOUTS[one]["pgrecall"] = replace(layout, compiles=True)
+
+    assert contents(either.search("ann", NORTH, where=off)) == ["tea"]
+    with engine.connect() as connection:
+        assert connection.scalar(text("SHOW jit")) == "on"

@@ -34,12 +34,12 @@ from pgrecall import (
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.testing import new_database
+from tests.calls import CALLS, PROCEDURES
 from tests.conftest import DIMENSIONS
 from tests.integration.commands import BUILT, fast_runner
 from tests.integration.planting import planted
 from tests.integration.support import NORTH, at, awaited
 from tests.integration.tenants import furnish, outcome, things_of
-from tests.integration.tenants_calls import CALLS, PROCEDURES
 from tests.migrations.asking import run, value, values
 
 ATTACKER = "pgrecall_attacker"
@@ -149,71 +149,23 @@ def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reade
 
 
 COMMANDS = """
-    add hello
-    upsert key hello
-    list --tag a --total
-    get ONE
-    owners
-    search tea --tag a --label l --query-entity x
-    plan tea --run
-    explain ONE tea
-    context tea
-    outcome ONE success
-    feedback ONE useful
-    trust ONE 0.1 --reason r --actor who
-    history ONE
-    supersede ONE another
-    invalidate TWO
-    revive TWO
-    approve TWO
-    promote TWO
-    demote TWO
-    reject TWO
-    near-duplicates
-    clusters --more-than 1
-    consolidate --more-than 1
-    complete-tasks
-    prune --days 900
-    gc --dry-run
-    gc --max-live 100
-    label TWO l
-    labels TWO
-    labelled l
-    unlabel TWO l
-    link TWO THREE
-    links TWO
-    unlink TWO THREE
-    profiles list --installed
-    profiles show hybrid --installed
-    profiles install FOLDER/mine.toml
-    profiles default mine
-    evaluate FOLDER/judged.jsonl --agent a
-    tune FOLDER/judged.jsonl --agent a
-    index build --at-least 1
-    index list
-    index check
-    index maintain
-    index drop
-    export FOLDER/all.jsonl
-    import FOLDER/all.jsonl
-    delete --tag a --label none --yes
-    delete THREE --yes
-    erase FOUR --yes
-    keys create --owner a --json
-    keys rotate KEY
-    keys list
-    keys revoke KEY
-    status
-    migrate status
-    migrate up
-    migrate protect --role ROLE
-    migrate grant --reader ROLE
-    migrate revoke ROLE
-    migrate language german
-    migrate embedding-model another
-    migrate accept-pgvector PGVECTOR
-    migrate embedding-index
-    migrate down --yes
+    add hello; upsert key hello; list --tag a --total; get ONE; owners;
+    search tea --tag a --label l --query-entity x; plan tea --run; explain ONE tea;
+    context tea; outcome ONE success; feedback ONE useful;
+    trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
+    revive TWO; approve TWO; promote TWO; demote TWO; reject TWO; near-duplicates;
+    clusters --more-than 1; consolidate --more-than 1; complete-tasks; prune --days 900;
+    gc --dry-run; gc --max-live 100; label TWO l; labels TWO; labelled l; unlabel TWO l;
+    link TWO THREE; links TWO; unlink TWO THREE; profiles list --installed;
+    profiles show hybrid --installed; profiles install FOLDER/mine.toml; profiles default mine;
+    evaluate FOLDER/judged.jsonl --agent a; tune FOLDER/judged.jsonl --agent a;
+    index build --at-least 1; index list; index check; index maintain; index drop;
+    export FOLDER/all.jsonl; import FOLDER/all.jsonl; delete --tag a --label none --yes;
+    delete THREE --yes; erase FOUR --yes; keys create --owner a --json; keys rotate KEY;
+    keys list; keys revoke KEY; status; migrate status; migrate up;
+    migrate protect --role ROLE; migrate grant --reader ROLE; migrate revoke ROLE;
+    migrate language german; migrate embedding-model another; migrate accept-pgvector PGVECTOR;
+    migrate embedding-index; migrate down --yes
 """
 """In this order: each finds what those before have left. They are the agent's where they may be."""
 OTHERS = {
@@ -243,7 +195,7 @@ def test_no_command_calls_what_was_planted(
     tmp_path: Path,
 ) -> None:
     """Whoever may create functions in public would otherwise become what the caller is."""
-    lines = [line.split() for line in COMMANDS.strip().splitlines()]
+    lines = [line.split() for line in COMMANDS.split(";")]
     every = set(all_commands(BUILT))
     tried = {" ".join(line[:words]) for line in lines for words in (1, 2)} & every
     failed = []

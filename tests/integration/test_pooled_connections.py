@@ -6,23 +6,23 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Literal
+from functools import partial
+from itertools import product
+from typing import Any, ClassVar, Literal, get_args
 
 import psycopg
 import pytest
 from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.core.ids import new_id
 from pgrecall.errors import MemoryNotFound
 from pgrecall.service.owners_seen import OWNERS, confine
-from tests.integration.support import NORTH, at
+from tests.integration.support import NORTH, at, awaited
 
-Level = Literal["READ COMMITTED", "AUTOCOMMIT"]
 BATCH = [NewMemory(word, embedding=at(2)) for word in ("two", "three")]
-each_level = pytest.mark.parametrize("level", [None, "AUTOCOMMIT"])
 
 
 def be_serializable(connection: Any, _: object) -> None:
@@ -31,14 +31,8 @@ def be_serializable(connection: Any, _: object) -> None:
     connection.commit()
 
 
-def options(level: Level | None) -> dict[str, Any]:
-    return {"pool_size": 1} | ({} if level is None else {"isolation_level": level})
-
-
-def watched(engine: Engine) -> None:
-    """From here on each session is serializable; SQLAlchemy has seen that the server is not."""
-    engine.dispose()
-    event.listen(engine, "connect", be_serializable)
+def session_id(connection: Connection) -> Any:
+    return connection.scalar(text("SELECT pg_backend_pid()"))
 
 
 def state(connection: Connection) -> tuple[Any, ...]:
@@ -47,52 +41,65 @@ def state(connection: Connection) -> tuple[Any, ...]:
     return (isolation, driver.isolation_level, driver.autocommit)
 
 
-@each_level
-def test_a_session_stays_as_it_was(shared_url: str, agent: str, level: Level | None) -> None:
-    engine = create_engine(shared_url, **options(level))
-    with engine.connect():
-        pass
-    watched(engine)
-    with engine.connect() as connection:
-        before = state(connection)
-    repo = MemoryRepository(engine)
+class Pool:
+    """An engine of one kind with one connection, and what is looked at on it."""
 
-    memory_id = repo.add(agent, NewMemory("one", embedding=at(1)))
-    repo.add_many(agent, BATCH)
-    assert repo.touch(agent, memory_id) == 1
+    def __init__(self, kind: str, loop: asyncio.Runner, url: str, **options: Any) -> None:
+        self.loop, self.later = loop, kind == "async"
+        make: Any = create_async_engine if self.later else create_engine
+        self.engine = make(url, pool_size=1, max_overflow=0, **options)
+        face: Any = AsyncMemoryRepository if self.later else MemoryRepository
+        self.own = face(self.engine)
+        self.repo: Any = awaited(self.own, loop.run) if self.later else self.own
+
+    def on_connection(self, look: Callable[[Connection], Any]) -> Any:
+        if not self.later:
+            with self.engine.connect() as connection:
+                return look(connection)
+
+        async def run() -> Any:
+            async with self.engine.connect() as connection:
+                return await connection.run_sync(look)
+
+        return self.loop.run(run())
+
+    def dispose(self) -> None:
+        self.loop.run(self.engine.dispose()) if self.later else self.engine.dispose()
+
+
+@pytest.mark.parametrize("level", [None, "AUTOCOMMIT"])
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_session_stays_as_it_was(
+    shared_url: str, agent: str, loop: asyncio.Runner, kind: str, level: str | None
+) -> None:
+    """From the start each is serializable; SQLAlchemy has seen that the server is not."""
+    pool = Pool(kind, loop, shared_url, **({"isolation_level": level} if level else {}))
+    pool.on_connection(lambda connection: None)
+    pool.dispose()
+    event.listen(pool.engine.sync_engine if pool.later else pool.engine, "connect", be_serializable)
+    before = pool.on_connection(state)
+    assert before[0] == "serializable"
+
+    memory_id = pool.repo.add(agent, NewMemory("one", embedding=at(1)))
+    pool.repo.add_many(agent, BATCH)
+    assert pool.repo.touch(agent, memory_id) == 1
     with pytest.raises(MemoryNotFound):
-        repo.record_outcome(agent, new_id(), "success")
+        pool.repo.record_outcome(agent, new_id(), "success")
 
-    with engine.connect() as connection:
-        assert state(connection) == before
-        assert before[0] == "serializable"
-    engine.dispose()
+    assert pool.on_connection(state) == before
+    pool.dispose()
 
 
-@each_level
-def test_an_asynchronous_session_too(shared_url: str, agent: str, level: Level | None) -> None:
-    async def run() -> None:
-        engine = create_async_engine(shared_url, **options(level))
-        async with engine.connect():
-            pass
-        await engine.dispose()
-        watched(engine.sync_engine)
-        async with engine.connect() as connection:
-            before = await connection.run_sync(state)
-        repo = AsyncMemoryRepository(engine)
+def test_a_refused_task_keeps_its_connection(
+    shared_url: str, agent: str, loop: asyncio.Runner
+) -> None:
+    pool = Pool("async", loop, shared_url)
+    before = pool.on_connection(session_id)
+    with pytest.raises(MemoryNotFound):
+        pool.repo.update(agent, new_id(), importance=0.1)
 
-        memory_id = await repo.add(agent, NewMemory("one", embedding=at(1)))
-        await repo.add_many(agent, BATCH)
-        assert await repo.touch(agent, memory_id) == 1
-        with pytest.raises(MemoryNotFound):
-            await repo.record_outcome(agent, new_id(), "success")
-
-        async with engine.connect() as connection:
-            assert await connection.run_sync(state) == before
-            assert before[0] == "serializable"
-        await engine.dispose()
-
-    asyncio.run(run())
+    assert pool.on_connection(session_id) == before
+    pool.dispose()
 
 
 # Calls that are interrupted
@@ -107,7 +114,6 @@ CALLS: dict[str, Callable[[Any, str, int], Any]] = {
     ),
     "export": lambda repo, agent, n: repo.transfer.export(lambda lines: None, agent_id=agent),
 }
-each_call = pytest.mark.parametrize("name", CALLS)
 
 
 class Interrupted(Exception):
@@ -182,89 +188,61 @@ def examine(connection: Connection) -> None:
     assert connection.scalar(text("SELECT count(*) FROM own")) == 0
 
 
-@each_call
-@pytest.mark.parametrize("when", ["before", "midway", "after"])
+def is_interrupted(pool: Pool, call: Callable[[Any], Any], place: Place) -> bool:
+    """Carries out a call that is interrupted there, if it comes to it."""
+
+    async def run() -> None:
+        place.task = asyncio.create_task(call(pool.own))
+        await place.task
+
+    Interruptible.place = Cancellable.place = place
+    try:
+        pool.loop.run(run()) if pool.later else call(pool.own)
+    except (Interrupted, asyncio.CancelledError):
+        return True
+    finally:
+        Interruptible.place = Cancellable.place = None
+    return False
+
+
+def creator(url: str) -> dict[str, Any]:
+    """Of connections that can be interrupted, of both kinds."""
+    dsn = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    return {
+        "sync": {"creator": lambda: Interruptible.connect(dsn)},
+        "async": {"async_creator": lambda: Cancellable.connect(dsn)},
+    }
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    ("kind", "when"),
+    [*(("sync", when) for when in get_args(When)), ("async", "before"), ("async", "after")],
+)
 def test_a_call_interrupted_anywhere_leaves_its_connection_as_it_was(
-    shared_url: str, agent: str, own_table: None, name: str, when: When
+    shared_url: str,
+    agent: str,
+    own_table: None,
+    loop: asyncio.Runner,
+    name: str,
+    kind: str,
+    when: When,
 ) -> None:
-    dsn = make_url(shared_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: Interruptible.connect(dsn), pool_size=1
-    )
-    repo = MemoryRepository(engine)
-    call = CALLS[name]
+    pool = Pool(kind, loop, "postgresql+psycopg://", **creator(shared_url)[kind])
     for n in range(3):
-        call(repo, agent, n)
+        CALLS[name](pool.repo, agent, n)
     number = interrupted = 0
     while True:
         number += 1
-        Interruptible.place = place = Place(number, when)
-        try:
-            call(repo, agent, 10 + number)
-        except Interrupted:
-            interrupted += 1
-        finally:
-            Interruptible.place = None
-        with engine.connect() as connection:
-            examine(connection)
+        place = Place(number, when)
+        call = partial(lambda n, repo: CALLS[name](repo, agent, 10 + n), number)
+        interrupted += is_interrupted(pool, call, place)
+        pool.on_connection(examine)
         if place.waits < number:
             break
 
     assert interrupted >= 2
-    engine.dispose()
-
-
-@each_call
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_task_cancelled_anywhere_leaves_its_connection_as_it_was(
-    shared_url: str, agent: str, own_table: None, name: str, when: When
-) -> None:
-    dsn = make_url(shared_url).set(drivername="postgresql").render_as_string(hide_password=False)
-
-    async def run() -> None:
-        engine = create_async_engine(
-            "postgresql+psycopg://", async_creator=lambda: Cancellable.connect(dsn), pool_size=1
-        )
-        repo = AsyncMemoryRepository(engine)
-        call = CALLS[name]
-        for n in range(3):
-            await call(repo, agent, n)
-        number = cancelled = 0
-        while True:
-            number += 1
-            Cancellable.place = place = Place(number, when)
-            place.task = asyncio.create_task(call(repo, agent, 10 + number))
-            try:
-                await place.task
-            except asyncio.CancelledError:
-                cancelled += 1
-            finally:
-                Cancellable.place = None
-            async with engine.connect() as connection:
-                await connection.run_sync(examine)
-            if place.waits < number:
-                break
-
-        assert cancelled >= 2
-        await engine.dispose()
-
-    asyncio.run(run())
-
-
-def test_a_refused_task_keeps_its_connection(shared_url: str, agent: str) -> None:
-    async def session(engine: AsyncEngine) -> int:
-        async with engine.connect() as connection:
-            return int(await connection.scalar(text("SELECT pg_backend_pid()")) or 0)
-
-    async def run() -> None:
-        engine = create_async_engine(shared_url, pool_size=1, max_overflow=0)
-        before = await session(engine)
-        with pytest.raises(MemoryNotFound):
-            await AsyncMemoryRepository(engine).update(agent, new_id(), importance=0.1)
-        assert await session(engine) == before
-        await engine.dispose()
-
-    asyncio.run(run())
+    pool.dispose()
 
 
 def test_tasks_cancelled_on_a_busy_loop_leave_all_connections_as_they_were(
@@ -303,31 +281,21 @@ def test_tasks_cancelled_on_a_busy_loop_leave_all_connections_as_they_were(
 
 
 def test_owners_of_a_key_do_not_stay_on_a_session_whose_request_was_cancelled(
-    shared_url: str,
+    shared_url: str, loop: asyncio.Runner
 ) -> None:
-    dsn = make_url(shared_url).set(drivername="postgresql").render_as_string(hide_password=False)
+    pool = Pool("async", loop, "postgresql+psycopg://", **creator(shared_url)["async"])
+    confine(pool.engine, None, pooled=False)
 
-    async def seen(engine: AsyncEngine, owner: str) -> Any:
+    async def seen(owner: str) -> Any:
         OWNERS.set((owner,))
-        async with engine.connect() as connection:
+        async with pool.engine.connect() as connection:
             driver: Any = (await connection.get_raw_connection()).driver_connection
             assert not driver.autocommit
             return await connection.scalar(text("SELECT current_setting('pgrecall.owners')"))
 
-    async def run() -> None:
-        engine = create_async_engine(
-            "postgresql+psycopg://", async_creator=lambda: Cancellable.connect(dsn), pool_size=1
-        )
-        confine(engine, None, pooled=False)
-        for when in ("before", "after"):
-            for number in range(1, 4):
-                assert await seen(engine, "ada") == "{ada}"
-                Cancellable.place = place = Place(number, when)
-                place.task = asyncio.create_task(seen(engine, "bob"))
-                with pytest.raises(asyncio.CancelledError):
-                    await place.task
-                Cancellable.place = None
-                assert await seen(engine, "ada") == "{ada}"
-        await engine.dispose()
-
-    asyncio.run(run())
+    moments: tuple[When, ...] = ("before", "after")
+    for when, number in product(moments, range(1, 4)):
+        assert loop.run(seen("ada")) == "{ada}"
+        assert is_interrupted(pool, lambda _: seen("bob"), Place(number, when))
+        assert loop.run(seen("ada")) == "{ada}"
+    pool.dispose()

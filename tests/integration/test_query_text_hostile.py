@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import MemoryRepository
 from pgrecall.errors import InputError, PgRecallError
+from tests.integration.owner import north
 from tests.integration.support import NORTH, read, sql
 
 AGENT = "agent"
@@ -21,57 +22,32 @@ PATIENCE = "5s"
 """Longer than any of these may take, by far."""
 
 WORDS = [
-    "'; DROP TABLE pgrecall.agent_memories; --",
-    "') OR 1=1 --",
-    "$$; SELECT pg_sleep(60); $$",
-    "\"double\" and 'single' and `back`",
-    "'''''",
-    '"unclosed phrase',
-    '"" "" ""',
-    '-"',
+    *("'; DROP TABLE pgrecall.agent_memories; --", "') OR 1=1 --", "$$; SELECT pg_sleep(60); $$"),
+    *("\"double\" and 'single' and `back`", "'''''", '"unclosed phrase', '"" "" ""', '-"'),
     "\\ \\\\ \\' \\n \\x00 \\u0000 C:\\path\\'file",
     "%s %(name)s %% % :name ::text $1 ? {curly} {0} {{}}",
-    "a & b | !c <-> d <2> e:*ABCD (f",
-    "& | ! ( ) <-> :* <0> <99999>",
-    "!!!!!! &&&& |||| (((( ))))",
-    "or OR Or oR",
-    '- -- --- -a --b -"c d" - e',
-    "a:b:c:d 'x':1A,2B 'y':*",
-    "null NULL true {} [] ,",
-    "\x01\x02\x1b\x1f\x7f\x80\x9f",
-    "tab\tnew\nline\r\nform\x0cfeed\x0b",
-    "🙂👩\u200d👩\u200d👧🏽🇵🇹 emoji",
+    *("a & b | !c <-> d <2> e:*ABCD (f", "& | ! ( ) <-> :* <0> <99999>"),
+    *("!!!!!! &&&& |||| (((( ))))", "or OR Or oR", '- -- --- -a --b -"c d" - e'),
+    *("a:b:c:d 'x':1A,2B 'y':*", "null NULL true {} [] ,", "\x01\x02\x1b\x1f\x7f\x80\x9f"),
+    *("tab\tnew\nline\r\nform\x0cfeed\x0b", "🙂👩\u200d👩\u200d👧🏽🇵🇹 emoji"),
     "שלום \u202eعربى\u202c \u2067x\u2069",
-    "ze\u200bro\u200cwi\u200ddth\ufeff\u2060\u00ad",
+    *("ze\u200bro\u200cwi\u200ddth\ufeff\u2060\u00ad", "\u0301\u0301\u0301 \u0301"),
     "Z\u0351\u036b\u0343a\u0323\u0308l\u034dg\u0321o\u0489",
-    "\u0301\u0301\u0301 \u0301",
     "한국어 \u1112\u1161\u11ab\u1100\u1173\u11af 조선",
-    "東京タワー 中文字 ｶﾀｶﾅ ㌀㍿ 𠀀𪛖",
-    "ภาษาไทย नमस्ते தமிழ் বাংলা မြန်မာ ខ្មែរ",
-    "ﷺ ﷽ ﬃ ½ ² ① ℀ Ⅷ ﬀ",
-    "İIıi ßẞ ǅ Σσς ŉ",
+    *("東京タワー 中文字 ｶﾀｶﾅ ㌀㍿ 𠀀𪛖", "ภาษาไทย नमस्ते தமிழ் বাংলা မြန်မာ ខ្មែរ"),
+    *("ﷺ ﷽ ﬃ ½ ² ① ℀ Ⅷ ﬀ", "İIıi ßẞ ǅ Σσς ŉ"),
     "\ufffd\ufffe\uffff\U0010ffff\ue000\U000f0000",
     "<a href='x'>tag</a> &amp; &#x41; <!-- c --> ]]>",
     "http://a.b/c?d=e&f=g#h ftp://x mailto:a@b.c //x/../y",
     "1e309 -1e309 0x10 1,000,000,000,000 999999999999999999999999 .5 5. 1.2.3.4",
-    "x" * 2047,
-    "x" * 100_000,
-    "é" * 100_000,
-    "東" * 5_000,
-    "ﷺ" * 5_000,
+    *("x" * 2047, "x" * 100_000, "é" * 100_000, "東" * 5_000, "ﷺ" * 5_000),
     " ".join(f"word{number}" for number in range(10_000)),
     " or ".join(f"word{number}" for number in range(3_000)),
     " ".join("the" for _ in range(20_000)),
     " ".join(f'"a{number} b"' for number in range(2_000)),
     '"fire ' + "the " * 17_000 + 'rain"',
-    "a-" * 10_000,
-    "1," * 2_000,
-    "1" * 100_000,
-    "." * 100_000,
-    " " * 100_000,
-    "<" * 50_000,
-    "a@" * 20_000,
-    "-1" * 20_000,
+    *("a-" * 10_000, "1," * 2_000, "1" * 100_000, "." * 100_000, " " * 100_000, "<" * 50_000),
+    *("a@" * 20_000, "-1" * 20_000),
 ]
 
 
@@ -85,7 +61,7 @@ def impatient(module_url: str) -> Iterator[Engine]:
     options = {"options": f"-c statement_timeout={PATIENCE}"}
     engine = create_engine(module_url, connect_args=options)
     texts = ("The great fire.", "Rain & word1 word2.", "🙂")
-    new = [NewMemory(text, embedding=NORTH) for text in texts]
+    new = [north(text) for text in texts]
     MemoryRepository(engine).add_many(AGENT, new)
     yield engine
     engine.dispose()
@@ -170,7 +146,7 @@ def test_random_text_is_a_query_a_filter_and_a_content(impatient: Engine, text: 
         repo = MemoryRepository(connection)
         asked: dict[str, Any] = {"profile": "hybrid", "touch": False, "k": 10}
         if text:
-            stored = repo.add("random", NewMemory(text, embedding=NORTH))
+            stored = repo.add("random", north(text))
             [hit] = repo.search("random", query_text=text, **asked)
             assert (hit.memory.id, hit.memory.content) == (stored, text)
             # What has every word of the query has all of the signal.
@@ -201,14 +177,9 @@ def junk(seed: int) -> str:
     size = 0
     while size < MAX_BYTES - 4:
         place = chance.random()
-        if place < blank:
-            one = " "
-        elif place < blank + hyphen:
-            one = "-"
-        else:
-            one = chr(chance.randrange(*chance.choice(scripts)))
-        written.append(one)
-        size += len(one.encode())
+        sign = " " if place < blank else "-" if place < blank + hyphen else ""
+        written.append(sign or chr(chance.randrange(*chance.choice(scripts))))
+        size += len(written[-1].encode())
     return "".join(written)
 
 
@@ -239,8 +210,8 @@ def test_as_much_text_as_there_is_room_for_can_be_remembered_and_asked_for(
     with impatient.connect() as connection:
         repo = MemoryRepository(connection)
 
-        added = repo.add("large", NewMemory(text, embedding=NORTH))
-        copied = [] if "junk" in kind else [NewMemory(f"{text} too", embedding=NORTH)]
+        added = repo.add("large", north(text))
+        copied = [] if "junk" in kind else [north(f"{text} too")]
         also = repo.add_many("large", copied)
 
         assert read(repo, "large", added).content == text

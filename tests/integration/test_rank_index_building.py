@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from threading import Barrier
 from typing import Any
 
@@ -17,6 +17,7 @@ from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, InputError
 from tests.conftest import DIMENSIONS, accept_pgvector
+from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     AGED,
     BUILDING,
@@ -140,17 +141,6 @@ def test_agents_of_few_memories_or_without_embeddings_are_searched_rightly(site:
         assert site.repo.rank_indexes.build(agent_id=nobody, at_least=1) == []
 
 
-def test_what_is_retrieved_after_the_build_is_known_though_its_moment_lies_ahead(
-    site: Site,
-) -> None:
-    filled = fill(site.repo)
-    site.build(as_of=datetime.now(UTC) + timedelta(hours=1))
-
-    site.repo.touch(A, filled[:3])
-
-    assert site.repo.rank_indexes.status(agent_id=A)[0].used == 3
-
-
 # What it leaves alone
 
 
@@ -160,11 +150,11 @@ def test_nobody_waits_for_a_build(site: Site) -> None:
     impatient = site.another(IMPATIENT)
 
     with site.paused() as running:
-        impatient.add(A, NewMemory("written meanwhile", embedding=NORTH))
+        impatient.add(A, north("written meanwhile"))
         impatient.update(A, filled[0], content="changed meanwhile", embedding=NORTH)
         assert impatient.touch(A, filled) == len(filled)
         impatient.record_outcome(A, filled[2], "success")
-        impatient.supersede(A, filled[0], NewMemory("corrected meanwhile", embedding=NORTH))
+        impatient.supersede(A, filled[0], north("corrected meanwhile"))
         impatient.invalidate(A, [filled[1]])
         impatient.labels.add(A, filled[2], "label")
         impatient.links.add(A, filled[2], filled[3], "next")
@@ -213,19 +203,13 @@ def test_plain_statements_on_the_memories_wait_for_nothing(site: Site, phase: st
 
 def test_the_settings_of_a_callers_transaction_are_as_before(site: Site) -> None:
     fill(site.repo)
-    chosen = {
-        "maintenance_work_mem": "7MB",
-        "max_parallel_maintenance_workers": "3",
-        "statement_timeout": "54321ms",
-        "lock_timeout": "4321ms",
-        "work_mem": "3MB",
-        "enable_seqscan": "on",
-        "enable_indexscan": "off",
-        "search_path": "public",
-        "hnsw.ef_search": "77",
-        "hnsw.iterative_scan": "relaxed_order",
-        "hnsw.max_scan_tuples": "12345",
-    }
+    several = (
+        *("maintenance_work_mem=7MB", "max_parallel_maintenance_workers=3", "work_mem=3MB"),
+        *("statement_timeout=54321ms", "lock_timeout=4321ms", "enable_seqscan=on"),
+        *("enable_indexscan=off", "search_path=public", "hnsw.ef_search=77"),
+        *("hnsw.iterative_scan=relaxed_order", "hnsw.max_scan_tuples=12345"),
+    )
+    chosen = dict(one.split("=") for one in several)
     with site.engine.connect() as connection:
 
         def settings() -> dict[str, Any]:
@@ -384,22 +368,18 @@ def test_a_deletion_that_is_not_committed_makes_no_other_wait_for_the_build(site
 # When it fails
 
 
-def test_a_build_whose_backend_is_ended_leaves_what_there_was(site: Site) -> None:
+def test_a_build_that_is_ended_leaves_what_there_was_and_maintenance_drops_the_rest(
+    site: Site,
+) -> None:
+    """The first loses its session; the client of the second is killed before it drops the old."""
     fill(site.repo)
     old = site.build()
-
     with site.held(site.build) as (pid, running):
         terminate(site.url, pid)
         with pytest.raises(DatabaseUnavailable):
             running.result()
-
     site.assert_only(old)
     assert_as_exact(site.repo)
-
-
-def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(site: Site) -> None:
-    fill(site.repo)
-    old = site.build()
 
     def die(*arguments: Any) -> None:
         if "drop_former_positions" in arguments[2]:
@@ -409,7 +389,6 @@ def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(
     event.listen(victim, "before_cursor_execute", die)
     with pytest.raises(KeyboardInterrupt):
         build(MemoryRepository(victim))
-
     [(_, relation)] = site.listed()
     assert site.tables() == sorted([old.relation, relation])
     assert maintain(site.repo) == []
@@ -445,7 +424,7 @@ def test_a_build_that_waited_for_another_does_not_lose_what_was_written_in_betwe
     with site.held(site.build) as (_, first):
         second = site.build_meanwhile()
         wait_until_blocked(site.url, BUILDING, "advisory")
-        late = site.repo.add(A, NewMemory("late", embedding=NORTH))
+        late = site.repo.add(A, north("late"))
 
     first.result(), second.result()
 
@@ -579,52 +558,43 @@ def test_a_build_in_an_old_snapshot_is_refused(site: Site, level: str) -> None:
 
 
 CHANGE = "SELECT pgrecall.change_text_language('simple')"
-NOTED = "SELECT term_memories FROM pgrecall.rank_indexes"
 
 
-def assert_knows_no_words(site: Site) -> None:
-    """It is used but for words, and due, and as good as another after maintenance."""
-    repo = site.another()
-    assert site.values(NOTED) == [None]
+@pytest.mark.parametrize("when", ["being built", "not yet entered", "entered"])
+def test_a_change_of_the_language_beside_a_build_leaves_an_index_that_knows_no_words(
+    own_site: Site, when: str
+) -> None:
+    """It and the entry of an index into the list wait for each other."""
+    if when == "being built":
+        own_site.build()
+        with own_site.paused() as running:
+            migrate.change_language(own_site.url, "simple")
+        running.result()
+    elif when == "not yet entered":
+        with psycopg.connect(own_site.url) as changing:
+            with own_site.paused() as running:
+                changing.execute(CHANGE)
+            wait_until_blocked(own_site.url, BUILDING, "relation")
+            changing.commit()
+        running.result()
+    else:
+        with own_site.engine.connect() as connection:
+            build(MemoryRepository(connection))
+            changed = own_site.background.submit(own_site.run, CHANGE)
+            wait_until_blocked(own_site.url, CHANGE)
+            connection.commit()
+        changed.result()
+
+    repo = own_site.another()
+    assert own_site.values("SELECT term_memories FROM pgrecall.rank_indexes") == [None]
     assert due(repo) == "its words are those of a former language, not used"
     assert_as_exact(repo)
     asked: dict[str, Any] = {"query_text": "the memory 7", "profile": "hybrid"}
-    for strategy in ("exact", "index"):
+    for strategy in ("exact", "index"):  # the second after maintenance
         through = repo.search(A, at(50), strategy="index", touch=False, **asked)
         assert (through.strategy, ids(through)) == (strategy, found(repo, at(50), "exact", **asked))
         assert maintain(repo) == ([A] if strategy == "exact" else [])
-    assert site.values(NOTED) == [SOME]
-
-
-def test_an_index_whose_language_changes_while_it_is_built_knows_no_words(own_site: Site) -> None:
-    own_site.build()
-    with own_site.paused() as running:
-        migrate.change_language(own_site.url, "simple")
-    running.result()
-
-    assert_knows_no_words(own_site)
-
-
-def test_an_index_is_not_entered_before_a_change_of_the_language_has_ended(own_site: Site) -> None:
-    with psycopg.connect(own_site.url) as changing:
-        with own_site.paused() as running:
-            changing.execute(CHANGE)
-        wait_until_blocked(own_site.url, BUILDING, "relation")
-        changing.commit()
-    running.result()
-
-    assert_knows_no_words(own_site)
-
-
-def test_a_change_of_the_language_waits_for_an_index_that_has_been_entered(own_site: Site) -> None:
-    with own_site.engine.connect() as connection:
-        build(MemoryRepository(connection))
-        changing = own_site.background.submit(own_site.run, CHANGE)
-        wait_until_blocked(own_site.url, CHANGE)
-        connection.commit()
-    changing.result()
-
-    assert_knows_no_words(own_site)
+    assert own_site.values("SELECT term_memories FROM pgrecall.rank_indexes") == [SOME]
 
 
 def test_a_session_that_has_built_often_knows_the_language_of_now(own_site: Site) -> None:
@@ -695,3 +665,19 @@ def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(
     assert len(set(shares)) > 1, "the build was not seen going on"
     assert all(0 <= share <= 1 for share in shares)
     assert progress() is None
+
+
+def test_progress_is_not_that_of_another_index_of_the_host(own_site: Site) -> None:
+    """Which is seen by all while it waits for a writer."""
+    written = (
+        "INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind) "
+        "VALUES ('t', gen_random_uuid(), gen_random_uuid(), 'x')"
+    )
+    with open_transaction(own_site.url, written):
+        index = "CREATE INDEX CONCURRENTLY mine ON pgrecall.memory_links (weight)"
+        own_site.background.submit(own_site.run, index)
+        going_on = "SELECT pid FROM pg_stat_progress_create_index"
+        wait_until("that index is being built", lambda: bool(own_site.values(going_on)))
+        statuses = own_site.repo.rank_indexes.status(at_least=1)
+        assert [one.progress for one in statuses] == [None]
+        assert own_site.values("SELECT pgrecall.rank_index_progress()") == [None]

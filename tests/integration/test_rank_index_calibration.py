@@ -13,11 +13,12 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from pgrecall import MemoryRepository, NewMemory, profiles
+from pgrecall import MemoryRepository, profiles
 from pgrecall.rank_index import space
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, LEVELS, MAX_AGE, MAX_BESIDE, M
 from pgrecall.rank_index.space import AXES, is_hard
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import plain
 from tests.integration.rank_indexes import build, fill
 from tests.migrations.asking import rows, value
 
@@ -99,21 +100,15 @@ def test_the_fewest_candidates_that_find_enough_are_taken(
         connection.execute(without_positions, asked | {"relation": "agent_memories"})
 
 
-def test_memories_without_embeddings_need_no_more_than_the_least(
-    repo: MemoryRepository, database_url: str
-) -> None:
-    repo.add_many("agent", [NewMemory(f"number {n}", embedding=None) for n in range(5)])
-
-    assert build(repo).candidates == LEVELS[0]
-    assert value(database_url, "SELECT likeness FROM pgrecall.rank_indexes") is None
-    assert value(database_url, "SELECT pgrecall.rank_questions('agent', 20)") is None
-
-
 def test_an_index_is_measured_by_the_built_in_profiles(
     repo: MemoryRepository, database_url: str
 ) -> None:
+    repo.add_many("agent", [plain(f"number {n}") for n in range(5)])
+    assert build(repo).candidates == LEVELS[0]  # nothing is measured without embeddings
+    assert value(database_url, "SELECT likeness FROM pgrecall.rank_indexes") is None
+    assert value(database_url, "SELECT pgrecall.rank_questions('agent', 20)") is None
     fill(repo, "a", 9)
-    repo.add("a", NewMemory("without", embedding=None))
+    repo.add("a", plain("without"))
     names = ("five_factor", "last_access", "half_life", "tiered")
     measured = [profiles.named(name) for name in names]
     assert not any(map(is_hard, measured))

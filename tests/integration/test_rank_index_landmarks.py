@@ -205,11 +205,7 @@ def test_a_walk_to_what_was_used_goes_on_if_it_missed_what_is_known(sound: Index
 
     for candidates in (1, 12, 300):
         left = nearest[1_100:]
-        for known, expected in (
-            ([], []),
-            (nearest[:1], []),
-            (left[-1:], left[:candidates]),
-        ):
+        for known, expected in (([], []), (nearest[:1], []), (left[-1:], left[:candidates])):
             found = sound.near(asked, USED, candidates=candidates, known=known)
             assert found == expected
 
@@ -228,38 +224,29 @@ def test_landmarks_are_one_in_25_and_at_most_two_thousand(
     repo: MemoryRepository, engine: Engine
 ) -> None:
     """The first pages, by the size of the table and the rows that it is known to have."""
-    indexed(repo, more="".join(f" w{word}z" for word in range(80)))
+    indexed(repo, more="".join(f" w{word}z" for word in range(80)), m=4, ef_construction=8)
     with looking(engine) as found:
-        found.sql(f"ALTER TABLE pgrecall.{found.relation} SET (autovacuum_enabled = off)")
-        [[size]] = found.sql(
-            "SELECT pg_relation_size(CAST(:name AS regclass)) / 8192",
-            name=f"pgrecall.{found.relation}",
-        )
+        named = f"pgrecall.{found.relation}"
+        found.sql(f"ALTER TABLE {named} SET (autovacuum_enabled = off)")
+        [[size]] = found.sql(f"SELECT pg_relation_size('{named}'::regclass) / 8192")
         assert size > 100
+        known = "UPDATE pg_class SET relpages = 0, reltuples = :rows WHERE relname = :name"
         for rows, share in ((2_000, 0.04), (-1, 0.04), (0, 0.04), (50_000, 0.04), (100_000, 0.02)):
-            found.sql(
-                "UPDATE pg_class SET relpages = 0, reltuples = :rows WHERE relname = :name",
-                rows=rows,
-                name=found.relation,
-            )
+            found.sql(known, rows=rows, name=found.relation)
             [[expected, all_of_them]] = found.sql(
                 f"SELECT max(score) FILTER (WHERE page < {math.ceil(size * share)}), max(score)"
                 f"  FROM (SELECT -(position <#> CAST(:query AS public.halfvec)) AS score,"
-                f"               (CAST(CAST(ctid AS text) AS point))[0] AS page"
-                f"          FROM pgrecall.{found.relation}) every",
+                f"               (CAST(CAST(ctid AS text) AS point))[0] AS page FROM {named}) e",
                 query=query(TOPICS[2]),
             )
             assert expected < all_of_them
             assert found.landmark(query(TOPICS[2], signals=0.7)) == pytest.approx(expected)
 
 
-def test_a_build_notes_how_alike_is_usual(sound: Indexed) -> None:
+def test_a_build_notes_how_alike_is_usual_and_one_without_it_is_searched(sound: Indexed) -> None:
     """Nearly as like as a memory of the same topic, of which some are landmarks."""
     [[likeness]] = sound.sql("SELECT likeness FROM pgrecall.rank_indexes")
     assert 0.9 < likeness * CLEARLY <= 1.0 + 1e-3
-
-
-def test_an_index_of_a_former_build_knows_nothing_and_is_searched(sound: Indexed) -> None:
     sound.sql("UPDATE pgrecall.rank_indexes SET likeness = NULL")
     repo = MemoryRepository(sound.connection)
     hits = repo.search("agent", TOPICS[0].tolist(), strategy="index", touch=False)

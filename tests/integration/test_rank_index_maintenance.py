@@ -18,6 +18,7 @@ from pgrecall.cli.rank_indexes import Checks
 from pgrecall.errors import InputError
 from pgrecall.rank_index.index import MAX_AGE, RankIndexCheck
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import north, plain
 from tests.integration.rank_indexes import (
     AGED,
     BUILDING,
@@ -30,10 +31,9 @@ from tests.integration.rank_indexes import (
     found,
     ids,
     maintain,
-    site_of,
 )
 from tests.integration.support import NORTH, at
-from tests.migrations.asking import open_transaction, value, wait_until, wait_until_blocked
+from tests.migrations.asking import value, wait_until_blocked
 
 PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
 
@@ -41,7 +41,7 @@ PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
 # Months of use
 
 
-WEEKS, AT_FIRST, A_WEEK, QUERIES = 14, 700, 15, 10
+WEEKS, AT_FIRST, A_WEEK, QUERIES = 14, 700, 15, 6
 LOADING = """
     INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding, importance, confidence,
                                          usefulness, trust, tier, created_at)
@@ -62,8 +62,7 @@ class Life:
     def __init__(self, connection: psycopg.Connection) -> None:
         self.random = np.random.default_rng(1)
         self.topics = self.random.normal(size=(20, DIMENSIONS))
-        self.connection = connection
-        self.written = 0
+        self.connection, self.written = connection, 0
 
     def vector(self) -> list[float]:
         topic = self.topics[self.random.integers(len(self.topics))]
@@ -134,40 +133,6 @@ def test_months_of_use_with_the_maintenance_it_prescribes_find_what_exact_rankin
 # When it is due
 
 
-def test_an_agent_that_has_grown_large_is_due_until_it_is_built(site: Site) -> None:
-    indexes = site.repo.rank_indexes
-    fill(site.repo, number=49)
-    assert indexes.status(at_least=50) == []
-    fill(site.repo, number=1, start=49)
-
-    [status] = indexes.status(at_least=50)
-
-    assert (status.index, status.memories, status.due) == (None, 50, "not built yet")
-    assert maintain(site.repo, 50) == [A]
-    [status] = indexes.status(at_least=50)
-    assert status.index is not None
-    assert (status.due, status.memories, status.index.memories) == (None, None, 50)
-    assert maintain(site.repo, 50) == []
-
-
-def test_an_index_of_another_version_is_not_used_and_due(site: Site) -> None:
-    fill(site.repo)
-    site.build()
-    site.run("UPDATE pgrecall.rank_indexes SET space = space + 1")
-
-    [status] = site.repo.rank_indexes.status(agent_id=A)
-
-    assert status.due == "built by another version of pgrecall, not used"
-    assert status.index is not None
-    assert not status.index.is_usable
-    for strategy in ("index", "auto"):
-        hits = site.another().search(A, NORTH, strategy=strategy, touch=False)
-        assert hits.strategy == "exact"
-    assert maintain(site.repo) == [A]
-    assert due(site.repo) is None
-    assert found(site.repo, NORTH, "index")
-
-
 def test_only_active_memories_make_an_agent_large_and_keep_its_index(site: Site) -> None:
     """As a search counts them, or there would be indexes that none takes. An index goes when fewer
     than half are left."""
@@ -190,11 +155,11 @@ def test_only_active_memories_make_an_agent_large_and_keep_its_index(site: Site)
         assert [name for name, _ in site.listed()] == left
 
 
-def _write(site: Site, number: int) -> None:
+def write(site: Site, number: int) -> None:
     fill(site.repo, number=number, start=1_000 + site.repo.count(A))
 
 
-def _change(site: Site, number: int) -> None:
+def change(site: Site, number: int) -> None:
     site.run(
         "INSERT INTO pgrecall.memory_events (agent_id, memory_id, id, event_type, occurred_at) "
         "SELECT 'agent', id, pgrecall.event_id(), 'updated', clock_timestamp() "
@@ -203,42 +168,62 @@ def _change(site: Site, number: int) -> None:
     )
 
 
-def _use(site: Site, number: int) -> None:
+def use(site: Site, number: int) -> None:
     some = f"SELECT id FROM pgrecall.agent_memories ORDER BY id LIMIT {number}"
     for _ in range(2):
         site.repo.touch(A, site.values(some))
 
 
-@pytest.mark.parametrize(
-    ("happen", "what", "said"),
-    [
-        (_write, "written", "written or changed"),
-        (_change, "changed", "written or changed"),
-        (_use, "used", "used"),
-    ],
-)
-def test_what_has_happened_since_the_build_is_counted_and_makes_it_due(
-    site: Site,
-    monkeypatch: pytest.MonkeyPatch,
-    happen: Callable[[Site, int], None],
-    what: str,
-    said: str,
+def age(site: Site, days: float) -> None:
+    site.run(
+        f"UPDATE pgrecall.rank_indexes SET built_at = now() - {days} * interval '1 day'",
+        "UPDATE pgrecall.agent_memories SET inserted_at = now() - interval '99 days'",
+    )
+
+
+def change_version(site: Site, by: int) -> None:
+    site.run(f"UPDATE pgrecall.rank_indexes SET space = space + {by}")
+
+
+Happens = Callable[[Site, Any], None]
+DUE: dict[str, tuple[Happens, float, float, str, dict[str, int]]] = {
+    "written": (write, 40, 1, "41 memories written or changed since", {"written": 41}),
+    "changed": (change, 40, 41, "41 memories written or changed since", {"changed": 41}),
+    "used": (use, 40, 41, "41 memories used since", {"used": 41}),
+    "old": (age, 27.9, 28.1, "28 days old", {}),
+    "version": (change_version, 0, 1, "built by another version of pgrecall, not used", {}),
+}
+"""What happens, how much of it is nothing yet, how much more makes the index due and why, and what
+has been counted then."""
+
+
+@pytest.mark.parametrize("name", DUE)
+def test_an_index_is_due_once_enough_has_happened_since_the_build(
+    site: Site, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    happens, little, more, said, counted = DUE[name]
     fill(site.repo, number=80)
     site.build()
     monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 40)
 
-    happen(site, 40)
+    happens(site, little)
     [enough] = site.repo.rank_indexes.status(agent_id=A)
-    happen(site, 1 if what == "written" else 41)
+    happens(site, more)
     [status] = site.repo.rank_indexes.status(agent_id=A)
 
-    expected = dict.fromkeys(("written", "changed", "used"), 0) | {what: 41}
-    assert (enough.due, enough.beside) == (None, 0 if what == "used" else 40)
-    assert {name: getattr(status, name) for name in expected} == expected
-    assert status.due == f"41 memories {said} since"
+    expected = dict.fromkeys(("written", "changed", "used"), 0) | counted
+    assert (enough.due, enough.beside) == (None, 40 if name in ("written", "changed") else 0)
+    assert {one: getattr(status, one) for one in expected} == expected
+    assert status.due == said
+    assert status.index is not None
+    assert status.index.is_usable == (name != "version")
+    if name == "version":
+        for strategy in ("index", "auto"):
+            hits = site.another().search(A, NORTH, strategy=strategy, touch=False)
+            assert hits.strategy == "exact"
     assert maintain(site.repo) == [A]
     assert due(site.repo) is None
+    assert found(site.repo, NORTH, "index")
 
 
 def test_an_index_is_due_once_more_than_a_third_was_used(
@@ -247,11 +232,9 @@ def test_an_index_is_due_once_more_than_a_third_was_used(
     fill(site.repo, number=60)
     site.build()
     monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 10)
-
-    _use(site, 20)
-    assert due(site.repo) is None
-    _use(site, 21)
-    assert due(site.repo) == "21 memories used since"
+    for number, said in ((20, None), (21, "21 memories used since")):
+        use(site, number)
+        assert due(site.repo) == said
 
 
 def test_real_changes_are_counted_once_for_each_memory(site: Site) -> None:
@@ -261,24 +244,11 @@ def test_real_changes_are_counted_once_for_each_memory(site: Site) -> None:
     for _ in range(3):
         site.repo.feedback(A, stored[0], "useful")
     site.repo.update(A, stored[1], importance=0.1)
-    site.repo.add(A, NewMemory("new", embedding=NORTH))
+    site.repo.add(A, north("new"))
     site.repo.touch(A, [stored[2], stored[2], stored[3]])
 
     [status] = site.repo.rank_indexes.status(agent_id=A)
     assert (status.written, status.changed, status.used, status.beside) == (1, 2, 2, 3)
-
-
-def test_an_old_index_is_due(site: Site) -> None:
-    fill(site.repo)
-    site.build()
-    for days, said in ((27.9, None), (28.1, "28 days old")):
-        site.run(
-            f"UPDATE pgrecall.rank_indexes SET built_at = now() - {days} * interval '1 day'",
-            "UPDATE pgrecall.agent_memories SET inserted_at = now() - interval '99 days'",
-        )
-        assert due(site.repo) == said
-        assert maintain(site.repo) == ([A] if said else [])
-    assert due(site.repo) is None
 
 
 # What maintenance does
@@ -291,6 +261,12 @@ def test_only_what_is_due_is_built(site: Site) -> None:
     kept, _ = site.build("fresh"), site.build("old")
     site.run(f"{AGED} WHERE agent_id = 'old'")
     told: list[tuple[str, int, int]] = []
+    statuses = {one.agent_id: one for one in site.repo.rank_indexes.status(at_least=60)}
+    assert {name: (one.memories, one.due) for name, one in statuses.items()} == {
+        "fresh": (None, None),
+        "grown": (60, "not built yet"),
+        "old": (None, "40 days old"),
+    }
 
     built = site.repo.rank_indexes.maintain(at_least=60, on_progress=lambda *n: told.append(n))
 
@@ -320,6 +296,7 @@ def test_tables_left_behind_are_dropped_and_others_are_not(site: Site) -> None:
     assert site.tables() == sorted([used, *others])
 
 
+@pytest.mark.usefixtures("impatient_drops")
 def test_a_table_stays_while_somebody_reads_it_and_goes_by_maintenance(site: Site) -> None:
     fill(site.repo)
     old = site.build()
@@ -427,27 +404,6 @@ def test_a_search_whose_index_goes_in_the_middle_finds_everything(
     assert len(site.tables()) == replaced
 
 
-# Dropping, progress
-
-
-def test_progress_is_not_that_of_another_index_of_the_host(
-    own_url: str, own_engine: Engine
-) -> None:
-    """Which is seen by all while it waits for a writer."""
-    written = (
-        "INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind) "
-        "VALUES ('t', gen_random_uuid(), gen_random_uuid(), 'x')"
-    )
-    with site_of(own_url, own_engine) as site, open_transaction(own_url, written):
-        index = "CREATE INDEX CONCURRENTLY mine ON pgrecall.memory_links (weight)"
-        site.background.submit(site.run, index)
-        going_on = "SELECT pid FROM pg_stat_progress_create_index"
-        wait_until("that index is being built", lambda: bool(site.values(going_on)))
-        fill(site.repo)
-        assert [one.progress for one in site.repo.rank_indexes.status(at_least=1)] == [None]
-        assert site.values("SELECT pgrecall.rank_index_progress()") == [None]
-
-
 # Checking
 
 
@@ -478,10 +434,9 @@ def test_a_check_compares_with_exact_ranking_and_counts_nothing(site: Site) -> N
 
 def test_a_check_draws_the_same_sample_each_time_and_no_more_than_there_is(site: Site) -> None:
     fill(site.repo, number=12)
-    site.repo.add(A, NewMemory("without", embedding=None))
+    site.repo.add(A, plain("without"))
     site.build()
     asked: list[list[Any]] = [[], []]
-
     for seen in asked:
         watched = create_engine(site.engine.url)
 
@@ -493,7 +448,6 @@ def test_a_check_draws_the_same_sample_each_time_and_no_more_than_there_is(site:
         event.listen(watched, "before_cursor_execute", see)
         assert check_of(MemoryRepository(watched), sample=10_000).queries == 12
         watched.dispose()
-
     assert asked[0] == asked[1]
     assert len(set(asked[0])) == 12
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import product
 from statistics import fmean
 from typing import Any, Self
 from uuid import NAMESPACE_OID, UUID, uuid5
@@ -20,6 +21,7 @@ from pgrecall import Hits, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import DatabaseError, InputError
 from pgrecall.rank_index.space import AXES, Missing
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import plain
 from tests.integration.rank_indexes import build, recall
 from tests.integration.rank_indexes import ids as ids_of
 from tests.integration.support import NORTH, contents, read, similar, sql
@@ -85,22 +87,17 @@ def memories_of(owner: str, count: int) -> list[NewMemory]:
 def use(engine: Engine, stored: Sequence[NewMemory]) -> dict[UUID, tuple[int, datetime]]:
     """Counts retrievals of every third memory, none of them after MOMENT."""
     rng = np.random.default_rng(5)
+    counted = (
+        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, "
+        "last_accessed_at) VALUES (:owner, :id, :retrievals, :accessed)"
+    )
     used = {}
     for one in stored[::3]:
         created = one.created_at if isinstance(one.created_at, datetime) else ago(50)
         accessed = created + rng.uniform() * (MOMENT - created)
         assert isinstance(one.id, UUID)
-        used[one.id] = int(rng.integers(1, 80)), accessed
-        sql(
-            engine,
-            "INSERT INTO pgrecall.memory_usage "
-            "(agent_id, memory_id, retrieval_count, last_accessed_at) "
-            "VALUES (:owner, :id, :retrievals, :accessed)",
-            owner=BIG,
-            id=one.id,
-            retrievals=used[one.id][0],
-            accessed=accessed,
-        )
+        number, moment = used[one.id] = int(rng.integers(1, 80)), accessed
+        sql(engine, counted, owner=BIG, id=one.id, retrievals=number, accessed=moment)
     return used
 
 
@@ -209,9 +206,10 @@ def test_every_built_in_profile_finds_the_exact_answer(whole: MemoryRepository, 
     assert found == exact
 
 
-def test_auto_ranks_exactly_where_the_half_life_is_not_covered_and_index_does_as_it_is_told(
+def test_auto_ranks_exactly_what_is_not_covered_and_index_does_as_it_is_told(
     whole: MemoryRepository,
 ) -> None:
+    """Other half-lives, much frequency, whose counts are those of the build, no similarity."""
     cases = dict.fromkeys(("last_access", "half_life", "tiered"), (1, 180))
     for name, half_lives in {**cases, "five_factor": (1, 2.5, 14, 100, 180)}.items():
         for half_life in half_lives:
@@ -222,18 +220,21 @@ def test_auto_ranks_exactly_where_the_half_life_is_not_covered_and_index_does_as
         profile = profiles.five_factor.with_half_life(half_life)
         assert both(whole, profile=profile, strategy="auto")[0].strategy == "exact"
         assert mean_recall(whole, profile=profile, as_of=SOON) >= 0.7
-
-
-def test_similarity_alone_finds_the_nearest_and_without_it_auto_ranks_exactly(
-    whole: MemoryRepository,
-) -> None:
-    """The direction of the query counts and not its length."""
-    assert mean_recall(whole, weights={"similarity": 1.0}, as_of=SOON) >= 0.97
-    lengths = [both(whole, query=[x * f for x in QUERY], as_of=SOON)[0] for f in (1, 1e-4, 1e6)]
-    assert ids_of(lengths[0]) == ids_of(lengths[1]) == ids_of(lengths[2])
+    for weight, strategy in ((0.1, "index"), (0.11, "exact")):
+        weights = {"similarity": 1 - weight, "frequency": weight}
+        assert both(whole, weights=weights, strategy="auto")[0].strategy == strategy
+        assert both(whole, weights=weights)[0].strategy == "index"
     asked: dict[str, Any] = {"weights": {"usefulness": 1.0}, "as_of": SOON}
     assert both(whole, strategy="auto", **asked)[0].strategy == "exact"
     assert mean_recall(whole, **asked) >= 0.95
+
+
+def test_similarity_alone_finds_the_nearest_by_the_direction_of_the_query(
+    whole: MemoryRepository,
+) -> None:
+    assert mean_recall(whole, weights={"similarity": 1.0}, as_of=SOON) >= 0.97
+    lengths = [both(whole, query=[x * f for x in QUERY], as_of=SOON)[0] for f in (1, 1e-4, 1e6)]
+    assert ids_of(lengths[0]) == ids_of(lengths[1]) == ids_of(lengths[2])
 
 
 def test_the_positions_are_the_coordinates_that_python_computes(
@@ -263,18 +264,13 @@ def test_the_positions_are_the_coordinates_that_python_computes(
 def _coordinate(one: NewMemory, usage: tuple[int, datetime] | None, axis: Any) -> float:
     if isinstance(axis.what, Missing):
         return axis.scale if getattr(one, axis.what) is None else 0.0
-    values = {
-        "usefulness": one.usefulness,
-        "importance": one.importance,
-        "confidence": one.confidence,
-        "trust": one.trust,
-        "trust_curve": one.trust_curve,
-        "trust_half_life_hours": one.trust_half_life_hours,
-        "created_at": one.created_at,
-        "tier": one.tier,
-        "last_accessed_at": usage and usage[1],
-        "retrieval_count": usage and usage[0],
-    }
+    names = (
+        *("usefulness", "importance", "confidence", "trust", "trust_curve"),
+        *("trust_half_life_hours", "created_at", "tier"),
+    )
+    values: dict[str, Any] = {name: getattr(one, name) for name in names}
+    if usage is not None:
+        values |= {"retrieval_count": usage[0], "last_accessed_at": usage[1]}
     moment = MOMENT + timedelta(days=axis.after)
     alone = Profile("one axis", {axis.what: 1.0})
     return math.sqrt(axis.reference) * score(alone, values, as_of=moment).score
@@ -283,8 +279,7 @@ def _coordinate(one: NewMemory, usage: tuple[int, datetime] | None, axis: Any) -
 def _unit(embedding: Any) -> list[float]:
     if embedding is None:
         return [0.0] * DIMENSIONS
-    length = math.hypot(*embedding)
-    return [x / length for x in embedding]
+    return [x / math.hypot(*embedding) for x in embedding]
 
 
 LEAN = {
@@ -344,16 +339,6 @@ def test_the_worst_memory_is_found_first_as_soon_as_it_has_become_the_best(
     assert recall(found, exact) >= 0.9
 
 
-def test_where_frequency_weighs_more_than_a_tenth_auto_ranks_exactly(
-    whole: MemoryRepository,
-) -> None:
-    """The counts in the index are those of its build."""
-    for weight, strategy in ((0.1, "index"), (0.11, "exact")):
-        weights = {"similarity": 1 - weight, "frequency": weight}
-        assert both(whole, weights=weights, strategy="auto")[0].strategy == strategy
-        assert both(whole, weights=weights)[0].strategy == "index"
-
-
 def test_memories_that_were_added_since_are_found_at_once(undone: MemoryRepository) -> None:
     """Whatever their date."""
     new = NewMemory("new", embedding=QUERY, importance=1.0, usefulness=1.0, created_at=ago(4_000))
@@ -393,7 +378,7 @@ def test_a_revived_memory_is_found_where_it_belongs(undone: MemoryRepository, wo
 WORSENED: dict[str, Change] = {
     "deleted": lambda r, m: r.delete(BIG, m),
     "forgotten": lambda r, m: r.invalidate(BIG, m),
-    "superseded": lambda r, m: r.supersede(BIG, m, NewMemory("instead", embedding=None)),
+    "superseded": lambda r, m: r.supersede(BIG, m, plain("instead")),
     "expired": lambda r, m: r.update(BIG, m, expires_at=ago(0.5)),
     "no longer valid": lambda r, m: r.update(BIG, m, valid_until=ago(0.5)),
     "not valid yet": lambda r, m: r.update(BIG, m, valid_from=MOMENT + timedelta(days=900)),
@@ -445,15 +430,22 @@ def test_what_begins_or_ends_after_the_moment_of_the_index_is_found_while_it_hol
 # What is asked about
 
 
-def test_moments_before_that_of_the_index_are_ranked_exactly_and_others_through_it(
-    whole: MemoryRepository,
-) -> None:
-    for days in (1e-6, 10):
-        found, exact = both(whole, as_of=ago(days))
+def test_what_an_index_does_not_hold_is_ranked_exactly(whole: MemoryRepository) -> None:
+    """Moments before that of the index, and memories that it leaves out."""
+    cases: list[dict[str, Any]] = [
+        *({"include_invalid": True}, {"statuses": []}, {"statuses": ["archived"]}),
+        *({"statuses": ["active", "archived"]}, {"as_of": ago(1e-6)}, {"as_of": ago(10)}),
+    ]
+    for case in cases:
+        asked = {"as_of": SOON} | case
+        found, exact = both(whole, **asked)
         assert found.strategy == "exact"
         assert found == exact
         dates = [hit.memory.created_at for hit in found]
-        assert all(date is None or date <= ago(days) for date in dates)
+        assert all(date is None or date <= asked["as_of"] for date in dates)
+
+
+def test_moments_from_that_of_the_index_on_are_ranked_through_it(whole: MemoryRepository) -> None:
     assert mean_recall(whole, as_of=MOMENT) >= 0.9
     for year in (2200, 9000):
         as_of = datetime(year, 1, 1, tzinfo=UTC)
@@ -476,55 +468,31 @@ def test_as_many_hits_as_asked_for_and_more_than_an_index_is_good_for_by_exact_r
     assert both(whole, **asked)[1].candidates is None
 
 
-def test_everything_is_found_where_fewer_exist_than_are_asked_for(
-    own: MemoryRepository, agent: str
-) -> None:
-    stored = indexed(own, agent, memories_of(agent, 60))
-    for k in (59, 60, 61, 100):
-        found, exact = both(own, agent, k=k, as_of=SOON)
-        assert len(found) == min(k, 60)
-        assert found == exact
-    own.delete(agent, stored)
-    assert both(own, agent)[0] == []
-
-
-def test_what_an_index_does_not_hold_is_ranked_exactly(whole: MemoryRepository) -> None:
-    cases: list[dict[str, Any]] = [{"include_invalid": True}, {"statuses": []}]
-    cases += [{"statuses": ["archived"]}, {"statuses": ["active", "archived"]}]
-    for filters in cases:
-        found, exact = both(whole, as_of=SOON, **filters)
-        assert found.strategy == "exact"
-        assert found == exact
-
-
 # Owners
 
 
-@pytest.mark.parametrize(
-    ("agent_id", "team_ids"),
-    [
-        ("indexed", ["plain"]),
-        ("plain", ["indexed"]),
-        ("plain", ["plain"]),
-        ("nobody", ["indexed", "indexed too"]),
-        ("indexed", ["indexed too", "plain", "indexed", "nobody"]),
-    ],
+AMONG: tuple[tuple[str, list[str]], ...] = (
+    *(("indexed", ["plain"]), ("plain", ["indexed"]), ("plain", ["plain"])),
+    ("nobody", ["indexed", "indexed too"]),
+    ("indexed", ["indexed too", "plain", "indexed", "nobody"]),
 )
+
+
 def test_agents_and_teams_are_ranked_together_whichever_have_an_index(
-    whole: MemoryRepository, agent_id: str, team_ids: list[str]
+    whole: MemoryRepository,
 ) -> None:
     """And a team as an agent is."""
-    shares = []
-    for query in QUERIES[:2]:
-        for among in (whole, whole.teams):
-            found, exact = both(among, agent_id, query, teams=team_ids, k=20, as_of=SOON)
+    for agent, teams in AMONG:
+        shares = []
+        for query, among in product(QUERIES[:2], (whole, whole.teams)):
+            found, exact = both(among, agent, query, teams=teams, k=20, as_of=SOON)
             shares.append(recall(found, exact))
-            has_index = any(owner.startswith("indexed") for owner in [agent_id, *team_ids])
+            has_index = any(owner.startswith("indexed") for owner in [agent, *teams])
             assert found.strategy == ("index" if has_index else "exact")
-            own = {None} if among is whole.teams else {agent_id, None}
+            own = {None} if among is whole.teams else {agent, None}
             assert {hit.memory.agent_id for hit in found} <= own
-            assert {hit.memory.team_id for hit in found} <= {agent_id, *team_ids, None}
-    assert fmean(shares) >= 0.97
+            assert {hit.memory.team_id for hit in found} <= {agent, *teams, None}
+        assert fmean(shares) >= 0.97
 
 
 def test_a_filter_that_few_of_one_owner_pass_and_all_of_another_finds_them(
@@ -545,9 +513,7 @@ def test_a_filter_that_few_of_one_owner_pass_and_all_of_another_finds_them(
 
     indexed(own, agent, stored("mine", 600, 0.1, 1))
     indexed(own.teams, agent, stored("theirs", 1_000, 1.0, 100))
-
     found, exact = both(own, agent, teams=[agent], tags=["wanted"], as_of=SOON)
-
     assert all(content.startswith("theirs") for content in contents(exact))
     assert recall(found, exact) >= 0.9
 
@@ -596,19 +562,11 @@ def test_each_hit_is_counted_once_where_it_belongs(undone: MemoryRepository, wor
     for hit in undone.search("indexed", QUERY, teams=["indexed"], k=30, strategy="index"):
         now = read(undone.teams if hit.memory.team_id else undone, "indexed", hit.memory.id)
         assert now.retrieval_count == 1
-
-
-def test_what_the_index_hands_on_and_what_is_beside_it_is_scored_once(
-    undone: MemoryRepository,
-) -> None:
     before, _ = both(undone, k=20)
     for hit in before[:5]:
         undone.update(BIG, hit.memory.id, metadata={"seen": True})
-
     after, _ = both(undone, k=20)
-
-    assert ids_of(after) == ids_of(before)
-    assert after.candidates == before.candidates
+    assert (ids_of(after), after.candidates) == (ids_of(before), before.candidates)
 
 
 # What is not as it should be

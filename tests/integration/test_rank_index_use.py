@@ -1,24 +1,30 @@
-"""What was used since a rank index was built: noted once, whoever uses it, and found."""
+"""What happened since a rank index was built: what was used is noted once, whoever uses it, and
+found; what was written or changed is placed by maintenance, without a build."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import event
 from sqlalchemy.exc import ProgrammingError
 
-from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
+from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     A,
     Site,
     acting_as,
+    assert_as_exact,
     due,
     fill,
     found,
     ids,
+    insert,
     maintain,
     new_role,
     used_positions,
@@ -31,6 +37,10 @@ BY_USE: dict[str, Any] = {
     "weights": {"similarity": 0.1, "importance": 0.1, "recency": 0.8},
 }
 BY_LATEST: dict[str, Any] = {"profile": "half_life"}
+BESIDE = "SELECT unnest(pgrecall.memories_beside('agent'))"
+BY_PSQL = "CALL pgrecall.maintain_rank_indexes(at_least => 1)"
+BY_MEANING: dict[str, Any] = {"profile": "last_access", "weights": {"similarity": 1.0}}
+BY_AGE: dict[str, Any] = {"profile": "five_factor", "weights": {"similarity": 0.1, "recency": 0.9}}
 
 
 # Noting
@@ -42,7 +52,7 @@ def test_the_first_use_since_the_build_copies_the_position_and_others_write_noth
     filled = fill(site.repo)
     fill(site.repo, "other")
     other, index = site.build("other"), site.build()
-    new = site.repo.add(A, NewMemory("not in the index", embedding=NORTH))
+    new = site.repo.add(A, north("not in the index"))
     assert site.used(index) == []
 
     site.repo.touch(A, [*filled[:3], new])
@@ -68,7 +78,7 @@ def test_what_leaves_the_clock_alone_is_no_use(site: Site) -> None:
     site.repo.search(A, NORTH, profile="trust")
     assert site.used(index) == []
 
-    site.repo.add(A, NewMemory("memory 1", embedding=NORTH))
+    site.repo.add(A, north("memory 1"))
     assert site.used(index) == [filled[1]]
 
 
@@ -87,6 +97,9 @@ def test_a_new_index_begins_with_what_was_used_since_its_moment(site: Site) -> N
     assert site.used(index) == []
     assert maintain(site.repo) == []
     assert site.used(index) == [filled[9]]
+    index = site.build(as_of=datetime.now(UTC) + timedelta(hours=1))
+    site.repo.touch(A, filled[:3])
+    assert site.used(index) == sorted([*filled[:3], filled[9]])
 
 
 def test_two_who_use_the_same_memories_at_once_note_each_once(site: Site) -> None:
@@ -130,6 +143,7 @@ def test_without_its_tables_an_index_is_in_nobody_s_way(site: Site, gone: str) -
     assert ids(hits) == found(site.repo, NORTH, "exact", **BY_USE)
 
 
+@pytest.mark.usefixtures("impatient_drops")
 def test_an_index_is_dropped_while_its_memories_are_being_used(site: Site) -> None:
     filled = fill(site.repo)
     site.build()
@@ -214,41 +228,27 @@ def test_a_search_locks_the_used_memories_first_as_whoever_drops_both_tables(sit
 
 @pytest.mark.parametrize("asked", [BY_USE, BY_LATEST], ids=["by use", "by latest"])
 def test_what_was_used_is_found_wherever_it_was(site: Site, asked: dict[str, Any]) -> None:
-    """However it ranked before, of all memories or of few; in psql too."""
+    """However it ranked before, of all memories or of few; in psql too, and by words."""
     filled = fill(site.repo, number=900)
     index = site.build()
+    weights = json.dumps(asked["weights"]) if "weights" in asked else None
+    recall = (
+        "SELECT id FROM pgrecall.recall(%s, %s, profile => %s, strategy => 'index', weights => %s)"
+    )
+    worded: dict[str, Any] = {"profile": "hybrid", "query_text": "memory 17"}
     for used in (filled[:30], filled):
         site.repo.touch(A, used)
         assert site.used(index) == sorted(used)
         for query in (NORTH, at(80), at(200)):
             exact = found(site.repo, query, "exact", **asked)
             assert found(site.repo, query, "index", **asked) == exact
-            assert _recalled(site, query, asked) == exact
+            assert site.values(recall, A, str(query), asked["profile"], weights) == exact
+        exact = found(site.repo, NORTH, "exact", **worded)
+        assert found(site.repo, NORTH, "index", **worded) == exact
+        assert filled[17] == exact[0]
 
 
-def _recalled(site: Site, query: list[float], asked: dict[str, Any]) -> list[Any]:
-    weights = json.dumps(asked["weights"]) if "weights" in asked else None
-    return site.values(
-        "SELECT id FROM pgrecall.recall(%s, %s, profile => %s, strategy => 'index', weights => %s)",
-        *(A, str(query), asked["profile"], weights),
-    )
-
-
-def test_words_count_for_what_was_used(site: Site) -> None:
-    filled = fill(site.repo, number=600)
-    site.build()
-    site.repo.touch(A, filled[:300])
-    asked: dict[str, Any] = {"profile": "hybrid", "query_text": "memory 17"}
-
-    exact = found(site.repo, NORTH, "exact", **asked)
-
-    assert found(site.repo, NORTH, "index", **asked) == exact
-    assert filled[17] == exact[0]
-
-
-def test_where_more_than_a_tenth_was_written_or_changed_every_memory_is_ranked(
-    site: Site,
-) -> None:
+def test_where_more_than_a_tenth_was_written_or_changed_every_memory_is_ranked(site: Site) -> None:
     """But at least 500, whatever the size; a memory that changed twice counts once."""
     fill(site.repo, number=600)
     site.build()
@@ -268,32 +268,22 @@ def test_where_more_than_a_tenth_was_written_or_changed_every_memory_is_ranked(
     assert site.repo.search(A, NORTH, touch=False, strategy="index").strategy == "exact"
 
 
-@pytest.mark.parametrize(
-    "filters", [{}, {"memory_types": ["episodic"]}, {"min_similarity": -1.0}], ids=str
-)
-def test_an_index_that_falls_short_is_asked_once_in_some_seconds(
-    site: Site, engine: Engine, filters: dict[str, Any]
-) -> None:
-    fill(site.repo, number=600)
-    site.build()
-    fill(site.repo, number=501, start=2_000)
-    sent: list[str] = []
-    event.listen(engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
-    listened = MemoryRepository(engine)
-    for _ in range(3):
-        assert listened.search(A, NORTH, touch=False, **filters).strategy == "exact"
-
-    assert sum("rank_candidates(" in text for text in sent) == 1
-
-
-def test_a_filter_that_no_candidate_passes_keeps_no_search_from_the_index(site: Site) -> None:
+def test_an_index_that_falls_short_is_asked_once_in_some_seconds(site: Site) -> None:
+    """But not because of a filter that no candidate passes."""
     fill(site.repo, number=600)
     site.build()
     nothing = site.repo.search(A, NORTH, touch=False, tags=["nobody's"])
-
-    assert nothing == []
-    assert nothing.strategy == "exact"
+    assert (nothing, nothing.strategy) == ([], "exact")
     assert site.repo.search(A, NORTH, touch=False).strategy == "index"
+    fill(site.repo, number=501, start=2_000)
+    cases: tuple[dict[str, Any], ...] = ({}, {"memory_types": ["fact"]}, {"min_similarity": -1.0})
+    for filters in cases:
+        listened, sent = site.another(), list[str]()
+        engine: Any = listened._bind
+        event.listen(engine, "before_cursor_execute", lambda *given, to=sent: to.append(given[2]))
+        for _ in range(3):
+            assert listened.search(A, NORTH, touch=False, **filters).strategy == "exact"
+        assert sum("rank_candidates(" in text for text in sent) == 1
 
 
 def test_a_search_that_names_a_former_index_ranks_every_memory(site: Site) -> None:
@@ -308,3 +298,164 @@ def test_a_search_that_names_a_former_index_ranks_every_memory(site: Site) -> No
     assert site.values(candidates) == []
     site.run(f"UPDATE pgrecall.rank_indexes SET agent_id = '{A}'")
     assert {*site.values(candidates)} <= {*filled} != set()
+
+
+# Placing
+
+
+def index_of(site: Site) -> RankIndex:
+    [status] = site.repo.rank_indexes.status(agent_id=A)
+    assert status.index is not None
+    return status.index
+
+
+@pytest.mark.parametrize("by", ["python", "psql"])
+def test_what_was_written_and_changed_is_found_by_the_index(site: Site, by: str) -> None:
+    stored = fill(site.repo, number=450)
+    former = site.build()
+    new = site.repo.add(A, NewMemory("quite new words", embedding=at(10)))
+    site.repo.upsert(A, NewMemory("first text", key="k", embedding=at(90)))
+    replaced = site.repo.upsert(A, NewMemory("second paragraph", key="k", embedding=at(5)))
+    site.repo.update(A, stored[3], importance=0.99)
+    assert {new, replaced, stored[3]} <= {*site.values(BESIDE)}
+
+    if by == "python":
+        assert maintain(site.repo) == []
+    else:
+        site.run(BY_PSQL)
+
+    assert site.values(BESIDE) == []
+    index = index_of(site)
+    assert (index.relation, index.built_at) == (former.relation, former.built_at)
+    assert index.written_until > former.written_until
+    [status] = site.repo.rank_indexes.status(agent_id=A)
+    assert (status.written, status.changed, status.due) == (0, 0, None)
+    assert {new, replaced} <= {*site.positions(index)}
+    repo = site.another()
+    assert found(repo, NORTH, "index", k=2, **BY_MEANING) == [replaced, new]
+    worded = {"query_text": "paragraph", "profile": "hybrid"}
+    assert found(repo, at(180), "index", k=1, **worded) == [replaced]
+    assert_as_exact(repo)
+
+
+def test_only_what_differs_is_written(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    site.repo.labels.add(A, stored[0], "important")
+    site.repo.update(A, stored[1], importance=0.01)
+    assert {*site.values(BESIDE)} == {stored[0], stored[1]}
+    versions = f"SELECT memory_id, xmin::text FROM pgrecall.{index.relation} ORDER BY 1"
+    before = dict(site.rows(versions))
+
+    maintain(site.repo)
+
+    after = dict(site.rows(versions))
+    assert {one for one in after if after[one] != before[one]} == {stored[1]}
+
+
+def test_new_memories_are_newer_than_those_of_the_build(site: Site) -> None:
+    """Where all of the build are as old as its moment, only later times tell them apart."""
+    fill(site.repo, number=400)
+    site.run("UPDATE pgrecall.agent_memories SET created_at = now() - interval '10 days'")
+    index = site.build()
+    assert index.as_of < index.built_at - timedelta(days=9)
+    wrong = datetime(9000, 1, 1, tzinfo=UTC)
+    new = site.repo.add(A, NewMemory("new", embedding=at(89)))
+    future = site.repo.add(A, NewMemory("of a wrong clock", embedding=at(89), created_at=wrong))
+
+    maintain(site.repo)
+
+    assert {*found(site.another(), at(180), "index", k=2, **BY_AGE)} == {new, future}
+
+
+def test_a_used_memory_that_changes_is_placed_in_both_tables(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    new = site.repo.add(A, north("new"))
+    site.repo.touch(A, [stored[0], new])
+    assert site.used(index) == [stored[0]]
+    site.repo.update(A, stored[0], importance=0.99)
+
+    maintain(site.repo)
+
+    assert site.used(index) == sorted([stored[0], new])
+    both = [
+        dict(site.rows(f"SELECT memory_id, position::text FROM pgrecall.{table}"))
+        for table in (index.relation, used_positions(index.relation))
+    ]
+    assert both[0][stored[0]] == both[1][stored[0]]
+    assert both[0][new] == both[1][new]
+    assert_as_exact(site.another())
+
+
+def test_who_writes_meanwhile_is_not_missed(site: Site) -> None:
+    """A transaction in flight bears an earlier time than what commits before it: it is awaited."""
+    fill(site.repo)
+    former = site.build()
+    with psycopg.connect(site.url) as writer:
+        late = insert(writer, "in flight")
+        site.repo.add(A, NewMemory("another", embedding=at(3)))
+        running = site.background.submit(maintain, site.repo)
+        site.await_waiting()
+        writer.commit()
+    assert running.result() == []
+    assert late in site.positions(former)
+    assert site.values(BESIDE) == []
+
+
+def test_no_position_outlives_its_memory(site: Site) -> None:
+    fill(site.repo)
+    index = site.build()
+    [kept, gone] = [site.repo.add(A, north(text)) for text in ("kept", "gone")]
+    with psycopg.connect(site.url) as placing:
+        placing.execute("SELECT pgrecall.place_memories('agent', %s)", ([kept, gone],))
+        deleting = site.background.submit(site.repo.delete, A, gone)
+        wait_until_blocked(site.url, lock="transactionid")
+        placing.commit()
+    assert deleting.result() == 1
+    with psycopg.connect(site.url) as other:
+        MemoryRepository(site.engine).delete(A, kept)
+        other.execute("SELECT pgrecall.place_memories('agent', %s)", ([kept],))
+        other.commit()
+    assert not {kept, gone} & {*site.positions(index), *site.used(index)}
+
+
+def test_an_index_that_was_replaced_meanwhile_is_left_alone(site: Site) -> None:
+    fill(site.repo)
+    former = site.build()
+    new = site.repo.add(A, north("new"))
+    index = site.build()
+    note = "SELECT pgrecall.note_placed('agent', %s, now())"
+
+    assert site.values(note, former.built_at) == [False]
+    assert index_of(site).written_until == index.written_until
+    assert site.values(note, index.built_at) == [True]
+    site.run("DELETE FROM pgrecall.rank_indexes")
+    site.rows("SELECT pgrecall.place_memories('agent', %s)", [new])
+    assert site.values(note, index.built_at) == [False]
+
+
+def test_many_are_due_for_a_build_instead(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than MAX_BESIDE, and more than a tenth of those in the index."""
+    fill(site.repo, number=300)
+    site.build()
+    fill(site.repo, number=30, start=1_000)
+    for limit, said in ((10, None), (29, None), (30, None)):
+        monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", limit)
+        assert due(site.repo) == said
+    fill(site.repo, number=1, start=2_000)
+    assert due(site.repo) == "31 memories written or changed since"
+    assert maintain(site.repo) == [A]
+
+
+def test_after_an_interrupted_placing_nothing_is_missing(site: Site) -> None:
+    """What was placed is scored beside the index until all is."""
+    fill(site.repo)
+    site.build()
+    some = [site.repo.add(A, NewMemory(f"new {n}", embedding=at(n))) for n in range(4)]
+    site.rows("SELECT pgrecall.place_memories('agent', %s)", some[:2])
+    assert {*site.values(BESIDE)} == {*some}
+    assert_as_exact(site.another())
+    maintain(site.repo)
+    assert_as_exact(site.another())
+    assert ids(site.another().search(A, NORTH, strategy="index", touch=False, **BY_MEANING))

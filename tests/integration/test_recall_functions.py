@@ -1,39 +1,247 @@
-"""The profiles as functions for psql: what they refuse, and what they leave alone."""
+"""recall, explain and context for psql: they do as the repository does, refuse what it refuses, and
+leave alone what they find. That their statements are the repository's is in test_statements."""
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
-from inspect import signature
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
 from psycopg.rows import dict_row
-from sqlalchemy import NullPool, create_engine
+from psycopg.types.json import Jsonb
+from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
+from pgrecall import LeftOut, MemoryRepository, NewMemory, Packed, Profile, migrate, profiles
 from pgrecall.core.checks import Between, Count, Length, Number, Texts, Words, arguments_of
-from pgrecall.core.resources import sql_folder
-from pgrecall.errors import InputError, InvalidProfile, InvalidVector, PgRecallError, UnknownName
+from pgrecall.errors import (
+    InputError,
+    InvalidProfile,
+    InvalidVector,
+    MemoryNotFound,
+    PgRecallError,
+    UnknownName,
+)
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.scoring.signals import Similarity
+from pgrecall.scoring.profile_file import as_values
+from pgrecall.scoring.signals import Importance, Recency, Similarity
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS, accept_pgvector
+from tests.integration.owner import north
 from tests.integration.recalling import Connection, Rows, recall
-from tests.integration.support import NORTH, NOW, at, before
+from tests.integration.support import NORTH, NOW, at, before, read
 
-FOLDER = sql_folder() / "recall"
-each_profile = pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=profiles.BUILT_IN)
+AGENT, TEAM = "agent", "red"
+WORDS = ("tea", "milk", "fire", "great", "rain", "dancing", "boat", "night", "letter", "office")
+QUERY = [3.0, -1.0, 2.0, 1.0, -4.0, 1.0, 2.0, -2.0]
+
+
+def memory(dice: random.Random, number: int) -> NewMemory:
+    return NewMemory(
+        f"{' '.join(dice.choices(WORDS, k=dice.randint(1, 30)))}\nno{number}",
+        embedding=[dice.gauss(0, 1) for _ in range(DIMENSIONS)],
+        created_at=before(dice.uniform(0, 300)),
+        observed_at=before(dice.uniform(0, 300)) if dice.random() < 0.2 else None,
+        memory_type=dice.choice(["episodic", "task", "fact"]),
+        tier=dice.choice(["short", "medium", "long"]),
+        importance=dice.random(),
+        trust=dice.random(),
+        session=f"s{number // 20}" if number % 3 else None,
+        turn=number % 20 if number % 3 else None,
+    )
+
+
+@pytest.fixture(scope="module")
+def repo(module_engine: Engine) -> MemoryRepository:
+    """An agent with a rank index and a team; nothing changes them."""
+    dice = random.Random("recall agrees")
+    made = MemoryRepository(module_engine)
+    made.add_many(AGENT, [memory(dice, n) for n in range(1_000)])
+    made.teams.add_many(TEAM, [memory(dice, n) for n in range(200)])
+    made.rank_indexes.build(agent_id=AGENT, at_least=1)
+    return made
+
+
+@pytest.fixture(scope="module")
+def session(module_url: str) -> Iterator[Connection]:
+    """Where those are."""
+    with psycopg.connect(module_url, autocommit=True, row_factory=dict_row) as made:
+        yield made
+
+
+def near(value: Any) -> Any:
+    return pytest.approx(value, abs=1e-12)
 
 
 def contents(rows: Rows) -> list[str]:
     return [row["content"] for row in rows]
+
+
+# As the repository does
+
+
+HALVES = {"similarity": 0.5, "importance": 0.5}
+ASKED: tuple[dict[str, Any], ...] = (
+    {},
+    {"query_text": "great fire"},
+    {"query_text": "fire", "k": 80},
+    {"query_text": "the of"},
+    {"teams": [TEAM], "query_text": "tea"},
+    {"tiers": ["long"]},
+    {"tiers": ["long"], "memory_types": ["fact"], "min_trust": 0.9},
+    {"min_score": 0.55},
+    {"weights": HALVES},
+    {"k": 81},
+    {"statuses": ["archived"]},
+    {"query": None},
+    {"profile": "trust", "apply_decay": False},
+    {"profile": "trust", "weights": {"similarity": 0.5, "trust": 0.5}},
+    {"profile": "tiered", "query_text": "tea"},
+    {"query_time": (before(60), before(50)), "query_text": "tea"},
+    {"query_time": (before(200), before(199)), "weights": {"similarity": 0.5, "time": 0.5}},
+    {"query_time": (before(200), before(199)), "weights": HALVES},
+    {"weights": {"similarity": 0.5, "time": 0.5}},
+    {"query_time": (before(60), before(50)), "profile": "trust"},  # which does not ask for time
+    {"min_relevance": 0.2, "query_text": "great fire", "teams": [TEAM]},
+    {"min_relevance": 0.4, "profile": "five_factor"},
+    {"expand_session": 2, "k": 5},
+    {"expand_session": 2, "lend": 0.3, "teams": [TEAM]},
+    {"expand_session": 1, "lend": 0.5, "min_score": 0.5, "query_text": "fire"},
+    {"expand_session": 2, "lend": 0.3, "min_relevance": 0.3, "query_text": "great fire"},
+    {"expand_session": 3, "lend": 0.2, "text": "tea or milk"},
+    {"expand_session": 2, "lend": 0.3, "query": None, "query_text": "tea"},
+    {"expand_session": 2, "weights": {"keyword": 1.0}, "query_text": "tea milk"},
+)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "index", "exact"])
+def test_both_look_through_a_rank_index_or_neither(
+    repo: MemoryRepository, session: Connection, strategy: Any
+) -> None:
+    for asked in ASKED:
+        given = {"query": QUERY, "profile": "hybrid", **asked}
+        query, profile = given.pop("query"), given.pop("profile")
+        given |= {"as_of": NOW, "strategy": strategy}
+
+        hits = repo.search(AGENT, query, profile=profile, touch=False, **given)
+        planned = repo.plan(AGENT, query, profile=profile, **given)
+        rows, plan = (
+            recall(session, profile, AGENT, query=query, function=function, **given)
+            for function in ("recall", "recall_plan")
+        )
+
+        assert [(row["id"], row["beside"], row["lender"]) for row in rows] == [
+            (hit.memory.id, hit.beside, hit.lender) for hit in hits
+        ], asked
+        for name in ("score", "lent"):
+            assert [row[name] for row in rows] == near([getattr(hit, name) for hit in hits]), asked
+        assert plan[0]["recall_plan"].startswith("/* pgrecall search */")
+        looked = any("rank_candidates" in row["recall_plan"] for row in plan)
+        assert looked == (planned.strategy == "index") >= (hits.strategy == "index")
+        if "query_time" in asked and "importance" not in asked.get("weights", ()):
+            assert profile == "trust" or hits.strategy == "exact"
+        if profile == "trust" or not asked:
+            assert looked == (strategy != "exact")
+
+
+@pytest.mark.parametrize("profile", ["hybrid", "tiered", "last_access"])
+def test_explain_accounts_as_the_repository_does(
+    repo: MemoryRepository, session: Connection, profile: str
+) -> None:
+    every = [hit.memory.id for hit in repo.search(AGENT, k=1_000, touch=False)]
+    cases: tuple[dict[str, Any], ...] = (
+        {},
+        {"query_text": "great fire", "teams": [TEAM]},
+        {"tiers": ["long"], "min_score": 0.5},
+        {"as_of": before(100), "min_trust": 0.5, "k": 3},
+        {"min_similarity": 0.3, "text": "tea -milk", "memory_types": ["task"]},
+        {"query_time": (before(90), before(60)), "min_score": 0.2},
+        {"expand_session": 2, "lend": 0.3, "query_text": "fire", "k": 400},
+        {"expand_session": 1, "min_relevance": 0.3, "query_text": "great nobodyhasit"},
+    )
+    for id_ in every[::400]:
+        for case in cases:
+            given = {"as_of": NOW, **case}
+            said = repo.explain(AGENT, id_, QUERY, profile=profile, **given)
+            asked = {"query": QUERY, "memory_id": id_, **given}
+            [row] = recall(session, profile, AGENT, function="explain", **asked)
+
+            assert [row[name] for name in ("rank", "ranked", "returned", "needed_score")] == [
+                *(said.rank, said.ranked, said.returned, near(said.needed_score))
+            ]
+            assert len(row["reasons"]) == len(said.reasons)
+            assert (row["beside"], row["lender"]) == (said.hit.beside, said.hit.lender)
+            for name in ("score", "lent", "relevance"):
+                assert row[name] == near(getattr(said.hit, name))
+            for told, account in zip(row["signals"], said.signals, strict=True):
+                assert told["signal"] == account.name
+                for name in ("value", "weight", "contribution", "share", "behind"):
+                    assert told[name] == near(getattr(account, name))
+                for name in ("of_terms", "length_factor"):
+                    assert told.get(name) == near(getattr(account, name))
+            terms = [asdict(term) for term in said.terms]
+            assert row["terms"] == [near(term) for term in terms]
+            assert bool(terms) == (profile == "hybrid" and "query_text" in given)
+
+
+@pytest.mark.parametrize("strategy", ["exact", "index"])
+def test_context_packs_as_the_repository_does(
+    repo: MemoryRepository, session: Connection, strategy: Any
+) -> None:
+    cases: tuple[dict[str, Any], ...] = (
+        {},
+        {"max_tokens": 300},
+        {"max_tokens": 500, "k": 4, "min_score": 0.5},
+        {"max_tokens": 60, "consider": 60},
+        {"max_tokens": 800, "max_similarity": 0.6},
+        {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
+        {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "query_text": "fire"},
+        {"max_tokens": 500, "query_time": (before(90), before(60)), "query_text": "fire"},
+        {"max_tokens": 300, "expand_session": 2, "query_text": "great fire"},
+        {"max_tokens": 300, "expand_session": 1, "lend": 0.3, "min_relevance": 0.4},
+        {"max_tokens": 300, "query_text": "nobodyhasit", "min_relevance": 0.95},
+    )
+    for case in cases:
+        given = {"as_of": NOW, "strategy": strategy, **case}
+        said = repo.context(AGENT, QUERY, profile="hybrid", touch=False, **given)
+        rows = recall(session, "hybrid", AGENT, query=QUERY, function="context", **given)
+
+        assert said.query_time == case.get("query_time")
+        assert said.strategy == ("exact" if said.query_time else strategy)
+        packed = [row for row in rows if row["verdict"] == "packed"]
+        assert [(row["id"], row["tokens"], row["near"]) for row in packed] == [
+            (one.hit.memory.id, one.tokens, one.hit.beside) for one in said.packed
+        ]
+        left_out = {row["id"]: row["verdict"] for row in rows if row["verdict"] != "packed"}
+        assert left_out == {one.hit.memory.id: one.reason for one in said.left_out}
+        every: list[Packed | LeftOut] = [*said.packed, *said.left_out]
+        assert {row["id"]: row["relevance"] for row in rows} == near(
+            {one.hit.memory.id: one.hit.relevance for one in every}
+        )
+    for number in (1, 5):  # that do not fit; in Python always three
+        asked: dict[str, Any] = {"max_tokens": 6, "as_of": NOW, "max_skips": number}
+        rows = recall(session, "hybrid", AGENT, query=QUERY, function="context", **asked)
+        assert [row["verdict"] for row in rows].count("too_long") == number
+
+
+def test_the_plan_of_a_search_is_that_of_its_statement(repo: MemoryRepository) -> None:
+    plan = repo.plan(AGENT, QUERY, profile="hybrid", tiers=["long"], strategy="exact")
+
+    assert plan.strategy == "exact"
+    assert ":owner_id" in plan.statement
+    assert "Sort" in plan.plan
+    assert "actual time" not in plan.plan
+    measured = repo.plan(AGENT, QUERY, strategy="index", run=True)
+    assert (measured.strategy, "actual time" in measured.plan) == ("index", True)
+    assert measured.record().keys() == {"strategy", "statement", "plan"}
 
 
 # What is refused
@@ -56,46 +264,32 @@ WEIGHTS: tuple[tuple[Any, str], ...] = (
     ({"similarity": "1"}, 'must be a number, got "1"'),
     ([1.0], "must map signals to numbers"),
 )
+NO_SIGNAL = "profile 'trust' has no signal 'keyword'; its signals are trust, similarity"
+NO_PROFILE = "unknown profile .*; there are five_factor, half_life"
+NO_PERIODS = (
+    *("empty", "(,)", "[2026-01-01,)", "(,2026-01-01)", "[2026-01-01,2026-01-01]"),
+    *("[2026-01-01,infinity)", "[-infinity,2026-01-01)", "[4000-01-01 BC,2026-01-01)"),
+)
 REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
-    *(({"k": k}, InputError, "k must lie within 1 and 1000000") for k in (0, -1, None, 1_000_001)),
+    *(({"k": k}, InputError, "k must lie within 1 and 1000000") for k in (-1, None)),
+    *(({"agent": a}, InputError, "agent must be an id") for a in (None, "", "team:", "a" * 206)),
     *(
-        ({"agent": agent}, InputError, "agent must be an id")
-        for agent in (None, "", "team:", "a" * 206)
-    ),
-    *(
-        ({"profile": name}, UnknownName, "unknown profile .*; there are five_factor, half_life")
-        for name in ("nobody", "", "trust'", "Trust", "facts")
+        ({"profile": p}, UnknownName, NO_PROFILE)
+        for p in ("nobody", "", "trust'", "Trust", "facts")
     ),
     *(({"weights": weights}, InputError, said) for weights, said in WEIGHTS),
-    (
-        {"weights": {"similarity": 0.5, "keyword": 0.5}},
-        UnknownName,
-        "profile 'trust' has no signal 'keyword'; its signals are trust, similarity",
-    ),
+    ({"weights": {"similarity": 0.5, "keyword": 0.5}}, UnknownName, NO_SIGNAL),
     ({"query": [0.0] * DIMENSIONS}, InvalidVector, "no direction"),
     ({"query": [1e30] * DIMENSIONS}, InvalidVector, "no direction"),
     ({"query": [1.0, 2.0]}, InvalidVector, "has 2 dimensions, .* stores 8"),
-    ({"min_similarity": 0.5}, InputError, "min_similarity needs query"),
-    ({"min_score": 1.5}, InputError, "min_score must lie within 0 and 1, got 1.5"),
-    ({"min_trust": -0.1}, InputError, "min_trust must lie within 0 and 1"),
-    ({"label_kinds": ["tag"]}, InputError, "give labels too"),
-    ({"labels": ["x"], "label_kinds": ["y"]}, UnknownName, "unknown label_kinds 'y'"),
     ({"statuses": None}, UnknownName, "unknown statuses NULL; known are active"),
     ({"metadata": [1]}, InputError, "metadata must be a JSON object"),
-    ({"text": "a" * 10_001}, InputError, "at most 10,000 characters, got 10001"),
     ({"as_of": "0001-01-01 00:00+00"}, InputError, "as_of must lie within 0001-01-02"),
     ({"created_after": "infinity"}, InputError, "created_after must lie within"),
-    *(
-        ({"query_time": period}, InputError, "query_time must")
-        for period in (
-            *("empty", "(,)", "[2026-01-01,)", "(,2026-01-01)", "[2026-01-01,2026-01-01]"),
-            *("[2026-01-01,infinity)", "[-infinity,2026-01-01)", "[4000-01-01 BC,2026-01-01)"),
-        )
-    ),
+    *(({"query_time": period}, InputError, "query_time must") for period in NO_PERIODS),
     ({"strategy": "quick"}, InputError, "one of auto, exact, index, got 'quick'"),
     ({"apply_decay": None}, InputError, "apply_decay must be true or false"),
     ({"teams": [""]}, InputError, "agent must be an id"),
-    ({"query_entities": [f"entity {n}" for n in range(33)]}, InputError, "at most 32, got 33"),
 )
 
 
@@ -115,101 +309,20 @@ def test_what_cannot_be_asked_is_refused_in_words(
             recall(connection, given.pop("profile"), given.pop("agent"), function=function, **given)
 
 
-def test_a_query_entity_that_is_null_or_there_twice_counts_for_nothing(
-    connection: Connection, shared_repo: MemoryRepository, agent: str
-) -> None:
-    shared_repo.add(agent, NewMemory("it", embedding=NORTH, entities=["Ann"]))
-
-    [row] = recall(connection, "tiered", agent, query_entities=["Ann", None])
-
-    assert row["signals"]["entity_overlap"] == 1
-    names = [f"entity {n}" for n in range(32)]
-    assert len(recall(connection, "tiered", agent, query_entities=names * 2)) == 1
-
-
-# Where it runs
-
-
-CALL = (
-    "SELECT * FROM pgrecall.recall("
-    "'agent-1', '[1,0,0,0,0,0,0,0]'::{vector}, k => 10, as_of => '2026-11-01')"
-)
-
-
-def two_memories(repository: MemoryRepository) -> None:
-    created = datetime(2026, 10, 1, tzinfo=UTC)
-    repository.add("agent-1", NewMemory("near", embedding=NORTH, created_at=created))
-    repository.add("agent-1", NewMemory("far", embedding=at(60), created_at=created))
-    repository.add(
-        "agent-1", NewMemory("later", embedding=NORTH, created_at=datetime(2026, 11, 2, tzinfo=UTC))
-    )
-
-
-def test_the_call_of_the_documentation(own_url: str, own_engine: Any) -> None:
-    two_memories(MemoryRepository(own_engine))
-    with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as connection:
-        rows = connection.execute(CALL.format(vector="vector")).fetchall()
-        in_order = "SELECT * FROM pgrecall.recall('agent-1', %s, 'near', 'hybrid', 1)"
-        [first] = connection.execute(in_order, (str(NORTH),)).fetchall()
-        connection.execute("SET search_path = pgrecall, public")
-        unqualified = CALL.format(vector="vector").replace("pgrecall.", "")
-        again = connection.execute(unqualified).fetchall()
-
-    assert contents(rows) == ["near", "far"]
-    assert first["content"] == "near"
-    assert rows == again
-    assert list(rows[0]) == [
-        *("agent_id", "id", "content", "memory_type", "created_at"),
-        *("score", "similarity", "signals", "beside", "lent", "lender"),
-        *("importance", "tier", "key", "last_accessed_at", "steps"),
-    ]
-    assert isinstance(rows[0]["id"], UUID)
-    assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))
-
-
-@pytest.mark.parametrize("search_path", ["", "elsewhere, public"])
-def test_the_search_path_of_the_caller_does_not_matter(own_url: str, search_path: str) -> None:
-    repo = MemoryRepository(create_engine(own_url, poolclass=NullPool))
-    repo.add("agent-1", NewMemory("great tea", embedding=NORTH, created_at=before(-30)))
-    with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as connection:
-        connection.execute("CREATE SCHEMA elsewhere")
-        for schema in ("elsewhere", "pg_temp"):
-            connection.execute(f"CREATE TABLE {schema}.agent_memories (id int)".encode())
-            connection.execute(
-                f"CREATE FUNCTION {schema}.text_language() RETURNS regconfig LANGUAGE sql "
-                "RETURN 'simple'::regconfig".encode()
-            )
-        connection.execute("SELECT set_config('search_path', %s, false)", (search_path,))
-        connection.execute("SET default_text_search_config = 'german'")
-        asked: dict[str, Any] = {"query": NORTH, "query_text": "the teas", "text": "the teas"}
-        for name in profiles.BUILT_IN:
-            assert recall(connection, name, "agent-1", teams=["none"], as_of=NOW, **asked) == []
-            [row] = recall(connection, name, "agent-1", teams=["none"], **asked)
-            assert row["signals"].get("keyword", 1.0) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("schema", "embedding_type"), [("pgrecall", "halfvec"), ("memory_of_agents", "vector")]
-)
-def test_pgvector_may_be_in_a_schema_of_its_own(
-    server_url: str, schema: str, embedding_type: str
-) -> None:
-    with new_database(server_url) as url:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("CREATE SCHEMA extensions")
-            connection.execute("CREATE EXTENSION vector SCHEMA extensions")
-        migrate.upgrade(url, schema=schema, dimensions=DIMENSIONS, embedding_type=embedding_type)
-        accept_pgvector(url, schema)
-        two_memories(MemoryRepository(create_engine(url, poolclass=NullPool), schema=schema))
-        call = CALL.format(vector=f"extensions.{embedding_type}").replace("pgrecall", schema)
-        with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection_:
-            for search_path in ("", "public", "extensions"):
-                connection_.execute("SELECT set_config('search_path', %s, false)", (search_path,))
-                found = connection_.execute(call).fetchall()
-                assert contents(found) == ["near", "far"]
-
-
-# What is installed
+def test_what_one_of_them_cannot_do_is_refused(connection: Connection) -> None:
+    for given in (
+        *({"max_tokens": 0}, {"diversity": 1}, {"consider": 3}, {"max_similarity": 1.5}),
+        *({"reserve": {"task": 0.7, "fact": 0.7}}, {"reserve": {"task": "all"}}),
+    ):
+        asked: dict[str, Any] = given
+        with refused(InputError, "max_|diversity|reserve"):
+            recall(connection, "trust", AGENT, function="context", **asked)
+    id_ = "019aa0e2-0000-7000-8000-000000000000"
+    with refused(MemoryNotFound, f"agent 'agent' has no memory {id_}"):
+        recall(connection, "trust", AGENT, function="explain", memory_id=id_)
+    for name in ("Mine", "mine; DROP TABLE x", 'a"b', "1st", "a-b", "ä", "a" * 52, "a\n", "a b"):
+        with pytest.raises(InvalidProfile, match="lower-case letters"):
+            score_functions(Profile(name, {Similarity(): 1}))
 
 
 ARGUMENTS = arguments_of(SearchArguments)
@@ -233,143 +346,152 @@ def beyond(check: Any) -> list[Any]:
     return []
 
 
-BEYOND = [(name, bad) for name, one in ARGUMENTS.items() for bad in beyond(one.check)]
-
-
 def test_both_refuse_what_an_argument_may_not_be(
     connection: Connection, shared_repo: MemoryRepository
 ) -> None:
-    """In the same words, if it is one that psql has."""
-    for name, bad in BEYOND:
-        given = {"expand_session": 1, "labels": ["a"], name: bad}
-        with pytest.raises(InputError) as said:
-            shared_repo.search("agent", NORTH, profile="hybrid", **given)
-        shown = str(said.value).partition(", got")[0].rpartition("known are")[2]
-        with refused(type(said.value), re.escape(shown)):
-            recall(connection, "hybrid", "agent", query=NORTH, **given)
-
-
-def test_both_refuse_an_argument_without_those_that_it_needs(
-    connection: Connection, shared_repo: MemoryRepository
-) -> None:
+    """In the same words, if it is one that psql has; and one without those that it needs."""
+    for name, one in ARGUMENTS.items():
+        for bad in beyond(one.check):
+            given = {"expand_session": 1, "labels": ["a"], name: bad}
+            with pytest.raises(InputError) as said:
+                shared_repo.search("agent", NORTH, profile="hybrid", **given)
+            shown = str(said.value).partition(", got")[0].rpartition("known are")[2]
+            with refused(type(said.value), re.escape(shown)):
+                recall(connection, "hybrid", "agent", query=NORTH, **given)
     good: dict[str, Any] = {"label_kinds": ["tag"], "lend": 0.5}
     needing = {name: one.needs for name, one in ARGUMENTS.items() if one.needs is not None}
     for name, needs in needing.items():
         given = {name: good.get(name, 0.5)}
-        for refuses in (
-            lambda given=given: shared_repo.search("agent", profile="hybrid", **given),
-            lambda given=given: recall(connection, "hybrid", "agent", **given),
-        ):
-            with refused(InputError, needs.message.partition(" or ")[0]):
-                refuses()
+        message = needs.message.partition(" or ")[0]
+        with refused(InputError, message):
+            shared_repo.search("agent", profile="hybrid", **given)
+        with refused(InputError, message):
+            recall(connection, "hybrid", "agent", **given)
     assert {*good, "min_similarity", "min_relevance"} == {*needing}
 
 
-@each_profile
-def test_the_score_is_inlined(
-    connection: Connection, shared_repo: MemoryRepository, agent: str, profile: Profile
-) -> None:
-    shared_repo.add(agent, NewMemory("it", embedding=NORTH))
-
-    asked = {"query": NORTH, "query_text": "it", "strategy": "exact", "min_trust": 0.1}
-    rows = recall(connection, profile.name, agent, function="recall_plan", **asked)
-    lines = [row["recall_plan"] for row in rows]
-    text, plan = "\n".join(lines[: lines.index("")]), "\n".join(lines[lines.index("") :])
-
-    assert text.startswith("/* pgrecall search */")
-    assert "Sort" in plan
-    for function in ("score_", "signals_", "recency_", "similarity(", "is_valid", "decayed_trust"):
-        assert function not in plan
-
-
-@each_profile
-def test_the_profile_in_the_database_is_that_of_python(
-    connection: Connection, profile: Profile
-) -> None:
-    call = f"SELECT pgrecall.profile_{profile.name}() AS facts".encode()
-    row = connection.execute(call).fetchone()
-
-    assert row is not None
-    weights = {signal["name"]: signal["weight"] for signal in row["facts"]["signals"]}
-    assert weights == profile.weights
-
-
-@pytest.mark.parametrize("function", ["recall", "recall_plan", "explain", "context"])
-def test_the_function_takes_every_argument_of_the_search(
-    connection: Connection, function: str
-) -> None:
-    """But for what has no meaning in SQL."""
-    wanted = set(signature(MemoryRepository.search).parameters)
-    wanted |= set(SearchArguments.__annotations__)
-    wanted -= {"self", "agent_id", "arguments", "where", "dates", "timezone"}
-    if function != "recall":
-        wanted -= {"touch", "expand"}
-    if function == "explain":
-        wanted -= {"strategy"}
-    row = connection.execute(
-        "SELECT pg_get_function_arguments(oid) AS arguments FROM pg_proc "
-        "WHERE pronamespace = 'pgrecall'::regnamespace AND proname = %s",
-        (function,),
-    ).fetchone()
-
-    assert row is not None
-    found = dict(re.findall(r"(\w+) [^,]+? DEFAULT ([^,]+)", row["arguments"]))
-    assert wanted | {"query"} <= found.keys()
-    if function == "recall":
-        assert found.keys() == wanted | {"query", "half_life"}
-        assert found["profile"] == "NULL::text"  # the default one
-        assert (found["k"], found["apply_decay"]) == ("10", "true")
-
-
-def test_a_recall_counts_no_retrieval(
+def test_a_query_entity_that_is_null_or_there_twice_counts_for_nothing(
     connection: Connection, shared_repo: MemoryRepository, agent: str
 ) -> None:
-    id_ = shared_repo.add(agent, NewMemory("it", embedding=NORTH))
+    shared_repo.add(agent, north("it", entities=["Ann"]))
 
-    for name in profiles.BUILT_IN:
-        with connection.transaction():
-            connection.execute("SET TRANSACTION READ ONLY")
-            rows = recall(connection, name, agent, query=NORTH, query_text="it")
-            assert contents(rows) == ["it"]
+    [row] = recall(connection, "tiered", agent, query_entities=["Ann", None])
 
-    memory = shared_repo.get(agent, id_)
-    assert memory is not None
-    assert (memory.retrieval_count, memory.last_accessed_at) == (0, None)
+    assert row["signals"]["entity_overlap"] == 1
+    names = [f"entity {n}" for n in range(32)]
+    assert len(recall(connection, "tiered", agent, query_entities=names * 2)) == 1
+
+
+# Where they run, and what they leave alone
+
+
+CALL = (
+    "SELECT * FROM pgrecall.recall("
+    "'agent-1', '[1,0,0,0,0,0,0,0]'::{vector}, k => 10, as_of => '2026-11-01')"
+)
+
+
+def two_memories(repository: MemoryRepository) -> None:
+    for content, degrees, month in (("near", 0, 10), ("far", 60, 10), ("later", 0, 12)):
+        created = datetime(2026, month, 1, tzinfo=UTC)
+        repository.add("agent-1", NewMemory(content, embedding=at(degrees), created_at=created))
+
+
+def test_the_call_of_the_documentation(own_url: str, own_repo: MemoryRepository) -> None:
+    two_memories(own_repo)
+    with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as connection:
+        rows = connection.execute(CALL.format(vector="vector")).fetchall()
+        in_order = "SELECT * FROM pgrecall.recall('agent-1', %s, 'near', 'hybrid', 1)"
+        [first] = connection.execute(in_order, (str(NORTH),)).fetchall()
+        connection.execute("SET search_path = pgrecall, public")
+        unqualified = CALL.format(vector="vector").replace("pgrecall.", "")
+        again = connection.execute(unqualified).fetchall()
+
+    assert contents(rows) == ["near", "far"]
+    assert first["content"] == "near"
+    assert rows == again
+    assert list(rows[0]) == [
+        *("agent_id", "id", "content", "memory_type", "created_at"),
+        *("score", "similarity", "signals", "beside", "lent", "lender"),
+        *("importance", "tier", "key", "last_accessed_at", "steps"),
+    ]
+    assert isinstance(rows[0]["id"], UUID)
+    assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))
+
+
+@pytest.mark.parametrize("search_path", ["", "elsewhere, public"])
+def test_the_search_path_of_the_caller_does_not_matter(
+    own_url: str, own_repo: MemoryRepository, search_path: str
+) -> None:
+    own_repo.add("agent-1", north("great tea", created_at=before(-30)))
+    with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as connection:
+        connection.execute("CREATE SCHEMA elsewhere")
+        for schema in ("elsewhere", "pg_temp"):
+            connection.execute(f"CREATE TABLE {schema}.agent_memories (id int)".encode())
+            connection.execute(
+                f"CREATE FUNCTION {schema}.text_language() RETURNS regconfig LANGUAGE sql "
+                "RETURN 'simple'::regconfig".encode()
+            )
+        connection.execute("SELECT set_config('search_path', %s, false)", (search_path,))
+        connection.execute("SET default_text_search_config = 'german'")
+        asked: dict[str, Any] = {"query": NORTH, "query_text": "the teas", "text": "the teas"}
+        for name in profiles.BUILT_IN:
+            assert recall(connection, name, "agent-1", teams=["none"], as_of=NOW, **asked) == []
+            [row] = recall(connection, name, "agent-1", teams=["none"], **asked)
+            assert row["signals"].get("keyword", 1.0) == 1.0
+
+
+def test_pgvector_may_be_in_a_schema_of_its_own(server_url: str) -> None:
+    schema = "memory_of_agents"
+    with new_database(server_url) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE SCHEMA extensions")
+            connection.execute("CREATE EXTENSION vector SCHEMA extensions")
+        migrate.upgrade(url, schema=schema, dimensions=DIMENSIONS, embedding_type="halfvec")
+        accept_pgvector(url, schema)
+        two_memories(MemoryRepository(create_engine(url, poolclass=NullPool), schema=schema))
+        call = CALL.format(vector="extensions.halfvec").replace("pgrecall", schema)
+        with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection_:
+            for search_path in ("", "public", "extensions"):
+                connection_.execute("SELECT set_config('search_path', %s, false)", (search_path,))
+                assert contents(connection_.execute(call).fetchall()) == ["near", "far"]
 
 
 @pytest.mark.parametrize("strategy", ["exact", "index"])
-def test_a_recall_that_touches_counts_as_a_search_does(
+def test_a_recall_counts_as_a_search_does_if_it_is_told_to(
     connection: Connection, shared_repo: MemoryRepository, agent: str, strategy: str
 ) -> None:
     ids = [shared_repo.add(agent, NewMemory(f"it {n}", embedding=at(40 * n))) for n in range(3)]
-    theirs = shared_repo.teams.add(agent, NewMemory("theirs", embedding=NORTH))
+    theirs = shared_repo.teams.add(agent, north("theirs"))
     shared_repo.rank_indexes.build(agent_id=agent, at_least=1)
-    asked: dict[str, Any] = {"query": NORTH, "teams": [agent], "k": 3, "touch": True}
+    asked: dict[str, Any] = {"query": NORTH, "teams": [agent], "k": 3, "strategy": strategy}
 
-    rows = recall(connection, "five_factor", agent, strategy=strategy, **asked)
+    with connection.transaction():
+        connection.execute("SET TRANSACTION READ ONLY")
+        not_counted = recall(connection, "five_factor", agent, **asked)
+    rows = recall(connection, "five_factor", agent, touch=True, **asked)
 
-    assert {row["id"] for row in rows} == {*ids[:2], theirs}
+    assert {row["id"] for row in rows} == {row["id"] for row in not_counted} == {*ids[:2], theirs}
     assert [row["signals"]["frequency"] for row in rows] == [0, 0, 0]
-    found = [shared_repo.get(agent, id_) for id_ in ids] + [shared_repo.teams.get(agent, theirs)]
-    assert [one.retrieval_count for one in found if one is not None] == [1, 1, 0, 1]
+    found = [read(shared_repo, agent, id_) for id_ in ids]
+    found.append(read(shared_repo.teams, agent, theirs))
+    assert [one.retrieval_count for one in found] == [1, 1, 0, 1]
 
 
-def test_an_agent_and_a_team_of_one_name_weigh_words_each_for_itself(
-    connection: Connection, shared_repo: MemoryRepository, agent: str
-) -> None:
-    for owners, words in ((shared_repo, "tea fire"), (shared_repo.teams, "tea tea")):
-        for number, word in enumerate(words.split()):
-            owners.add(agent, NewMemory(f"{word} {number}", embedding=None, created_at=NOW))
-    asked: dict[str, Any] = {"query_text": "tea fire", "k": 9, "as_of": NOW}
-    own = recall(connection, "hybrid", agent, **asked)
-    both = recall(connection, "hybrid", agent, teams=[agent], **asked)
+def test_installed_profiles_are_written_anew(own_url: str, own_repo: MemoryRepository) -> None:
+    mine = Profile("mine", {Similarity(): 0.5, Recency(half_life=3): 0.3, Importance(): 0.2})
+    own_repo.add(AGENT, NewMemory("it", embedding=QUERY, created_at=before(3)))
+    with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as session:
+        session.execute(
+            "INSERT INTO pgrecall.profiles VALUES ('mine', %s)", [Jsonb(as_values(mine))]
+        )
+        migrate.upgrade(own_url)
+        [first] = recall(session, "mine", AGENT, query=QUERY, as_of=NOW)
+        # As where the signature of a signal has changed.
+        session.execute("SELECT pgrecall.drop_objects('{recency_exponential}')")
+        migrate.upgrade(own_url)
+        [again] = recall(session, "mine", AGENT, query=QUERY, as_of=NOW)
 
-    assert [row for row in both if row["agent_id"] == agent] == own
-    shares = [row["signals"]["keyword"] for row in both if row["agent_id"] != agent]
-    assert own[0]["signals"]["keyword"] not in shares
-
-
-def test_a_name_that_is_no_identifier_is_no_function() -> None:
-    for name in ("Mine", "mine; DROP TABLE x", 'a"b', "1st", "a-b", "ä", "a" * 52, "a\n", "a b"):
-        with pytest.raises(InvalidProfile, match="lower-case letters"):
-            score_functions(Profile(name, {Similarity(): 1}))
+    [hit] = own_repo.search(AGENT, QUERY, profile=mine, as_of=NOW, touch=False)
+    assert first == again
+    assert first["score"] == near(hit.score)

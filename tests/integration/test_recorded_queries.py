@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +10,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile
+from pgrecall import JudgedQuery, Profile
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.scoring.signals import (
     Clock,
@@ -23,68 +22,58 @@ from pgrecall.scoring.signals import (
     Usefulness,
 )
 from tests.integration.compass import North
-from tests.integration.support import NORTH, at, sql
+from tests.integration.owner import Owner, north
+from tests.integration.support import NORTH, at
 
 MEANING = Profile("meaning", {Similarity(): 1.0})
 
 
 @pytest.fixture
-def repo(shared_engine: Engine) -> MemoryRepository:
-    return MemoryRepository(shared_engine, embedder=North())
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    return Owner(shared_engine, agent, embedder=North())
 
 
-def remembered(repo: MemoryRepository, agent: str, number: int = 4) -> list[UUID]:
+def remembered(mine: Owner, number: int = 4) -> list[UUID]:
     """Memories ranked in this order, sorted by id."""
-    memories = [NewMemory(f"memory {n}", embedding=at(10 * n)) for n in range(number)]
-    return [*repo.add_many(agent, memories)]
+    return [*mine.add_many([north(f"memory {n}", embedding=at(10 * n)) for n in range(number)])]
 
 
-def labels(repo: MemoryRepository, agent: str) -> dict[Any, list[UUID]]:
-    return {query.query: [*query.relevant] for query in repo.evaluation.recorded_queries(agent)}
+def labels(mine: Owner) -> dict[Any, list[UUID]]:
+    return {query.query: [*query.relevant] for query in mine.evaluation.recorded_queries()}
 
 
-def events(engine: Engine, agent: str) -> list[Any]:
-    rows = sql(
-        engine,
-        "SELECT metadata, occurred_at FROM pgrecall.memory_events "
-        "WHERE agent_id = :agent AND event_type IN ('feedback', 'reinforcement', 'penalty') "
-        "ORDER BY occurred_at, id",
-        agent=agent,
+def events(mine: Owner) -> list[Any]:
+    return mine.sql(
+        "SELECT metadata, occurred_at FROM pgrecall.memory_events WHERE agent_id = :agent "
+        "AND event_type IN ('feedback', 'reinforcement', 'penalty') ORDER BY occurred_at, id"
     )
-    return [tuple(row) for row in rows]
 
 
-def test_what_was_useful_becomes_a_label(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    a, b, gone, _ = remembered(repo, agent)
+def test_what_was_useful_becomes_a_label(mine: Owner) -> None:
+    a, b, gone, _ = remembered(mine)
     for memory in (b, a, gone):
-        repo.feedback(agent, memory, "useful", query="what does she drink?")
-    repo.feedback(agent, gone, "useful", query="gone")
-    repo.delete(agent, gone)
+        mine.feedback(memory, "useful", query="what does she drink?")
+    mine.feedback(gone, "useful", query="gone")
+    mine.delete(gone)
 
-    [found] = repo.evaluation.recorded_queries(agent)
+    [found] = mine.evaluation.recorded_queries()
 
-    [(metadata, first), *_] = events(shared_engine, agent)
+    [(metadata, first), *_] = events(mine)
     assert found == JudgedQuery(
-        "what does she drink?", [a, b], as_of=first, agent_id=agent, recorded=True
+        "what does she drink?", [a, b], as_of=first, agent_id=mine.name, recorded=True
     )
     assert metadata == {"kind": "useful", "query": "what does she drink?"}
 
 
-def test_a_success_becomes_a_label(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
+def test_a_success_becomes_a_label(mine: Owner) -> None:
     """Also of a memory whose trust was never assessed."""
-    a = repo.add(agent, NewMemory("a", embedding=NORTH, trust=None))
-    [b] = remembered(repo, agent, 1)
-    repo.record_outcome(agent, a, "success", query="the door code", touch=False)
-    repo.record_outcome(agent, b, "failure", query="the door code", touch=False)
+    a = mine.add(north("a", trust=None))
+    [b] = remembered(mine, 1)
+    mine.record_outcome(a, "success", query="the door code", touch=False)
+    mine.record_outcome(b, "failure", query="the door code", touch=False)
 
-    assert labels(repo, agent) == {"the door code": [a]}
-    assert [metadata for metadata, _ in events(shared_engine, agent)] == [
-        {"query": "the door code"}
-    ] * 2
+    assert labels(mine) == {"the door code": [a]}
+    assert [metadata for metadata, _ in events(mine)] == [{"query": "the door code"}] * 2
 
 
 FOR = {
@@ -97,88 +86,82 @@ AGAINST = {
 }
 
 
-def vote(repo: MemoryRepository, agent: str, memory: UUID, kind: Any, query: str) -> None:
+def vote(mine: Owner, memory: UUID, kind: Any, query: str) -> None:
     if kind in ("success", "failure"):
-        repo.record_outcome(agent, memory, kind, query=query)
+        mine.record_outcome(memory, kind, query=query)
     else:
-        repo.feedback(agent, memory, kind, query=query)
+        mine.feedback(memory, kind, query=query)
 
 
-def test_more_votes_for_than_against_make_a_label(repo: MemoryRepository, agent: str) -> None:
+def test_more_votes_for_than_against_make_a_label(mine: Owner) -> None:
     """Of each query by its own votes alone."""
-    memory, other = remembered(repo, agent, 2)
+    memory, other = remembered(mine, 2)
     for votes in FOR | AGAINST:
-        repo.feedback(agent, other, "useful", query=votes)
+        mine.feedback(other, "useful", query=votes)
         for kind in votes.split():
-            vote(repo, agent, memory, kind, votes)
-    repo.feedback(agent, memory, "incorrect")
+            vote(mine, memory, kind, votes)
+    mine.feedback(memory, "incorrect")
 
-    assert labels(repo, agent) == {
+    assert labels(mine) == {
         votes: sorted([memory, other] if votes in FOR else [other]) for votes in FOR | AGAINST
     }
 
 
-def test_what_is_recorded_without_a_query_or_a_vote_for_it_is_no_label(
-    repo: MemoryRepository, agent: str
-) -> None:
-    memory, *_ = remembered(repo, agent)
-    repo.feedback(agent, memory, "useful")
-    repo.record_outcome(agent, memory, "success")
-    repo.upkeep.adjust_trust(agent, memory, 0.1, "because", "me", metadata={"query": "q"})
+def test_what_is_recorded_without_a_query_or_a_vote_for_it_is_no_label(mine: Owner) -> None:
+    memory, *_ = remembered(mine)
+    mine.feedback(memory, "useful")
+    mine.record_outcome(memory, "success")
+    mine.upkeep.adjust_trust(memory, 0.1, "because", "me", metadata={"query": "q"})
     for value in (5, None, True, ["q"], {"q": 1}, "", "   "):
-        repo.feedback(agent, memory, "useful", metadata={"query": value})
+        mine.feedback(memory, "useful", metadata={"query": value})
     with pytest.raises(MemoryNotFound):
-        repo.feedback(agent, UUID(int=7), "useful", query="q")
-    repo.feedback(agent, memory, "not_useful", query="q", metadata={"kind": "useful"})
-    repo.record_outcome(agent, memory, "failure", query="q", metadata={"kind": "useful"})
+        mine.feedback(UUID(int=7), "useful", query="q")
+    mine.feedback(memory, "not_useful", query="q", metadata={"kind": "useful"})
+    mine.record_outcome(memory, "failure", query="q", metadata={"kind": "useful"})
 
-    assert repo.evaluation.recorded_queries(agent) == []
+    assert mine.evaluation.recorded_queries() == []
 
 
-def test_the_query_goes_beside_other_metadata(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    memory, *_ = remembered(repo, agent)
+def test_the_query_goes_beside_other_metadata(mine: Owner) -> None:
+    memory, *_ = remembered(mine)
     given = {"session": 7, "query": "of the metadata"}
 
-    repo.feedback(agent, memory, "useful", metadata=given, query="said")
-    repo.record_outcome(agent, memory, "success", metadata=given)
+    mine.feedback(memory, "useful", metadata=given, query="said")
+    mine.record_outcome(memory, "success", metadata=given)
 
-    assert labels(repo, agent) == {"said": [memory], "of the metadata": [memory]}
-    assert events(shared_engine, agent)[0][0] == {"session": 7, "query": "said", "kind": "useful"}
+    assert labels(mine) == {"said": [memory], "of the metadata": [memory]}
+    assert events(mine)[0][0] == {"session": 7, "query": "said", "kind": "useful"}
     assert given == {"session": 7, "query": "of the metadata"}
 
 
-def test_invalidated_memories_are_labels_of_their_time(repo: MemoryRepository, agent: str) -> None:
-    a, *_ = remembered(repo, agent)
-    repo.feedback(agent, a, "useful", query="q")
-    [then] = repo.evaluation.recorded_queries(agent)
+def test_invalidated_memories_are_labels_of_their_time(mine: Owner) -> None:
+    a, *_ = remembered(mine)
+    mine.feedback(a, "useful", query="q")
+    [then] = mine.evaluation.recorded_queries()
 
-    repo.invalidate(agent, a)
+    mine.invalidate(a)
 
-    assert repo.evaluation.recorded_queries(agent) == [then]
-    [found] = repo.evaluation.evaluate(agent, [then], profiles=[MEANING]).profiles
+    assert mine.evaluation.recorded_queries() == [then]
+    [found] = mine.evaluation.evaluate([then], profiles=[MEANING]).profiles
     assert found.per_query["mrr"] == [1.0]
     later = JudgedQuery("q", [a])
-    [found] = repo.evaluation.evaluate(agent, [later], profiles=[MEANING]).profiles
+    [found] = mine.evaluation.evaluate([later], profiles=[MEANING]).profiles
     assert found.per_query["mrr"] == [0.0]
 
 
-def test_the_moment_is_that_of_the_first_vote(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
+def test_the_moment_is_that_of_the_first_vote(mine: Owner) -> None:
     """Memories of later are no labels."""
-    a, b, c, _ = remembered(repo, agent)
-    repo.feedback(agent, c, "not_useful", query="q")  # makes no label
-    repo.feedback(agent, a, "useful", query="q")
-    repo.feedback(agent, b, "useful", query="q")
-    repo.feedback(agent, b, "useful", query="another")
-    later = repo.add(agent, NewMemory("later", embedding=NORTH))
-    repo.feedback(agent, later, "useful", query="q")
+    a, b, c, _ = remembered(mine)
+    mine.feedback(c, "not_useful", query="q")  # makes no label
+    mine.feedback(a, "useful", query="q")
+    mine.feedback(b, "useful", query="q")
+    mine.feedback(b, "useful", query="another")
+    later = mine.add(north("later"))
+    mine.feedback(later, "useful", query="q")
 
-    another, query = repo.evaluation.recorded_queries(agent)
+    another, query = mine.evaluation.recorded_queries()
 
-    times = [occurred for metadata, occurred in events(shared_engine, agent)]
+    times = [occurred for metadata, occurred in events(mine)]
     assert (query.query, query.as_of, query.relevant) == ("q", times[1], [a, b])
     assert (another.query, another.as_of) == ("another", times[3])
 
@@ -186,11 +169,10 @@ def test_the_moment_is_that_of_the_first_vote(
 # What was known at the time
 
 
-def ranks(repo: MemoryRepository, agent: str, profile: Profile) -> list[float]:
+def ranks(mine: Owner, profile: Profile, **more: Any) -> list[float]:
     """1 / the rank of the label of each recorded query."""
-    [found] = repo.evaluation.evaluate(
-        agent, repo.evaluation.recorded_queries(agent), profiles=[profile]
-    ).profiles
+    queries = mine.evaluation.recorded_queries()
+    [found] = mine.evaluation.evaluate(queries, profiles=[profile], **more).profiles
     return [*found.per_query["mrr"]]
 
 
@@ -204,109 +186,81 @@ LEARNED = {
 }
 
 
-def test_the_votes_that_made_a_label_do_not_lift_it(repo: MemoryRepository, agent: str) -> None:
+def test_the_votes_that_made_a_label_do_not_lift_it(mine: Owner) -> None:
     """Equal memories are ranked by id: the last of them stays last."""
     made = datetime.now(UTC) - timedelta(days=1)
-    memories = [
-        NewMemory(f"memory {n}", embedding=NORTH, trust=0.5, created_at=made) for n in range(3)
-    ]
-    label = sorted(repo.add_many(agent, memories))[-1]
+    memories = [north(f"memory {n}", trust=0.5, created_at=made) for n in range(3)]
+    label = sorted(mine.add_many(memories))[-1]
     for _ in range(2):
-        repo.feedback(agent, label, "useful", query="q")
-        repo.record_outcome(agent, label, "success", query="q")
-    repo.update(agent, label, importance=0.9)
+        mine.feedback(label, "useful", query="q")
+        mine.record_outcome(label, "success", query="q")
+    mine.update(label, importance=0.9)
 
     for profile in LEARNED.values():
-        [first, *_] = repo.search(agent, "q", profile=profile, touch=False)
+        [first, *_] = mine.search("q", profile=profile, touch=False)
         assert first.memory.id == label
-        assert ranks(repo, agent, profile) == [1 / 3], profile.name
+        assert ranks(mine, profile) == [1 / 3], profile.name
 
 
-def test_what_was_known_before_counts_at_the_time_of_each_query(
-    repo: MemoryRepository, agent: str
-) -> None:
+def test_what_was_known_before_counts_at_the_time_of_each_query(mine: Owner) -> None:
     """Each vote lifts its memory for the queries after it, and for those alone."""
-    ids = sorted(remembered(repo, agent))
+    ids = sorted(remembered(mine))
 
     def lift(memory: UUID, importance: float) -> None:
-        repo.feedback(agent, memory, "useful", query=f"{importance}")
-        repo.update(agent, memory, importance=importance)
+        mine.feedback(memory, "useful", query=f"{importance}")
+        mine.update(memory, importance=importance)
 
     lift(ids[3], 0.6)  # of four equals the last
     lift(ids[3], 0.7)  # the only one that was lifted
     lift(ids[2], 0.8)  # after that one and the two equals before it
-    repo.feedback(agent, ids[1], "incorrect")
-    repo.update(agent, ids[1], importance=0.0)
+    mine.feedback(ids[1], "incorrect")
+    mine.update(ids[1], importance=0.0)
 
     for signal in ("usefulness", "importance"):
-        assert ranks(repo, agent, LEARNED[signal]) == [1 / 4, 1.0, 1 / 4]
+        assert ranks(mine, LEARNED[signal]) == [1 / 4, 1.0, 1 / 4]
 
 
-def test_queries_whose_labels_were_given_are_ranked_by_what_is_known_now(
-    repo: MemoryRepository, agent: str
-) -> None:
-    label = sorted(remembered(repo, agent))[-1]
+def test_queries_whose_labels_were_given_are_ranked_by_what_is_known_now(mine: Owner) -> None:
+    label = sorted(remembered(mine))[-1]
     then = datetime.now(UTC)
-    repo.feedback(agent, label, "useful", query="q")
+    mine.feedback(label, "useful", query="q")
     given = JudgedQuery("q", [label], as_of=then)
     queries = [given, replace(given, recorded=True)]
 
-    [found] = repo.evaluation.evaluate(agent, queries, profiles=[LEARNED["usefulness"]]).profiles
+    [found] = mine.evaluation.evaluate(queries, profiles=[LEARNED["usefulness"]]).profiles
 
     assert found.per_query["mrr"] == [1.0, 1 / 4]
 
 
-def test_a_floor_of_trust_is_that_of_the_time(repo: MemoryRepository, agent: str) -> None:
-    label = repo.add(agent, NewMemory("a", embedding=NORTH, trust=0.5))
-    repo.record_outcome(agent, label, "success", query="q")
+def test_a_floor_of_trust_is_that_of_the_time(mine: Owner) -> None:
+    label = mine.add(north("a", trust=0.5))
+    mine.record_outcome(label, "success", query="q")
 
-    def found(min_trust: float) -> float:
-        queries = repo.evaluation.recorded_queries(agent)
-        evaluation = repo.evaluation.evaluate(
-            agent, queries, profiles=[MEANING], min_trust=min_trust
-        )
-        return evaluation.profiles[0].per_query["mrr"][0]
-
-    assert [found(0.5), found(0.501)] == [1.0, 0.0]
+    for least, mrr in ((0.5, 1.0), (0.501, 0.0)):
+        assert ranks(mine, MEANING, min_trust=least) == [mrr]
 
 
-def test_of_agent_and_team_each_has_a_past_of_its_own(repo: MemoryRepository, agent: str) -> None:
+def test_of_agent_and_team_each_has_a_past_of_its_own(mine: Owner) -> None:
     """Memories of one id: what was learned of the team's does not age the agent's."""
-    mine, theirs = (
-        NewMemory("a", embedding=NORTH, usefulness=u, id=UUID(int=9)) for u in (0.6, 0.2)
-    )
-    repo.teams.add(agent, theirs)
-    both = repo.add(agent, mine)
-    label = repo.add(agent, NewMemory("b", embedding=NORTH, usefulness=0.5))
-    repo.feedback(agent, label, "useful", query="q")
-    for one in (repo, repo.teams):
-        one.feedback(agent, both, "useful")
-    queries = repo.evaluation.recorded_queries(agent)
+    both = mine.add(north("a", usefulness=0.6, id=UUID(int=9)))
+    mine.team.add(north("a", usefulness=0.2, id=UUID(int=9)))
+    label = mine.add(north("b", usefulness=0.5))
+    mine.feedback(label, "useful", query="q")
+    for one in (mine, mine.team):
+        one.feedback(both, "useful")
 
-    [found] = repo.evaluation.evaluate(
-        agent, queries, profiles=[LEARNED["usefulness"]], teams=[agent]
-    ).profiles
-
-    assert found.per_query["mrr"] == [1 / 2]
+    assert ranks(mine, LEARNED["usefulness"], teams=[mine.name]) == [1 / 2]
 
 
-def test_what_is_recorded_in_psql_is_a_label_too(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    a, b, c = remembered(repo, agent, 3)
+def test_what_is_recorded_in_psql_is_a_label_too(mine: Owner) -> None:
+    a, b, c = remembered(mine, 3)
     calls = [(a, "record_feedback", "useful"), (b, "record_feedback", "useful")]
     calls += [(b, "record_outcome", "failure"), (c, "record_outcome", "success")]
+    given = ':agent, :memory, :kind, metadata => \'{"query": "by hand"}\''
     for memory, function, kind in calls:
-        sql(
-            shared_engine,
-            f"SELECT * FROM pgrecall.{function}(:agent, :memory, :kind, metadata => :metadata)",
-            agent=agent,
-            memory=memory,
-            kind=kind,
-            metadata=json.dumps({"query": "by hand"}),
-        )
+        mine.sql(f"SELECT * FROM pgrecall.{function}({given})", memory=memory, kind=kind)
 
-    assert labels(repo, agent) == {"by hand": [a, c]}
+    assert labels(mine) == {"by hand": [a, c]}
 
 
 BAD: list[tuple[Any, str]] = [
@@ -319,36 +273,33 @@ BAD: list[tuple[Any, str]] = [
 ]
 
 
-def test_a_bad_query_is_refused_and_records_nothing(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    memory, *_ = remembered(repo, agent)
-    before = repo.get(agent, memory)
+def test_a_bad_query_is_refused_and_records_nothing(mine: Owner) -> None:
+    memory, *_ = remembered(mine)
+    before = mine.get(memory)
 
     query: Any
     for query, message in BAD:
         with pytest.raises(InputError, match=message):
-            repo.feedback(agent, memory, "useful", query=query)
+            mine.feedback(memory, "useful", query=query)
         with pytest.raises(InputError, match=message):
-            repo.record_outcome(agent, memory, "success", query=query)
-    for owner in ("", 5, None):
+            mine.record_outcome(memory, "success", query=query)
+    owners: tuple[Any, ...] = ("", 5, None)
+    for owner in owners:
         with pytest.raises(InputError, match="agent_id"):
-            repo.evaluation.recorded_queries(owner)  # type: ignore[arg-type]
+            mine.repo.evaluation.recorded_queries(owner)
 
-    assert repo.get(agent, memory) == before
-    assert events(shared_engine, agent) == []
+    assert mine.get(memory) == before
+    assert events(mine) == []
 
 
-def test_hostile_queries_come_back_as_they_were(repo: MemoryRepository, agent: str) -> None:
-    [memory] = remembered(repo, agent, 1)
+def test_hostile_queries_come_back_as_they_were(mine: Owner) -> None:
+    [memory] = remembered(mine, 1)
     hostile = [
         *("'; DROP TABLE x; --", "%s %(a)s :b ::c $1", "\\n \\u0041", "東京 🙂", '"{}'),
         *("x" * 9_000, "a? ", "A?", "a?"),
     ]
     for query in hostile:
-        repo.feedback(agent, memory, "useful", query=query)
+        mine.feedback(memory, "useful", query=query)
 
-    assert [*labels(repo, agent)] == [
-        query.query for query in repo.evaluation.recorded_queries(agent)
-    ]
-    assert set(labels(repo, agent)) == set(hostile)
+    assert [*labels(mine)] == [query.query for query in mine.evaluation.recorded_queries()]
+    assert set(labels(mine)) == set(hostile)

@@ -1,27 +1,33 @@
-"""min_relevance: its arithmetic, the same for every profile, in Python, psql and rank indexes."""
+"""What a query tells: min_relevance and its arithmetic, the same for every profile; and weights of
+signals that a query gives nothing to compare with, which go to the others."""
 
 from __future__ import annotations
 
+import json
 import math
+import pickle
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile, profiles
-from pgrecall.errors import InputError
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, profiles, score
+from pgrecall.errors import InputError, InvalidProfile
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.scoring.signals import Importance, Keyword, Similarity
+from pgrecall.scoring.profile_file import load, save
+from pgrecall.scoring.signals import EntityOverlap, Importance, Keyword, Similarity, Time
 from tests.conftest import DIMENSIONS
+from tests.integration.owner import Owner, north
 from tests.integration.rank_indexes import build
 from tests.integration.recalling import Connection, recall
-from tests.integration.support import NOW, at, before, contents, similar
+from tests.integration.support import NORTH, NOW, at, before, contents, similar
+from tests.integration.test_profiles_agree import cosine
 
 AGENT, TEAM = "agent", "red"
 COMMON = [f"word{n}x" for n in range(12)]
@@ -41,8 +47,7 @@ CLOSE = 1e-6
 """Embeddings are stored as float4."""
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     owner_id: str
     id: UUID
     content: str
@@ -50,8 +55,7 @@ class Known:
     created_at: Any
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     repository: MemoryRepository
     memories: Sequence[Known]
 
@@ -100,14 +104,13 @@ def relevances(
 ) -> dict[Any, float]:
     """By the definition: owner by owner, every term of the query in the denominator."""
     terms = set(text.split()) - {"the"} if text else set()
-    there = [
-        one
-        for one in memories
-        if as_of is None or one.created_at is None or one.created_at <= as_of
-    ]
     found = {}
     for owner in {AGENT, f"team:{TEAM}"} if teams else {AGENT}:
-        theirs = [one for one in there if one.owner_id == owner]
+        theirs = [
+            one
+            for one in memories
+            if one.owner_id == owner and (as_of is None or one.created_at <= as_of)
+        ]
         idf = {}
         for term in terms:
             having = sum(term in one.content.split() for one in theirs)
@@ -115,20 +118,14 @@ def relevances(
         for one in theirs:
             parts = []
             if vector is not None:
-                parts.append(cosine(one.embedding, vector))
+                lacks = one.embedding is None
+                parts.append(0.0 if lacks else max(0.0, cosine(one.embedding, vector)))
             if terms:
                 share = sum(idf[term] for term in terms & set(one.content.split()))
                 size = len(one.content.encode())
                 parts.append(share / sum(idf.values()) / (0.2 + 0.8 * max(1, size / 400)))
             found[one.id] = sum(parts) / len(parts) if parts else 0.0
     return found
-
-
-def cosine(embedding: Any, vector: list[float]) -> float:
-    if embedding is None:
-        return 0.0
-    product = sum(x * y for x, y in zip(embedding, vector, strict=True))
-    return float(max(0.0, product / math.hypot(*embedding) / math.hypot(*vector)))
 
 
 @pytest.mark.parametrize("teams", [(), (TEAM,)], ids=["alone", "team"])
@@ -282,3 +279,143 @@ def test_a_context_says_which_floor_emptied_it(world: World) -> None:
     assert of(max_tokens=6).emptied_by is None
     assert of(tags=["nothing has it"]).emptied_by is None
     assert world.repository.context(AGENT, as_of=NOW, touch=False).min_relevance is None
+
+
+# Weights that go to the others
+
+
+EXACT = 1e-12
+STOP_WORDS, SIGNS = "the and of", "!&| 🙂 …"
+MIXED = Profile(
+    "mixed",
+    {Similarity(): 0.3, Keyword(): 0.2, EntityOverlap(): 0.3, Time(): 0.1, Importance(): 0.1},
+    redistribute=True,
+)
+PERIOD = (before(4), before(2))
+ASKED: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a vector": {"query": NORTH},
+    "words": {"query_text": "tea"},
+    "words that do not count": {"query_text": STOP_WORDS},
+    "no words": {"query_text": ""},
+    "signs": {"query_text": SIGNS},
+    "a vector and words that do not count": {"query": NORTH, "query_text": STOP_WORDS},
+    "a vector and words": {"query": NORTH, "query_text": "tea lamp"},
+    "entities": {"query_entities": ["Ada"]},
+    "a period": {"query_time": (before(10), before(8))},
+    "all": {"query": NORTH, "query_text": "lamp", "query_entities": ["Ada"], "query_time": PERIOD},
+}
+TOLD = {
+    "query": "similarity",
+    "query_text": "keyword",
+    "query_entities": "entity_overlap",
+    "query_time": "time",
+}
+each_question = pytest.mark.parametrize("asked", ASKED.values(), ids=list(ASKED))
+
+
+@pytest.fixture
+def told(mine: Owner) -> Owner:
+    mine.add_many(
+        [
+            north("tea", importance=0.9, created_at=before(days=3)),
+            NewMemory("lamp", embedding=at(70), entities=["Ada"], created_at=before(days=9)),
+            NewMemory("tea lamp", embedding=at(150), importance=0.1, created_at=before(days=1)),
+        ]
+    )
+    return mine
+
+
+def weights(profile: Profile, asked: dict[str, Any]) -> dict[str, float]:
+    """By hand: those of what is told, divided by their sum."""
+    untold = {name for given, name in TOLD.items() if not asked.get(given)}
+    if asked.get("query_text") in (STOP_WORDS, SIGNS):
+        untold.add("keyword")
+    kept = {n: 0.0 if n in untold else w for n, w in profile.weights.items()}
+    return {name: weight / math.fsum(kept.values()) for name, weight in kept.items()}
+
+
+@each_question
+def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
+    told: Owner, connection: Connection, asked: dict[str, Any]
+) -> None:
+    """In searches, in explanations, in psql, and in evaluations, where a floor leaves out the
+    same memories."""
+    for profile in (MIXED, profiles.hybrid):
+        hits = told.search(**asked, profile=profile, touch=False, as_of=NOW)
+
+        wanted = weights(profile, asked)
+        assert len(hits) == 3
+        for hit in hits:
+            assert hit.contributions == pytest.approx(
+                {name: wanted[name] * value for name, value in hit.signals.items()},
+                rel=0,
+                abs=EXACT,
+            )
+            assert hit.score == pytest.approx(math.fsum(hit.contributions.values()), abs=EXACT)
+        why = told.explain(hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
+        assert why.hit == hits[-1]
+        assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
+
+        query = JudgedQuery(
+            asked.get("query"),
+            {hit.memory.id: 1.0 for hit in hits},
+            query_text=asked.get("query_text"),
+            query_entities=asked.get("query_entities") or [],
+            query_time=asked.get("query_time"),
+        )
+        for hit in hits:
+            floor = max(hit.score - 1e-9, 0.0)
+            [found] = told.evaluation.evaluate(
+                [query], profiles=[profile], min_score=floor, as_of=NOW, k=3
+            ).profiles
+            [recalled] = found.per_query["recall"]
+            assert recalled == pytest.approx(sum(one.score >= floor for one in hits) / 3)
+
+    rows = recall(connection, "hybrid", told.name, **asked, as_of=NOW)
+    assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
+    assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=EXACT)
+    explained: dict[str, Any] = {"function": "explain", "memory_id": hits[0].memory.id}
+    [shown] = recall(connection, "hybrid", told.name, **explained, as_of=NOW, **asked)
+    told_weights = {one["signal"]: one["weight"] for one in shown["signals"]}
+    assert told_weights == pytest.approx(weights(profiles.hybrid, asked), abs=EXACT)
+
+
+def test_the_scorer_gives_away_what_is_not_named() -> None:
+    values = {"similarity": 0.5, "importance": 0.2}
+
+    found = score(MIXED, values)
+
+    assert found.score == pytest.approx((0.3 * 0.5 + 0.1 * 0.2) / 0.4)
+    none_there = score(MIXED, {**values, "similarity": None, "keyword": None})
+    assert none_there.score == pytest.approx(0.1 * 0.2 / 0.6), "asked, but the memory has nothing"
+
+
+def test_where_no_other_signal_weighs_anything_nothing_is_given_away(
+    told: Owner, connection: Connection
+) -> None:
+    alone = Profile("alone", {Keyword(): 1.0, Importance(): 0.0}, redistribute=True)
+
+    for text in (STOP_WORDS, None):
+        hits = told.search(query_text=text, profile=alone, touch=False)
+        assert [hit.score for hit in hits] == [0.0, 0.0, 0.0]
+    only_words = {"keyword": 1.0}
+    rows = recall(connection, "hybrid", told.name, query_text=STOP_WORDS, weights=only_words)
+    assert [row["score"] for row in rows] == [0.0, 0.0, 0.0]
+
+
+def test_it_is_a_part_of_the_profile(tmp_path: Any) -> None:
+    path = tmp_path / "mixed.toml"
+    save(MIXED, path)
+
+    assert load(path) == MIXED == pickle.loads(pickle.dumps(MIXED))
+    assert replace(MIXED, redistribute=False) != MIXED
+    assert MIXED.renamed("other").redistribute
+    with pytest.raises(InvalidProfile, match="redistribute must be True or False, got 1"):
+        replace(MIXED, redistribute=1)  # type: ignore[arg-type]
+    file = tmp_path / "bad.json"
+    file.write_text(
+        json.dumps({"name": "a", "redistribute": "yes", "signals": {"keyword": {"weight": 1}}})
+    )
+    with pytest.raises(InvalidProfile, match="redistribute must be True or False"):
+        load(file)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -14,18 +13,12 @@ from sqlalchemy import Engine, NullPool, create_engine, event
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, migrate
-from pgrecall.errors import (
-    DatabaseReadOnly,
-    DatabaseUnavailable,
-    InputError,
-    MemoryNotFound,
-    MigrationFailed,
-)
+from pgrecall.errors import DatabaseReadOnly, DatabaseUnavailable, InputError, MigrationFailed
 from pgrecall.migrate.connecting import database_url
+from tests.calls import GOOD, READING
 from tests.integration.conftest import empty
 from tests.integration.replicas import replicated
 from tests.integration.support import NORTH, awaited, contents, read
-from tests.integration.test_bad_input import METHODS as GOOD
 from tests.integration.test_both_repositories import (
     CASES,
     A,
@@ -36,16 +29,7 @@ from tests.integration.test_both_repositories import (
     furnish,
     number,
 )
-from tests.methods import NOWHERE, NOWHERE_LATER, method, public
-from tests.unit.test_repository_surface import OF_NO_AGENT
-
-ON_THE_REPLICA = {
-    *("get", "get_many", "list", "existing", "count", "owners", "history"),
-    *("search", "context", "explain", "plan", "labels.of", "labels.find", "links.of"),
-    *("upkeep.near_duplicates", "upkeep.clusters"),
-    *("evaluation.evaluate", "evaluation.recorded_queries", "transfer.export"),
-    *("ids.find", "ids.shorten"),
-}
+from tests.methods import NOWHERE, NOWHERE_LATER, method
 
 
 @pytest.fixture(scope="module")
@@ -109,21 +93,16 @@ def lagging(urls: tuple[str, str], both: MemoryRepository) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_an_operation_does_the_same_with_a_replica(both: MemoryRepository, case: Case) -> None:
-    check(both, case)
-
-
-@pytest.mark.parametrize("name", sorted({*public(NOWHERE)} - {"ids.of_key"}))  # asks nobody
-def test_what_only_reads_asks_the_replica_alone(
-    both: MemoryRepository, asked: Asked, name: str
+def test_an_operation_does_the_same_and_what_only_reads_asks_the_replica_alone(
+    both: MemoryRepository, asked: Asked, case: Case
 ) -> None:
-    owner = {} if name in OF_NO_AGENT else {"agent_id": "nobody"}
     asked.clear()
 
-    with suppress(MemoryNotFound, InputError):
-        method(both, name)(**GOOD[name] | owner)
+    check(both, case)
 
-    assert list(asked) == ["replica" if name in ON_THE_REPLICA else "primary"]
+    if case.name in GOOD and case.name != "ids.of_key":  # asks nobody
+        counting = {"primary"} if case.name in ("search", "context") else set()
+        assert {*asked} == ({"replica"} if case.name in READING else {"primary"}) | counting
 
 
 def repository(kind: str, urls: tuple[str, str], loop: asyncio.Runner) -> MemoryRepository:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -11,22 +11,23 @@ import pytest
 from psycopg import sql
 from sqlalchemy import Engine, NullPool, create_engine, event, make_url
 
-from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall import MemoryRepository, migrate
 from pgrecall.errors import DatabaseError
 from pgrecall.migrate.access import Level
+from tests.calls import GOOD, MAINTAINING, READING
 from tests.integration.rank_indexes import new_role
-from tests.integration.support import at
+from tests.integration.support import NORTH
+from tests.integration.test_both_repositories import A, case_of, check, furnish
 from tests.migrations.asking import run
 
-AGENT = "agent"
+COUNTING = ("search", "context")
+ELSEWHERE = {"ids.of_key", "rank_indexes.status", "evaluation.tune"}
+"""What readers may call as well, though no replica answers it."""
 
 
 @pytest.fixture(scope="module")
 def filled(module_url: str) -> str:
-    repo = MemoryRepository(engine_as(module_url, None))
-    new = [NewMemory(f"walk number {n}", embedding=at(n)) for n in range(60)]
-    ids = repo.add_many(AGENT, new)
-    repo.record_outcome(AGENT, ids[0], "success", reason="it helped")
+    furnish(MemoryRepository(engine_as(module_url, None)))
     return module_url
 
 
@@ -44,11 +45,6 @@ def role(filled: str, level: Level) -> Iterator[str]:
         yield name
 
 
-@pytest.fixture(scope="module")
-def repo(filled: str, role: str) -> MemoryRepository:
-    return MemoryRepository(engine_as(filled, role))
-
-
 def engine_as(url: str, role: str | None) -> Engine:
     engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
     if role:
@@ -61,82 +57,30 @@ def engine_as(url: str, role: str | None) -> Engine:
     return engine
 
 
-def test_everyone_let_in_reads(repo: MemoryRepository) -> None:
-    asked: dict[str, Any] = {"profile": "hybrid", "query_text": "walk number"}
-
-    assert len(repo.search(AGENT, at(3), k=5, touch=False, profile="trust")) == 5
-    hits = repo.search(AGENT, at(3), k=5, touch=False, **asked)
-
-    assert len(hits) == 5
-    first = hits[0].memory.id
-    assert repo.explain(AGENT, first, at(3), **asked).rank == 1
-    assert repo.context(AGENT, at(3), max_tokens=500, touch=False, **asked).packed
-    assert repo.get(AGENT, first) is not None
-    assert repo.history(AGENT, first)
-    assert repo.count(AGENT) == 60
-    assert repo.upkeep.near_duplicates(AGENT) is not None
-    assert repo.rank_indexes.status() is not None
-
-
-def test_who_only_reads_is_told_how_to(repo: MemoryRepository, level: Level) -> None:
-    if level == "reader":
-        with pytest.raises(DatabaseError, match="touch=False"):
-            repo.search(AGENT, at(3))
-        with pytest.raises(DatabaseError, match="migrate grant"):
-            repo.add(AGENT, NewMemory("new", embedding=at(1)))
-        assert repo.count(AGENT) == 60
-    else:
-        assert len(repo.search(AGENT, at(3))) == 10
+def test_each_may_do_what_its_level_says_and_no_more(filled: str, role: str, level: Level) -> None:
+    writing = {*GOOD} - MAINTAINING
+    may = {"reader": READING | ELSEWHERE, "writer": writing, "maintainer": {*GOOD}}[level]
+    engine = engine_as(filled, role)
+    for name in GOOD:
+        case = case_of(name)
+        with engine.connect() as connection:  # nothing is committed
+            repo = MemoryRepository(engine if name == "upkeep.vacuum" else connection)
+            if name in may - {"upkeep.vacuum"} and (level != "reader" or name not in COUNTING):
+                check(repo, case)
+            else:
+                with pytest.raises(DatabaseError, match="permission denied") as refused:
+                    check(repo, case)
+                advice = "touch=False" if name in COUNTING else "migrate grant|owner of the schema"
+                assert re.search(advice, str(refused.value))
+    found = MemoryRepository(engine).search(A, NORTH, touch=False, profile="trust")
+    assert len(found) == 5
 
 
-def test_writers_change_memories(repo: MemoryRepository, level: Level) -> None:
-    if level == "reader":
-        pytest.skip("who reads does not write")
-    one, other = repo.add_many(
-        f"{AGENT} {level}",
-        [NewMemory("one", embedding=at(1), tier="short"), NewMemory("other", embedding=at(2))],
-    )
-    owner = f"{AGENT} {level}"
-    repo.update(owner, one, content="one at least", embedding=at(1))
-    repo.feedback(owner, one, "useful")
-    repo.record_outcome(owner, one, "failure")
-    repo.labels.add(owner, one, ["word"])
-    repo.links.add(owner, one, other, "before")
-    assert repo.upkeep.promote(owner, one) == 1
-    new = repo.supersede(owner, other, NewMemory("another", embedding=at(2)))
-    assert repo.invalidate(owner, new) == 1
-    assert repo.revive(owner, new) == 1
-    assert repo.upkeep.prune(owner, older_than=timedelta(days=1)) == 0
-    assert repo.delete(owner, one) == 1
-
-
-def test_maintainers_collect_build_and_erase(repo: MemoryRepository, level: Level) -> None:
-    owner = f"{AGENT} of {level}"
-    if level != "maintainer":
-        for work in (
-            lambda: repo.upkeep.collect_garbage(agent_id=AGENT),
-            lambda: repo.rank_indexes.build(agent_id=AGENT, at_least=1),
-            lambda: repo.upkeep.erase_owner(AGENT),
-        ):
-            with pytest.raises(DatabaseError, match="permission denied"):
-                work()
-        assert repo.count(AGENT) == 60
-        return
-    repo.add_many(owner, [NewMemory(f"{n}", embedding=at(n)) for n in range(50)])
-    assert len(repo.rank_indexes.build(agent_id=owner, at_least=1)) == 1
-    assert repo.search(owner, at(3), strategy="index").strategy == "index"
-    assert repo.upkeep.collect_garbage(agent_id=owner).scanned == 50
-    assert repo.rank_indexes.drop(owner)
-    assert repo.upkeep.erase_owner(owner).memories == 50
-
-
-def test_a_temporary_table_does_not_run_its_triggers_as_the_owner(
-    filled: str, role: str, level: Level
-) -> None:
-    if level != "maintainer":
-        pytest.skip("only who maintains names the table of a rank index")
+def test_a_temporary_table_does_not_run_its_triggers_as_the_owner(filled: str) -> None:
+    """Only who maintains names the table of a rank index."""
     table = f"ranks_{0:032x}"
-    with psycopg.connect(filled, autocommit=True) as connection:
+    with new_role(filled, "trap") as role, psycopg.connect(filled, autocommit=True) as connection:
+        migrate.grant(filled, role, "maintainer")
         connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
         connection.execute(f"CREATE TEMP TABLE {table} (memory_id uuid)")
         connection.execute("CREATE TEMP TABLE ran (role text)")

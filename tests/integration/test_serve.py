@@ -103,7 +103,7 @@ def test_serve_refuses_what_would_protect_nothing(
     assert (refused.code, "migrate protect" in refused.err) == (2, True)
 
 
-def test_a_service_whose_keys_are_all_revoked_stays_closed(
+def test_a_service_whose_keys_are_all_revoked_stays_closed_unless_it_is_told_to_be_open(
     server_url: str, local_template: str
 ) -> None:
     with new_database(server_url, local_template) as url:
@@ -111,29 +111,25 @@ def test_a_service_whose_keys_are_all_revoked_stays_closed(
         engine = pin_search_path(create_engine(url.replace("postgresql:", "postgresql+psycopg:")))
         revoke_key(engine, create_key(engine, owners=["zoe"])[0])
         engine.dispose()
-        for options, status in ((("--role", ROLE), 401), (("--open",), 200)):
-            with process(url, *options) as (started, address):
-                assert httpx.get(f"{address}/memories?owner=zoe").status_code == status
-                started.send_signal(signal.SIGINT)
-                _, said = started.communicate(timeout=40)
-            assert ("every key is revoked" in said) == (status == 401)
-
-
-def test_serve_stores_and_finds_on_one_worker_and_says_who_may(
-    server_url: str, local_template: str
-) -> None:
-    with (
-        new_database(server_url, local_template) as url,
-        process(url, "--agent", "zoe", "--find-entities") as (started, address),
-    ):
-        stored = httpx.post(f"{address}/memories", json={"content": "Zoe plays the cello."})
-        found = httpx.post(f"{address}/search", json={"query": "which instrument?"}, timeout=20)
-        memory = found.json()["results"][0]["memory"]
-        assert (stored.status_code, memory["agent_id"], memory["entities"]) == (201, "zoe", ["Zoe"])
-        started.send_signal(signal.SIGINT)
-        _, said = started.communicate(timeout=40)
+        with process(url, "--role", ROLE) as (closed, address):
+            assert httpx.get(f"{address}/memories?owner=zoe").status_code == 401
+            assert "every key is revoked" in told(closed)
+        with process(url, "--open", "--agent", "zoe", "--find-entities") as (opened, address):
+            stored = httpx.post(f"{address}/memories", json={"content": "Zoe plays the cello."})
+            found = httpx.post(f"{address}/search", json={"query": "which instrument?"}, timeout=20)
+            memory = found.json()["results"][0]["memory"]
+            assert (memory["agent_id"], memory["entities"]) == ("zoe", ["Zoe"])
+            assert stored.status_code == 201
+            said = told(opened)
     assert "without a key" in said
     assert "Traceback" not in said
+    assert "every key is revoked" not in said
+
+
+def told(service: subprocess.Popen[str]) -> str:
+    """What it has said once it is interrupted."""
+    service.send_signal(signal.SIGINT)
+    return service.communicate(timeout=40)[1]
 
 
 def test_a_stop_under_load_loses_no_request_that_was_accepted(

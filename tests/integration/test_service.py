@@ -5,35 +5,32 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
+import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from pgrecall import LocalEmbedder, profiles
 from pgrecall.core.vectors import components_of
 from pgrecall.errors import PgRecallError
 from pgrecall.service.bearer import OPEN, Key
+from pgrecall.service.bodies_in_flight import OF_ALL, OF_ONE
 from pgrecall.service.buckets import Buckets
-from pgrecall.service.gate import Gate
+from pgrecall.service.connections import MAX_HEAD
+from pgrecall.service.gate import MAX_READ_BODY, Gate
 from pgrecall.service.problems import STATUSES, problem_of
-from pgrecall.service.service_settings import ServiceSettings
-from tests.integration.serving import MOST, Service
+from tests.integration.serving import MOST, TEA, Service, Slow, gated, settings, stored
 from tests.unit.test_layers import CLASSES, ROOT
-
-TEA = "Ines drinks her tea without milk."
 
 
 @pytest.fixture
 def client(service: Service, agent: str) -> httpx.Client:
     return service.client(agent)
-
-
-def stored(client: httpx.Client, content: str = TEA, **fields: Any) -> str:
-    answer = client.post("/memories", json={"content": content, **fields})
-    assert answer.status_code == 201, answer.text
-    return str(answer.json()["id"])
 
 
 def test_a_memory_is_stored_read_changed_listed_and_deleted(
@@ -242,127 +239,82 @@ def test_the_document_has_an_example_of_every_body(service: Service) -> None:
     assert "before scoring" in described["min_relevance"]["description"]
 
 
-def settings(**given: Any) -> ServiceSettings:
-    return ServiceSettings(database_url="postgresql://", **{"keyed": False, **given})
-
-
-class Slow:
-    """An application that answers when it is told to."""
-
-    def __init__(self) -> None:
-        self.go = asyncio.Event()
-        self.running = 0
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.running += 1
-        await self.go.wait()
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def gated(app: Any, **given: Any) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(Gate(app, settings(**given), None))
-    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
-
-
-def test_requests_beyond_those_that_may_wait_are_refused_at_once(loop: asyncio.Runner) -> None:
-    async def run() -> None:
-        app = Slow()
-        async with gated(app, concurrency=2, waiting=3) as client:
-            tasks = [asyncio.create_task(client.get("/search")) for _ in range(9)]
-            refused = await asyncio.wait_for(asyncio.gather(*tasks[5:]), 5)
-            assert {(one.status_code, one.headers["retry-after"]) for one in refused} == {
-                (503, "1")
-            }
-            metrics = asyncio.create_task(client.get("/metrics"))
-            while app.running < 3:
-                await asyncio.sleep(0)
-            app.go.set()
-            assert (await metrics).status_code == 200
-            assert [(await task).status_code for task in tasks[:5]] == [200] * 5
-            assert (await client.get("/search")).status_code == 200
-            assert app.running == 7
-
-    loop.run(run())
-
-
-def test_readiness_takes_no_turn(loop: asyncio.Runner) -> None:
-    async def run() -> None:
-        app = Slow()
-        async with gated(app, concurrency=1, waiting=0) as client:
-            busy = asyncio.create_task(client.get("/search"))
-            while not app.running:
-                await asyncio.sleep(0)
-            ready = asyncio.create_task(client.get("/ready"))
-            while app.running < 2:
-                await asyncio.sleep(0)
-            app.go.set()
-            assert ((await ready).status_code, (await busy).status_code) == (200, 200)
-
-    loop.run(run())
-
-
-def test_a_request_that_takes_too_long_ends_and_gives_its_turn_back(loop: asyncio.Runner) -> None:
-    async def run() -> None:
-        app = Slow()
-        async with gated(app, concurrency=1, timeout=0.05) as client:
-            late, waited = await asyncio.gather(client.get("/search"), client.get("/search"))
-            assert {late.status_code, waited.status_code} == {503, 504}
-            app.go.set()
-            assert (await client.get("/search")).status_code == 200
-
-    loop.run(run())
-
-
-def test_a_body_that_does_not_arrive_holds_no_turn(loop: asyncio.Runner) -> None:
-    async def run() -> None:
-        app = Slow()
-        app.go.set()
-
-        async def slow() -> AsyncIterator[bytes]:
-            yield b"{"
-            await asyncio.Event().wait()
-
-        async with gated(app, concurrency=1, waiting=0, timeout=0.1) as client:
-            kind = {"Content-Type": "application/json"}
-            stuck = asyncio.create_task(client.post("/search", content=slow(), headers=kind))
+async def test_requests_beyond_those_that_may_wait_are_refused_at_once() -> None:
+    app = Slow()
+    async with gated(app, concurrency=2, waiting=3) as client:
+        tasks = [asyncio.create_task(client.get("/search")) for _ in range(9)]
+        refused = await asyncio.wait_for(asyncio.gather(*tasks[5:]), 5)
+        assert {(one.status_code, one.headers["retry-after"]) for one in refused} == {(503, "1")}
+        metrics = asyncio.create_task(client.get("/metrics"))
+        while app.running < 3:
             await asyncio.sleep(0)
-            assert (await client.get("/search")).status_code == 200
-            assert (await stuck).status_code == 408
+        app.go.set()
+        assert (await metrics).status_code == 200
+        assert [(await task).status_code for task in tasks[:5]] == [200] * 5
+        assert (await client.get("/search")).status_code == 200
+        assert app.running == 7
 
-    loop.run(run())
+
+async def test_readiness_takes_no_turn() -> None:
+    app = Slow()
+    async with gated(app, concurrency=1, waiting=0) as client:
+        busy = asyncio.create_task(client.get("/search"))
+        while not app.running:
+            await asyncio.sleep(0)
+        ready = asyncio.create_task(client.get("/ready"))
+        while app.running < 2:
+            await asyncio.sleep(0)
+        app.go.set()
+        assert ((await ready).status_code, (await busy).status_code) == (200, 200)
+
+
+async def test_a_request_that_takes_too_long_ends_and_gives_its_turn_back() -> None:
+    app = Slow()
+    async with gated(app, concurrency=1, timeout=0.05) as client:
+        late, waited = await asyncio.gather(client.get("/search"), client.get("/search"))
+        assert {late.status_code, waited.status_code} == {503, 504}
+        app.go.set()
+        assert (await client.get("/search")).status_code == 200
+
+
+async def test_a_body_that_does_not_arrive_holds_no_turn() -> None:
+    app = Slow()
+    app.go.set()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    async with gated(app, concurrency=1, waiting=0, timeout=0.1) as client:
+        kind = {"Content-Type": "application/json"}
+        stuck = asyncio.create_task(client.post("/search", content=slow(), headers=kind))
+        await asyncio.sleep(0)
+        assert (await client.get("/search")).status_code == 200
+        assert (await stuck).status_code == 408
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "10.0.0.1:8080", ""])
-def test_without_keys_only_this_machine_is_answered(loop: asyncio.Runner, host: str) -> None:
+async def test_without_keys_only_this_machine_is_answered(host: str) -> None:
     """A web page may resolve its own name to 127.0.0.1."""
-
-    async def run() -> None:
-        app = Slow()
-        app.go.set()
-        async with gated(app) as client:
-            assert (await client.get("/search", headers={"Host": host})).status_code == 421
-            page = {"Host": "localhost", "Origin": f"http://{host}"}
-            assert (await client.get("/search", headers=page)).status_code == 421
-            for own in ("localhost", "127.0.0.1:8080", "[::1]:8080"):
-                known = {"Host": own, "Origin": f"http://{own}"}
-                assert (await client.get("/search", headers=known)).status_code == 200
-
-    loop.run(run())
+    app = Slow()
+    app.go.set()
+    async with gated(app) as client:
+        assert (await client.get("/search", headers={"Host": host})).status_code == 421
+        page = {"Host": "localhost", "Origin": f"http://{host}"}
+        assert (await client.get("/search", headers=page)).status_code == 421
+        for own in ("localhost", "127.0.0.1:8080", "[::1]:8080"):
+            known = {"Host": own, "Origin": f"http://{own}"}
+            assert (await client.get("/search", headers=known)).status_code == 200
 
 
-def test_without_keys_no_page_of_another_site_is_answered(loop: asyncio.Runner) -> None:
+async def test_without_keys_no_page_of_another_site_is_answered() -> None:
     """A GET of an image or a link has no Origin."""
-
-    async def run() -> None:
-        app = Slow()
-        app.go.set()
-        async with gated(app) as client:
-            for site, status in (("cross-site", 421), ("same-origin", 200), ("none", 200)):
-                answer = await client.get("/memories", headers={"Sec-Fetch-Site": site})
-                assert answer.status_code == status, site
-
-    loop.run(run())
+    app = Slow()
+    app.go.set()
+    async with gated(app) as client:
+        for site, status in (("cross-site", 421), ("same-origin", 200), ("none", 200)):
+            answer = await client.get("/memories", headers={"Sec-Fetch-Site": site})
+            assert answer.status_code == status, site
 
 
 def test_a_key_of_several_owners_is_told_to_name_one(service: Service, agent: str) -> None:
@@ -399,3 +351,180 @@ def test_scopes_include_those_before_them() -> None:
     assert [key.owns(owner) for owner in ("ada", "adam", "team:ada", "")] == [True] + [False] * 3
     assert OPEN.may("maintain")
     assert OPEN.owns("anybody")
+
+
+# Limits of headers, bodies and values
+
+
+class OneKey:
+    """A ring of keys in which each is for reading."""
+
+    async def key(self, key_id: str, secret: str, seconds: float) -> Key:
+        return Key(key_id, ("ada",), "read")
+
+
+async def test_bodies_in_flight_are_limited_by_caller_and_in_all() -> None:
+    app, kind = Slow(), {"Content-Type": "application/json"}
+    gate = Gate(app, settings(max_body=100, concurrency=99), None)
+
+    async def posted(address: str) -> httpx.Response:
+        transport = httpx.ASGITransport(gate, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as one:
+            return await one.post("/search", content=b"x" * 100, headers=kind)
+
+    held: list[asyncio.Task[httpx.Response]] = []
+    for address in range(OF_ALL // OF_ONE):
+        held += [asyncio.create_task(posted(f"{address}")) for _ in range(OF_ONE)]
+        while app.running < len(held):
+            await asyncio.sleep(0)
+        refused = await posted(f"{address}")
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    refused = await posted("another")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    app.go.set()
+    assert {one.status_code for one in await asyncio.gather(*held)} == {200}
+    assert (await posted("another")).status_code == 200
+
+
+async def test_a_key_that_may_only_read_has_smaller_bodies() -> None:
+    app = Slow()
+    app.go.set()
+    gate = Gate(app, settings(keyed=True), OneKey())  # type: ignore[arg-type]
+    token = f"pgr_{'0' * 12}_{'0' * 64}"
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    transport = httpx.ASGITransport(gate)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        for size, status in ((MAX_READ_BODY, 200), (MAX_READ_BODY + 1, 413)):
+            answer = await client.post("/search", content=b"x" * size, headers=headers)
+            assert answer.status_code == status
+
+
+def spoken(port: int, *parts: bytes) -> bytes:
+    """What a connection is told after it has sent these, until the service closes it."""
+    said = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        with suppress(ConnectionError):
+            for part in parts:
+                if part == ANSWERED:
+                    said += connection.recv(65536)
+                connection.sendall(part)
+        with suppress(ConnectionError):
+            while received := connection.recv(65536):
+                said += received
+    return said
+
+
+ANSWERED = b""
+"""Here the answer to what was sent before is awaited."""
+HALF = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def test_headers_end_by_size_and_what_follows_a_request_is_counted_anew(service: Service) -> None:
+    long = b"x" * (MAX_HEAD + 1)
+    for parts in (
+        (HALF + b"X-Long: ", long),  # without an end
+        (HALF + b"X-Long: " + long + b"\r\n\r\n",),
+        (HALF, *(b"X-%d: %b\r\n" % (n, b"y" * 1000) for n in range(70))),
+        (b"GET /health?" + long + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",),
+        (HALF + b"\r\n", ANSWERED, HALF + b"X-Long: ", long),
+        (b"POST /search HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;", ANSWERED, long),
+    ):
+        began = time.monotonic()
+        assert b"HTTP/1.1 200" not in spoken(service.port, *parts)[12:], parts[0][:40]
+        assert time.monotonic() - began < 4, "by its time"
+    most = b"X: " + b"y" * (MAX_HEAD // 2) + b"\r\n\r\n"
+    close = HALF + b"Connection: close\r\n\r\n"
+    assert spoken(service.port, HALF + most, HALF + most, close).count(b"HTTP/1.1 200") == 3
+
+
+def test_headers_and_bodies_that_do_not_end_are_closed(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.service.connections.HEAD_SECONDS", 0.2)
+    body = b"POST /search HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
+    for parts, answers in (
+        ((), 0),
+        ((HALF,), 0),
+        ((HALF + b"\r\n", ANSWERED, b"\r\n"), 1),
+        ((HALF + b"\r\n" + HALF,), 1),
+        ((body,), 1),  # 401, before the rest of its body came
+    ):
+        began = time.monotonic()
+        assert spoken(service.port, *parts).count(b"HTTP/1.1 ") == answers, parts
+        assert time.monotonic() - began < 5, parts
+
+
+def test_the_document_allows_what_the_repository_allows(service: Service, agent: str) -> None:
+    """At each bound a value is accepted, and beyond it refused."""
+    client = service.client(agent)
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    query = {"query": "tea"}
+    for path, name, needed, other in (
+        ("/memories", "AddBody", {"content": "tea"}, {"turn": {"session": "s"}}),
+        ("/search", "SearchBody", query, {"lend": {"expand_session": 1}}),
+        ("/context", "ContextBody", query, {"lend": {"expand_session": 1}}),
+    ):
+        for field, bounds in schemas[name]["properties"].items():
+            if field == "content":  # bytes, and more than a body may have here
+                continue
+            number = next((x for x in bounds.get("anyOf", ()) if "minimum" in x), bounds)
+            beside = other.get(field, {"k": 1} if field == "consider" else {})
+            for value, fits in beyond(number):
+                body = needed | beside | {field: value}
+                status = client.post(path, json=body).status_code
+                assert (status < 400) == fits, (name, field, str(value)[:20], status)
+
+
+def beyond(bounds: dict[str, Any]) -> list[tuple[Any, bool]]:
+    """Values at the bounds, which fit, and values beyond them."""
+    found: list[tuple[Any, bool]] = []
+    if (least := bounds.get("minimum")) is not None:
+        found += [(least, True), (least - 1, False)]
+    if (most := bounds.get("maximum")) is not None and most < 2**31 - 1:
+        found += [(most, True), (most + 1, False)]
+    for name in ("exclusiveMinimum", "exclusiveMaximum"):
+        if name in bounds:
+            found.append((bounds[name], name == "exclusiveMaximum" and bounds[name] == 0))
+    if bounds.get("maxLength", MOST) < MOST:
+        found += [("x" * bounds["maxLength"], True), ("x" * (bounds["maxLength"] + 1), False)]
+    if "maxItems" in bounds and "prefixItems" not in str(bounds) and "items" not in bounds:
+        found.append(([f"x{n}" for n in range(bounds["maxItems"] + 1)], False))
+    if "enum" in bounds:
+        found += [(one, True) for one in bounds["enum"]] + [("x", False)]
+    return found
+
+
+@pytest.mark.parametrize("levels", [40, 254, 900])
+def test_what_is_stored_deeper_already_is_read_by_every_way(
+    service: Service, agent: str, levels: int
+) -> None:
+    client = service.client(agent)
+    memory = stored(client)
+    with psycopg.connect(service.database_url.replace("+psycopg", "")) as connection:
+        deep = '{"a":' * levels + "1" + "}" * levels
+        connection.execute(
+            "UPDATE pgrecall.agent_memories SET metadata = %s WHERE id = %s", (deep, memory)
+        )
+    for answer in (
+        client.get(f"/memories/{memory}"),
+        client.get("/memories"),
+        client.get(f"/memories/{memory}/history"),
+        client.post("/search", json={"query": "tea"}),
+        client.post("/context", json={"query": "tea"}),
+        client.post("/explain", json={"query": "tea", "memory_id": memory}),
+        client.get(f"/v1/memories/{memory}"),
+        client.post("/v1/search", json={"query": "tea"}),
+        client.patch(f"/memories/{memory}", json={"importance": 0.4}),
+    ):
+        assert answer.status_code == 200, answer.url
+    assert client.get(f"/memories/{memory}").text.count('{"a":') == levels
+    lines: list[str] = []
+    service.repo.transfer.export(lines.extend, agent_id=agent)
+    assert "".join(lines).replace(" ", "").count('{"a":') == levels
+    pytest.importorskip("mcp")
+    for tool, arguments in (("recall", {"query": "tea"}), ("list_memories", {})):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        call |= {"params": {"name": tool, "arguments": arguments}}
+        answer = client.post("/mcp", json=call, headers={"Accept": "application/json"})
+        assert '"isError":true' not in answer.text.replace(" ", ""), answer.text[:300]
+        assert memory in answer.text

@@ -25,8 +25,7 @@ from pgrecall.migrate.service_keys import revoke_key
 from pgrecall.service import application, key_ring
 from pgrecall.service.gate import Gate
 from pgrecall.testing import hurry, new_database
-from tests.integration.serving import Service, service_on
-from tests.integration.test_service import Slow, settings
+from tests.integration.serving import Service, Slow, service_on, settings
 from tests.migrations.asking import value, wait_until
 
 OURS = "datname = current_database() AND application_name = 'pgrecall serve'"
@@ -34,10 +33,10 @@ OURS = "datname = current_database() AND application_name = 'pgrecall serve'"
 
 @pytest.fixture
 def quick(server_url: str, local_template: str, local_embedder: LocalEmbedder) -> Iterator[Service]:
-    """A service with two connections that gives up after three seconds."""
+    """A service with two connections that gives up soon."""
     with (
         new_database(server_url, local_template) as url,
-        service_on(url, local_embedder, timeout=3.0, concurrency=2) as service,
+        service_on(url, local_embedder, timeout=1.5, concurrency=2) as service,
     ):
         warm_up(service)
         yield service
@@ -110,15 +109,11 @@ def test_what_takes_too_long_is_cancelled_and_lost_sessions_are_replaced(quick: 
     assert ready[2] == 200
 
 
-def test_a_direct_connection_is_no_pooler(service: Service, loop: asyncio.Runner) -> None:
-    async def asked() -> bool:
-        engine = pin_search_path(create_async_engine(service.database_url))
-        async with engine.connect() as connection:
-            found = await application._is_pooled(connection)
-        await engine.dispose()
-        return found
-
-    assert loop.run(asked()) is False
+async def test_a_direct_connection_is_no_pooler(service: Service) -> None:
+    engine = pin_search_path(create_async_engine(service.database_url))
+    async with engine.connect() as connection:
+        assert await application._is_pooled(connection) is False
+    await engine.dispose()
 
 
 @contextmanager
@@ -147,7 +142,7 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path,
 
 
 def answered(client: httpx.Client, path: str, body: Any = None) -> int:
-    """The status of an answer to a client that waits for 6 s; the limit is 2 s."""
+    """The status of an answer to a client that waits for 6 s; the limit is 1 s."""
     return client.request("POST" if body else "GET", path, json=body, timeout=6).status_code
 
 
@@ -165,7 +160,7 @@ def test_limits_hold_while_the_database_hangs_and_all_is_normal_when_it_goes_on(
 ) -> None:
     """The key is known, so that requests get as far as a statement."""
     data, url = own_server
-    limits: dict[str, Any] = {"timeout": 2.0, "concurrency": 2, "waiting": 4, "key_seconds": 60.0}
+    limits: dict[str, Any] = {"timeout": 1.0, "concurrency": 2, "waiting": 4, "key_seconds": 60.0}
     with service_on(url, local_embedder, **limits) as service, ThreadPoolExecutor(12) as threads:
         warm_up(service)
         client = service.client("ada", scope="maintain")
@@ -191,7 +186,7 @@ def test_keys_are_looked_up_within_the_limit_while_the_database_hangs(
     own_server: tuple[Path, str], local_embedder: LocalEmbedder
 ) -> None:
     data, url = own_server
-    limits: dict[str, Any] = {"timeout": 2.0, "concurrency": 2, "waiting": 4, "key_seconds": 0.0}
+    limits: dict[str, Any] = {"timeout": 1.0, "concurrency": 2, "waiting": 4, "key_seconds": 0.0}
     with service_on(url, local_embedder, **limits) as service, ThreadPoolExecutor(20) as threads:
         warm_up(service)
         clients = [service.client("ada") for _ in range(10)]
@@ -212,7 +207,6 @@ def test_a_key_that_cannot_be_looked_up_is_used_a_while_longer(
     def status(client: httpx.Client) -> int:
         return client.get("/memories").status_code
 
-    monkeypatch.setattr(key_ring, "LOOKUP_SECONDS", 1.0)
     with (
         new_database(server_url, local_template) as url,
         service_on(url, local_embedder, key_seconds=0.0) as service,
@@ -223,7 +217,8 @@ def test_a_key_that_cannot_be_looked_up_is_used_a_while_longer(
         engine: Any = service.repo._bind
         revoke_key(engine, revoked.headers["authorization"].split("_")[1])
         assert status(revoked) == 401
-        with psycopg.connect(url) as other:
+        with psycopg.connect(url) as other, monkeypatch.context() as soon:
+            soon.setattr(key_ring, "LOOKUP_SECONDS", 0.2)
             other.execute("LOCK TABLE pgrecall.service_keys")
             assert [status(one) for one in (known, unknown, revoked)] == [200, 503, 503]
             monkeypatch.setattr(key_ring, "GRACE_SECONDS", 0.0)
@@ -252,8 +247,8 @@ def test_every_route_says_that_the_database_is_gone(
         assert client.get("/health").status_code == 200
 
 
-def test_a_limit_answers_though_the_work_has_not_ended(
-    loop: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+async def test_a_limit_answers_though_the_work_has_not_ended(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As psycopg, which waits for the server when it is cancelled, and ends when it is again."""
     monkeypatch.setattr(time_limit, "CLOSING_SECONDS", 0.3)
@@ -265,32 +260,27 @@ def test_a_limit_answers_though_the_work_has_not_ended(
             except asyncio.CancelledError:
                 await super().__call__(scope, receive, send)
 
-    async def run() -> None:
-        app, sent = Hanging(), []
-        gate = Gate(app, settings(concurrency=1, timeout=0.1), None)
+    app, sent = Hanging(), []
+    gate = Gate(app, settings(concurrency=1, timeout=0.1), None)
 
-        async def noted(scope: Any, receive: Any, send: Any) -> None:
-            async def note(message: Any) -> None:
-                sent.append(message.get("status"))
-                await send(message)
+    async def noted(scope: Any, receive: Any, send: Any) -> None:
+        async def note(message: Any) -> None:
+            sent.append(message.get("status"))
+            await send(message)
 
-            await gate(scope, receive, note)
+        await gate(scope, receive, note)
 
-        transport = httpx.ASGITransport(noted)
-        async with (
-            asyncio.timeout(20),
-            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
-        ):
+    transport = httpx.ASGITransport(noted)
+    client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
+    async with asyncio.timeout(20), client:
 
-            async def status() -> int:
-                return (await client.get("/search")).status_code
+        async def status() -> int:
+            return (await client.get("/search")).status_code
 
-            assert [await status(), await status()] == [504, 503]  # it still has the turn
-            while await status() != 504:
-                pass
-            app.go.set()  # what it answers now is too late
-            while await status() != 200:
-                pass
-        assert sent.count(200) == 1
-
-    loop.run(run())
+        assert [await status(), await status()] == [504, 503]  # it still has the turn
+        while await status() != 504:
+            pass
+        app.go.set()  # what it answers now is too late
+        while await status() != 200:
+            pass
+    assert sent.count(200) == 1

@@ -19,10 +19,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-)
+from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
 
 from pgrecall import NewMemory
 from tests.integration.serving import Service

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from math import cos, radians
 from typing import Any
@@ -10,45 +9,27 @@ from typing import Any
 import psycopg
 import pytest
 from pgvector.psycopg import register_vector
-from psycopg import sql as composing
-from sqlalchemy import Engine, NullPool, create_engine, make_url, select, text
+from sqlalchemy import NullPool, create_engine, select, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.cli.rank_indexes import Checks
-from pgrecall.testing import new_database
 from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, at
 
 CREATED = datetime(2026, 3, 4, 5, 6, 7, 891011, UTC)
 SETTINGS = {
-    "DateStyle": "German, DMY",
     "IntervalStyle": "sql_standard",
     "TimeZone": "America/St_Johns",
     "bytea_output": "escape",
     "extra_float_digits": "-15",
 }
+STYLES = ("German, DMY", "SQL, MDY", "Postgres, DMY")
 
 
-@pytest.fixture(scope="module", params=["German, DMY", "SQL, MDY", "Postgres, DMY"])
-def odd_url(request: pytest.FixtureRequest, server_url: str, template: str) -> Iterator[str]:
-    """A database with settings of its own, as a role may have them too."""
-    with new_database(server_url, template) as url:
-        name = composing.Identifier(str(make_url(url).database))
-        with psycopg.connect(server_url, autocommit=True) as connection:
-            for setting, value in (SETTINGS | {"DateStyle": request.param}).items():
-                connection.execute(
-                    composing.SQL("ALTER DATABASE {} SET {} = {}").format(
-                        name, composing.Identifier(setting), composing.Literal(value)
-                    )
-                )
-        yield url
-
-
-@pytest.fixture
-def engine(odd_url: str) -> Iterator[Engine]:
-    made = create_engine(odd_url, poolclass=NullPool)
-    yield made
-    made.dispose()
+def odd(style: str = STYLES[0]) -> dict[str, str]:
+    """Settings that a database or a role may have too."""
+    every = SETTINGS | {"DateStyle": style.replace(" ", "")}
+    return {"options": " ".join(f"-c {name}={value}" for name, value in every.items())}
 
 
 def work(repo: MemoryRepository) -> None:
@@ -73,18 +54,19 @@ def work(repo: MemoryRepository) -> None:
     assert len(repo.upkeep.near_duplicates(agent, threshold=0.5)) == 1
 
 
-def test_an_engine_s_sessions(odd_url: str) -> None:
+@pytest.mark.parametrize("style", STYLES)
+def test_an_engine_s_sessions(database_url: str, style: str) -> None:
     for kind in ("sync", "async"):
-        work(repository_on(kind, odd_url))
+        work(repository_on(kind, database_url, connect_args=odd(style)))
 
 
 class OwnCursor(psycopg.Cursor[Any]):
     """What a caller has made of psycopg's."""
 
 
-def test_the_caller_s_connection_is_left_as_it_was(odd_url: str) -> None:
-    arguments = {"cursor_factory": OwnCursor}
-    engine = create_engine(odd_url, poolclass=NullPool, connect_args=arguments)
+def test_the_caller_s_connection_is_left_as_it_was(database_url: str) -> None:
+    arguments = odd() | {"cursor_factory": OwnCursor}
+    engine = create_engine(database_url, poolclass=NullPool, connect_args=arguments)
     with engine.connect() as connection:
         work(MemoryRepository(connection))
 
@@ -97,8 +79,9 @@ def test_the_caller_s_connection_is_left_as_it_was(odd_url: str) -> None:
 
 @pytest.mark.parametrize("registered", [False, True])
 def test_embeddings_are_lists_whether_pgvector_s_types_are_registered_or_not(
-    engine: Engine, registered: bool
+    database_url: str, registered: bool
 ) -> None:
+    engine = create_engine(database_url, poolclass=NullPool, connect_args=odd())
     with engine.connect() as connection:
         if registered:
             driver: Any = connection.connection.driver_connection

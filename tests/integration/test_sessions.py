@@ -11,21 +11,17 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory
+from pgrecall import NewMemory, Profile, ScoredMemory
 from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Similarity
+from tests.integration.owner import Owner
 from tests.integration.recalling import Connection, recall
-from tests.integration.support import NORTH, NOW, before, contents, read, similar
+from tests.integration.support import NORTH, NOW, before, contents, similar
 from tests.integration.test_packing_model import TYPES, packed_by_the_database, random_case
 
 ALONE = Profile("similarity_alone", {Similarity(): 1.0})
 ASKED: dict[str, Any] = {"profile": ALONE, "as_of": NOW, "touch": False}
-
-
-@pytest.fixture
-def repo(shared_repo: MemoryRepository) -> MemoryRepository:
-    return shared_repo
 
 
 def turn(
@@ -40,83 +36,75 @@ def noted(content: str, score: float, **more: Any) -> NewMemory:
     return NewMemory(content, embedding=similar(score), created_at=before(1), **more)
 
 
-def dialogue(
-    repo: MemoryRepository, agent: str, scores: Sequence[float], **more: Any
-) -> list[UUID]:
+def dialogue(mine: Owner, scores: Sequence[float], **more: Any) -> list[UUID]:
     """A session whose turns are called by their places; stored in another order."""
     turns = [turn(f"{n}", score, n, **more) for n, score in enumerate(scores)]
     mixed = random.Random(1).sample(range(len(turns)), len(turns))
-    added = repo.add_many(agent, [turns[n] for n in mixed])
+    added = mine.add_many([turns[n] for n in mixed])
     return [id_ for _, id_ in sorted(zip(mixed, added, strict=True))]
 
 
-def found(repo: MemoryRepository, agent: str, **asked: Any) -> list[ScoredMemory]:
-    return list(repo.search(agent, NORTH, **(ASKED | asked)))
+def found(mine: Owner, **asked: Any) -> list[ScoredMemory]:
+    return list(mine.search(NORTH, **(ASKED | asked)))
 
 
 # What a turn is
 
 
-def test_turns_of_one_text_are_many(repo: MemoryRepository, agent: str) -> None:
+def test_turns_of_one_text_are_many(mine: Owner) -> None:
     said = ["ok", "where?", "OK", "Porto", "ok"]
-    added = repo.add_many(agent, [turn(text, 0.5, n) for n, text in enumerate(said)])
+    added = mine.add_many([turn(text, 0.5, n) for n, text in enumerate(said)])
     assert [one.outcome for one in added] == ["inserted"] * 5
 
-    elsewhere = repo.add(agent, turn("ok", 0.5, 0, "another"))
-    noted = repo.add(agent, NewMemory("ok", embedding=NORTH))
-    again = repo.add(agent, turn("ok", 0.5, 4))
+    elsewhere = mine.add(turn("ok", 0.5, 0, "another"))
+    noted = mine.add(NewMemory("ok", embedding=NORTH))
+    again = mine.add(turn("ok", 0.5, 4))
 
     assert (elsewhere.outcome, noted.outcome) == ("inserted", "inserted")
     assert (again, again.outcome) == (added[4], "duplicate")
-    assert repo.add(agent, NewMemory("ok", embedding=NORTH)) == noted
+    assert mine.add(NewMemory("ok", embedding=NORTH)) == noted
 
 
-def test_without_a_turn_the_time_it_was_given_is_its_place(
-    repo: MemoryRepository, agent: str
-) -> None:
+def test_without_a_turn_the_time_it_was_given_is_its_place(mine: Owner) -> None:
     said = [turn("ok", 0.5, None, created_at=before(days)) for days in (3, 2)]
     live = NewMemory("ok", embedding=NORTH, session="s")
-    first = repo.add_many(agent, said)
+    first = mine.add_many(said)
 
-    again = repo.add_many(agent, said)
-    at_once = repo.add_many(agent, [live, live])
+    again = mine.add_many(said)
+    at_once = mine.add_many([live, live])
 
     assert [one.outcome for one in again] == ["duplicate"] * 2
     assert again == first
     assert [one.outcome for one in at_once] == ["inserted"] * 2
-    assert repo.count(agent) == 4
+    assert mine.count() == 4
 
 
-def test_a_turn_is_no_near_duplicate_and_supersedes_nothing(
-    repo: MemoryRepository, agent: str
-) -> None:
+def test_a_turn_is_no_near_duplicate_and_supersedes_nothing(mine: Owner) -> None:
     live = "I live in Porto"
-    old = repo.add(agent, turn(live, 1.0, 0))
-    other = repo.add(agent, turn("I live in Porto!", 1.0, 1), near_duplicates=0.9)
-    plain = repo.add(agent, NewMemory("I live in Porto?", embedding=NORTH), near_duplicates=0.9)
+    old = mine.add(turn(live, 1.0, 0))
+    other = mine.add(turn("I live in Porto!", 1.0, 1), near_duplicates=0.9)
+    plain = mine.add(NewMemory("I live in Porto?", embedding=NORTH), near_duplicates=0.9)
     assert (other.outcome, plain.outcome) == ("inserted", "inserted")
 
-    new = repo.supersede(agent, old, NewMemory("She lives in Lisbon", embedding=similar(0.8)))
-    repo.add(agent, turn(live, 0.9, 7))
+    new = mine.supersede(old, NewMemory("She lives in Lisbon", embedding=similar(0.8)))
+    mine.add(turn(live, 0.9, 7))
 
-    found = read(repo, agent, new)
+    found = mine.read(new)
     assert (found.invalidated_at, found.session, found.turn) == (None, None, None)
 
 
-def test_a_turn_moves_and_meets_no_other(repo: MemoryRepository, agent: str) -> None:
-    one, other = repo.add_many(agent, [turn("ok", 0.5, 0), turn("ok", 0.5, 1)])
+def test_a_turn_moves_and_meets_no_other(mine: Owner) -> None:
+    one, other = mine.add_many([turn("ok", 0.5, 0), turn("ok", 0.5, 1)])
     with pytest.raises(DuplicateMemory):
-        repo.update(agent, one, turn=1)
-    moved = repo.update(agent, other, session="t", turn=None)
+        mine.update(one, turn=1)
+    moved = mine.update(other, session="t", turn=None)
     assert (moved.session, moved.turn) == ("t", None)
-    assert repo.update(agent, one, turn=1).turn == 1
+    assert mine.update(one, turn=1).turn == 1
     with pytest.raises(InputError):
-        repo.update(agent, one, session=None)
+        mine.update(one, session=None)
 
 
-def test_a_place_that_cannot_be_is_refused(
-    repo: MemoryRepository, connection: Connection, agent: str
-) -> None:
+def test_a_place_that_cannot_be_is_refused(mine: Owner, connection: Connection) -> None:
     bad: list[dict[str, Any]] = [
         *({"turn": 1}, {"session": "", "turn": 1}, {"session": "x" * 201}, {"session": 7}),
         *({"session": "s", "turn": -1}, {"session": "s", "turn": 2**31}),
@@ -124,22 +112,22 @@ def test_a_place_that_cannot_be_is_refused(
     ]
     for one in bad:
         with pytest.raises(InvalidMemory):
-            repo.add_many(agent, ["good", NewMemory("bad", embedding=NORTH, **one)])
-    assert repo.count(agent) == 0
+            mine.add_many(["good", NewMemory("bad", embedding=NORTH, **one)])
+    assert mine.count() == 0
     with pytest.raises(InvalidMemory, match="session"), map_errors():
-        connection.execute("SELECT pgrecall.remember(%s, 'x', turn => 3)", [agent])
+        connection.execute("SELECT pgrecall.remember(%s, 'x', turn => 3)", [mine.name])
 
 
 # What comes along
 
 
-def test_turns_around_each_hit_come_in_their_order(repo: MemoryRepository, agent: str) -> None:
-    ids = dialogue(repo, agent, [0.1, 0.1, 0.1, 0.9, 0.1, 0.8, 0.1, 0.1, 0.1])
-    repo.add(agent, turn("alone", 0.85, None, "another"))
-    repo.add(agent, noted("no turn", 0.7))
+def test_turns_around_each_hit_come_in_their_order(mine: Owner) -> None:
+    ids = dialogue(mine, [0.1, 0.1, 0.1, 0.9, 0.1, 0.8, 0.1, 0.1, 0.1])
+    mine.add(turn("alone", 0.85, None, "another"))
+    mine.add(noted("no turn", 0.7))
 
-    hits = found(repo, agent, k=4, expand_session=2)
-    few = found(repo, agent, k=1, expand_session=3, min_score=0.88)
+    hits = found(mine, k=4, expand_session=2)
+    few = found(mine, k=1, expand_session=3, min_score=0.88)
 
     assert contents(few) == [*"0123456"], "whatever they score"
     assert contents(hits) == [*"1234567", "alone", "no turn"]
@@ -150,51 +138,48 @@ def test_turns_around_each_hit_come_in_their_order(repo: MemoryRepository, agent
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
-def test_what_is_below_the_floor_is_no_hit_and_comes_along(
-    repo: MemoryRepository, agent: str, k: int
-) -> None:
+def test_what_is_below_the_floor_is_no_hit_and_comes_along(mine: Owner, k: int) -> None:
     """Whether it is among the k best or not."""
-    ids = dialogue(repo, agent, [0.1, 0.9, 0.8, 0.1])
-    repo.add_many(agent, [noted(f"filler {n}", n / 4_000) for n in range(200)])
-    repo.rank_indexes.build(agent_id=agent, at_least=1)
+    ids = dialogue(mine, [0.1, 0.9, 0.8, 0.1])
+    mine.add_many([noted(f"filler {n}", n / 4_000) for n in range(200)])
+    mine.repo.rank_indexes.build(agent_id=mine.name, at_least=1)
     asked: dict[str, Any] = {"expand_session": 2, "min_score": 0.85, "as_of": NOW, "k": k}
     asked |= {"profile": "hybrid", "weights": {"similarity": 1.0}}
     expected = [(id_, None if id_ == ids[1] else ids[1]) for id_ in ids]
 
     for strategy in ("exact", "index"):
-        hits = repo.search(agent, NORTH, touch=False, strategy=strategy, **asked)
+        hits = mine.search(NORTH, touch=False, strategy=strategy, **asked)
         assert hits.strategy == strategy
         assert [(hit.memory.id, hit.beside) for hit in hits] == expected
-    why = repo.explain(agent, ids[2], NORTH, **asked)
+    why = mine.explain(ids[2], NORTH, **asked)
     assert (why.returned, why.reasons, why.hit.beside) == (True, (), ids[1])
-    context = repo.context(agent, NORTH, **asked)
+    context = mine.context(NORTH, **asked)
     assert {(one.hit.memory.id, one.hit.beside) for one in context.packed} == set(expected)
-    none = repo.search(agent, NORTH, strategy="index", **asked | {"min_score": 0.95})
+    none = mine.search(NORTH, strategy="index", **asked | {"min_score": 0.95})
     assert contents(none) == []
 
 
-def test_sessions_of_others_of_the_same_name_do_not_mix(repo: MemoryRepository, agent: str) -> None:
-    red = f"{agent} red"
-    dialogue(repo, agent, [0.1, 0.9, 0.1])
-    dialogue(repo, f"{agent} too", [0.2, 0.2, 0.2])
-    dialogue(repo.teams, red, [0.3, 0.8, 0.3])
-    dialogue(repo.teams, agent, [0.7, 0.7, 0.7])
+def test_sessions_of_others_of_the_same_name_do_not_mix(mine: Owner) -> None:
+    red = Owner(mine.bind, f"{mine.name} red", is_team=True)
+    dialogue(mine, [0.1, 0.9, 0.1])
+    dialogue(mine.other, [0.2, 0.2, 0.2])
+    dialogue(red, [0.3, 0.8, 0.3])
+    dialogue(mine.team, [0.7, 0.7, 0.7])
 
-    alone = found(repo, agent, k=1, expand_session=10)
-    together = found(repo, agent, k=2, expand_session=10, teams=[red])
-    lent = found(repo, agent, k=6, expand_session=1, lend=0.5, teams=[red])
+    alone = found(mine, k=1, expand_session=10)
+    together = found(mine, k=2, expand_session=10, teams=[red.name])
+    lent = found(mine, k=6, expand_session=1, lend=0.5, teams=[red.name])
 
-    assert [hit.memory.agent_id for hit in alone] == [agent] * 3
-    assert [hit.memory.owner_id for hit in together] == [agent] * 3 + [f"team:{red}"] * 3
+    assert [hit.memory.agent_id for hit in alone] == [mine.name] * 3
+    assert [hit.memory.owner_id for hit in together] == [mine.name] * 3 + [red.stored_id] * 3
     assert contents(together) == [*"012012"]
     scores = {(hit.memory.owner_id, hit.memory.content): hit.score for hit in lent}
-    assert scores[agent, "0"] == pytest.approx(0.1 + 0.5 * 0.9)
-    assert scores[f"team:{red}", "0"] == pytest.approx(0.3 + 0.5 * 0.8)
+    assert scores[mine.name, "0"] == pytest.approx(0.1 + 0.5 * 0.9)
+    assert scores[red.stored_id, "0"] == pytest.approx(0.3 + 0.5 * 0.8)
 
 
-def test_what_does_not_pass_does_not_come_along(repo: MemoryRepository, agent: str) -> None:
-    repo.add_many(
-        agent,
+def test_what_does_not_pass_does_not_come_along(mine: Owner) -> None:
+    mine.add_many(
         [
             turn("forgotten", 0.1, 0),
             turn("expired", 0.1, 1, expires_at=before(0.5)),
@@ -203,56 +188,51 @@ def test_what_does_not_pass_does_not_come_along(repo: MemoryRepository, agent: s
             turn("later", 0.1, 4, tags=["kept"], created_at=before(-1)),
             turn("of another tag", 0.1, 5),
             turn("too far", 0.1, 7, tags=["kept"]),
-        ],
+        ]
     )
-    [first] = [one for one in found(repo, agent, k=9) if one.memory.content == "forgotten"]
-    repo.invalidate(agent, first.memory.id)
+    [first] = [one for one in found(mine, k=9) if one.memory.content == "forgotten"]
+    mine.invalidate(first.memory.id)
 
     asked: dict[str, Any] = {"k": 1, "expand_session": 3, "as_of": None}
-    now = contents(found(repo, agent, **asked))
+    now = contents(found(mine, **asked))
     assert now == ["passes", "hit", "later", "of another tag", "too far"]
-    assert contents(found(repo, agent, **asked, tags=["kept"])) == [
-        *("passes", "hit", "later", "too far")
-    ]
+    assert contents(found(mine, **asked, tags=["kept"])) == [*("passes", "hit", "later", "too far")]
     narrow = {**asked, "expand_session": 2, "as_of": NOW}
-    assert contents(found(repo, agent, **narrow)) == ["passes", "hit", "of another tag"]
-    assert contents(found(repo, agent, **narrow, min_similarity=0.5)) == ["hit"]
+    assert contents(found(mine, **narrow)) == ["passes", "hit", "of another tag"]
+    assert contents(found(mine, **narrow, min_similarity=0.5)) == ["hit"]
 
 
-def test_turns_without_a_place_come_last_by_their_time(repo: MemoryRepository, agent: str) -> None:
-    repo.add_many(
-        agent,
+def test_turns_without_a_place_come_last_by_their_time(mine: Owner) -> None:
+    mine.add_many(
         [
             turn("third", 0.1, None, created_at=before(3)),
             turn("fourth", 0.9, None, created_at=before(2)),
             turn("unknown", 0.1, None, created_at=None),
             turn("second", 0.1, 8, created_at=before(1)),
             turn("first", 0.1, 7, created_at=before(0.5)),
-        ],
+        ]
     )
-    hits = found(repo, agent, k=1, expand_session=3)
+    hits = found(mine, k=1, expand_session=3)
     assert contents(hits) == ["first", "second", "third", "fourth", "unknown"]
 
 
-def test_links_lead_from_hits_not_from_what_came_along_which_is_touched(
-    repo: MemoryRepository, agent: str
-) -> None:
-    ids = dialogue(repo, agent, [0.1, 0.9, 0.1, 0.1])
-    linked, other = repo.add_many(agent, [noted(name, 0.05) for name in ("linked", "other")])
+def test_links_lead_from_hits_not_from_what_came_along_which_is_touched(mine: Owner) -> None:
+    ids = dialogue(mine, [0.1, 0.9, 0.1, 0.1])
+    linked, other = mine.add_many([noted(name, 0.05) for name in ("linked", "other")])
     for source, target in ((ids[1], linked), (ids[0], other), (ids[1], ids[2])):
-        repo.links.add(agent, source, target)
-    hits = found(repo, agent, k=1, expand_session=1, expand=1, touch=True)
+        mine.links.add(source, target)
+    hits = found(mine, k=1, expand_session=1, expand=1, touch=True)
     assert contents(hits) == ["0", "1", "2", "linked"]
-    assert [read(repo, agent, id_).retrieval_count for id_ in ids] == [1, 1, 1, 0]
+    assert [mine.read(id_).retrieval_count for id_ in ids] == [1, 1, 1, 0]
 
 
 # What is lent
 
 
-def test_a_hit_lends_to_the_turns_beside_it(repo: MemoryRepository, agent: str) -> None:
-    ids = dialogue(repo, agent, [0.1, 0.2, 0.8, 0.3, 0.1, 0.95])
+def test_a_hit_lends_to_the_turns_beside_it(mine: Owner) -> None:
+    ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.1, 0.95])
 
-    hits = found(repo, agent, k=4, expand_session=1, lend=0.5)
+    hits = found(mine, k=4, expand_session=1, lend=0.5)
 
     expected = {
         "5": (0.95 + 0.05, ids[4]),  # 0.1 lends 0.05
@@ -269,11 +249,11 @@ def test_a_hit_lends_to_the_turns_beside_it(repo: MemoryRepository, agent: str) 
         assert hit.record()["lender"] == str(lender)
 
 
-def test_lending_reaches_beyond_the_k_best(repo: MemoryRepository, agent: str) -> None:
+def test_lending_reaches_beyond_the_k_best(mine: Owner) -> None:
     """By a model that knows all scores."""
     chance = random.Random(7)
     scores = [chance.randrange(1, 101) / 100 for _ in range(80)]
-    ids = dialogue(repo, agent, scores)
+    ids = dialogue(mine, scores)
     lenders = sorted(range(80), key=lambda n: (-scores[n], ids[n]))[:20]
     raised = [
         min(
@@ -283,23 +263,21 @@ def test_lending_reaches_beyond_the_k_best(repo: MemoryRepository, agent: str) -
         for n in range(80)
     ]
 
-    hits = found(repo, agent, k=10, expand_session=2, lend=0.3)
+    hits = found(mine, k=10, expand_session=2, lend=0.3)
 
     assert max(raised) == 1.0
     assert [hit.score for hit in hits] == pytest.approx(sorted(raised, reverse=True)[:10])
     for hit in hits:
         assert hit.score == pytest.approx(raised[int(hit.memory.content)])
         assert sum(hit.contributions.values()) == pytest.approx(hit.score - hit.lent)
-    floored = found(repo, agent, k=10, expand_session=2, lend=0.3, min_score=hits[4].score)
+    floored = found(mine, k=10, expand_session=2, lend=0.3, min_score=hits[4].score)
     assert 5 <= len(floored) < 10
-    repo.add(f"{agent} alone", noted("alone", 0.9))
-    [alone] = found(repo, f"{agent} alone", expand_session=2, lend=0.3)
+    mine.other.add(noted("alone", 0.9))
+    [alone] = found(mine.other, expand_session=2, lend=0.3)
     assert (alone.lent, alone.lender, "lent" in alone.record()) == (0.0, None, False)
 
 
-def test_what_cannot_be_asked_is_refused(
-    repo: MemoryRepository, connection: Connection, agent: str
-) -> None:
+def test_what_cannot_be_asked_is_refused(mine: Owner, connection: Connection) -> None:
     in_sql: list[dict[str, Any]] = [
         *({"expand_session": -1}, {"expand_session": 11}, {"expand_session": None}, {"lend": 0.3}),
         *({"expand_session": 1, "lend": 0}, {"expand_session": 1, "lend": 1}),
@@ -307,23 +285,23 @@ def test_what_cannot_be_asked_is_refused(
     ]
     for bad in (*in_sql, {"expand_session": 1.5}, {"expand_session": 1, "lend": "0.3"}):
         with pytest.raises(InputError):
-            repo.search(agent, NORTH, **bad)
+            mine.search(NORTH, **bad)
     for bad in in_sql:
         with pytest.raises(InputError), map_errors():
-            recall(connection, "hybrid", agent, **bad)
+            recall(connection, "hybrid", mine.name, **bad)
 
 
 # Explaining
 
 
-def test_explain_tells_who_lent_and_what_comes_along(repo: MemoryRepository, agent: str) -> None:
-    ids = dialogue(repo, agent, [0.1, 0.2, 0.8, 0.3, 0.5, 0.4])
+def test_explain_tells_who_lent_and_what_comes_along(mine: Owner) -> None:
+    ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.5, 0.4])
     asked: dict[str, Any] = {"profile": ALONE, "as_of": NOW, "k": 2}
 
-    lent = repo.explain(agent, ids[3], NORTH, expand_session=1, lend=0.5, **asked)
-    along = repo.explain(agent, ids[1], NORTH, expand_session=1, **asked)
-    far = repo.explain(agent, ids[0], NORTH, expand_session=1, **asked)
-    hit = repo.explain(agent, ids[4], NORTH, expand_session=1, **asked)
+    lent = mine.explain(ids[3], NORTH, expand_session=1, lend=0.5, **asked)
+    along = mine.explain(ids[1], NORTH, expand_session=1, **asked)
+    far = mine.explain(ids[0], NORTH, expand_session=1, **asked)
+    hit = mine.explain(ids[4], NORTH, expand_session=1, **asked)
 
     assert (lent.returned, lent.rank, lent.hit.lender) == (True, 2, ids[2])
     assert lent.hit.score == pytest.approx(0.7)
@@ -336,15 +314,13 @@ def test_explain_tells_who_lent_and_what_comes_along(repo: MemoryRepository, age
 # Contexts
 
 
-def test_a_context_holds_passages_in_order_within_its_budget(
-    repo: MemoryRepository, agent: str
-) -> None:
-    dialogue(repo, agent, [0.2, 0.3, 0.9, 0.2, 0.1, 0.15, 0.8, 0.1], memory_type="episodic")
-    repo.add(agent, noted("a fact", 0.85, memory_type="fact"))
+def test_a_context_holds_passages_in_order_within_its_budget(mine: Owner) -> None:
+    dialogue(mine, [0.2, 0.3, 0.9, 0.2, 0.1, 0.15, 0.8, 0.1], memory_type="episodic")
+    mine.add(noted("a fact", 0.85, memory_type="fact"))
     asked: dict[str, Any] = ASKED | {"k": 3}
 
-    whole = repo.context(agent, NORTH, expand_session=1, **asked)
-    tight = repo.context(agent, NORTH, expand_session=1, max_tokens=60, **asked)
+    whole = mine.context(NORTH, expand_session=1, **asked)
+    tight = mine.context(NORTH, expand_session=1, max_tokens=60, **asked)
 
     bodies = [line.split(": ", 1)[1] for line in whole.text.splitlines()[:-1]]
     assert bodies == ["a fact", *"123567"]
@@ -411,13 +387,13 @@ def test_packing_with_turns_keeps_to_its_rules(shared_engine: Engine) -> None:
 # Floors of relevance
 
 
-def test_a_floor_of_relevance_is_for_hits(repo: MemoryRepository, agent: str) -> None:
-    ids = dialogue(repo, agent, [0.1, 0.2, 0.8, 0.3, 0.05])
+def test_a_floor_of_relevance_is_for_hits(mine: Owner) -> None:
+    ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.05])
     asked: dict[str, Any] = {"expand_session": 1, "min_relevance": 0.5}
     given: dict[str, Any] = {"profile": ALONE, "as_of": NOW, **asked}
 
-    hits = found(repo, agent, **asked)
-    along, far = (repo.explain(agent, ids[n], NORTH, **given) for n in (3, 4))
+    hits = found(mine, **asked)
+    along, far = (mine.explain(ids[n], NORTH, **given) for n in (3, 4))
 
     assert [hit.memory.content for hit in hits] == ["1", "2", "3"]
     assert [hit.beside for hit in hits] == [ids[2], None, ids[2]]
@@ -427,26 +403,24 @@ def test_a_floor_of_relevance_is_for_hits(repo: MemoryRepository, agent: str) ->
     assert (far.returned, far.hit.beside) == (False, None)
 
 
-def test_what_is_lent_does_not_count_as_relevance(repo: MemoryRepository, agent: str) -> None:
-    ids = dialogue(repo, agent, [0.1, 0.2, 0.8, 0.3, 0.05])
+def test_what_is_lent_does_not_count_as_relevance(mine: Owner) -> None:
+    ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.05])
     asked: dict[str, Any] = {"expand_session": 1, "lend": 0.5, "min_relevance": 0.25}
 
-    hits = found(repo, agent, **asked)
-    why = repo.explain(agent, ids[1], NORTH, profile=ALONE, as_of=NOW, **asked)
+    hits = found(mine, **asked)
+    why = mine.explain(ids[1], NORTH, profile=ALONE, as_of=NOW, **asked)
 
     assert [(hit.memory.content, hit.lender) for hit in hits] == [("2", ids[3]), ("3", ids[2])]
     assert why.reasons == ("its relevance 0.200000 is below min_relevance 0.25",)
 
 
-def test_a_context_tells_what_is_not_relevant_from_what_comes_along(
-    repo: MemoryRepository, agent: str
-) -> None:
-    dialogue(repo, agent, [0.01, 0.02, 0.8, 0.3, 0.05, 0.04])
-    repo.add_many(agent, [noted("not relevant", 0.4), noted("relevant", 0.7)])
+def test_a_context_tells_what_is_not_relevant_from_what_comes_along(mine: Owner) -> None:
+    dialogue(mine, [0.01, 0.02, 0.8, 0.3, 0.05, 0.04])
+    mine.add_many([noted("not relevant", 0.4), noted("relevant", 0.7)])
     asked: dict[str, Any] = ASKED | {"k": 4, "expand_session": 1, "min_relevance": 0.5}
 
-    few = repo.context(agent, NORTH, consider=4, **asked)
-    every = repo.context(agent, NORTH, max_similarity=0.999, **asked)
+    few = mine.context(NORTH, consider=4, **asked)
+    every = mine.context(NORTH, max_similarity=0.999, **asked)
 
     for context in (few, every):
         packed = [(one.hit.memory.content, one.hit.beside is None) for one in context.packed]

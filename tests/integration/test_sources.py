@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pgrecall import NewMemory
 from pgrecall.errors import InputError
 from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH
@@ -17,9 +16,7 @@ SOURCE: dict[str, Any] = {"actor": "extractor", "run": "conversation 12"}
 
 def test_what_stores_a_memory_records_its_source(mine: Owner) -> None:
     one = mine.add(north("a"), **SOURCE)
-    [two, labelled] = mine.add_many(
-        [north("b"), NewMemory("c", embedding=NORTH, labels=["x"])], **SOURCE
-    )
+    [two, labelled] = mine.add_many([north("b"), north("c", labels=["x"])], **SOURCE)
     three = mine.upsert(north("d", key="k"), **SOURCE)
     four = mine.supersede(mine.add(north("old")), north("e"), **SOURCE)
     near = mine.add(north("f", embedding=[-1.0, *NORTH[1:]]), near_duplicates=0.9, **SOURCE)
@@ -30,7 +27,7 @@ def test_what_stores_a_memory_records_its_source(mine: Owner) -> None:
 
 def test_what_was_there_records_who_said_it_again(mine: Owner) -> None:
     first, known = mine.add(north("a"), run="1"), mine.upsert(north("b", key="k"))
-    ids = [NewMemory(text, embedding=NORTH, subject="s") for text in ("x", "y")]
+    ids = [north(text, subject="s") for text in ("x", "y")]
 
     mine.add(north("a"), run="2")
     mine.add_many([north("a")], duplicates="replace", run="3")

@@ -28,11 +28,7 @@ SEARCHING = COMMON | {"rank_index", "search"}
 
 @pytest.mark.parametrize(
     ("command", "packages"),
-    [
-        ("list", COMMON),
-        ("search cello", SEARCHING),
-        ("context cello", SEARCHING - {"memories"}),
-    ],
+    [("list", COMMON), ("search cello", SEARCHING), ("context cello", SEARCHING - {"memories"})],
 )
 def test_commands_load_only_what_they_need(
     commands_url: str, agent: str, local_embedder: LocalEmbedder, command: str, packages: set[str]

@@ -6,7 +6,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from inspect import signature
+from itertools import combinations, permutations
 from typing import Any
 
 import psycopg
@@ -19,13 +20,16 @@ from pgrecall import MemoryRepository, NewMemory, profiles
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.execution.error_mapping import map_errors
+from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import composed
 from pgrecall.schema import tables
 from pgrecall.schema.composer import RANKING, blocks, entries, known_options
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS
-from tests.integration.recalling import Connection, recall
+from tests.integration.owner import plain
+from tests.integration.recalling import Connection, installed, recall
 from tests.integration.support import before
+from tests.integration.test_profiles_agree import OTHERS
 
 WORDS = ("tea", "milk", "fire", "great", "rain", "boat", "night", "letter", "the", "office")
 AGENT, TEAM = "agent", "red"
@@ -63,6 +67,7 @@ def memory(dice: random.Random, number: int) -> NewMemory:
         tags=dice.sample(["a", "b", "c"], k=dice.randint(0, 3)),
         entities=dice.sample(["Ann", "Bob", "Cleo"], k=dice.randint(0, 2)),
         metadata={"a": number % 5, "b": {"c": number % 3}},
+        **dict.fromkeys(("component", "domain", "loop"), "mine" if number % 2 else None),
         session=f"s{number // 20}" if number % 3 else None,
         turn=number % 20 if number % 3 else None,
     )
@@ -82,27 +87,32 @@ FOLLOWED = ("keyword", "redistribute", "divided", "expand_session", "lend", "ind
 def test_a_statement_prepares_with_every_option_each_and_each_pair(
     connection: Connection, name: str
 ) -> None:
-    own = options_named_in(name)
-    shapes = [(), tuple(own), *((one,) for one in own), *combinations(own, 2)]
-    for options in shapes:
-        row = connection.execute("SELECT pgrecall.statement(%s, %s)", (name, [*options]))
+    own, dice = options_named_in(name), random.Random(name)
+    several = [dice.sample(own, len(own) // 2) for _ in range(60)]
+    assert {*combinations(own, 2)} <= {pair for one in several for pair in permutations(one, 2)}
+    for options in ([], own, *([one] for one in own), *several):
+        row = connection.execute("SELECT pgrecall.statement(%s, %s)", (name, options))
         [text] = row.fetchone().values()  # type: ignore[union-attr]
         connection.execute(f"PREPARE it AS {text}".encode())
         connection.execute("DEALLOCATE it")
 
 
 def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
+    """Of any profile, and so with any parameters of its signals."""
     dice = random.Random("the same text")
     connection.execute("SET search_path = pgrecall, public")
-    for _ in range(2_000):
-        name, profile = dice.choice(RANKING), dice.choice([*BUILT_IN.values()])
+    for number in range(1_000):
+        name = dice.choice(RANKING)
+        profile = OTHERS[number] if number < len(OTHERS) else dice.choice([*BUILT_IN.values()])
         options = dice.sample(known_options(), dice.randint(0, 25))
         derived = "statement_options(%(name)s::text || %(given)s::text[])"
-        scored = f"scored_text(profile_{profile.name}(), {derived})"
-        row = connection.execute(
-            f"SELECT composed(%(name)s, %(given)s, t.score, t.signals) FROM {scored} t".encode(),
-            {"name": name, "given": options},
-        ).fetchone()
+        query = (
+            "SELECT composed(%(name)s, %(given)s, t.score, t.signals) "
+            f"FROM scored_text(pgrecall.profile_{profile.name}(), {derived}) t"
+        )
+        with installed(connection, profile):
+            given = {"name": name, "given": options}
+            row = connection.execute(query.encode(), given).fetchone()
         ours = composed(tables(), name, frozenset(options), tuple(profile.signals))
         assert row is not None
         assert row["composed"] == ours.named
@@ -169,17 +179,22 @@ def test_statement_refuses_what_it_does_not_know(
 # Random arguments
 
 
+OF_ONE = (
+    *("memory_natures", "content_types", "components", "output_types", "domains"),
+    *("categories", "loops"),
+)
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "query_text": ("great fire", "the", "Bob and Ann drink tea", ""),
+    "query_text": ("great fire", "the", "Bob and Ann drink tea", "", "'); -- tea $recall$"),
     "profile": (*BUILT_IN,),
     "k": (1, 5, 10, 0, 200),
+    "normalise_weights": (True, False),
     "weights": (
         {"similarity": 0.5, "importance": 0.5},
         {"similarity": 0.5},
+        {"importance": 1e-12, "similarity": 1 - 1e-12},
         {"nothing": 1.0},
         {"trust": -1.0},
     ),
-    "normalise_weights": (True,),
     "half_life": (3.0, 90, 0.0),
     "expand": (1, 2, 3),
     "min_score": (0.3, 0.6, 2.0),
@@ -198,6 +213,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "all_tags": (["a", "b"],),
     "entities": (["Bob"],),
     "all_entities": (["Ann", "Bob"],),
+    **{name: (["mine"],) for name in OF_ONE},
     "labels": (["drink"], ["nothing"]),
     "label_kinds": (["keyword"], ["unknown"]),
     "text": ("tea or milk", "the", "-tea"),
@@ -224,11 +240,17 @@ SETS, REFUSALS = 500, (InputError, InvalidProfile, UnknownName)
 def test_python_and_psql_agree_for_random_arguments(
     repo: MemoryRepository, connection: Connection
 ) -> None:
-    """On refusals, hits, their order, scores, and the values of all signals."""
+    """On refusals, hits, their order, scores, and the values of all signals; with every argument
+    but those that only Python has."""
+    wanted = {*signature(MemoryRepository.search).parameters, *SearchArguments.__annotations__}
+    in_python = {"self", "agent_id", "query", "arguments", "where", "dates", "timezone"}
+    assert wanted - in_python == ARGUMENTS.keys() - {"half_life"} | {"strategy", "touch"}
     dice = random.Random("random arguments")
     refused = found = 0
     for _ in range(SETS):
         names = dice.sample([*ARGUMENTS], k=dice.choice([0, 1, 1, 2, 2, 3, 4, 6]))
+        if "weights" in names:
+            names.append("normalise_weights")
         given = {name: dice.choice(ARGUMENTS[name]) for name in names}
         profile = given.pop("profile", "hybrid")
         query = [dice.gauss(0, 1) for _ in range(DIMENSIONS)] if dice.random() < 0.8 else None
@@ -268,10 +290,8 @@ def test_psql_scores_linked_memories_of_a_team_by_the_words_of_all(
     repo: MemoryRepository, connection: Connection
 ) -> None:
     """That only the agent has a word makes it count in the score of the team's memory."""
-    repo.add("worded", NewMemory("zebra", embedding=None))
-    first, second = repo.teams.add_many(
-        "worded", [NewMemory("lamp", embedding=None), NewMemory("lamp on a table", embedding=None)]
-    )
+    repo.add("worded", plain("zebra"))
+    first, second = repo.teams.add_many("worded", [plain("lamp"), plain("lamp on a table")])
     repo.teams.links.add("worded", first, second)
     given: dict[str, Any] = {"query_text": "zebra lamp", "teams": ["worded"], "k": 2, "expand": 1}
     hits = repo.search("worded", profile=profiles.hybrid, touch=False, **given)
@@ -285,12 +305,9 @@ def test_psql_scores_linked_memories_of_a_team_by_the_words_of_all(
 def test_in_psql_no_link_leads_from_a_turn_that_came_along(
     repo: MemoryRepository, connection: Connection
 ) -> None:
-    passage = [
-        NewMemory("boat", embedding=None, session="s", turn=1),
-        NewMemory("shore", embedding=None, session="s", turn=2),
-    ]
+    passage = [plain("boat", session="s", turn=1), plain("shore", session="s", turn=2)]
     _, beside = repo.add_many("sailor", passage)
-    repo.links.add("sailor", beside, repo.add("sailor", NewMemory("harbour", embedding=None)))
+    repo.links.add("sailor", beside, repo.add("sailor", plain("harbour")))
     given: dict[str, Any] = {"query_text": "boat", "k": 1, "expand_session": 1, "expand": 1}
     rows = recall(connection, "hybrid", "sailor", query=None, **given)
 

@@ -12,8 +12,8 @@ from contextlib import ExitStack
 import pytest
 
 from pgrecall.core.resources import sql_folder
+from tests.calls import GOOD
 from tests.integration.states import NAMES, SCRIPTS, STATES, Shape, State, filled, state
-from tests.integration.tenants_calls import METHODS
 from tests.methods import NOWHERE, public
 
 SHAPES = (
@@ -26,8 +26,8 @@ SHAPES = (
     if os.environ.get("PGRECALL_TEST_FULL_SIZE")
     else [
         Shape("one of 1,000", 1, 1_000),
-        Shape("20 of 200", 20, 200),
-        Shape("3,072 dimensions", 1, 300, 3_072, "halfvec"),
+        Shape("40 of 95", 40, 95),
+        Shape("3,072 dimensions", 1, 150, 3_072, "halfvec"),
     ]
 )
 SLACK = 64
@@ -59,5 +59,5 @@ def test_a_call_reads_the_pages_that_it_reads_with_fresh_statistics(
 
 def test_every_method_and_script_is_called_here() -> None:
     """And every function: they are called by row-level security's test, from the same list."""
-    assert METHODS.keys() == {*public(NOWHERE)}
+    assert GOOD.keys() == {*public(NOWHERE)}
     assert SCRIPTS.keys() == {path.stem for path in (sql_folder() / "adhoc").glob("*.sql")}

@@ -1,14 +1,15 @@
-"""Adding, reading, updating, deleting and touching memories."""
+"""Adding, reading, updating, deleting and touching memories, one or many."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event, func, select
 
+from pgrecall import MemoryRepository
 from pgrecall.errors import (
     DatabaseReadOnly,
     EmbedderRequired,
@@ -17,8 +18,9 @@ from pgrecall.errors import (
     MemoryNotFound,
     NotCompliant,
 )
+from tests.calls import OF_ALL, operations
 from tests.integration.owner import Owner, north, plain
-from tests.integration.support import NORTH, NOW, at, before, contents
+from tests.integration.support import NORTH, NOW, at, before, contents, sql
 from tests.methods import method
 
 ROWS = (
@@ -37,7 +39,6 @@ def test_add_returns_the_id_under_which_the_memory_is_found(mine: Owner) -> None
     assert memory_id.version == 7
     assert mine.add(plain("given", id=given)) == given
     assert mine.read(given).content == "given"
-    assert mine.get(uuid4()) is None
 
 
 def test_created_at_left_out_is_the_databases_now_and_none_is_unknown(
@@ -52,6 +53,43 @@ def test_created_at_left_out_is_the_databases_now_and_none_is_unknown(
         ids += inside.add_many([plain(f"{made}", **made) for made in dated])
 
     assert [mine.read(memory_id).created_at for memory_id in ids] == [now, None, given] * 2
+
+
+def test_a_batch_of_several_parts_is_stored_whole_and_its_ids_come_in_input_order(
+    mine: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.memories.storing._PART", 100)
+    batch = [plain("given", id=uuid4()), *(plain(f"memory {i % 230}") for i in range(250))]
+
+    ids = mine.add_many(batch)
+
+    assert [one.outcome for one in ids] == ["inserted"] * 231 + ["duplicate"] * 20
+    assert (ids[0], ids[1].version) == (batch[0].id, 7)
+    found = mine.get_many(ids)
+    assert [found[one].content for one in ids] == [memory.content for memory in batch]
+    assert (mine.add_many([]), mine.count()) == ([], 231)
+
+
+def test_rows_of_a_batch_lie_by_content_hash(repo: MemoryRepository, engine: Engine) -> None:
+    """So that two batches that share texts wait for each other and form no circle."""
+    sql(engine, "TRUNCATE pgrecall.agent_memories")  # so that rows lie as they came
+    repo.add_many("agent", [plain(str(i)) for i in range(100)])
+
+    rows = sql(engine, "SELECT content_hash FROM pgrecall.agent_memories ORDER BY ctid")
+
+    assert len(rows) == 100
+    assert rows == sorted(rows)
+
+
+def test_a_batch_in_autocommit_is_stored_and_leaves_no_table_behind(
+    shared_engine: Engine, mine: Owner
+) -> None:
+    engine = shared_engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    Owner(engine, mine.name).add_many([north("a"), plain("b")])
+
+    assert mine.count() == 2
+    assert sql(shared_engine, "SELECT relname FROM pg_class WHERE relname LIKE '%staging%'") == []
 
 
 # Reading
@@ -69,7 +107,7 @@ def test_get_shows_all_of_a_memory_that_is_there_and_counts_nothing(mine: Owner)
 
     assert (memory.embedding, full.embedding) == (None, NORTH)
     assert (memory.retrieval_count, memory.success_count, memory.failure_count) == (3, 2, 1)
-    assert memory.last_accessed_at == before(1)
+    assert (memory.last_accessed_at, mine.get(uuid4())) == (before(1), None)
 
 
 def test_count_is_of_what_a_search_would_look_at(mine: Owner) -> None:
@@ -79,15 +117,6 @@ def test_count_is_of_what_a_search_would_look_at(mine: Owner) -> None:
     assert mine.count() == len(mine.search(NORTH)) == 2
     assert mine.count(include_invalid=True) == 3
     assert [mine.count(as_of=before(days)) for days in (0, 10)] == [1, 0]
-    assert mine.other.count() == 0
-
-
-def test_existing_tells_the_ids_that_are_there(mine: Owner) -> None:
-    ids = mine.add_many([plain(text) for text in "ab"])
-    hers = mine.other.add(plain("hers"))
-
-    assert mine.existing([*ids, uuid4(), hers, ids[0]]) == set(ids)
-    assert mine.existing([]) == set()
 
 
 # Updating
@@ -96,16 +125,18 @@ def test_existing_tells_the_ids_that_are_there(mine: Owner) -> None:
 def test_update_changes_what_is_named_and_nothing_else(mine: Owner) -> None:
     memory_id = mine.add(north("old", importance=0.1, tags=["a"], created_at=before(10)))
     mine.touch(memory_id)
-    old = mine.read(memory_id)
+    old = mine.get(memory_id, include_embedding=True)
 
     changed = mine.update(memory_id, importance=0.9)
 
     memory = mine.get(memory_id, include_embedding=True)
     assert changed == mine.read(memory_id)
-    assert (memory.importance, memory.content, memory.tags) == (0.9, "old", ["a"])
-    assert (memory.embedding, memory.retrieval_count) == (NORTH, 1)
-    assert memory.updated_at > old.updated_at
-    assert memory.created_at == before(10)
+    differ = {name for name in vars_of(memory) if getattr(memory, name) != getattr(old, name)}
+    assert (memory.importance, differ) == (0.9, {"importance", "updated_at"})
+
+
+def vars_of(memory: Any) -> tuple[str, ...]:
+    return tuple(memory.__dataclass_fields__)
 
 
 def test_new_content_and_its_embedding_are_what_search_finds(mine: Owner) -> None:
@@ -125,8 +156,7 @@ def test_update_takes_none_for_unknown(mine: Owner) -> None:
 
     for field in ("embedding", *known):
         mine.update(memory_id, **{field: None})
-        memory = mine.get(memory_id, include_embedding=True)
-        assert getattr(memory, field) is None
+        assert getattr(mine.get(memory_id, include_embedding=True), field) is None
 
 
 def test_a_refused_update_changes_nothing(mine: Owner) -> None:
@@ -136,7 +166,6 @@ def test_a_refused_update_changes_nothing(mine: Owner) -> None:
         ({"content": "new"}, EmbedderRequired, "embedder"),
         ({"content": "new", "embedding": [1.0]}, InvalidVector, "1 dimensions.* 8"),
         ({"valid_until": before(1)}, InvalidMemory, "validity"),
-        ({"created_at": NOW.replace(tzinfo=None)}, InvalidMemory, "created_at has no time zone"),
         ({"compliant": False}, NotCompliant, "check_compliance=False"),
     ]
 
@@ -193,7 +222,9 @@ def test_touch_counts_each_retrieval_of_each_memory_once_at_the_databases_now(
         now = connection.scalar(select(func.now()))
 
     assert mine.read(memory_id).last_accessed_at == now
-    assert mine.other.read(hers).retrieval_count == 0
+    assert mine.other.rows("memory_usage") == []
+    assert mine.other.touch([]) == mine.other.touch(uuid4()) == 0
+    assert mine.other.rows("memory_usage") == []
     far = {"last": datetime(2999, 1, 1, tzinfo=UTC)}
     update = "UPDATE pgrecall.memory_usage SET last_accessed_at = :last WHERE agent_id = :agent"
     mine.sql(update, **far)
@@ -201,12 +232,12 @@ def test_touch_counts_each_retrieval_of_each_memory_once_at_the_databases_now(
     assert mine.read(memory_id).last_accessed_at == far["last"]  # never back
 
 
-def test_touching_nothing_leaves_no_row(mine: Owner) -> None:
-    assert mine.touch([]) == mine.touch(uuid4()) == len(mine.rows("memory_usage")) == 0
-
-
-def test_a_search_counts_its_hits_and_only_those(mine: Owner) -> None:
+def test_a_search_counts_its_hits_and_only_those_and_writes_no_memory_row_and_no_event(
+    mine: Owner,
+) -> None:
     near, far = mine.add_many([north("near"), north("far", embedding=at(90))])
+    tables = ("agent_memories", "memory_events")
+    before = [mine.sql(ROWS.format(table)) for table in tables]
     assert contents(mine.search(NORTH, touch=False)) == ["near", "far"]
     assert mine.rows("memory_usage") == []
 
@@ -216,16 +247,6 @@ def test_a_search_counts_its_hits_and_only_those(mine: Owner) -> None:
     assert (first.memory.retrieval_count, second.memory.retrieval_count) == (0, 1)
     assert (first.signals["frequency"], second.signals["frequency"]) == (0, 1 / 50)
     assert (mine.read(near).retrieval_count, mine.read(far).retrieval_count) == (2, 0)
-
-
-def test_touching_writes_no_memory_row_and_no_event(mine: Owner) -> None:
-    memory_id = mine.add(north("a"))
-    tables = ("agent_memories", "memory_events")
-    before = [mine.sql(ROWS.format(table)) for table in tables]
-
-    mine.touch(memory_id)
-    mine.search(NORTH)
-
     assert [mine.sql(ROWS.format(table)) for table in tables] == before
 
 
@@ -239,82 +260,62 @@ def test_where_nothing_may_be_written_only_what_writes_says_so(
     engine = create_engine(shared_url, poolclass=NullPool, execution_options=options)
     reader = Owner(engine, mine.name)
     assert reader.search(NORTH) == []  # without hits nothing is to be counted
-    memory_id = mine.add(north("a"))
+    mine.add(north("a"))
 
     assert contents(reader.search(NORTH, touch=False)) == ["a"]
-    assert (reader.count(), reader.labels.of(memory_id)) == (1, [])
     with pytest.raises(DatabaseReadOnly, match="touch=False"):
         reader.search(NORTH)
-    writes = {"touch": memory_id, "add": plain("b"), "add_many": [plain("b")], "delete": memory_id}
-    for verb, given in writes.items():
-        with pytest.raises(DatabaseReadOnly):
-            getattr(reader, verb)(given)
+    with pytest.raises(DatabaseReadOnly):
+        reader.add(plain("b"))
 
 
-def test_on_an_engine_a_verb_is_one_statement_in_autocommit(
+SEVERAL_STATEMENTS = {
+    *("add_many", "context", "explain", "plan", "search", "transfer.export", "transfer.restore"),
+    *("evaluation.evaluate", "evaluation.tune", "ids.of_key", "ids.shorten", "upsert_many"),
+    *("rank_indexes.build", "rank_indexes.drop", "rank_indexes.maintain", "upkeep.vacuum"),
+    *("upkeep.collect_garbage", "upkeep.consolidate", "upkeep.erase_owner", "upkeep.prune"),
+}
+"""Or none."""
+
+
+def test_on_an_engine_any_other_operation_is_one_statement_in_autocommit(
     shared_engine: Engine, mine: Owner
 ) -> None:
-    ids = mine.add_many([plain(text, trust=0.5) for text in "abc"])
-    a, b = ids[:2]
+    one, other = mine.add_many([plain(text, trust=0.5) for text in "ab"])
     engine = shared_engine.execution_options()
-    agent = Owner(engine, mine.name)
-    agent.count()  # looks at the schema, once per engine
-    seen: list[tuple[str, bool]] = []
+    repo = MemoryRepository(engine)
+    repo.count(mine.name)  # looks at the schema, once per engine
+    seen: list[bool] = []
 
-    def see(connection: Any, _: Any, statement: str, *__: Any) -> None:
-        seen.append((statement, connection.connection.driver_connection.autocommit))
+    def see(connection: Any, *_: Any) -> None:
+        seen.append(connection.connection.driver_connection.autocommit)
 
-    verbs: dict[str, tuple[Any, ...]] = {
-        "remember": ("add", plain("new")),
-        "update_memory": ("update", a),
-        "forget": ("delete", ids[2]),
-        **{name: (name, a) for name in ("touch", "invalidate", "revive", "history")},
-        **{name: (f"upkeep.{name}", a) for name in ("approve", "reject")},
-        "labels": ("labels.of", a),
-        "record_outcome": ("record_outcome", a, "success"),
-        "adjust_trust": ("upkeep.adjust_trust", a, -0.1, "why", "who"),
-        "record_feedback": ("feedback", a, "useful"),
-        "move_tier": ("upkeep.demote", a),
-        "label": ("labels.add", a, ["x"]),
-        "unlabel": ("labels.remove", a, ["x"]),
-        "link": ("links.add", a, b),
-        "unlink": ("links.remove", a, b),
-        "links": ("links.of", a),
-        "recorded_queries": ("evaluation.recorded_queries",),
-        "supersede": ("supersede", b, plain("newer")),
-        "near_duplicates": ("upkeep.near_duplicates",),
-        "clusters": ("upkeep.clusters",),
-        "erase": ("erase", a),
-    }
     event.listen(engine, "before_cursor_execute", see)
-    for name, (called, *given) in verbs.items():
-        more = {"importance": 0.5} if called == "update" else {}
-        method(agent, called)(*given, **more)
-
-        [(statement, autocommit)] = seen
-        assert f'"pgrecall".{name}(' in statement or f"pgrecall.{name}(" in statement
-        assert autocommit
-        seen.clear()
+    for name, (arguments, *_) in operations(UUID(int=one.int), UUID(int=other.int)).items():
+        if name not in SEVERAL_STATEMENTS:
+            owner = {} if name in OF_ALL else {"agent_id": mine.name}
+            method(repo, name)(**owner | arguments)
+            assert seen == [True], name
+            seen.clear()
+        if name in ("delete", "erase"):
+            mine.add(plain("again", id=one, trust=0.5))
+        if name == "invalidate":
+            mine.revive(one)
     event.remove(engine, "before_cursor_execute", see)
 
 
-@pytest.mark.parametrize("level", ["READ COMMITTED", "AUTOCOMMIT"])
-def test_a_refusal_leaves_the_callers_connection_usable(
-    shared_engine: Engine, mine: Owner, level: Any
+def test_a_refusal_leaves_the_callers_connection_usable_in_autocommit(
+    shared_engine: Engine, mine: Owner
 ) -> None:
-    with shared_engine.connect().execution_options(isolation_level=level) as connection:
+    with shared_engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         inside = mine.within(connection)
         memory_id = inside.add(north("a"))
-        for verb, unknown in (
-            *((inside.labels.add, (uuid4(), "x")), (inside.links.add, (memory_id, uuid4()))),
-            (inside.record_outcome, (uuid4(), "success")),
-        ):
-            with pytest.raises(MemoryNotFound):
-                verb(*unknown)
+        with pytest.raises(MemoryNotFound):
+            inside.links.add(memory_id, uuid4())
 
         assert inside.labels.add(memory_id, "x") == 1
         connection.rollback()
-        assert len(inside.labels.of(memory_id)) == (level == "AUTOCOMMIT")
+        assert len(inside.labels.of(memory_id)) == 1
 
 
 def test_two_agents_may_have_the_same_id(mine: Owner) -> None:

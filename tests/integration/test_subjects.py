@@ -135,15 +135,6 @@ def test_a_subject_may_be_of_any_length(mine: Owner) -> None:
     assert mine.add(home("d", subject=long + "!"), supersede_subject=True).same_subject == (other,)
 
 
-def test_psql_reports_and_supersedes(mine: Owner) -> None:
-    remember = "SELECT memory_id, same_subject FROM pgrecall.remember(:agent, :text, subject => :s"
-    [(first, nothing)] = mine.sql(remember + ")", text="Oslo", s=HOME)
-    [(_, reported)] = mine.sql(remember + ", supersede_subject => true)", text="Rome", s=HOME)
-
-    assert (nothing, reported) == ([], [first])
-    assert active(mine) == {"Rome"}
-
-
 def test_a_report_survives_pickling_and_is_bounded(mine: Owner) -> None:
     mine.add_many([home(f"home {n}") for n in range(101)])
     added = mine.add(home("new"))

@@ -1,5 +1,5 @@
-"""Every number of the five systems that concerns ranking, asked of the scorer; that a search and
-psql find the same is told by test_profiles_agree."""
+"""Every number of the five systems that concerns ranking, asked of the scorer; that a search finds
+the same is told by test_profiles_agree."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import psycopg
 import pytest
+
+from tests.migrations.asking import values
 
 pytest_plugins = ["pytester"]
 
@@ -38,8 +39,6 @@ def test_both_are_one_database(pgrecall_repository, pgrecall_async_repository):
     assert asyncio.run(pgrecall_async_repository.count("agent")) == 1
 """
 OTHERWISE = """
-from pathlib import Path
-
 import pytest
 from sqlalchemy import text
 
@@ -67,7 +66,7 @@ def pgrecall_embedder():
     return Embedder()
 
 
-def test_settings(pgrecall_repository, pgrecall_engine, pgrecall_url, pgrecall_template):
+def test_settings(pgrecall_repository, pgrecall_engine, pgrecall_url):
     pgrecall_repository.add("agent", "tea")
     with pgrecall_engine.connect() as connection:
         query = "SELECT current_database(), embedding::text FROM memories.agent_memories"
@@ -75,37 +74,33 @@ def test_settings(pgrecall_repository, pgrecall_engine, pgrecall_url, pgrecall_t
     assert vector == "[1,0,0]"
     assert pgrecall_url.startswith("postgresql+psycopg://")
     assert database in pgrecall_url
-    Path("databases").write_text(f"{database} {pgrecall_template}")
 """
 
-STRICT = ("-W", "error", "-p", "no:asyncio")
-"""Another test dependency brings a plugin that warns of its own settings."""
 
-
-def test_workers_beside_each_other_on_an_embedded_server(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PGRECALL_TEST_DATABASE_URL", raising=False)
-    pytester.makeconftest(CONFTEST)
-    pytester.makepyfile(EACH_ALONE)
-
-    result = pytester.runpytest_subprocess("-n", "2", *STRICT)
-
-    result.assert_outcomes(passed=6)
-
-
-def test_settings_are_fixtures_and_nothing_is_left_on_a_server(
+def test_workers_beside_each_other_leave_nothing_on_a_server(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, server_url: str
 ) -> None:
     monkeypatch.setenv("PGRECALL_TEST_DATABASE_URL", server_url)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(EACH_ALONE)
+    there = "SELECT datname FROM pg_database ORDER BY 1"
+    before = values(server_url, there)
+
+    result = pytester.runpytest_subprocess("-p", "xdist", "-n", "2", "-W", "error")
+
+    result.assert_outcomes(passed=6)
+    assert values(server_url, there) == before
+
+
+def test_settings_are_fixtures_and_without_a_server_there_is_an_embedded_one(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PGRECALL_TEST_DATABASE_URL", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(OTHERWISE)
 
-    result = pytester.runpytest_subprocess("-p", "no:xdist", *STRICT)
+    result = pytester.runpytest_subprocess("-W", "error")
 
     result.assert_outcomes(passed=1)
-    used = set((pytester.path / "databases").read_text().split())
-    with psycopg.connect(server_url) as connection:
-        there = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
-    assert len(used) == 2
-    assert not used & there

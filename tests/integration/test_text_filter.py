@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, or_
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import MemoryRepository
+from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, at, before, contents
 
 TEXTS = {
@@ -39,7 +40,7 @@ NAMES = {text: name for name, text in TEXTS.items()}
 @pytest.fixture(scope="module")
 def stocked(module_engine: Engine) -> MemoryRepository:
     repo = MemoryRepository(module_engine)
-    repo.add_many("agent", [NewMemory(one, embedding=NORTH) for one in TEXTS.values()])
+    repo.add_many("agent", [north(one) for one in TEXTS.values()])
     return repo
 
 
@@ -126,23 +127,15 @@ def test_what_holds_only_stop_words_and_signs_narrows_nothing(stocked: MemoryRep
         assert (why.passes, why.ranked) == (True, len(EVERY))
 
 
-def test_signs_that_nobody_sees_or_says_do_not_make_another_word(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    for number, (stored, asked) in enumerate(
-        (
-            ("+49 170 1234567", "49 170"),
-            ("It was 5 degrees", "+5 degrees"),
-            ("tea\u00adpot", "teapot"),
-            ("teapot\u200b", "teapot"),
-            ("tea\ufeffpot", "teapot"),
-            ("tea\u2060pot", "teapot"),
-            ("\u200eteapot\u200f", "teapot"),
-        )
+def test_signs_that_nobody_sees_or_says_do_not_make_another_word(mine: Owner) -> None:
+    for stored, asked in (
+        *(("+49 170 1234567", "49 170"), ("It was 5 degrees", "+5 degrees")),
+        *((f"{one}.", "teapot") for one in ("tea\u00adpot", "teapot\u200b", "tea\ufeffpot")),
+        *((f"{one}!", "teapot") for one in ("tea\u2060pot", "\u200eteapot\u200f")),
     ):
-        owner = f"{agent} {number}"
-        shared_repo.add(owner, NewMemory(stored, embedding=None))
-        assert shared_repo.count(owner, text=asked) == 1, ascii(stored)
+        mine.add(plain(stored))
+        assert mine.count(text=asked) == 1, ascii(stored)
+        mine.upkeep.erase_owner()
 
 
 def test_text_is_one_filter_among_others(stocked: MemoryRepository) -> None:
@@ -163,67 +156,55 @@ def test_text_is_one_filter_among_others(stocked: MemoryRepository) -> None:
 
 
 @pytest.fixture
-def ids(shared_repo: MemoryRepository, agent: str) -> list[UUID]:
-    memories = [
-        NewMemory("The great fire.", embedding=at(0), created_at=before(3)),
-        NewMemory("A fire so great.", embedding=at(5), created_at=before(2)),
-        NewMemory("Only rain.", embedding=at(10), created_at=before(1)),
-    ]
-    return [*shared_repo.add_many(agent, memories)]
+def ids(mine: Owner) -> list[UUID]:
+    texts = ("The great fire.", "A fire so great.", "Only rain.")
+    new = [north(t, embedding=at(5 * n), created_at=before(3 - n)) for n, t in enumerate(texts)]
+    return [*mine.add_many(new)]
 
 
 @pytest.mark.parametrize("asked", ['"great fire"', "fire -rain", "-fire or comet"])
-def test_explain_tells_that_the_words_do_not_pass(
-    shared_repo: MemoryRepository, agent: str, ids: list[UUID], asked: str
-) -> None:
-    passing = {hit.memory.id for hit in shared_repo.search(agent, NORTH, text=asked, touch=False)}
+def test_explain_tells_that_the_words_do_not_pass(mine: Owner, ids: list[UUID], asked: str) -> None:
+    passing = {hit.memory.id for hit in mine.search(NORTH, text=asked, touch=False)}
     assert 0 < len(passing) < len(ids)
 
     for memory_id in ids:
-        why = shared_repo.explain(agent, memory_id, NORTH, text=asked)
+        why = mine.explain(memory_id, NORTH, text=asked)
 
         assert why.passes == why.returned == (memory_id in passing)
         assert why.ranked == len(passing)
         reason = f"filtered by text: its words do not match {asked!r}"
         assert why.reasons == (() if why.passes else (reason,))
     words: dict[str, Any] = {"query_text": "rain fire", "profile": "hybrid", "text": "fire"}
-    why = shared_repo.explain(agent, ids[2], NORTH, **words)
+    why = mine.explain(ids[2], NORTH, **words)
     assert {term.term: term.matched for term in why.terms} == {"rain": True, "fire": False}
     assert why.hit.signals["keyword"] > 0, "the terms are of the query, not of the filter"
     assert not why.passes
 
 
-def test_text_narrows_the_memories_of_teams_too(
-    shared_repo: MemoryRepository, agent: str, ids: list[UUID]
-) -> None:
-    theirs = [
-        NewMemory("Their great fire.", embedding=at(90), created_at=before(9)),
-        NewMemory("Their tea.", embedding=at(0)),
-    ]
-    shared_repo.teams.add_many(agent, theirs)
+@pytest.mark.usefixtures("ids")
+def test_text_narrows_the_memories_of_teams_too(mine: Owner) -> None:
+    mine.team.add(north("Their great fire.", embedding=at(90), created_at=before(9)))
+    mine.team.add(north("Their tea."))
 
-    hits = shared_repo.search(agent, NORTH, teams=[agent], text='"great fire"', touch=False)
+    hits = mine.search(NORTH, teams=[mine.name], text='"great fire"', touch=False)
 
     assert contents(hits) == ["The great fire.", "Their great fire."]
-    assert shared_repo.teams.count(agent, text="fire") == 1
-    assert contents(shared_repo.teams.search(agent, NORTH, text="tea")) == ["Their tea."]
+    assert mine.team.count(text="fire") == 1
+    assert contents(mine.team.search(NORTH, text="tea")) == ["Their tea."]
 
 
-def test_the_filter_follows_every_change_at_once(
-    shared_repo: MemoryRepository, agent: str, ids: list[UUID]
-) -> None:
+def test_the_filter_follows_every_change_at_once(mine: Owner, ids: list[UUID]) -> None:
     for other in ids[1:]:
-        shared_repo.links.add(agent, ids[0], other)
-    asked: dict[str, Any] = {"k": 1, "expand": 2, "text": "fire", "touch": False}
-    expanded = contents(shared_repo.search(agent, NORTH, **asked))
+        mine.links.add(ids[0], other)
+    expanded = contents(mine.search(NORTH, k=1, expand=2, text="fire", touch=False))
     assert expanded == ["The great fire.", "A fire so great."], "neighbours pass it or stay away"
-    shared_repo.add(f"{agent}-another", NewMemory("Their fire.", embedding=NORTH))
-    assert shared_repo.count(agent, text="fire") == 2
-    assert shared_repo.count(agent, text="fire", as_of=before(2.5)) == 1
-    shared_repo.update(agent, ids[2], content="The fire is out.", embedding=at(10))
-    assert shared_repo.count(agent, text="fire") == 3
-    shared_repo.delete(agent, ids[0])
-    assert shared_repo.count(agent, text="fire") == 2
-    shared_repo.supersede(agent, ids[1], NewMemory("Rain.", embedding=at(5)))
-    assert shared_repo.count(agent, text="fire") == 1
-    assert shared_repo.count(agent, text="fire", include_invalid=True) == 2
+    mine.other.add(north("Their fire."))
+    assert mine.count(text="fire") == 2
+    assert mine.count(text="fire", as_of=before(2.5)) == 1
+    mine.update(ids[2], content="The fire is out.", embedding=at(10))
+    assert mine.count(text="fire") == 3
+    mine.delete(ids[0])
+    assert mine.count(text="fire") == 2
+    mine.supersede(ids[1], north("Rain.", embedding=at(5)))
+    assert mine.count(text="fire") == 1
+    assert mine.count(text="fire", include_invalid=True) == 2

@@ -95,9 +95,7 @@ def test_an_export_may_wait_for_what_takes_its_lines(
     guarded: Engine, module_url: str, options: str
 ) -> None:
     engine = create_engine(
-        module_url,
-        poolclass=NullPool,
-        connect_args={"options": hurried(guarded, "100ms")},
+        module_url, poolclass=NullPool, connect_args={"options": hurried(guarded, "100ms")}
     )
     taken: list[str] = []
 

@@ -21,7 +21,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory, Profile, score
+from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, Profile, score
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.langchain import RecallRetriever
@@ -29,6 +29,7 @@ from pgrecall.langgraph import RecallStore
 from pgrecall.mcp import memory_server
 from pgrecall.scoring.signals import Recency, Time
 from tests.integration.commands import Run, make_once, runner
+from tests.integration.owner import Owner, north, plain
 from tests.integration.serving import PROGRAM, Service, started, stop
 from tests.integration.support import NORTH
 from tests.integration.test_mcp import Compass, answer, refusal
@@ -53,55 +54,47 @@ def dates_in(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("zone", [KIRITIMATI, PAGO_PAGO, NEW_YORK, BERLIN])
-def test_days_that_a_question_names_are_the_users(
-    either: MemoryRepository, zone: str, agent: str
-) -> None:
+def test_days_that_a_question_names_are_the_users(mine: Owner, zone: str) -> None:
     start, end = may(zone)
     second = timedelta(seconds=1)
     moments = [start - second, start, end - second, end + second]
-    ids = either.add_many(
-        agent, [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
-    )
+    ids = mine.add_many([north(f"{one}", created_at=one) for one in moments])
 
-    found = either.search(agent, NORTH, profile=BY_TIME, timezone=zone, **ASKED)
-    in_may = {hit.memory.id for hit in found if hit.signals["time"] == 1}
+    found = mine.search(NORTH, profile=BY_TIME, timezone=zone, **ASKED)
 
     assert found.query_time == (start, end)
-    assert in_may == set(ids[1:3])
-    explained = either.explain(agent, ids[1], NORTH, timezone=zone, **ASKED)
-    assert explained.query_time == (start, end)
-    assert "time_nearness" in either.plan(agent, NORTH, timezone=ZoneInfo(zone), **ASKED).statement
+    assert {hit.memory.id for hit in found if hit.signals["time"] == 1} == set(ids[1:3])
+    assert mine.explain(ids[1], NORTH, timezone=zone, **ASKED).query_time == (start, end)
+    assert "time_nearness" in mine.plan(NORTH, timezone=ZoneInfo(zone), **ASKED).statement
     query = JudgedQuery(NORTH, ids[1:3], query_text=ASKED["query_text"])
     judged: dict[str, Any] = {"dates": "auto", "as_of": AS_OF, "timezone": zone, "k": 2}
-    [result] = either.evaluation.evaluate(agent, [query], profiles=[BY_TIME], **judged).profiles
+    [result] = mine.evaluation.evaluate([query], profiles=[BY_TIME], **judged).profiles
     assert result.per_query["recall"] == [1]
 
 
 def test_that_of_a_call_precedes_that_of_its_repository(
     own_url: str, own_repo: MemoryRepository, agent: str
 ) -> None:
-    own_repo.add(agent, NewMemory("late", embedding=NORTH, created_at=NIGHT))
+    own_repo.add(agent, north("late", created_at=NIGHT))
     engine: Any = own_repo._bind
+    repo = MemoryRepository(engine, timezone=ZoneInfo(PAGO_PAGO))
 
     async def asked_later(timezone: Any) -> tuple[Any, str]:
         later = create_async_engine(engine.url.set(drivername="postgresql+psycopg"))
-        repo = AsyncMemoryRepository(later, timezone=PAGO_PAGO)
-        hits = await repo.search(agent, NORTH, timezone=timezone, **ASKED)
-        context = await repo.context(agent, NORTH, timezone=timezone)
+        asynchronous = AsyncMemoryRepository(later, timezone=PAGO_PAGO)
+        hits = await asynchronous.search(agent, NORTH, timezone=timezone, **ASKED)
+        context = await asynchronous.context(agent, NORTH, timezone=timezone)
         await later.dispose()
         return hits.query_time, context.text
 
-    repo = MemoryRepository(engine, timezone=ZoneInfo(PAGO_PAGO))
     for given, used in ((None, PAGO_PAGO), (KIRITIMATI, KIRITIMATI), ("UTC", "UTC")):
         date = DATES.get(used, DATES[None])
         period, text = asyncio.run(asked_later(given))
         assert (period, dates_in(text)) == (may(used), [date])
         assert repo.search(agent, NORTH, timezone=given, **ASKED).query_time == may(used)
         assert dates_in(repo.context(agent, NORTH, timezone=given).text) == [date]
-    assert repo.primary.search(agent, NORTH, **ASKED).query_time == may(PAGO_PAGO)
-    team = repo.teams.search("night", NORTH, **ASKED)
-    assert team.query_time == may(PAGO_PAGO)
-    assert own_repo.search(agent, NORTH, **ASKED).query_time == may("UTC")
+    for other, used in ((repo.primary, PAGO_PAGO), (repo.teams, PAGO_PAGO), (own_repo, "UTC")):
+        assert other.search(agent, NORTH, **ASKED).query_time == may(used)
 
 
 def test_a_zone_that_is_none_is_refused_by_one_sentence(
@@ -126,61 +119,48 @@ def test_a_zone_that_is_none_is_refused_by_one_sentence(
 
 
 def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
-    shared_repo: MemoryRepository, shared_url: str, agent: str
+    mine: Owner, shared_url: str
 ) -> None:
     """Their own files of time zones agree with Python's on these days."""
     moments = [NIGHT, *(datetime(2026, month, 1, 4, tzinfo=UTC) for month in range(1, 7))]
-    for one in moments:
-        shared_repo.add(agent, NewMemory(f"{one}", embedding=None, created_at=one))
-
+    mine.add_many([plain(f"{one}", created_at=one) for one in moments])
+    asked: dict[str, Any] = {"dates": "auto", "as_of": AS_OF, "weights": {"time": 1.0}, "k": 50}
     with psycopg.connect(shared_url, autocommit=True) as session:
         for zone in (KIRITIMATI, PAGO_PAGO, NEW_YORK, BERLIN, "UTC"):
             session.execute("SELECT set_config('TimeZone', %s, false)", [zone])
             shown = session.execute(
                 "SELECT to_char(created_at, 'YYYYMMDD') FROM pgrecall.context(%s) ORDER BY 1",
-                [agent],
+                [mine.name],
             ).fetchall()
-            text = shared_repo.context(agent, timezone=zone).text
-            assert [date for (date,) in shown] == sorted(dates_in(text))
+            assert [date for (date,) in shown] == sorted(dates_in(mine.context(timezone=zone).text))
 
             march = datetime(2026, 3, 8, tzinfo=ZoneInfo(zone))
             ranked = session.execute(
                 "SELECT id, score FROM pgrecall.recall(%s, profile => 'hybrid', as_of => %s, "
                 "query_time => '[2026-03-08, 2026-03-09)', weights => '{\"time\": 1}', k => 50)",
-                [agent, AS_OF],
+                [mine.name, AS_OF],
             ).fetchall()
-            found = shared_repo.search(
-                agent,
-                query_text="on 8 March 2026",
-                dates="auto",
-                timezone=zone,
-                as_of=AS_OF,
-                weights={"time": 1.0},
-                k=50,
-                touch=False,
-            )
+            question: dict[str, Any] = {"query_text": "on 8 March 2026", "timezone": zone}
+            found = mine.search(touch=False, **question, **asked)
             assert found.query_time == (march, march + timedelta(days=1))
             assert dict(ranked) == pytest.approx({hit.memory.id: hit.score for hit in found})
 
 
-def test_the_scorer_measures_over_a_change_of_summer_time_as_the_database_does(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_the_scorer_measures_over_a_change_of_summer_time_as_the_database_does(mine: Owner) -> None:
     zone = ZoneInfo(BERLIN)
     period = datetime(2026, 3, 28, tzinfo=zone), datetime(2026, 3, 31, tzinfo=zone)
     created = datetime(2026, 4, 1, 12, tzinfo=zone)
-    shared_repo.add(agent, NewMemory("later", embedding=NORTH, created_at=created))
+    mine.add(north("later", created_at=created))
 
-    [hit] = shared_repo.search(agent, NORTH, profile=BY_TIME, query_time=period)
+    [hit] = mine.search(NORTH, profile=BY_TIME, query_time=period)
 
     assert hit.score == pytest.approx(1 - 36 / 71)
     scored = score(BY_TIME, {"created_at": created, "query_time": period})
     assert scored.score == pytest.approx(hit.score)
     by_age = Profile("by age", {Recency(half_life=1 / 24): 1.0})
     told = {"created_at": datetime(2026, 3, 29, 1, tzinfo=zone)}
-    assert score(by_age, told, as_of=datetime(2026, 3, 29, 4, tzinfo=zone)).score == pytest.approx(
-        1 / 4
-    )
+    as_of = datetime(2026, 3, 29, 4, tzinfo=zone)
+    assert score(by_age, told, as_of=as_of).score == pytest.approx(1 / 4)
 
 
 # The command line
@@ -274,7 +254,7 @@ def test_a_request_names_it(service: Service, agent: str) -> None:
 def test_a_model_names_it_or_the_server_has_one(
     shared_url: str, shared_repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add(agent, NewMemory("Zoe plays the cello", embedding=NORTH, created_at=NIGHT))
+    shared_repo.add(agent, north("Zoe plays the cello", created_at=NIGHT))
 
     async def session() -> None:
         engine = create_async_engine(shared_url.replace("postgresql:", "postgresql+psycopg:"))
@@ -296,7 +276,7 @@ def test_a_retriever_and_a_store_pass_it_on(shared_engine: Any, agent: str) -> N
     repo = MemoryRepository(shared_engine, embedder=Compass())
     moments = {"before": may(NEW_YORK)[0] - timedelta(hours=1), "within": may(NEW_YORK)[0]}
     for name, one in moments.items():
-        repo.add(agent, NewMemory(name, embedding=NORTH, created_at=one))
+        repo.add(agent, north(name, created_at=one))
     options = {"dates": "auto", "timezone": NEW_YORK}
     retriever = RecallRetriever(
         repository=repo, agent_id=agent, profile=BY_TIME, as_of=AS_OF, arguments=options

@@ -1,4 +1,5 @@
-"""Tuning: what a planted profile labels is found again, and nothing is proposed without reason."""
+"""Tuning: what a planted profile labels is found again, and nothing is proposed without reason;
+also over the memories of several owners, which are evaluated together, beside the baselines."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from sqlalchemy import Engine
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.core.statement import Statement
 from pgrecall.errors import DatabaseError, EmbedderRequired, InputError, InvalidVector, UnknownName
-from pgrecall.evaluation.results import METRICS
+from pgrecall.evaluation.bootstrap import intervals
+from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS
 from pgrecall.evaluation.tuned import FEWEST
 from pgrecall.evaluation.weight_search import ROUNDS
 from pgrecall.scoring.signals import (
@@ -27,6 +29,7 @@ from pgrecall.scoring.signals import (
     EntityOverlap,
     Frequency,
     Importance,
+    Keyword,
     Recency,
     Similarity,
     Time,
@@ -35,6 +38,7 @@ from pgrecall.scoring.signals import (
 )
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import North
+from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, NOW, at, before, sql
 
 AGENT = "agent"
@@ -57,8 +61,9 @@ def vector(dice: random.Random) -> list[float]:
 def world(module_engine: Engine) -> World:
     """50 memories of which trust, frequency and entities are alike."""
     dice = random.Random("tune")
-    memories = [
-        NewMemory(
+
+    def memory(number: int) -> NewMemory:
+        return NewMemory(
             f"memory {number}",
             embedding=vector(dice),
             importance=dice.random(),
@@ -70,24 +75,27 @@ def world(module_engine: Engine) -> World:
             created_at=before(dice.uniform(0, 120)),
             tags=["old"] if number % 2 else [],
         )
-        for number in range(50)
-    ]
+
     repo = MemoryRepository(module_engine)
-    ids = repo.add_many(AGENT, memories)
-    return World(module_engine, repo, [*ids])
+    return World(module_engine, repo, [*repo.add_many(AGENT, [memory(n) for n in range(50)])])
+
+
+def answered(
+    repo: MemoryRepository, planted: Profile, query: JudgedQuery, owner: str = AGENT, **more: Any
+) -> JudgedQuery:
+    """A query whose answer is what this profile ranks first."""
+    asked = dict[str, Any](k=4, profile=planted, as_of=query.as_of or NOW, touch=False) | more
+    said: dict[str, Any] = {"query_text": query.query_text, "query_time": query.query_time}
+    hits = repo.search(owner, query.query, strategy="exact", **asked, **said)
+    return replace(query, relevant=[hit.memory.id for hit in hits])
 
 
 def labelled_by(
-    repo: MemoryRepository, planted: Profile, number: int, *, owner: str = AGENT, **more: Any
+    repo: MemoryRepository, planted: Profile, number: int, **more: Any
 ) -> list[JudgedQuery]:
-    """Queries answered by what this profile ranks first."""
-    dice, found = random.Random("queries"), []
-    asked = dict[str, Any](k=4, profile=planted, as_of=NOW, touch=False, strategy="exact") | more
-    for _ in range(number):
-        query = vector(dice)
-        hits = repo.search(owner, query, **asked)
-        found.append(JudgedQuery(query, [hit.memory.id for hit in hits]))
-    return found
+    dice = random.Random("queries")
+    queries = [JudgedQuery(vector(dice), ()) for _ in range(number)]
+    return [answered(repo, planted, query, **more) for query in queries]
 
 
 def tuned(world: World, queries: Sequence[JudgedQuery], start: Profile, **more: Any) -> Tuning:
@@ -113,11 +121,6 @@ def queries(world: World) -> list[JudgedQuery]:
     return labelled_by(world.repo, PLANTED, 60)
 
 
-@pytest.fixture(scope="module")
-def found(world: World, queries: list[JudgedQuery]) -> Tuning:
-    return tuned(world, queries, START, seed=5)
-
-
 def half_life_of(profile: Profile) -> float:
     return next(s.half_life_in_days for s in profile.signals if isinstance(s, Recency))
 
@@ -125,12 +128,25 @@ def half_life_of(profile: Profile) -> float:
 # What is planted
 
 
-def test_planted_weights_are_found_again(found: Tuning) -> None:
+def test_planted_weights_are_found_again_and_the_record_says_all_in_plain_values(
+    world: World, queries: list[JudgedQuery]
+) -> None:
+    found = tuned(world, queries, START, seed=5)
+
     assert found.found.weights == pytest.approx(PLANTED.weights, abs=0.06)
     assert (found.verdict, found.proposed) == ("better", found.found)
     assert found.difference.low > 0
     assert [one.profile for one in found.held_out.profiles] == [START, found.found]
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.9
+    record = found.record()
+    assert list(record) == [
+        *("verdict", "proposed", "start", "found", "training", "held_out", "floor")
+    ]
+    assert (record["verdict"], record["proposed"]) == ("better", True)
+    assert record["found"]["name"] == found.found.name == "start_tuned"
+    assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
+    assert record["held_out"]["profiles"][1]["queries"] == 30
+    assert all(weight == round(weight, 3) for weight in found.found.weights.values())
 
 
 @pytest.mark.parametrize(
@@ -151,15 +167,10 @@ def test_a_planted_half_life_is_found_again(world: World, days: float, curve: Cu
 
 def test_queries_are_asked_about_their_own_moments(world: World) -> None:
     planted, dice = AGING.with_half_life(10), random.Random("moments")
-    queries = []
-    for number in range(40):
-        query, moment = vector(dice), before(dice.uniform(0, 60)) if number % 3 else None
-        hits = world.repo.search(
-            AGENT, query, k=4, profile=planted, as_of=moment or NOW, touch=False
-        )
-        queries.append(JudgedQuery(query, [hit.memory.id for hit in hits], as_of=moment))
+    moments = [before(dice.uniform(0, 60)) if number % 3 else None for number in range(40)]
+    asked = [JudgedQuery(vector(dice), (), as_of=moment) for moment in moments]
 
-    found = tuned(world, queries, AGING)
+    found = tuned(world, [answered(world.repo, planted, query) for query in asked], AGING)
 
     assert 5 < half_life_of(found.found) < 20
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
@@ -219,19 +230,6 @@ def test_the_parts_are_what_was_asked_for(world: World, queries: list[JudgedQuer
         assert found.held_out.k == 3
 
 
-def test_the_record_says_all_in_plain_values(found: Tuning) -> None:
-    record = found.record()
-
-    assert list(record) == [
-        *("verdict", "proposed", "start", "found", "training", "held_out", "floor")
-    ]
-    assert (record["verdict"], record["proposed"]) == ("better", True)
-    assert record["found"]["name"] == found.found.name == "start_tuned"
-    assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
-    assert record["held_out"]["profiles"][1]["queries"] == 30
-    assert all(weight == round(weight, 3) for weight in found.found.weights.values())
-
-
 # Copies of a question
 
 
@@ -255,22 +253,19 @@ def test_copies_of_a_vector_are_kept_back_together(
     assert [value for value in once for _ in "abc"] == pytest.approx(thrice)
 
 
-def test_copies_of_a_text_differ_in_case_and_spaces(world: World) -> None:
+@quickly
+def test_a_question_is_its_vector_or_text_with_its_words_and_entities(world: World) -> None:
+    """Texts are alike that differ in case and spaces alone."""
     repo = MemoryRepository(world.engine, embedder=North())
     spellings = ("The Straße no {}", " the  STRASSE\tno {}")
     queries = [JudgedQuery(s.format(n), world.ids[:2]) for s in spellings for n in range(9)]
-
     with pytest.raises(InputError, match=r"got 9 different ones among 18"):
         repo.evaluation.tune(AGENT, queries, start=START)
 
-
-@quickly
-def test_one_vector_with_other_words_is_another_question(world: World) -> None:
     words = [JudgedQuery(NORTH, world.ids[:1], query_text=f"word {n}") for n in range(10)]
     entities = [JudgedQuery(None, world.ids[:1], query_entities=[f"E{n}"]) for n in range(10)]
-
-    assert tuned(world, words, START, held_out=0.3).questions == 3
-    assert tuned(world, entities, START, held_out=0.3).questions == 3
+    for several in (words, entities):
+        assert tuned(world, several, START, held_out=0.3).questions == 3
 
 
 # What stays as it is
@@ -291,37 +286,28 @@ def test_signals_that_tell_nothing_apart_keep_their_weights_to_the_bit(
 
 
 @quickly
-def test_recency_of_what_is_of_one_age_stays_as_it_is(world: World, agent: str) -> None:
+def test_recency_tells_known_from_unknown_ages_and_nothing_of_one_age(
+    world: World, agent: str
+) -> None:
     dice = random.Random("one age")
-    memories = [
-        NewMemory(f"{n}", embedding=vector(dice), importance=dice.random(), created_at=before(9))
-        for n in range(50)
-    ]
-    world.repo.add_many(agent, memories)
+
+    def new(n: int, **fields: Any) -> NewMemory:
+        return NewMemory(f"{n}", embedding=vector(dice), importance=dice.random(), **fields)
+
+    world.repo.add_many(agent, [new(n, created_at=before(9)) for n in range(50)])
     planted = AGING.with_weights(similarity=0.65, recency=0.3, importance=0.05)
     start = AGING.with_weights(similarity=0.1, recency=0.3, importance=0.6)
-
     asked = labelled_by(world.repo, planted, 20, owner=agent)
     found = world.repo.evaluation.tune(agent, asked, start=start, as_of=NOW).found
-
     assert (found.weights["recency"], half_life_of(found)) == (0.3, 90)
     assert found.weights["similarity"] > 0.4
 
-
-@quickly
-def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None:
-    dice = random.Random("unknown ages")
-    memories = [
-        NewMemory(f"{n}", embedding=vector(dice), created_at=before(1) if n % 2 else None)
-        for n in range(80)
-    ]
-    ids = world.repo.add_many(agent, memories)
+    some = [new(n, created_at=before(1) if n % 2 else None) for n in range(80)]
+    ids = world.repo.add_many(f"{agent} 2", some)
     start = Profile("start", {Similarity(): 0.9, Recency(half_life=30, unknown=0.1): 0.1})
     queries = [JudgedQuery(vector(dice), [id_]) for id_ in ids[1:61:2]]
-
-    found = world.repo.evaluation.tune(agent, queries, start=start, as_of=NOW)
-
-    assert found.found.weights["recency"] > 0.2
+    found = world.repo.evaluation.tune(f"{agent} 2", queries, start=start, as_of=NOW).found
+    assert found.weights["recency"] > 0.2
 
 
 @quickly
@@ -329,13 +315,9 @@ def test_time_may_come_in_where_it_had_no_weight(world: World) -> None:
     dice = random.Random("periods")
     start = Profile("start", {Similarity(): 1.0, Time(): 0.0})
     planted = start.with_weights(similarity=0.3, time=0.7)
-    queries = []
-    for days in range(10, 100, 8):
-        query, period = vector(dice), (before(days + 5), before(days))
-        asked: dict[str, Any] = {"profile": planted, "as_of": NOW, "touch": False, "k": 3}
-        hits = world.repo.search(AGENT, query, query_time=period, **asked)
-        relevant = [hit.memory.id for hit in hits]
-        queries.append(JudgedQuery(query, relevant, query_time=period))
+    periods = [(before(days + 5), before(days)) for days in range(10, 100, 8)]
+    asked = [JudgedQuery(vector(dice), (), query_time=period) for period in periods]
+    queries = [answered(world.repo, planted, query, k=3) for query in asked]
 
     assert tuned(world, queries, start).found.weights["time"] > 0.2
 
@@ -366,23 +348,21 @@ def test_filters_narrow_what_is_tuned_by(world: World) -> None:
 
 
 @quickly
-def test_memories_of_teams_are_tuned_by_too(shared_repo: MemoryRepository, agent: str) -> None:
+def test_memories_of_teams_are_tuned_by_too(mine: Owner) -> None:
     dice = random.Random("teams")
     new = [NewMemory(f"{n}", embedding=vector(dice), importance=dice.random()) for n in range(60)]
-    shared_repo.teams.add_many(agent, new)
-    queries = labelled_by(shared_repo.teams, PLANTED, 20, owner=agent, as_of=None)
+    mine.team.add_many(new)
+    queries = labelled_by(mine.repo.teams, PLANTED, 20, owner=mine.name, as_of=None)
 
-    with_team = shared_repo.evaluation.tune(agent, queries, start=START, teams=[agent])
-    of_team = shared_repo.teams.evaluation.tune(agent, queries, start=START)
+    with_team = mine.evaluation.tune(queries, start=START, teams=[mine.name])
+    of_team = mine.team.evaluation.tune(queries, start=START)
 
     assert with_team == of_team
     assert with_team.found.weights != START.weights
 
 
 @quickly
-def test_where_there_is_nothing_to_tell_apart_the_start_stays(
-    world: World, shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_where_there_is_nothing_to_tell_apart_the_start_stays(mine: Owner, world: World) -> None:
     dice = random.Random("unknown")
     of_others = [JudgedQuery(vector(dice), [uuid4()]) for _ in range(12)]
     queries = [JudgedQuery(at(degrees), [UNKNOWN]) for degrees in range(10)]
@@ -391,9 +371,9 @@ def test_where_there_is_nothing_to_tell_apart_the_start_stays(
     def tell(*progress: int) -> None:
         told.append(progress)  # type: ignore[arg-type]
 
-    none = shared_repo.evaluation.tune(agent, queries, start=START, on_progress=tell)
-    shared_repo.add(agent, NewMemory("one", embedding=NORTH))
-    one = shared_repo.evaluation.tune(agent, queries, start=START)
+    none = mine.evaluation.tune(queries, start=START, on_progress=tell)
+    mine.add(north("one"))
+    one = mine.evaluation.tune(queries, start=START)
     unknown = tuned(world, of_others, START)
 
     assert told[-1][0] == told[-1][1]
@@ -434,24 +414,6 @@ class Enough(Exception):
     pass
 
 
-def stop(*_: int) -> None:
-    raise Enough
-
-
-def test_what_on_progress_raises_leaves_a_transaction_usable(
-    world: World, queries: list[JudgedQuery]
-) -> None:
-    with world.engine.connect() as connection:
-        repo = MemoryRepository(connection)
-        with pytest.raises(Enough):
-            repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=stop)
-        assert connection.exec_driver_sql(TEMPORARY).all() == []
-        try:
-            repo.evaluation.evaluate(AGENT, queries[:1], as_of=NOW)
-        finally:
-            connection.rollback()
-
-
 async def told(done: int, of: int) -> None:
     pass
 
@@ -461,7 +423,19 @@ class Teller:
         pass
 
 
-def test_progress_cannot_be_awaited_and_says_so(world: World, queries: list[JudgedQuery]) -> None:
+def test_what_on_progress_raises_leaves_a_transaction_usable_and_it_cannot_be_awaited(
+    world: World, queries: list[JudgedQuery]
+) -> None:
+    def stop(*_: int) -> None:
+        raise Enough
+
+    with world.engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        with pytest.raises(Enough):
+            repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=stop)
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+        repo.evaluation.evaluate(AGENT, queries[:1], as_of=NOW)
+        connection.rollback()
     for on_progress in (told, Teller(), partial(told), lambda *n: told(*n)):
         with pytest.raises(InputError, match="cannot be awaited; pass a plain function"):
             tuned(world, queries[:12], START, on_progress=on_progress)
@@ -471,6 +445,9 @@ def test_progress_cannot_be_awaited_and_says_so(world: World, queries: list[Judg
 def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
     world: World, queries: list[JudgedQuery], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor does a table of the caller's of the same name, which stays."""
+    sql(world.engine, "CREATE TABLE public.pgrecall_pairs AS SELECT 1 AS mine")
+
     def fails(*_: Any) -> Any:
         return Statement("SELECT 1 / 0")
 
@@ -487,16 +464,6 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
 
         assert connection.exec_driver_sql(TEMPORARY).all() == []
     assert found == tuned(world, queries[:12], START)
-
-
-@quickly
-def test_a_table_of_the_callers_of_the_same_name_stays(
-    world: World, queries: list[JudgedQuery]
-) -> None:
-    sql(world.engine, "CREATE TABLE public.pgrecall_pairs AS SELECT 1 AS mine")
-
-    tuned(world, queries[:12], START)
-
     assert sql(world.engine, "TABLE public.pgrecall_pairs") == [(1,)]
     sql(world.engine, "DROP TABLE public.pgrecall_pairs")
 
@@ -513,22 +480,14 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"queries": []}, InputError, r"there are no judged queries"),
     ({"queries": TEN[:9]}, InputError, r"at least 10 judged queries, got 9"),
     ({"queries": TEN[:9] * 4}, InputError, r"at least 10 .* got 9 different ones among 36"),
-    (
-        {"queries": [replace(GOOD, relevant=())]},
-        InputError,
-        r"no judged query has a relevant memory",
-    ),
+    ({"queries": [replace(GOOD, relevant=())]}, InputError, r"no judged query has a relevant m"),
     ({"queries": [*TEN, replace(GOOD, query="tea")]}, EmbedderRequired, r"embedder"),
     ({"queries": [*TEN, replace(GOOD, query=[1.0])]}, InvalidVector, r"query 10: "),
     ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"start": 7}, InputError, r"profile.*int"),
     ({"start": ONE_SIGNAL}, InputError, r"'alone' has only one signal"),
     ({"k": 0}, InputError, r"k must lie within 1"),
-    (
-        {"held_out": 0},
-        InputError,
-        r"held_out 0 of 10 queries leaves the training or the held-out part empty",
-    ),
+    ({"held_out": 0}, InputError, r"held_out 0 of 10 queries leaves the training or the held-out"),
     ({"held_out": 1}, InputError, r"held_out 1 of 10 queries leaves the training"),
     ({"held_out": 0.01}, InputError, r"held_out 0\.01 of 10 queries leaves the training"),
     ({"held_out": 1.5}, InputError, r"held_out must lie within 0 and 1"),
@@ -553,3 +512,256 @@ def test_what_cannot_be_tuned_is_refused_and_leaves_nothing(world: World) -> Non
         assert connection.exec_driver_sql(TEMPORARY).all() == []
         repo.evaluation.evaluate(AGENT, [GOOD])
         connection.rollback()
+
+
+# Several owners
+
+
+AGENTS = [f"agent-{number}" for number in range(6)]
+WORDS = ("tea", "milk", "harbour", "piano", "winter", "ticket", "garden", "engine", "doctor")
+ALIKE, _, _ = profiles.BASELINES
+WEIGHT = Profile("weight", {Importance(): 1.0})
+OF_OWNERS = Profile("start", {Similarity(): 0.2, Importance(): 0.8})
+PLANTED_IN_ALL = OF_OWNERS.with_weights(similarity=0.8, importance=0.2)
+
+
+@dataclass(frozen=True)
+class Owners:
+    engine: Engine
+    repo: MemoryRepository
+    ids: dict[str, list[UUID]]
+    queries: list[JudgedQuery]
+    """Of all agents in turn, answered by what PLANTED_IN_ALL ranks first; each owner is a group."""
+
+
+@pytest.fixture(scope="module")
+def everybody(module_engine: Engine) -> Owners:
+    dice = random.Random("owners")
+    repo = MemoryRepository(module_engine)
+
+    def memory(agent: str, number: int) -> NewMemory:
+        return NewMemory(
+            " ".join([agent, f"{number}", *dice.sample(WORDS, 3)]),
+            embedding=vector(dice),
+            importance=dice.random(),
+            created_at=before(dice.uniform(0, 90)),
+        )
+
+    ids = {
+        agent: list[UUID](repo.add_many(agent, [memory(agent, n) for n in range(40)]))
+        for agent in AGENTS
+    }
+    queries = []
+    for agent in AGENTS * 4:
+        asked = JudgedQuery(vector(dice), (), agent_id=agent, group=agent)
+        queries.append(answered(repo, PLANTED_IN_ALL, asked, agent, k=3))
+    return Owners(module_engine, repo, ids, queries)
+
+
+# Whose memories
+
+
+def test_each_query_is_ranked_among_its_own_owners_memories(everybody: Owners) -> None:
+    asked: dict[str, Any] = {"profiles": [OF_OWNERS, PLANTED_IN_ALL], "as_of": NOW, "k": 3}
+    together = everybody.repo.evaluation.evaluate(None, everybody.queries, **asked)
+
+    for agent in AGENTS:
+        places = [place for place, query in enumerate(everybody.queries) if query.agent_id == agent]
+        own = [replace(everybody.queries[place], agent_id=None) for place in places]
+        alone = everybody.repo.evaluation.evaluate(agent, own, **asked)
+        for one, its in zip(together.compared, alone.compared, strict=True):
+            for name in METRICS:
+                values = [one.per_query[name][place] for place in places]
+                assert values == pytest.approx(its.per_query[name], rel=1e-12)
+    assert together.missing == 0
+    assert together.profiles[1].overall.means == dict.fromkeys(METRICS, 1.0)
+
+
+def test_what_names_no_owner_is_about_the_agent_given(everybody: Owners) -> None:
+    one, other = AGENTS[:2]
+    unnamed = JudgedQuery(NORTH, everybody.ids[one][:1])
+    named = JudgedQuery(NORTH, everybody.ids[other][:1], agent_id=other)
+
+    def missing(agent: str | None, *agents: str) -> int:
+        return everybody.repo.evaluation.evaluate(agent, [unnamed, named], agents=agents).missing
+
+    assert missing(one, other) == missing(one, one, other) == 0
+    assert everybody.repo.evaluation.evaluate(None, [unnamed], agents=[one]).missing == 0
+    assert everybody.repo.evaluation.evaluate(None, [unnamed], agents=[other]).missing == 1
+
+
+def test_teams_are_ranked_with_each_owner(shared_repo: MemoryRepository, agent: str) -> None:
+    """Of a team that evaluates others its own memories count once."""
+    teams = [f"{agent} {name}" for name in ("red", "blue")]
+    ids = {team: shared_repo.teams.add(team, north(team)) for team in teams}
+    queries = [JudgedQuery(NORTH, [ids[label]], agent_id=team) for team in teams for label in teams]
+
+    evaluate = shared_repo.teams.evaluation.evaluate
+
+    alone = evaluate(None, queries, profiles=[ALIKE])
+    together = evaluate(None, queries, profiles=[ALIKE], teams=teams[:1])
+
+    assert alone.missing == 2
+    assert together.missing == 1
+    assert together.profiles[0].per_query["mrr"][1] == 0.0
+
+
+UNNAMED: list[tuple[str | None, Any, list[str | None], str]] = [
+    (None, None, [None], r"query 0 has no agent_id"),
+    (None, ["a", "b"], ["a", None], r"query 1 has no agent_id"),
+    ("a", None, [None, "b"], r"query 1 is about the memories of 'b', which is neither"),
+    (None, ["a"], ["b"], r"query 0 is about the memories of 'b', which is neither"),
+    ("a", [], ["team:b"], r"query 0: agent_id must not begin with 'team:'"),
+    ("a", ["team:b"], [None], r"agents must not begin with 'team:'"),
+    ("a", "b", [None], r"agents must be a list of texts"),
+    ("a", [""], [None], r"agents must not be empty"),
+    ("a", None, [""], r"query 0: agent_id must not be empty"),
+    ("a", None, [5], r"query 0: agent_id must be text"),  # type: ignore[list-item]
+]
+
+
+def test_nobody_is_asked_who_was_not_named(everybody: Owners) -> None:
+    agents: Any
+    for agent, agents, named, message in UNNAMED:
+        queries = [JudgedQuery(NORTH, [UUID(int=1)], agent_id=owner) for owner in named]
+        for method in (everybody.repo.evaluation.evaluate, everybody.repo.evaluation.tune):
+            with pytest.raises(InputError, match=message):
+                method(agent, queries, agents=agents)
+    for held_out in (0.05, 0.95):
+        said = rf"held_out {held_out} of 6 owners leaves the training"
+        with pytest.raises(InputError, match=said):
+            everybody.repo.evaluation.tune(
+                None, everybody.queries, start=OF_OWNERS, held_out=held_out
+            )
+
+
+# Intervals
+
+
+def test_from_five_owners_on_intervals_are_over_owners(everybody: Owners) -> None:
+    for number, over in ((FEWEST_OWNERS, "owners"), (FEWEST_OWNERS - 1, "queries")):
+        several = [q for q in everybody.queries if q.agent_id in AGENTS[:number]]
+        found = everybody.repo.evaluation.evaluate(
+            None, several, profiles=[PLANTED_IN_ALL, WEIGHT], as_of=NOW, seed=7
+        )
+
+        first, second = (one.per_query["ndcg"] for one in found.profiles)
+        scores = found.profiles[1].overall
+        owners = [query.agent_id for query in several] if over == "owners" else None
+        sample = [b - a for a, b in zip(first, second, strict=True)]
+        [interval] = intervals([sample], 7, owners=owners)
+        assert (scores.differences["ndcg"].low, scores.differences["ndcg"].high) == interval
+        assert (scores.owners, scores.intervals_over) == (number, over)
+        record = found.record()["baselines"][0]
+        assert (record["owners"], record["intervals_over"]) == (number, over)
+        of_group = record["by_group"][AGENTS[0]]
+        assert (of_group["owners"], of_group["intervals_over"]) == (1, "queries")
+
+
+# Baselines
+
+
+def test_what_is_asked_is_measured_beside_the_baselines(everybody: Owners) -> None:
+    label = everybody.ids[AGENTS[0]][:1]
+    both = [JudgedQuery(NORTH, label, query_text="tea")]
+    vectors, texts = [JudgedQuery(NORTH, label)], [JudgedQuery(None, label, query_text="tea")]
+    meaning, words, _ = (Profile("mine", baseline.signals) for baseline in profiles.BASELINES)
+    every = ["similarity alone", "keyword alone", "hybrid"]
+    cases: tuple[tuple[list[JudgedQuery], list[Any], list[str]], ...] = (
+        (both, ["trust"], every),
+        (both, ["trust", "hybrid"], every[:2]),
+        (both, [meaning, words, "hybrid"], []),
+        (vectors, ["trust"], [every[0], every[2]]),
+        (texts, ["trust"], every[1:]),
+        ([*vectors, *texts], ["trust"], every),
+    )
+    for queries, asked, beside in cases:
+        found = everybody.repo.evaluation.evaluate(AGENTS[0], queries, profiles=asked)
+        assert [one.profile.name for one in found.baselines] == beside
+
+
+# Tuning
+
+
+def test_what_is_planted_in_all_owners_is_found_again_and_none_is_in_both_parts(
+    everybody: Owners,
+) -> None:
+    with everybody.engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        found = repo.evaluation.tune(None, everybody.queries, start=OF_OWNERS, as_of=NOW)
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+        connection.rollback()
+
+    assert found.found.weights == pytest.approx(PLANTED_IN_ALL.weights, abs=0.1)
+    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
+    assert found.proposed == found.found
+    sides = [part.profiles[0].by_group.keys() for part in (found.training, found.held_out)]
+    assert [len(side) for side in sides] == [3, 3]
+    assert not sides[0] & sides[1]
+    assert (found.questions, found.held_out.profiles[0].overall.owners) == (12, 3)
+
+
+def test_one_question_to_two_owners_is_two_questions(everybody: Owners) -> None:
+    queries = [
+        replace(everybody.queries[0], query=[*NORTH[:-1], number], agent_id=agent)
+        for number in range(5)
+        for agent in AGENTS[:2]
+    ]
+
+    found = everybody.repo.evaluation.tune(None, queries, start=OF_OWNERS, as_of=NOW)
+
+    assert found.questions == 5
+    with pytest.raises(InputError, match=r"got 5 different ones among 10"):
+        everybody.repo.evaluation.tune(
+            AGENTS[0], [replace(q, agent_id=None) for q in queries], start=OF_OWNERS
+        )
+
+
+def test_what_does_worse_than_a_baseline_is_not_proposed(everybody: Owners) -> None:
+    """Neither recency nor importance can do what similarity does."""
+    start = Profile("start", {Recency(half_life=30): 0.9, Importance(): 0.1})
+
+    found = everybody.repo.evaluation.tune(None, everybody.queries, start=start, as_of=NOW)
+
+    assert found.difference.mean > 0
+    best = max(found.held_out.baselines, key=lambda one: one.overall.means["ndcg"])
+    assert found.better_baseline == best
+    assert found.verdict == f"better than its start, but worse than {best.profile.name}"
+    assert found.proposed is None
+    assert found.record()["verdict"] == found.verdict
+    assert found.record()["proposed"] is False
+
+
+def test_words_are_brought_in_where_they_tell(everybody: Owners) -> None:
+    """Words that say much of which memory answers."""
+    dice = random.Random("words")
+    planted = Profile("p", {Similarity(): 0.3, Keyword(): 0.6, Importance(): 0.1})
+    texts = [" ".join(dice.sample(WORDS, 3)) for _ in range(24)]
+    asked = [JudgedQuery(vector(dice), (), query_text=text) for text in texts]
+    queries = [answered(everybody.repo, planted, query, AGENTS[0], k=3) for query in asked]
+
+    def tuned(start: Profile, number: int = 12) -> Tuning:
+        return everybody.repo.evaluation.tune(AGENTS[0], queries[:number], start=start, as_of=NOW)
+
+    found = tuned(Profile("start", {Similarity(): 0.6, Importance(): 0.4}), 24)
+    assert list(found.found.weights) == ["similarity", "importance", "keyword"]
+    assert 0.4 < found.found.weights["keyword"] < 0.8
+    assert list(found.start.weights) == ["similarity", "importance"]
+    assert found.proposed == found.found
+    assert tuned(ALIKE.renamed("meaning")).found.weights["keyword"] > 0.2
+    # A profile with words gets no second signal of them.
+    start = Profile("start", {Keyword(b=0.5): 0.5, Similarity(): 0.3, Usefulness(): 0.2})
+    assert [*tuned(start).found.signals] == [*start.signals]
+
+
+def test_words_that_tell_nothing_are_left_out_again(everybody: Owners) -> None:
+    """The memories that have them are labelled by meaning alone."""
+    queries = [
+        replace(query, query_text=" ".join(WORDS[place % 7 : place % 7 + 2]))
+        for place, query in enumerate(everybody.queries)
+    ]
+
+    found = everybody.repo.evaluation.tune(None, queries, start=PLANTED_IN_ALL, as_of=NOW)
+
+    assert list(found.found.weights) == ["similarity", "importance"]
+    assert sum(found.found.weights.values()) == pytest.approx(1)

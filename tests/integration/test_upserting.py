@@ -8,7 +8,6 @@ from random import Random
 from threading import Barrier
 from typing import Any
 
-import psycopg
 import pytest
 from sqlalchemy import Engine
 
@@ -98,19 +97,6 @@ def test_the_successor_of_an_upserted_memory_is_superseded_in_turn(mine: Owner) 
     assert mine.recalled() == ["tea again"]
 
 
-def test_a_key_is_needed_and_a_bad_memory_changes_nothing(mine: Owner) -> None:
-    id_ = mine.upsert(keyed("one"))
-    for bad in (NewMemory("no key", embedding=NORTH), "text", {"content": "no key"}):
-        with pytest.raises(InvalidMemory, match="upsert needs a memory with a key"):
-            mine.upsert(bad)
-    with pytest.raises(NotCompliant):
-        mine.upsert(keyed("two", compliant=False))
-    assert mine.upsert(keyed("two", compliant=False), check_compliance=False) == id_
-    with pytest.raises(InvalidMemory, match="importance"):
-        mine.upsert(keyed("three", importance=2))
-    assert mine.read(id_).content == "two"
-
-
 def test_memories_are_named_by_their_keys(mine: Owner) -> None:
     id_ = mine.upsert(keyed("one"))
 
@@ -134,19 +120,6 @@ def test_several_memories_come_in_the_order_they_were_named(mine: Owner) -> None
     assert mine.get_many([]) == {}
 
 
-def test_psql_upserts_too(mine: Owner, connection: psycopg.Connection[dict[str, Any]]) -> None:
-    call = (
-        "SELECT * FROM pgrecall.upsert(%s, pgrecall.new_memory(%s, key => 'k', "
-        "tags => '{a}'), actor => 'me')"
-    )
-    outcomes = [connection.execute(call, (mine.name, text)).fetchall() for text in "aab"]
-
-    assert [row["outcome"] for [row] in outcomes] == ["inserted", "known", "replaced"]
-    assert mine.get(key="k").content == "b"
-    with pytest.raises(psycopg.Error, match="upsert needs a memory with a key"):
-        connection.execute("SELECT pgrecall.upsert('a', pgrecall.new_memory('x'))")
-
-
 def test_a_batch_stores_what_is_new_and_replaces_what_is_there(mine: Owner) -> None:
     old = mine.upsert(keyed("old", key="b", created_at=before(5)))
     mine.touch(old)
@@ -166,20 +139,25 @@ def test_a_batch_stores_what_is_new_and_replaces_what_is_there(mine: Owner) -> N
 @pytest.mark.parametrize(
     ("bad", "error", "message"),
     [
-        (NewMemory("no key", embedding=NORTH), InvalidMemory, "memory 1 of 2: .*needs .* key"),
-        (keyed("", key="c"), InvalidMemory, "memory 1 of 2: content"),
-        (keyed("no", key="c", compliant=False), NotCompliant, "memory 1 of 2"),
+        (NewMemory("no key", embedding=NORTH), InvalidMemory, "upsert needs a memory with a key"),
+        ("text", InvalidMemory, "upsert needs a memory with a key"),
+        (keyed("", key="c"), InvalidMemory, "content"),
+        (keyed("no", key="c", compliant=False), NotCompliant, "check_compliance"),
+        (keyed("no", importance=2), InvalidMemory, "importance"),
     ],
 )
-def test_a_bad_memory_in_a_batch_changes_nothing(
-    mine: Owner, bad: NewMemory, error: type[Exception], message: str
+def test_a_bad_memory_changes_nothing(
+    mine: Owner, bad: Any, error: type[Exception], message: str
 ) -> None:
     mine.upsert(keyed("old"))
     with pytest.raises(error, match=message):
+        mine.upsert(bad)
+    with pytest.raises(error, match=f"memory 1 of 2.*{message}"):
         mine.upsert_many([keyed("new"), bad])
     with pytest.raises(InvalidMemory, match="list of memories, got dict"):
         mine.upsert_many({})
     assert mine.recalled() == ["old"]
+    assert mine.upsert(keyed("two", compliant=False), check_compliance=False).outcome == "replaced"
 
 
 def test_batches_that_overlap_leave_one_memory_for_each_key(mine: Owner) -> None:

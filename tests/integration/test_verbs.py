@@ -8,12 +8,12 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 from psycopg import sql
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall import MemoryRepository, migrate
 from pgrecall.errors import (
     DuplicateMemory,
     InputError,
@@ -27,19 +27,11 @@ from pgrecall.execution.error_mapping import mapped_error
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import TABLES, Owner, north
-from tests.integration.support import NORTH, at
+from tests.integration.test_both_repositories import OPERATIONS, case_of, check, furnish
 
 Connection = psycopg.Connection[dict[str, Any]]
 Rows = list[dict[str, Any]]
-HOSTILE = [
-    *("'; DROP TABLE pgrecall.agent_memories; --", "%s %(name)s :name $1 {0}", "NULL", "E'\\'"),
-    *("$operation$; SELECT 1; $operation$", "$$ END $$", "🙂 \u202e e\u0301 \x01\t\n", '"\\'),
-]
 NAN = float("nan")
-
-
-def connected(url: str) -> Connection:
-    return psycopg.connect(url, autocommit=True, row_factory=dict_row)
 
 
 def plain_id(id_: UUID) -> UUID:
@@ -103,32 +95,25 @@ def test_the_actor_is_the_sessions_user_unless_named(mine: Owner, connection: Co
     assert mine.history(b)[-1].actor is None
 
 
-def test_the_history_is_the_repositorys_with_what_was_done_to_trust(
-    mine: Owner, connection: Connection
-) -> None:
+def test_the_history_tells_what_was_done_to_trust(mine: Owner, connection: Connection) -> None:
     memory_id = mine.add(north("m", component="meta", confidence=0.5, compliant=True), actor="Ann")
     mine.record_outcome(memory_id, "success", reason="it helped")
     mine.upkeep.adjust_trust(memory_id, -0.25, "stale", "Ben", metadata={"case": 7})
     mine.update(memory_id, trust=None, trust_provenance=0.5)
     mine.delete(memory_id)
 
-    rows = call(connection, "history", mine.name, plain_id(memory_id))
+    rows, events = (
+        call(connection, "history", mine.name, plain_id(memory_id)),
+        mine.history(memory_id),
+    )
 
-    events = mine.history(memory_id)
-    fields = ("id", "occurred_at", "event_type", "reason", "actor", "old_values", "new_values")
-    assert [[row[name] for name in (*fields, "metadata")] for row in rows] == [
-        [getattr(event, name) for name in (*fields, "metadata")] for event in events
-    ]
-    first = 0.3 * (0.6 * 0.8 + 0.4 * 0.5) + 0.25 * 0.5 + 0.3 * 1
-    second = first + 0.05 / 1.1
-    trusts = [row["new_trust"] for row in rows[:4]]
-    assert trusts == pytest.approx([first, second, second - 0.25, None], abs=1e-9)
-    deltas = [row["trust_delta"] for row in rows[:4]]
-    assert deltas == pytest.approx([None, 0.05 / 1.1, -0.25, None], abs=1e-9)
-    assert rows[1]["usage_delta"] == pytest.approx(0.7 + 0.3 / 20)
-    assert rows[3]["provenance_delta"] == pytest.approx(0.5 - (0.6 * 0.8 + 0.4 * 0.5))
-    for part in ("consensus_delta", "governance_delta"):
-        assert [row[part] for row in rows] == [None, 0, 0, None, None]
+    assert [(row["id"], row["reason"]) for row in rows] == [(one.id, one.reason) for one in events]
+    deltas = [row["trust_delta"] for row in rows]
+    assert deltas == pytest.approx([None, 0.05 / 1.1, -0.25, None, None], abs=1e-9)
+    for row, event in zip(rows, events, strict=True):
+        assert row["new_trust"] == event.new_values.get("trust")
+        for part in ("usage", "provenance", "consensus", "governance"):
+            assert row[f"{part}_delta"] == pytest.approx(event.delta(f"trust_{part}"), abs=1e-9)
     assert call(connection, "history", mine.name, uuid4()) == []
 
 
@@ -193,6 +178,7 @@ NOTING = (
     f"{OF_ONE} label unlabel link unlink forget revive approve reject invalidate move_tier prune"
 )
 GARBAGE = "count_garbage begin_garbage_run collect_garbage"
+EVENT_AGES = [23.9, 0, -1, 8_766_001, NAN]
 SHARES = [-0.1, 1.1, NAN, None]
 FLAGGED: dict[str, Any] = {"compliant": False}
 NOT_COMPLIANT = {"content": "x"} | FLAGGED
@@ -262,6 +248,8 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     (GARBAGE, "min_trust_threshold", InputError, SHARES[:3]),
     (GARBAGE, "delete_threshold", InputError, SHARES[:3]),
     (GARBAGE, "max_age_hours", InputError, [-1, NAN, 1e9]),
+    ("begin_garbage_run collect_garbage", "max_event_age_hours", InputError, EVENT_AGES),
+    ("begin_garbage_run collect_garbage", "max_run_age_hours", InputError, EVENT_AGES),
     (f"{GARBAGE} archive_excess_batch", "max_live", InputError, [-1]),
     ("begin_garbage_run collect_garbage", "policy", InputError, ["", None]),
     ("archive_excess_batch", "policy", InputError, [""]),
@@ -335,14 +323,13 @@ def test_no_ids_change_nothing(mine: Owner, connection: Connection, name: str) -
 
 
 def test_a_memory_that_is_not_there_is_named(mine: Owner, connection: Connection) -> None:
-    hers = plain_id(mine.other.add(north("a")))
-    for name in (mine.name, *(text[:100] for text in HOSTILE)):
+    hers, there = (plain_id(of.add(north("a"))) for of in (mine.other, mine))
+    for name in (mine.name, "'; DROP TABLE x; --", "%s :name $1 {0}", "🙂 \u202e \t\n"):
         for id_ in (UNKNOWN, hers, None):
             with pytest.raises(psycopg.Error) as refused:
                 call(connection, "record_outcome", name, id_, "success")
             message = f"agent '{name}' has no memory {id_ or 'NULL'}"
             assert refused.value.diag.message_primary == message
-    there = plain_id(mine.add(north("a")))
     for source, target in ((UNKNOWN, there), (there, UNKNOWN), (UUID(int=9), UNKNOWN)):
         with pytest.raises(psycopg.Error, match=str(UNKNOWN)):  # the first of several
             call(connection, "link", mine.name, source, target)
@@ -350,89 +337,20 @@ def test_a_memory_that_is_not_there_is_named(mine: Owner, connection: Connection
         call(connection, "label", "team:red", UNKNOWN, ["x"])
 
 
-def test_hostile_texts_are_kept_as_they_are(mine: Owner, connection: Connection) -> None:
-    for text in HOSTILE:
-        owner = Owner(mine.bind, f"{mine.name} {text}")
-        memory_id = plain_id(owner.add(north("m", trust=0.25)))
-        note: dict[str, Any] = {"actor": text, "metadata": Jsonb({text: [text]})}
-
-        call(connection, "record_outcome", owner.name, memory_id, "failure", reason=text, **note)
-        call(connection, "adjust_trust", owner.name, memory_id, 0.01, text, **note)
-        call(connection, "record_feedback", owner.name, memory_id, "useful", text, **note)
-        call(connection, "invalidate", owner.name, [memory_id], text, **note)
-        call(connection, "revive", owner.name, [memory_id], reason=text, **note)
-        given = {"agent": owner.name, "policy": text}
-        call_named(connection, "collect_garbage", given, {})
-
-        *noted, collected = call(connection, "history", owner.name, memory_id)[1:]
-        assert {(row["reason"], row["actor"]) for row in noted} == {(text, text)}
-        assert all(row["metadata"][text] == [text] for row in noted)
-        assert text in collected["reason"]
-        assert call(connection, "count_owner", owner.name)[0]["memories"] == 1
-        [erased] = call(connection, "erase_owner_batch", owner.name)
-        assert (erased["memories"], mine.rows("memory_events")) == (1, [])
-
-
 # Where it runs
 
 
-OPERATIONS: list[tuple[str, str, Any]] = [
-    ("trust", "record_outcome('agent', %(a)s, 'success')", pytest.approx(0.5 + 0.05 / 1.1)),
-    ("trust", "adjust_trust('agent', %(b)s, -0.45, 'why')", pytest.approx(0.05)),
-    ("usefulness", "record_feedback('agent', %(a)s, 'useful')", pytest.approx(2 / 3)),
-    ("*", "touch('agent', %(ids)s)", 8),
-    ("*", "label('agent', %(a)s, '{x,y,z}')", 3),
-    ("*", "unlabel('agent', %(a)s, '{x,z}')", 2),
-    ("value", "labels('agent', %(a)s)", "y"),
-    ("count(*)", "link('agent', %(b)s, %(a)s)", 1),
-    ("weight", "links('agent', %(a)s)", 1),
-    ("*", "unlink('agent', %(b)s, %(a)s)", True),
-    ("count(*)", "recorded_queries('agent')", 0),
-    ("importance", "set_importance('agent', %(a)s, 0.9)", 0.9),
-    ("count(*)", "move_tier('agent', %(ids)s, false)", 8),
-    ("subject", """update_memory('agent', %(a)s, '{"subject": "tea"}')""", "tea"),
-    ("count(*)", "invalidate('agent', %(ids)s)", 8),
-    ("count(*)", "revive('agent', %(ids)s)", 8),
-    ("count(*)", "approve('agent', %(ids)s)", 0),
-    ("count(*)", "reject('agent', %(ids)s)", 0),
-    ("count(*)", "near_duplicates('agent', k => 5)", 5),
-    ("count(*)", "clusters('agent', more_than => 7)", 8),
-    ("*", "complete_stale_tasks('agent')", 0),
-    ("*", "prune('agent', '1 day', below_score => 0.1)", 0),
-    ("outcome", "remember('agent', 'M0')", "duplicate"),
-    ("deleted", "count_garbage('agent')", 1),
-    ("deleted", "collect_garbage_batch('agent', @.begin_garbage_run('agent'))", 1),
-    ("count(*)", "history('agent', %(b)s)", 8),
-    ("*", "archive_excess_batch('agent', 6)", 1),
-    ("*", "sweep_orphans_batch('agent')", 0),
-    ("CALL", "collect_garbage('agent', max_live => 4)", 6),
-    ("CALL", "collect_garbage(dry_run => true)", 4),
-    ("outcome", "supersede('agent', %(c)s, @.new_memory('new'))", "inserted"),
-    ("count(*)", "consolidate('agent', more_than => 0)", 1),
-    ("count(*)", "forget('agent', %(ids)s)", 7),
-    ("agent_id", "owners_of_memories()", "agent"),
-    ("memories", "count_owner('agent')", 2),
-    ("memories", "erase('agent', %(ids)s)", 0),
-    ("memories", "erase_owner_batch('agent', 1)", 1),
-    ("CALL", "erase_owner('agent')", 1),
-    ("count(*)", "owners_of_memories(true)", 0),
-]
-"""What is asked for of a call, and what it is at first."""
+def unpooled(url: str) -> Engine:
+    return create_engine(url, poolclass=NullPool)
 
 
-def assert_everything_works(connection: Connection, schema: str, repo: MemoryRepository) -> None:
-    memories = [NewMemory(f"m{n}", embedding=at(n), trust=0.5) for n in range(8)]
-    ids = [*map(plain_id, repo.add_many("agent", memories))]
-    given = {"a": ids[0], "b": ids[1], "c": ids[7], "ids": ids}
-    for wanted, call_, expected in OPERATIONS:
-        verb = "CALL @." if wanted == "CALL" else f"SELECT {wanted} FROM @."
-        statement = (verb + call_).replace("@", f'"{schema}"')
-        [row] = connection.execute(statement, given).fetchall()
-        assert next(iter(row.values())) == expected, call_
-
-
-def unpooled(url: str) -> MemoryRepository:
-    return MemoryRepository(create_engine(url, poolclass=NullPool))
+def assert_everything_works(connection: sa.Connection, schema: str = "pgrecall", *but: str) -> None:
+    repo = MemoryRepository(connection, schema=schema)
+    furnish(repo)
+    for name in {*OPERATIONS} - {"upkeep.vacuum", *but}:
+        with connection.begin_nested() as savepoint:
+            check(repo, case_of(name))
+            savepoint.rollback()
 
 
 @pytest.mark.parametrize("search_path", ["", "pg_temp, elsewhere, pgrecall"])
@@ -440,56 +358,64 @@ def test_the_callers_search_path_and_tables_of_our_names_do_not_matter(
     own_url: str, search_path: str
 ) -> None:
     """Temporary tables come first on every search_path that does not name pg_temp."""
-    with connected(own_url) as connection:
-        lay_traps(connection)
-        connection.execute("SELECT set_config('search_path', %s, false)", (search_path,))
+    with unpooled(own_url).connect() as connection:
+        session: Any = connection.connection.driver_connection
+        lay_traps(session)
+        session.execute("SELECT set_config('search_path', %s, false)", (search_path,))
 
-        assert_everything_works(connection, "pgrecall", unpooled(own_url))
+        assert_everything_works(connection)
 
-        after = connection.execute("SHOW search_path").fetchall()
+        connection.commit()
+        session.autocommit = True
+        [collected] = session.execute("CALL pgrecall.collect_garbage('agent')").fetchall()
+        assert collected[:2] == (7, 1)
+        with pytest.raises(psycopg.Error):
+            session.execute("CALL pgrecall.collect_garbage(policy => NULL)")
+        assert session.execute("SHOW search_path").fetchall() == [(search_path,)]
+        [erased] = session.execute("CALL pgrecall.erase_owner('agent')").fetchall()
+        assert erased[0] == 7
         for table in TABLES:
             for schema in ("elsewhere", "pg_temp"):
-                assert not connection.execute(f"SELECT FROM {schema}.{table}").fetchall(), table
-        with pytest.raises(psycopg.Error):
-            connection.execute("CALL pgrecall.collect_garbage(policy => NULL)")
-        assert connection.execute("SHOW search_path").fetchall() == after
-    assert after == [{"search_path": search_path}]
+                assert not session.execute(f"SELECT FROM {schema}.{table}").fetchall(), table
 
 
-def lay_traps(connection: Connection) -> None:
+def lay_traps(session: psycopg.Connection[Any]) -> None:
     """Tables and functions of our names, elsewhere; a function that is called raises an error."""
-    connection.execute("CREATE SCHEMA elsewhere")
+    session.execute("CREATE SCHEMA elsewhere")
     for table in TABLES:
         for schema in ("elsewhere", "pg_temp"):
             like = f"(LIKE pgrecall.{table} INCLUDING ALL)"
-            connection.execute(f"CREATE TABLE {schema}.{table} {like}")
-    signatures = connection.execute(
-        "SELECT proname AS name, pg_get_function_identity_arguments(oid) AS arguments, "
-        "pg_get_function_result(oid) AS result FROM pg_proc "
+            session.execute(f"CREATE TABLE {schema}.{table} {like}".encode())
+    signatures = session.execute(
+        "SELECT format('%I(%s) RETURNS %s', proname, pg_get_function_identity_arguments(oid), "
+        "pg_get_function_result(oid)) FROM pg_proc "
         "WHERE pronamespace = 'pgrecall'::regnamespace AND prokind = 'f' AND NOT proretset"
     ).fetchall()
-    for row in signatures:  # functions are never looked up in pg_temp
-        connection.execute(
-            f"CREATE FUNCTION elsewhere.{row['name']}({row['arguments']}) RETURNS {row['result']} "
-            "LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$"
+    for (signature,) in signatures:  # functions are never looked up in pg_temp
+        session.execute(
+            f"CREATE FUNCTION elsewhere.{signature} "
+            "LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$".encode()
         )
+    session.commit()
 
 
 def test_a_second_schema_with_an_odd_name_does_not_mix_with_the_first(own_url: str) -> None:
     migrate.upgrade(own_url, dimensions=DIMENSIONS, schema="select")
-    engine = create_engine(own_url, poolclass=NullPool)
+    engine = unpooled(own_url)
     first = MemoryRepository(engine)
-    first.add("agent", NewMemory("of the first", embedding=NORTH, trust=0.0))
+    first.add("agent", north("of the first", trust=0.0))
+    rows = Owner(engine, "agent").everything()
 
-    with connected(own_url) as connection:
-        of_second = MemoryRepository(engine, schema="select")
-        assert_everything_works(connection, "select", of_second)
+    with engine.begin() as connection:
+        assert_everything_works(connection, "select")
 
-    assert first.count("agent") == 1
+    assert Owner(engine, "agent").everything() == rows
 
 
 def test_postgresql_16_with_halfvec(postgres_16: str) -> None:
     with new_database(postgres_16) as url:
         migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type="halfvec")
-        with connected(url) as connection:
-            assert_everything_works(connection, "pgrecall", unpooled(url))
+        with unpooled(url).begin() as connection:
+            assert_everything_works(
+                connection, "pgrecall", "upkeep.clusters"
+            )  # ordered by rounding

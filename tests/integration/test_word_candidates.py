@@ -42,26 +42,18 @@ def texts(owner: str, count: int) -> list[str]:
     ]
 
 
-def vectors(owner: str, count: int) -> list[list[float]]:
-    rng = np.random.default_rng([7, *owner.encode()])
-    found: list[list[float]] = rng.normal(size=(count, DIMENSIONS)).tolist()
-    return found
-
-
 def memories(owner: str, count: int) -> list[NewMemory]:
-    rng = np.random.default_rng([9, *owner.encode()])
+    rng = np.random.default_rng([7, *owner.encode()])
     return [
         NewMemory(
             text,
-            embedding=vector,
+            embedding=rng.normal(size=DIMENSIONS).tolist(),
             importance=rng.uniform(),
             created_at=BUILT - timedelta(days=rng.exponential(40)),
             memory_type=("task", "note", "episodic")[number % 3],
             tags=["rare"] if number % 50 == 0 else [],
         )
-        for number, (text, vector) in enumerate(
-            zip(texts(owner, count), vectors(owner, count), strict=True)
-        )
+        for number, text in enumerate(texts(owner, count))
     ]
 
 
@@ -144,18 +136,14 @@ def both(
     return found, exact
 
 
-def recall(found: Hits, exact: Hits) -> float:
-    ids = {hit.memory.id for hit in exact}
-    return fmean(hit.memory.id in ids for hit in found) if ids else 1.0
-
-
-def same_values(found: Hits, exact: Hits) -> None:
-    """What both have found they score alike."""
+def recall(found: Hits, exact: Hits, *, same: bool = True) -> float:
+    """What both have found they score alike, if their words weigh the same."""
     known = {hit.memory.id: hit for hit in exact}
-    for hit in found:
-        if hit.memory.id in known:
-            assert hit.signals == pytest.approx(known[hit.memory.id].signals, abs=EXACT)
-            assert hit.score == pytest.approx(known[hit.memory.id].score, abs=EXACT)
+    shared = [hit for hit in found if hit.memory.id in known]
+    for hit in shared if same else ():
+        assert hit.signals == pytest.approx(known[hit.memory.id].signals, abs=EXACT)
+        assert hit.score == pytest.approx(known[hit.memory.id].score, abs=EXACT)
+    return len(shared) / len(found) if found else 1.0
 
 
 def share(query: str, content: str, counts: Mapping[str, int], total: int) -> float:
@@ -183,7 +171,6 @@ def assert_found(
     for query, text in asked_for:
         found, exact = both(repo, query, text, **asked)
         assert found.strategy == "index"
-        same_values(found, exact)
         shares.append(recall(found, exact))
     assert fmean(shares) >= least, asked
 
@@ -303,13 +290,9 @@ def test_filters_narrow_alike_and_never_leave_fewer(whole: MemoryRepository) -> 
         *({"min_score": 0.5}, {"created_after": BUILT - timedelta(days=20)}),
         *({"k": k} for k in (1, 80, 81)),
     ]
-    asked_for = [*queries(3, 14, words=3), (queries(1, 13, words=1)[0][0], " ".join(VOCABULARY))]
+    asked_for = [*queries(2, 14, words=3), (queries(1, 13, words=1)[0][0], " ".join(VOCABULARY))]
     for asked in cases:
-        shares = []
-        for query, text in asked_for:
-            found, exact = both(whole, query, text, **asked)
-            same_values(found, exact)
-            shares.append(recall(found, exact))
+        shares = [recall(*both(whole, query, text, **asked)) for query, text in asked_for]
         assert fmean(shares) >= 0.95, asked
 
 
@@ -403,7 +386,7 @@ def test_stale_notes_leave_scores_within_reason_and_never_fewer_hits(
         assert all(
             abs(hit.score - known[hit.memory.id]) <= 0.1 for hit in found if hit.memory.id in known
         )
-        shares.append(recall(found, exact))
+        shares.append(recall(found, exact, same=False))
     assert fmean(shares) >= 0.7
 
 
@@ -456,7 +439,6 @@ def test_agents_and_teams_with_and_without_an_index_weigh_words_each_for_itself(
         theirs, _ = both(whole.teams, query, text, agent=teams[0])
         assert all(hit.memory.team_id == teams[0] for hit in theirs)
         found, exact = both(whole, query, text, agent=agent, teams=teams)
-        same_values(found, exact)
         shares.append(recall(found, exact))
         assert found.strategy == "index"
         for hit in found:

@@ -262,44 +262,37 @@ def test_a_component_too_large_for_halfvec(each_type: dict[str, Connection]) -> 
 
 Filled = dict[str, object]
 
-LONGEST_OF_FIXED_CHOICE = {
+FIXED: Filled = {
     "tier": "medium",
     "status": "consolidated",
     "trust_curve": "exponential",
     "invalidation_reason": "superseded",
     "valid_until": datetime(2100, 1, 1, tzinfo=UTC),
+    "edition": None,  # what has a key has none
 }
+"""The longest of what may be chosen."""
 
 
 def filled(dimensions: int, length: int, listed: list[str], metadata: dict[str, str]) -> Filled:
     """A row with no column left out and every text of this length, nothing of it compressible."""
-    values: Filled = {}
-    for column in tables().memories.columns:
-        if column.computed is not None:
-            continue
-        if column.name in LONGEST_OF_FIXED_CHOICE:
-            values[column.name] = LONGEST_OF_FIXED_CHOICE[column.name]
-        elif column.name == "embedding":
-            values[column.name] = str([0.5] * dimensions)
-        elif isinstance(column.type, Text):
-            values[column.name] = noise(length)
-        elif isinstance(column.type, ARRAY):
-            values[column.name] = listed
-        elif isinstance(column.type, JSONB):
-            values[column.name] = Jsonb(metadata)
-        elif isinstance(column.type, Double):
-            values[column.name] = 0.5
-        elif column.name == "edition":
-            values[column.name] = None  # what has a key has none
-        elif isinstance(column.type, Integer):
-            values[column.name] = 2**31 - 1
-        elif isinstance(column.type, Boolean):
-            values[column.name] = True
-        elif isinstance(column.type, Uuid):
-            values[column.name] = UUID(int=1)
-        else:
-            values[column.name] = datetime(2026, 1, 1, tzinfo=UTC)
-    return values
+    of_type: dict[type, Callable[[], object]] = {
+        Text: lambda: noise(length),
+        ARRAY: lambda: listed,
+        JSONB: lambda: Jsonb(metadata),
+        Double: lambda: 0.5,
+        Integer: lambda: 2**31 - 1,
+        Boolean: lambda: True,
+        Uuid: lambda: UUID(int=1),
+        DateTime: lambda: datetime(2026, 1, 1, tzinfo=UTC),
+    }
+    given = FIXED | {"embedding": str([0.5] * dimensions)}
+    return {
+        column.name: given[column.name]
+        if column.name in given
+        else next(made for kind, made in of_type.items() if isinstance(column.type, kind))()
+        for column in tables().memories.columns
+        if column.computed is None
+    }
 
 
 def noise(length: int) -> str:
@@ -353,8 +346,5 @@ def test_more_and_no_dimensions_are_refused(empty_url: str) -> None:
             assert "page" in message
             assert ("halfvec allows more" in message) == (embedding_type is EmbeddingType.VECTOR)
     assert migrate.status(empty_url).pgvector is None, "nothing was done"
-
-
-def test_sizes_of_well_known_models_are_allowed() -> None:
-    assert EmbeddingType.VECTOR.max_dimensions >= 1536
+    assert EmbeddingType.VECTOR.max_dimensions >= 1536, "as of well-known models"
     assert EmbeddingType.HALFVEC.max_dimensions >= 3072

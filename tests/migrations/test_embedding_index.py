@@ -14,7 +14,7 @@ from alembic import command
 from alembic.config import Config
 
 from pgrecall import NewMemory, migrate
-from pgrecall.errors import DatabaseUnavailable, SchemaMissing
+from pgrecall.errors import DatabaseUnavailable, SchemaError, SchemaMissing
 from pgrecall.migrate import Status
 from pgrecall.schema import REVISION
 from tests.conftest import accept_pgvector
@@ -74,9 +74,7 @@ def test_it_is_built_once_and_dropped_without_a_trace(empty_url: str) -> None:
     assert dump(empty_url) == without
 
 
-def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(
-    migrated: str,
-) -> None:
+def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(migrated: str) -> None:
     migrate.embedding_index(migrated)
     repo = repository(migrated)
 
@@ -101,7 +99,9 @@ def test_without_a_schema_it_is_refused(empty_url: str) -> None:
     assert migrate.status(empty_url).pgvector is None, "nothing was done"
 
 
-def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
+def test_plain_alembic_builds_the_same_and_has_it_on_a_branch_of_its_own(
+    empty_url: str, migrated: str
+) -> None:
     def current() -> str:
         said = StringIO()
         given = Namespace(x=[f"url={empty_url}"])
@@ -115,6 +115,9 @@ def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
     alembic(empty_url, "-x", "dimensions=3", "upgrade", "head")
     accept_pgvector(empty_url)
     assert (values(empty_url, VERSIONS), built(empty_url)) == ([REVISION], {})
+    assert dump(empty_url) == dump(migrated)
+    with pytest.raises(SchemaError, match=r"vector\(3\).*vector\(6\)"):
+        alembic(empty_url, "-x", "dimensions=6", "upgrade", "head")
     alembic(empty_url, "check")
     assert current() == f"{REVISION} (head)\n"
 
@@ -125,13 +128,15 @@ def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
     alembic(empty_url, "check")
     assert "embedding_index (head)" in current()
     assert built(empty_url) == found
-    assert migrate.status(empty_url).embedding_index
+    assert migrate.status(empty_url) == migrate.embedding_index(migrated)
 
     alembic(empty_url, "downgrade", "embedding_index@base")
     assert (values(empty_url, VERSIONS), built(empty_url)) == ([REVISION], {})
     alembic(empty_url, "upgrade", "heads")
     alembic(empty_url, "downgrade", "base")
     assert values(empty_url, VERSIONS) == []
+    routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
+    assert values(empty_url, routines) == []
 
 
 CHANGES = pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from pgrecall.errors import (
     MigrationFailed,
     PgvectorUnusable,
     SchemaError,
+    SchemaMissing,
     SchemaTooNew,
 )
 from pgrecall.execution.inspection import require_pgvector, too_old
@@ -76,17 +77,12 @@ NO_SCHEMA = (
 )
 
 
-def test_a_name_that_no_schema_has() -> None:
+def test_names_that_no_schema_has_and_words_of_sql_that_one_may_have() -> None:
+    attempts = (partial(migrate.upgrade, NOWHERE), partial(migrate.downgrade, NOWHERE), migrate.sql)
     for schema in NO_SCHEMA:
-        for attempt in (partial(migrate.upgrade, NOWHERE), partial(migrate.downgrade, NOWHERE)):
+        for attempt in attempts:
             with pytest.raises(InputError, match=r"schema name.*got"):
                 attempt(schema=schema)
-        with pytest.raises(InputError, match=r"schema name.*got"):
-            migrate.sql(schema=schema)
-
-
-def test_names_that_can_be_used() -> None:
-    """Words of SQL too."""
     for schema in ("user", "order", "_", "trailing_", "a" * 63, "agents2"):
         assert f'"{schema}"' in migrate.sql(schema=schema)
 
@@ -161,7 +157,7 @@ def test_something_that_is_no_url_of_postgresql(
 def test_every_spelling_of_a_url(shared_url: str) -> None:
     before = migrate.status(make_url(shared_url))
     for scheme in ("postgresql", "postgres", "postgresql+psycopg"):
-        assert migrate.upgrade(shared_url.replace("postgresql", scheme, 1)) == before
+        assert migrate.status(shared_url.replace("postgresql", scheme, 1)) == before
 
 
 def test_engines_of_other_kinds(shared_url: str) -> None:
@@ -215,12 +211,17 @@ def test_a_database_with_an_old_pgvector(empty_url: str) -> None:
     assert migrate.status(empty_url).pgvector == "0.7.4"
 
 
-def test_versions_of_pgvector_that_are_too_old_or_new_enough() -> None:
+def test_versions_that_are_too_old_or_new_enough() -> None:
     for old in ("0.7.4", "0.4", "0.7", None):
         with pytest.raises(PgvectorUnusable, match=r"0\.8"):
             require_pgvector(old)
     for version in ("0.8", "0.8.0", "0.8.5", "0.10.0", "1.0.0"):
         require_pgvector(version)
+    assert too_old(160000, "16.0") is None
+    assert too_old(150010, "15.10 (Debian 15.10-1)") == (
+        "the server is PostgreSQL 15.10, but 16 or newer is needed: upgrade it, or use another "
+        "server"
+    )
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
@@ -269,6 +270,10 @@ def test_a_role_without_rights_on_the_schema(migrated: str, role: str) -> None:
 
 
 def test_a_role_that_may_use_a_schema_but_not_fill_it(empty_url: str, role: str) -> None:
+    """Nor needs it more than that: a DBA made the extension, and grants nothing on the database.
+
+    In a new session each time, which knows nothing of pgvector's parameters.
+    """
     run(empty_url, "CREATE EXTENSION vector", "CREATE SCHEMA pgrecall")
     url = as_role(empty_url, role)
 
@@ -278,6 +283,9 @@ def test_a_role_that_may_use_a_schema_but_not_fill_it(empty_url: str, role: str)
         assert f'`GRANT USAGE, CREATE ON SCHEMA "pgrecall" TO {role}`' in str(refusal.value)
     run(empty_url, f'GRANT USAGE, CREATE ON SCHEMA "pgrecall" TO {role}')
     assert migrate.upgrade(url, dimensions=3).pending == []
+    assert migrate.embedding_index(url).embedding_index
+    assert not migrate.embedding_index(url, drop=True).embedding_index
+    assert migrate.downgrade(url).revision is None
 
 
 def test_a_role_that_may_not_use_the_schema_of_pgvector(empty_url: str, role: str) -> None:
@@ -287,35 +295,12 @@ def test_a_role_that_may_not_use_the_schema_of_pgvector(empty_url: str, role: st
     refused(empty_url, MigrationFailed, r"schema extensions.*GRANT USAGE ON SCHEMA", role)
 
 
-def test_servers_that_are_too_old() -> None:
-    assert too_old(160000, "16.0") is None
-    assert too_old(150010, "15.10 (Debian 15.10-1)") == (
-        "the server is PostgreSQL 15.10, but 16 or newer is needed: upgrade it, or use another "
-        "server"
-    )
-
-
-def test_a_role_with_no_more_rights_than_it_takes(empty_url: str, role: str) -> None:
-    """A DBA made the extension and a schema for it, and grants nothing on the database.
-
-    In a new session each time, which knows nothing of pgvector's parameters.
-    """
-    run(empty_url, "CREATE EXTENSION vector", f"CREATE SCHEMA pgrecall AUTHORIZATION {role}")
-    url = as_role(empty_url, role)
-
-    assert migrate.upgrade(url, dimensions=3).pending == []
-    assert migrate.embedding_index(url).embedding_index
-    assert not migrate.embedding_index(url, drop=True).embedding_index
-    assert migrate.downgrade(url).revision is None
-
-
 def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
     """Newer, or from before the revisions were put together into one: to be created anew."""
     run(database_url, "DROP FUNCTION pgrecall.oldest_client")
+    built = dump(database_url)
     for revision in ("9999", "0018"):
         run(database_url, f"UPDATE pgrecall.alembic_version SET version_num = '{revision}'")
-        built = dump(database_url)
-
         for attempt in (
             migrate.upgrade,
             migrate.downgrade,
@@ -330,7 +315,7 @@ def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
 
         status = migrate.status(database_url)
         assert (status.revision, status.pending) == (revision, [])
-        assert dump(database_url) == built
+    assert dump(database_url) == built
 
 
 def test_a_read_only_database(server_url: str, empty_url: str) -> None:
@@ -343,16 +328,26 @@ def test_a_read_only_database(server_url: str, empty_url: str) -> None:
         alembic(empty_url, "upgrade", "head")
 
 
-@pytest.mark.parametrize("column", ["1 AS id", "'x'::text AS embedding"])
-def test_another_table_of_the_name_in_the_schema(empty_url: str, column: str) -> None:
+def test_another_table_of_the_name_in_the_schema(empty_url: str) -> None:
     """Not ours, so it is neither dropped nor mistaken for ours."""
-    run(
-        empty_url,
-        "CREATE SCHEMA pgrecall",
-        f"CREATE TABLE pgrecall.agent_memories AS SELECT {column}",
-    )
+    run(empty_url, "CREATE SCHEMA pgrecall")
+    for column in ("1 AS id", "'x'::text AS embedding"):
+        run(empty_url, f"CREATE TABLE pgrecall.agent_memories AS SELECT {column}")
+        with pytest.raises((SchemaError, MigrationFailed)):
+            migrate.upgrade(empty_url, dimensions=3)
+        assert len(values(empty_url, "SELECT * FROM pgrecall.agent_memories")) == 1
+        run(empty_url, "DROP TABLE pgrecall.agent_memories")
 
-    with pytest.raises((SchemaError, MigrationFailed)):
-        migrate.upgrade(empty_url, dimensions=3)
 
-    assert len(values(empty_url, "SELECT * FROM pgrecall.agent_memories")) == 1
+def test_without_citus_nothing_is_distributed_and_after_an_upgrade_nothing_again(
+    empty_url: str, database_url: str
+) -> None:
+    """With it, tests/integration/test_citus.py distributes a schema."""
+    with pytest.raises(SchemaMissing, match="migrate up"):
+        migrate.distribute(empty_url)
+    with pytest.raises(MigrationFailed, match="no Citus: install it on each node"):
+        migrate.distribute(database_url)
+
+    assert not value(database_url, "SELECT pgrecall.is_distributed()")
+    assert migrate.status(database_url).nodes == {}
+    assert values(database_url, "SELECT name FROM pgrecall.distribute(again => true)") == []

@@ -57,14 +57,16 @@ def test_a_backend_that_dies_while_tables_are_made(
     assert migrate.upgrade(migrated, dimensions=4).dimensions == 4
 
 
-@pytest.mark.parametrize("level", ["READ COMMITTED", "AUTOCOMMIT"])
+@pytest.mark.parametrize("level", ["READ COMMITTED", "AUTOCOMMIT", "SERIALIZABLE"])
 def test_a_failing_migration_leaves_nothing_half_done(
     empty_url: str, level: IsolationLevel
 ) -> None:
+    """Whatever the isolation level of an engine, and the next one succeeds."""
+    engine = engine_of(empty_url, isolation_level=level)
     run(empty_url, "CREATE SCHEMA pgrecall", "CREATE TABLE pgrecall.memory_events (mine integer)")
 
     with pytest.raises(MigrationFailed, match=r"memory_events.*already exists"):
-        migrate.upgrade(engine_of(empty_url, isolation_level=level), dimensions=3)
+        migrate.upgrade(engine, dimensions=3)
 
     assert migrate.status(empty_url).revision is None
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'"
@@ -72,7 +74,9 @@ def test_a_failing_migration_leaves_nothing_half_done(
     routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
     assert values(empty_url, routines) == []
     run(empty_url, "DROP TABLE pgrecall.memory_events")
-    assert migrate.upgrade(empty_url, dimensions=3).pending == []
+    assert migrate.upgrade(engine, dimensions=3).pending == []
+    assert migrate.embedding_index(engine).embedding_index
+    assert migrate.downgrade(engine).revision is None
 
 
 def test_two_at_once_both_succeed(empty_url: str, background: ThreadPoolExecutor) -> None:
@@ -122,20 +126,19 @@ def test_the_second_waits_and_says_for_whom(
 
 
 def test_waiting_for_another_migration_ends_with_its_reason(
-    empty_url: str, monkeypatch: pytest.MonkeyPatch
+    migrated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pgrecall.migrate.locking.LOCK_WAIT_SECONDS", 0.0)
-    migrate.upgrade(empty_url, dimensions=3, revision="0002")
-    with psycopg.connect(empty_url) as other:
+    with psycopg.connect(migrated) as other:
         other.execute(LOCK)
 
         with pytest.raises(
             MigrationFailed,
             match=rf"another migration of schema 'pgrecall'.*backend {other.info.backend_pid} ",
         ):
-            migrate.upgrade(empty_url)
+            migrate.upgrade(migrated)
 
-    assert migrate.upgrade(empty_url).pending == []
+    assert migrate.upgrade(migrated).pending == []
 
 
 def test_who_may_only_read_keeps_no_migration_waiting(migrated: str, role: str) -> None:
@@ -171,21 +174,6 @@ def test_a_run_that_loses_its_lock_goes_no_further(
     assert migrate.embedding_index(migrated).embedding_index
 
 
-def test_a_caller_s_own_open_transaction_is_left_alone(empty_url: str) -> None:
-    run(empty_url, "CREATE TABLE public.host (id integer)")
-    engine = create_engine(make_url(empty_url).set(drivername="postgresql+psycopg"))
-    with engine.begin() as host:
-        host.execute(text("INSERT INTO host VALUES (1)"))
-        migrate.upgrade(engine, dimensions=3)
-        memory_id = MemoryRepository(host).add("agent", NewMemory("text", embedding=[1, 2, 3]))
-        host.rollback()
-
-    assert values(empty_url, "SELECT id FROM host") == []
-    assert migrate.status(engine).pending == []
-    assert MemoryRepository(engine).get("agent", memory_id) is None
-    engine.dispose()
-
-
 def test_a_table_locked_by_others_gives_up_soon(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +189,8 @@ def test_a_table_locked_by_others_gives_up_soon(
     assert migrate.downgrade(database_url).revision is None
 
 
-def test_an_engine_gets_no_changed_connection_back(empty_url: str) -> None:
+def test_an_engine_is_left_as_it_was_and_so_is_an_open_transaction(empty_url: str) -> None:
+    run(empty_url, "CREATE TABLE public.host (id integer)")
     engine = create_engine(
         make_url(empty_url).set(drivername="postgresql+psycopg"), pool_size=1, max_overflow=1
     )
@@ -209,29 +198,23 @@ def test_an_engine_gets_no_changed_connection_back(empty_url: str) -> None:
         "SELECT name, setting FROM pg_settings WHERE name IN ('search_path', 'lock_timeout', "
         "'default_transaction_isolation', 'role') ORDER BY name"
     )
-    with engine.connect() as connection:
-        before = connection.execute(settings).all()
+    with engine.begin() as host:
+        before = host.execute(settings).all()
+        host.execute(text("INSERT INTO host VALUES (1)"))
+        migrate.upgrade(engine, dimensions=3)
+        memory_id = MemoryRepository(host).add("agent", NewMemory("text", embedding=[1, 2, 3]))
+        host.rollback()
 
-    migrate.upgrade(engine, dimensions=3)
+    assert values(empty_url, "SELECT id FROM host") == []
+    assert migrate.status(engine).pending == []
+    assert MemoryRepository(engine).get("agent", memory_id) is None
     migrate.upgrade(engine)
     with pytest.raises(PgRecallError):
         migrate.upgrade(engine, dimensions=4)
     migrate.embedding_index(engine)
-
     with engine.connect() as one, engine.connect() as two:
         assert [one.execute(settings).all(), two.execute(settings).all()] == [before, before]
         assert one.get_isolation_level() == "READ COMMITTED"
         assert not one.connection.driver_connection.autocommit  # type: ignore[union-attr]
-    with psycopg.connect(empty_url) as connection:
-        locks = connection.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
-        assert locks.fetchone() == (0,)
+    assert value(empty_url, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
     engine.dispose()
-
-
-@pytest.mark.parametrize("level", ["AUTOCOMMIT", "SERIALIZABLE"])
-def test_an_engine_of_another_isolation_level(empty_url: str, level: IsolationLevel) -> None:
-    engine = engine_of(empty_url, isolation_level=level)
-
-    assert migrate.upgrade(engine, dimensions=3).pending == []
-    assert migrate.embedding_index(engine).embedding_index
-    assert migrate.downgrade(engine).revision is None

@@ -11,7 +11,7 @@ from alembic.config import main as alembic_main
 from sqlalchemy import make_url
 
 from pgrecall import NewMemory, migrate
-from pgrecall.errors import InputError, SchemaError
+from pgrecall.errors import InputError
 from pgrecall.schema import REVISION
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.migrations.asking import (
@@ -25,9 +25,8 @@ from tests.migrations.asking import (
     value,
     values,
 )
-from tests.migrations.conftest import SEES_OUR_SCHEMA
 from tests.migrations.schema_dump import dump
-from tests.migrations.wording import SOON
+from tests.migrations.test_words import SOON
 
 
 def test_the_text_through_psql_builds_the_same(each_url: str) -> None:
@@ -73,25 +72,6 @@ def test_the_text_from_the_newest_revision_on_changes_nothing(migrated: str) -> 
     assert dump(migrated) == before
 
 
-def test_plain_alembic_builds_the_same(empty_url: str, migrated: str) -> None:
-    alembic(empty_url, "-x", "dimensions=3", "upgrade", "head")
-    assert dump(empty_url) == dump(migrated)
-
-    if SEES_OUR_SCHEMA:
-        alembic(empty_url, "check")
-    alembic(empty_url, "upgrade", "embedding_index@head")
-    assert migrate.status(empty_url) == migrate.embedding_index(migrated)
-
-    with pytest.raises(SchemaError, match=r"vector\(3\).*vector\(6\)"):
-        alembic(empty_url, "-x", "dimensions=6", "upgrade", "head")
-    assert migrate.status(empty_url).dimensions == 3
-
-    alembic(empty_url, "downgrade", "base")
-    assert migrate.status(empty_url).revision is None
-    routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
-    assert values(empty_url, routines) == []
-
-
 def test_plain_alembic_as_a_process_from_elsewhere(empty_url: str, tmp_path: Path) -> None:
     arguments = ["schema=other", "embedding_type=halfvec", "dimensions=5"]
     given = [part for one in arguments for part in ("-x", one)]
@@ -116,17 +96,8 @@ def test_plain_alembic_with_arguments_that_cannot_be(monkeypatch: pytest.MonkeyP
             alembic_main(["-c", str(ROOT / "alembic.ini"), *arguments, "upgrade", "head"])
 
 
-def test_a_role_without_a_search_path(server_url: str, empty_url: str) -> None:
-    database = make_url(empty_url).database
-    run(server_url, f"ALTER DATABASE {database} SET search_path = ''")
-    run(empty_url, "CREATE EXTENSION vector SCHEMA public")
-
-    assert migrate.upgrade(empty_url, dimensions=3).pending == []
-    assert migrate.downgrade(empty_url).revision is None
-
-
-def test_other_tables_of_our_names_do_no_harm(empty_url: str) -> None:
-    """First on the search_path of whoever migrates."""
+def test_other_tables_of_our_names_do_no_harm(server_url: str, empty_url: str) -> None:
+    """First on the search_path of whoever migrates, and then without any path."""
     run(
         empty_url,
         "CREATE TABLE public.agent_memories (embedding text)",
@@ -144,7 +115,11 @@ def test_other_tables_of_our_names_do_no_harm(empty_url: str) -> None:
         "VALUES ('a', gen_random_uuid(), 'text')",
     )
     assert value(empty_url, "SELECT length(content_hash) FROM pgrecall.agent_memories") == 32
+    run(server_url, f"ALTER DATABASE {make_url(empty_url).database} SET search_path = ''")
+    assert migrate.downgrade(empty_url).revision is None
+    assert migrate.upgrade(empty_url, dimensions=3).pending == []
     migrate.downgrade(empty_url)
+    run(server_url, f"ALTER DATABASE {make_url(empty_url).database} RESET search_path")
     assert value(empty_url, "SELECT count(*) FROM public.agent_memories") == 0
     assert value(empty_url, "SELECT content_hash('a')") == b"\x00"
 

@@ -72,10 +72,7 @@ def test_an_accepted_version_is_used_until_another_old_one_comes(
     with pytest.raises(InputError, match=r"which is 0\.8\.1, got 0\.8\.0"):
         migrate.accept_pgvector(migrated, "0.8.0")
 
-    app(
-        ["migrate", "accept-pgvector", "0.8.1", "--database-url", migrated],
-        standalone_mode=False,
-    )
+    app(["migrate", "accept-pgvector", "0.8.1", "--database-url", migrated], standalone_mode=False)
     assert "accepted" in capsys.readouterr().out
     repo.rank_indexes.build(agent_id="a", at_least=1)
     assert migrate.embedding_index(migrated).embedding_index
@@ -138,13 +135,9 @@ def test_only_the_owner_accepts_and_readers_see_it(migrated: str, role: str) -> 
     assert dump(migrated) == before
 
 
-@pytest.mark.parametrize(("version", "workers"), [("0.8.1", "0"), ("0.8.2", "2"), ("0.8.5", "2")])
-def test_no_build_is_parallel_before_0_8_2(migrated: str, version: str, workers: str) -> None:
+def test_no_build_is_parallel_before_0_8_2(migrated: str) -> None:
     """As an event trigger sees it that runs when the index has been built."""
     filled(migrated)
-    set_version(migrated, version)
-    if version != "0.8.5":
-        migrate.accept_pgvector(migrated, version)
     run(
         migrated,
         "CREATE TABLE public.seen (tag text, workers text)",
@@ -152,18 +145,26 @@ def test_no_build_is_parallel_before_0_8_2(migrated: str, version: str, workers:
         "INTO public.seen SELECT DISTINCT o.object_identity ~ 'ranks_', "
         "current_setting('max_parallel_maintenance_workers') "
         "FROM pg_event_trigger_ddl_commands() o; END $$",
-        "CREATE EVENT TRIGGER note ON ddl_command_end WHEN TAG IN ('CREATE INDEX') "
-        "EXECUTE FUNCTION public.note()",
     )
-    repository(migrated).rank_indexes.build(agent_id="a", at_least=1)
-    run(migrated, "DROP EVENT TRIGGER note")
-    assert {found for _, found in rows(migrated, "SELECT * FROM public.seen")} == {"0"}
-
-    with engine_of(migrated).connect() as own:
-        own.exec_driver_sql("SET max_parallel_maintenance_workers = 2")
-        own.commit()
-        found = watched(own)
-    assert found == workers
+    for version, workers in (("0.8.1", "0"), ("0.8.2", "2"), ("0.8.5", "2")):
+        set_version(migrated, version)
+        if version != "0.8.5":
+            migrate.accept_pgvector(migrated, version)
+        run(
+            migrated,
+            "CREATE EVENT TRIGGER note ON ddl_command_end WHEN TAG IN ('CREATE INDEX') "
+            "EXECUTE FUNCTION public.note()",
+        )
+        repository(migrated).rank_indexes.build(agent_id="a", at_least=1)
+        run(migrated, "DROP EVENT TRIGGER note")
+        assert {found for _, found in rows(migrated, "SELECT * FROM public.seen")} == {"0"}
+        with engine_of(migrated).connect() as own:
+            own.exec_driver_sql("SET max_parallel_maintenance_workers = 2")
+            own.commit()
+            assert watched(own) == workers
+        run(migrated, "DELETE FROM public.seen")
+        migrate.embedding_index(migrated, drop=True)
+        assert repository(migrated).rank_indexes.drop("a")
 
 
 def watched(connection: Connection) -> str:

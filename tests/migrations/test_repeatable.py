@@ -151,11 +151,7 @@ def test_another_body_leaves_grants_and_the_views_of_others(
     ("signature", "by_psql"), [("arguments", True), ("result", False), ("names", False)]
 )
 def test_another_signature_is_granted_to_whom_the_old_one_was(
-    migrated: str,
-    roles: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    signature: str,
-    by_psql: bool,
+    migrated: str, roles: list[str], monkeypatch: pytest.MonkeyPatch, signature: str, by_psql: bool
 ) -> None:
     """And so is the view that is made of it, which is created anew."""
     migrate.grant(migrated, roles[1], "writer")

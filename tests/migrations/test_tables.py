@@ -54,10 +54,6 @@ COLUMNS = """
      WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'r' AND a.attnum > 0
      ORDER BY c.relname, a.attnum
 """
-INDEXES = f"""
-    SELECT c.relname, i.indisprimary, i.indisvalid, pg_get_indexdef(i.indexrelid)
-      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE {OURS} ORDER BY c.relname
-"""
 
 
 @pytest.fixture(scope="module")
@@ -105,77 +101,6 @@ def test_constraints_follow_the_naming_convention(url: str) -> None:
     ] == []
 
 
-def test_the_embedding_stays_in_its_row(url: str) -> None:
-    storage = value(
-        url,
-        "SELECT attstorage::text FROM pg_attribute "
-        "WHERE attrelid = 'pgrecall.agent_memories'::regclass AND attname = 'embedding'",
-    )
-
-    assert storage == "p", "PLAIN"
-
-
-def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
-    url: str,
-) -> None:
-    found = rows(url, INDEXES)
-
-    assert {table: index.split("btree ")[1] for table, primary, _, index in found if primary} == {
-        "agent_memories": "(agent_id, id)",
-        "memory_usage": "(agent_id, memory_id)",
-        "memory_events": "(agent_id, memory_id, id)",
-        "memory_labels": "(agent_id, memory_id, kind, value)",
-        "memory_links": "(agent_id, source_id, target_id, kind)",
-        "gc_runs": "(agent_id, id)",
-        "rank_indexes": "(agent_id)",
-        POSITIONS: "(memory_id, index_id)",
-        **{table: f"({column})" for table, column in REFERENCE.items()},
-    }
-    on_texts = [
-        "CREATE UNIQUE INDEX ix_agent_memories_content_hash_edition "
-        "ON pgrecall.agent_memories "
-        "USING btree (agent_id, content_hash, edition) "
-        "WHERE ((content_hash IS NOT NULL) AND (status = 'active'::text))"
-    ]
-    to_find_others_by = [
-        "CREATE INDEX ix_memory_labels_value_kind ON pgrecall.memory_labels USING btree "
-        "(agent_id, value, kind) WHERE (value IS NOT NULL)",
-        "CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree "
-        "(agent_id, target_id) WHERE (target_id IS NOT NULL)",
-        "CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree "
-        "(agent_id, occurred_at) WHERE (event_type <> 'initial'::text)",
-        "CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin "
-        "(pgrecall.term_keys(agent_id, terms)) WITH (fastupdate=off)",
-        "CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories "
-        "USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL)",
-        "CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories "
-        "USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL)",
-        "CREATE INDEX ix_agent_memories_turns ON pgrecall.agent_memories USING btree "
-        "(agent_id, session, COALESCE(turn, 2147483647), "
-        "COALESCE(created_at, 'infinity'::timestamp with time zone), id) "
-        "WHERE (session IS NOT NULL)",
-        "CREATE INDEX ix_agent_memories_newest_of_subject ON pgrecall.agent_memories USING btree "
-        '(agent_id, "left"(subject, 200), '
-        "COALESCE(created_at, '-infinity'::timestamp with time zone), id) "
-        "WHERE ((subject IS NOT NULL) AND (status = 'active'::text) AND (invalidated_at IS NULL))",
-    ]
-    of_positions = [
-        "CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw "
-        "(\"position\" halfvec_ip_ops) WITH (m='24', ef_construction='256')",
-        "CREATE INDEX ix_rank_positions_words ON ONLY pgrecall.rank_positions USING gin (words) "
-        "WITH (fastupdate=off)",
-    ]
-    assert sorted((valid, index) for _, primary, valid, index in found if not primary) == sorted(
-        (True, index) for index in (*on_texts, *to_find_others_by, *of_positions)
-    )
-
-
-def test_memory_usage_leaves_room_for_hot_updates(url: str) -> None:
-    assert value(
-        url, "SELECT reloptions FROM pg_class WHERE oid = 'pgrecall.memory_usage'::regclass"
-    ) == ["fillfactor=70"]
-
-
 def test_a_second_touch_moves_no_index_entry(url: str) -> None:
     touch = (
         "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)"
@@ -211,20 +136,31 @@ def test_every_key_starts_with_the_agent_but_for_tables_of_defaults(url: str) ->
     ] == []
 
 
-def test_tables_of_defaults_are_small_and_know_no_agent(url: str) -> None:
+def test_tables_of_defaults_are_small_and_know_no_agent_and_all_can_be_distributed(
+    url: str,
+) -> None:
     columns = "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'pgrecall'"
     for table in REFERENCE:
         of_table = f"{columns} AND table_name = %s AND column_name = 'agent_id'"
         assert value(url, of_table, table) == 0
         assert value(url, f"SELECT count(*) FROM pgrecall.{table}") < 200
-
-
-def test_nothing_keeps_the_tables_from_being_distributed(url: str) -> None:
     triggers = f"SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE {OURS}"
     sequences = f"SELECT relname FROM pg_class c WHERE relkind = 'S' AND {OURS}"
+    assert values(url, triggers) == values(url, sequences) == []
 
-    assert values(url, triggers) == []
-    assert values(url, sequences) == []
+
+READ_BY_SQL = r"""
+    SELECT p.proname::text FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+     WHERE p.pronamespace = 'pgrecall'::regnamespace AND l.lanname = 'sql'
+       AND pg_get_functiondef(p.oid)
+           ~ '\y(FROM|JOIN)\s+\(*(pgrecall\.)?(agent_memories|memory_|gc_runs|rank_indexes)'
+     ORDER BY 1
+"""
+
+
+def test_functions_that_read_tables_are_in_plpgsql(url: str) -> None:
+    """Citus refuses others, or reads tables that are empty."""
+    assert values(url, READ_BY_SQL) == []
 
 
 def test_the_code_s_tables_build_what_the_migrations_build(migrated: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 from alembic.script import ScriptDirectory
@@ -125,97 +126,74 @@ def test_the_code_is_written_against_the_newest_revision() -> None:
     assert of_tables[-1] == REVISION
 
 
-def test_a_log_from_before_retention_is_kept(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3, revision="0001")
-    run(
-        empty_url,
+SUBJECT = "long " * 5000
+MEMORY = "INSERT INTO pgrecall.agent_memories (agent_id, id, content, {}) VALUES ('a', {}, {})"
+STORED = {
+    "0001": [
         "INSERT INTO pgrecall.gc_runs (agent_id, id, policy, scanned, archived, deleted, swept, "
         "started_at, seconds, finished) "
-        "VALUES ('a', gen_random_uuid(), 'old', 1, 2, 3, 4, now(), 5, true)",
-    )
+        "VALUES ('a', gen_random_uuid(), 'old', 1, 2, 3, 4, now(), 5, true)"
+    ],
+    "0003": [
+        MEMORY.format("status", "gen_random_uuid()", f"'{one}', '{one}'")
+        for one in ("active", "archived")
+    ],
+    "0004": [
+        MEMORY.format("subject", f"'{UUID(int=1)}'", f"'old', '{SUBJECT}'"),
+        "INSERT INTO pgrecall.rank_indexes (agent_id, relation, space, as_of, built_at, memories, "
+        "at_least, m, ef_construction, seconds) "
+        "VALUES ('a', 'ranks_0', 1, '2026-01-01', '2026-01-02', 1, 1, 24, 256, 1)",
+    ],
+}
+"""Rows as each revision wrote them."""
+
+
+def test_rows_of_older_revisions_are_kept_and_what_waits_is_archived_by_going_back(
+    empty_url: str,
+) -> None:
+    for revision, statements in STORED.items():
+        migrate.upgrade(empty_url, dimensions=3, revision=revision)
+        run(empty_url, *statements)
 
     migrate.upgrade(empty_url)
 
     logged = "SELECT swept || ',' || events || ',' || runs FROM pgrecall.gc_runs"
     assert value(empty_url, logged) == "4,0,0"
     assert value(empty_url, "SELECT max_event_age_hours FROM pgrecall.gc_runs") is None
-
-
-def test_subjects_from_before_their_index_are_found(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3, revision="0004")
-    old = "INSERT INTO pgrecall.agent_memories (agent_id, id, content, subject) "
-    run(empty_url, f"{old} VALUES ('a', gen_random_uuid(), 'old', repeat('long ', 5000))")
-
-    migrate.upgrade(empty_url)
-
-    new = NewMemory("new", embedding=None, subject="long " * 5000)
-    added = repository(empty_url).add("a", new, supersede_subject=True)
-    superseded = "SELECT id FROM pgrecall.agent_memories WHERE superseded_by IS NOT NULL"
-    assert list(added.same_subject) == values(empty_url, superseded)
-    migrate.downgrade(empty_url, revision="0004")
-    assert migrate.upgrade(empty_url).pending == []
-
-
-def test_statuses_are_kept_and_what_waits_is_archived_by_going_back(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3, revision="0003")
-    old = "INSERT INTO pgrecall.agent_memories (agent_id, id, content, status, requires_approval) "
-    one = "('a', gen_random_uuid(), '{0}', '{0}', true)"
-    run(empty_url, f"{old} VALUES {one.format('active')}, {one.format('archived')}")
-
-    migrate.upgrade(empty_url)
-
+    assert value(empty_url, "SELECT built_at = written_until FROM pgrecall.rank_indexes")
     statuses = "SELECT content || ' ' || status FROM pgrecall.agent_memories ORDER BY 1"
-    assert values(empty_url, statuses) == ["active active", "archived archived"]
-    waiting = NewMemory("pending", embedding=None, requires_approval=True)
-    repository(empty_url).add("a", waiting)
+    assert values(empty_url, statuses) == ["active active", "archived archived", "old active"]
+    repo = repository(empty_url)
+    new = NewMemory("new", embedding=None, subject=SUBJECT)
+    added = repo.add("a", new, supersede_subject=True)
+    assert list(added.same_subject) == [UUID(int=1)]
+    repo.add("a", NewMemory("pending", embedding=None, requires_approval=True))
     migrate.downgrade(empty_url, revision="0003")
-    assert values(empty_url, statuses)[2:] == ["pending archived"]
+    assert "pending archived" in values(empty_url, statuses)
     assert migrate.upgrade(empty_url).pending == []
 
 
-def test_an_index_of_before_is_written_until_its_build(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3, revision="0004")
-    run(
-        empty_url,
-        "INSERT INTO pgrecall.rank_indexes (agent_id, relation, space, as_of, built_at, memories, "
-        "at_least, m, ef_construction, seconds) "
-        "VALUES ('a', 'ranks_0', 1, '2026-01-01', '2026-01-02', 1, 1, 24, 256, 1)",
-    )
-
-    migrate.upgrade(empty_url)
-
-    same = "SELECT built_at = written_until FROM pgrecall.rank_indexes"
-    assert values(empty_url, same) == [True]
-    migrate.downgrade(empty_url, revision="0004")
-    assert migrate.upgrade(empty_url).pending == []
-
-
-def test_keys_of_the_service_come_to_a_schema_with_data_and_roles(empty_url: str) -> None:
+def test_keys_of_the_service_come_to_a_schema_with_data_and_roles(migrated: str) -> None:
     """Who was let in before gets what is new, and only maintainers read the keys."""
-    migrate.upgrade(empty_url, dimensions=3)
-    migrate.downgrade(empty_url, revision="0004")
+    migrate.downgrade(migrated, revision="0004")
     roles = {level: f"pgrecall_{level}_before" for level in ("writer", "maintainer")}
     try:
         for level, role in roles.items():
-            run(empty_url, f"CREATE ROLE {role}")
-            run(empty_url, f"SELECT pgrecall.grant_access('{level}', '{role}')")
-        run(
-            empty_url,
-            "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
-            "SELECT 'a', gen_random_uuid(), n::text FROM generate_series(1, 1000) n",
-        )
-        migrate.upgrade(empty_url)
+            run(migrated, f"CREATE ROLE {role}")
+            run(migrated, f"SELECT pgrecall.grant_access('{level}', '{role}')")
+        run(migrated, MEMORY.format("subject", "gen_random_uuid()", "'old', NULL"))
+        migrate.upgrade(migrated)
 
         may = "SELECT has_table_privilege(%s, 'pgrecall.service_keys', %s)"
         asked = [(level, right) for level in roles for right in ("SELECT", "INSERT")]
-        assert [value(empty_url, may, roles[level], right) for level, right in asked] == [
+        assert [value(migrated, may, roles[level], right) for level, right in asked] == [
             *(False, False),
             *(True, False),
         ]
-        assert repository(empty_url).count("a") == 1000
+        assert repository(migrated).count("a") == 1
     finally:
         for role in roles.values():
-            run(empty_url, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")
+            run(migrated, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")
 
 
 def test_indexes_of_the_release_before_are_replaced(migrated: str) -> None:

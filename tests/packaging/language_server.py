@@ -15,6 +15,7 @@ class LanguageServer:
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
         self._process, self._number = process, 0
+        self._found: dict[str, list[dict[str, Any]]] = {}
         workspace = {"uri": folder.as_uri(), "name": folder.name}
         shown = {"textDocument": {"hover": {"contentFormat": ["plaintext"]}}}
         self.ask("initialize", processId=None, capabilities=shown, workspaceFolders=[workspace])
@@ -26,6 +27,13 @@ class LanguageServer:
         document = {"uri": path.as_uri(), "languageId": "python", "version": 1, "text": text}
         self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
+    def found_in(self, path: Path) -> list[dict[str, Any]]:
+        """What is wrong in a file, which this opens."""
+        self.open(path)
+        while path.as_uri() not in self._found:
+            self._receive()
+        return self._found[path.as_uri()]
+
     def at(self, method: str, path: Path, line: int, column: int) -> Any:
         """The answer to a question about a place, which is counted from 0."""
         place = {"line": line, "character": column}
@@ -35,12 +43,18 @@ class LanguageServer:
         self._number += 1
         self._send({"id": self._number, "method": method, "params": params})
         while True:
-            message = self._read()
+            message = self._receive()
             if message.get("id") == self._number and "method" not in message:
                 return message["result"]
-            if "id" in message:  # it asks for its configuration, say
-                items = message.get("params", {}).get("items", ())
-                self._send({"id": message["id"], "result": [None] * len(items)})
+
+    def _receive(self) -> dict[str, Any]:
+        message = self._read()
+        if message.get("method") == "textDocument/publishDiagnostics":
+            self._found[message["params"]["uri"]] = message["params"]["diagnostics"]
+        elif "id" in message and "method" in message:  # it asks for its configuration, say
+            items = message.get("params", {}).get("items", ())
+            self._send({"id": message["id"], "result": [None] * len(items)})
+        return message
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -7,6 +7,7 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
@@ -15,7 +16,7 @@ import pytest
 from hatch_build import write_stubs
 
 from tests.methods import NOWHERE, NOWHERE_LATER, method, public
-from tests.packaging.language_server import language_server
+from tests.packaging.language_server import LanguageServer, language_server
 
 APP = Path(__file__).parents[2] / "app"
 
@@ -87,17 +88,25 @@ def wrong_lines(lines: list[int]) -> list[str]:
     return [[*WRONG][line - before - 1] for line in lines]
 
 
+def calls(called: str, names: list[str]) -> tuple[str, int]:
+    """A program that calls each method on a line of its own, and the line before the first."""
+    before = f"{MADE}\nasync def main():\n"
+    lines = "".join(f"    {called}{name}()\n" for name in names)
+    return before + lines, before.count("\n")
+
+
 @pytest.mark.parametrize("called", ["repo.", "await later.teams."])
 def test_an_editor_shows_every_argument_and_docstring(installed: Path, called: str) -> None:
     repository = NOWHERE_LATER if "later" in called else NOWHERE
     project = jedi.Project(installed, added_sys_path=[str(installed)])
-    for name in public(repository):
+    code, before = calls(called, public(repository))
+    script = jedi.Script(code, project=project)
+    for line, name in enumerate(public(repository), before + 1):
         there = method(repository, name)
         arguments = [*inspect.signature(there).parameters]
-        code = f"{MADE}\nasync def main():\n    {called}{name}("
-        script = jedi.Script(code, project=project)
-        [shown] = script.get_signatures()
-        completed = {one.name for one in script.complete()}
+        within = line, len(f"    {called}{name}(")
+        [shown] = script.get_signatures(*within)
+        completed = {one.name for one in script.complete(*within)}
 
         assert [one.name for one in shown.params] == arguments, name
         assert {f"{one}=" for one in arguments} <= completed, name
@@ -107,9 +116,11 @@ def test_an_editor_shows_every_argument_and_docstring(installed: Path, called: s
 @pytest.mark.parametrize("called", ["repo.", "later."])
 def test_a_definition_is_one_line_and_leads_to_the_function(called: str) -> None:
     repository = NOWHERE_LATER if "later" in called else NOWHERE
-    for name in public(repository):
-        script = jedi.Script(f"{MADE}\n{called}{name}")
-        [place] = script.goto()
+    code, before = calls(called, public(repository))
+    script = jedi.Script(code)  # which the next one with a text takes apart
+    columns = enumerate((len(f"    {called}{name}") - 1 for name in public(repository)), before + 1)
+    places = [script.goto(line, column) for line, column in columns]
+    for name, [place] in zip(public(repository), places, strict=True):
         assert place.module_path is not None
         text = place.module_path.read_text(encoding="utf-8")
         line = text.splitlines()[place.line - 1]
@@ -122,34 +133,49 @@ def test_a_definition_is_one_line_and_leads_to_the_function(called: str) -> None
         assert ast.get_docstring(found) == inspect.getdoc(method(repository, name)), name
 
 
+@pytest.fixture(scope="module")
+def pyright(installed: Path, program: Path) -> Iterator[LanguageServer]:
+    """As an editor starts it, in the folder of the program."""
+    environment = Path(sys.prefix)
+    configured = {"extraPaths": [str(installed)], "venv": environment.name}
+    configured["venvPath"] = str(environment.parent)
+    (program.parent / "pyrightconfig.json").write_text(json.dumps(configured))
+    start = [str(Path(sys.executable).with_name("basedpyright-langserver")), "--stdio"]
+    with language_server(start, program.parent) as server:
+        yield server
+
+
 @pytest.mark.parametrize("called", ["repo.", "await later."])
 def test_hovering_shows_signature_and_docstring(
-    installed: Path, tmp_path: Path, called: str
+    pyright: LanguageServer, program: Path, called: str
 ) -> None:
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(installed)]}))
     names = public(NOWHERE)
-    lines = "".join(f"    {called}{name}\n" for name in names)
-    code = f"{MADE}\nasync def main() -> None:\n{lines}"
-    path = tmp_path / "program.py"
+    code, before = calls(called, names)
+    path = program.with_name(f"calls_{len(called)}.py")
     path.write_text(code, encoding="utf-8")
-    start = [str(Path(sys.executable).with_name("basedpyright-langserver")), "--stdio"]
-    with language_server(start, tmp_path) as server:
-        server.open(path)
-        before = code.count("\n") - len(names)
-        for number, name in enumerate(names):
-            column = len(f"    {called}{name}") - 1
-            hovered = server.at("textDocument/hover", path, before + number, column)
-            shown = hovered["contents"]["value"]
-            there = method(NOWHERE, name)
+    pyright.open(path)
+    for line, name in enumerate(names, before):  # counted from 0
+        hovered = pyright.at("textDocument/hover", path, line, len(f"    {called}{name}") - 1)
+        shown = hovered["contents"]["value"]
+        there = method(NOWHERE, name)
 
-            for one in (
-                *inspect.signature(there).parameters,
-                *(inspect.getdoc(there) or "").split(),
-            ):
-                assert one in shown, (name, one, shown)
+        for one in (*inspect.signature(there).parameters, *(inspect.getdoc(there) or "").split()):
+            assert one in shown, (name, one, shown)
+
+
+def test_pyright_knows_every_type(pyright: LanguageServer, program: Path) -> None:
+    errors = [one for one in pyright.found_in(program) if one["severity"] == 1]
+
+    found = wrong_lines([one["range"]["start"]["line"] + 1 for one in errors])
+    assert found == [*WRONG], errors
+
+
+OURS = "[mypy]\nfollow_imports = skip\n[mypy-pgrecall.*]\nfollow_imports = normal\n"
+"""What other packages declare takes ten seconds, and pyright reads it above."""
 
 
 def test_mypy_knows_every_type(program: Path) -> None:
+    (program.parent / "mypy.ini").write_text(OURS, encoding="utf-8")
     mypy = [sys.executable, "-m", "mypy", "--strict", "--hide-error-context", "--no-pretty"]
     done = subprocess.run(
         [*mypy, f"--cache-dir={program.parent}", program.name],
@@ -162,17 +188,3 @@ def test_mypy_knows_every_type(program: Path) -> None:
 
     assert wrong_lines([int(line.split(":")[1]) for line in errors]) == [*WRONG], done.stdout
     assert kinds == [*WRONG.values()]
-
-
-def test_pyright_agrees(program: Path) -> None:
-    pyright = [sys.executable, "-m", "basedpyright", "--level=error", "--outputjson"]
-    done = subprocess.run(
-        [*pyright, f"--pythonpath={sys.executable}", program.name],
-        cwd=program.parent,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    errors = json.loads(done.stdout)["generalDiagnostics"]
-
-    found = wrong_lines([one["range"]["start"]["line"] + 1 for one in errors])
-    assert found == [*WRONG], done.stdout

@@ -13,12 +13,7 @@ import pytest
 
 from pgrecall import Evaluation, Profile, profiles
 from pgrecall.errors import ExtraMissing, InputError
-from pgrecall.evaluation.chart import (
-    MAX_HEIGHT,
-    draw,
-    require_drawable,
-    require_format,
-)
+from pgrecall.evaluation.chart import MAX_HEIGHT, draw, require_drawable, require_format
 from pgrecall.evaluation.results import METRICS, Difference, ProfileEvaluation, Scores
 
 SVG = "{http://www.w3.org/2000/svg}"

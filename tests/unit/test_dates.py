@@ -65,42 +65,17 @@ NAMED: list[tuple[str, str, str]] = [
     ("in the 3rd quarter of 2025", "2025-01-01", "2026-01-01"),
 ]
 
-NOTHING = [
-    "What do we pay for the mooring?",
-    "We stop at the Somme.",
-    "May I stay in Uzbekistan?",
-    "how long may I dig",
-    "until when may we merge on a Friday",
-    "a dog that may have eaten glass",
-    "Where we sat, the sun came in.",
-    "They march on.",
-    "mon ami",
-    "the pricing worker that is restarted every Thursday",
-    "what is it a month",
-    "how many days a week do I work",
-    "What does a day in the studio cost?",
-    "a second lorry",
-    "count ten seconds",
-    "for two weeks",
-    "after a week of lessons",
-    "Who chairs the committee now?",
-    "the 14:30 train",
-    "at noon",
-    "one of three",
-    "an eye for an eye",
-    "what about the 12th",
-    "3.5 metres, 2/3 of it, room 12",
-    "10 12 14",
-    "1000 bricks and ISO 27001",
-    "in the 90s",
-    "next week",
-    "tomorrow",
-    "what is planned in two weeks",
-    "in 2030",
-    "99999999999 years ago",
-    "…",
-    "",
-]
+NOTHING = (
+    *("What do we pay for the mooring?", "We stop at the Somme.", "May I stay in Uzbekistan?"),
+    *("how long may I dig", "until when may we merge on a Friday", "mon ami", "They march on."),
+    *("a dog that may have eaten glass", "Where we sat, the sun came in.", "at noon", "next week"),
+    *("the pricing worker that is restarted every Thursday", "what is it a month", "tomorrow"),
+    *("how many days a week do I work", "What does a day in the studio cost?", "one of three"),
+    *("a second lorry", "count ten seconds", "for two weeks", "after a week of lessons", "…", ""),
+    *("Who chairs the committee now?", "the 14:30 train", "an eye for an eye", "10 12 14"),
+    *("what about the 12th", "3.5 metres, 2/3 of it, room 12", "1000 bricks and ISO 27001"),
+    *("in the 90s", "what is planned in two weeks", "in 2030", "99999999999 years ago"),
+)
 
 OTHER_LANGUAGES: list[tuple[str, str, str, str]] = [
     ("de", "Was war letzte Woche?", "2026-08-03", "2026-08-10"),
@@ -131,6 +106,7 @@ def test_a_period_is_found() -> None:
 
 def test_what_only_looks_like_a_date_is_none() -> None:
     assert periods(("en", text) for text in NOTHING) == dict.fromkeys(NOTHING)
+    assert period_of("So war das: die drei, die da kamen", "de", as_of=NOW) is None
 
 
 def test_other_languages_are_looked_at_where_named() -> None:
@@ -139,21 +115,12 @@ def test_other_languages_are_looked_at_where_named() -> None:
     assert periods((language, text) for language, text, *_ in OTHER_LANGUAGES) == expected
 
 
-def test_another_language_has_false_friends_of_its_own() -> None:
-    assert period_of("So war das: die drei, die da kamen", "de", as_of=NOW) is None
-
-
-@pytest.mark.parametrize("zone", [timezone(timedelta(hours=-9)), ZoneInfo("Pacific/Auckland")])
-def test_days_are_those_of_the_zone_of_as_of(zone: Any) -> None:
-    here = NOW.astimezone(zone)
-
-    found = period_of("What did I do yesterday?", as_of=here)
-
-    yesterday = here.date() - timedelta(days=1)
-    assert found == (
-        datetime(*yesterday.timetuple()[:3], tzinfo=zone),
-        datetime(*here.timetuple()[:3], tzinfo=zone),
-    )
+def test_days_are_those_of_the_zone_of_as_of() -> None:
+    for zone in (timezone(timedelta(hours=-9)), ZoneInfo("Pacific/Auckland")):
+        here = NOW.astimezone(zone)
+        days = (here.date() - timedelta(days=1), here.date())
+        ends = tuple(datetime(*day.timetuple()[:3], tzinfo=zone) for day in days)
+        assert period_of("What did I do yesterday?", as_of=here) == ends
 
 
 ZONES = ("Pacific/Kiritimati", "Pacific/Pago_Pago")
@@ -203,13 +170,10 @@ def test_a_period_is_as_long_as_its_days(
 def test_a_week_over_a_change_of_summer_time_ends_at_midnight() -> None:
     monday = datetime(2026, 3, 30, 8, tzinfo=ZoneInfo("Europe/Berlin"))
 
-    found = period_of("What did I do last week?", as_of=monday)
+    found = period_of("What did I do last week?", as_of=monday) or ()
 
-    assert found is not None
-    assert [one.isoformat() for one in found] == [
-        "2026-03-23T00:00:00+01:00",
-        "2026-03-30T00:00:00+02:00",
-    ]
+    ends = ["2026-03-23T00:00:00+01:00", "2026-03-30T00:00:00+02:00"]
+    assert [one.isoformat() for one in found] == ends
 
 
 def test_a_day_that_a_zone_left_out_is_no_period() -> None:
@@ -232,16 +196,8 @@ def test_a_zone_is_named_or_given() -> None:
     named: list[Any] = [None, "Europe/Berlin", berlin, pytz.timezone("Europe/Berlin"), fixed, "UTC"]
 
     assert [require_zone(one) for one in named] == [None, berlin, berlin, berlin, fixed, UTC]
-    for bad in (
-        "",
-        "Berlin",
-        "europe/berlin",
-        "Europe",
-        "../zoneinfo/UTC",
-        "/etc",
-        "\0",
-        "x" * 999,
-    ):
+    names = ("", "Berlin", "europe/berlin", "Europe", "../zoneinfo/UTC", "/etc", "\0", "x" * 999)
+    for bad in names:
         with pytest.raises(UnknownName, match=r"unknown time zone .*: give .* such as 'Europe/B"):
             require_zone(bad)
     for wrong in (7, True, ["UTC"], Broken()):
@@ -272,7 +228,7 @@ PARTS = (
 
 
 @given(text=st.lists(st.sampled_from(PARTS), max_size=8).map(" ".join) | st.text(max_size=60))
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=30, derandomize=True)
 def test_any_text_has_a_period_or_none(text: str) -> None:
     found = period_of(text, as_of=NOW)
 

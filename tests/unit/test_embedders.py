@@ -17,7 +17,6 @@ from pgrecall import (
     AsyncEmbedder,
     Embedder,
     FastEmbedEmbedder,
-    LocalEmbedder,
     OpenAIEmbedder,
     SentenceTransformersEmbedder,
 )
@@ -201,14 +200,3 @@ def test_an_extra_that_is_missing(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ExtraMissing, match=rf"pip install 'pgrecall\[{extra}\]'"):
         kind("m")
-
-
-def test_few_texts_are_embedded_as_many_are() -> None:
-    """WordLlama embeds many; few are embedded without it."""
-    texts = ["Ines drinks her tea without milk.", " ", "\u200b🙂", "Überraschung " * 300]
-
-    alone = numpy.array([LocalEmbedder().embed_query(text) for text in texts])
-    together = numpy.array(LocalEmbedder().embed_documents([*texts, "tea " * 5_000]))[:-1]
-
-    numpy.testing.assert_allclose(alone, together, atol=2e-6)
-    assert LocalEmbedder().embed_query("") == [0.0] * 256

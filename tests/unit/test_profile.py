@@ -1,3 +1,5 @@
+"""Profiles, and scoring values at hand: several, times as text, other systems' names, bands."""
+
 from __future__ import annotations
 
 import pickle
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pgrecall import Profile, profiles, score
+from pgrecall import Profile, bands, profiles, score, score_all
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.scoring.signals import (
@@ -57,8 +59,9 @@ def test_what_cannot_be_a_profile_is_refused() -> None:
             Profile("mine", dict(HALVES), accessed_by=accessed_by)
 
 
-def test_a_profile_is_a_value() -> None:
-    one, other = Profile("mine", dict(HALVES)), Profile("mine", dict(HALVES))
+def test_a_profile_is_a_value_that_cannot_be_changed() -> None:
+    given = dict(HALVES)
+    one, other = Profile("mine", given), Profile("mine", dict(HALVES))
 
     assert one == other
     assert hash(one) == hash(other)
@@ -66,27 +69,16 @@ def test_a_profile_is_a_value() -> None:
     assert one != Profile("mine", dict(HALVES), accessed_by="use")
     for profile in profiles.BUILT_IN.values():
         assert pickle.loads(pickle.dumps(profile)) == profile
-
-
-def test_a_derived_profile_keeps_what_moves_its_clock() -> None:
+    given[Similarity()] = 1.0
+    assert one.weights["similarity"] == 0.5
+    with pytest.raises(TypeError):
+        one.signals[Similarity()] = 1.0  # type: ignore[index]
     derived = profiles.trust.with_weights(trust=0.5, similarity=0.5).renamed("mine")
-
     assert derived.accessed_by == derived.without_trust_decay().accessed_by == "use"
     assert {p.name for p in profiles.BUILT_IN.values() if p.accessed_by == "use"} == {"trust"}
 
 
-def test_a_profile_cannot_be_changed() -> None:
-    given = dict(HALVES)
-    profile = Profile("mine", given)
-
-    given[Similarity()] = 1.0
-
-    assert profile.weights["similarity"] == 0.5
-    with pytest.raises(TypeError):
-        profile.signals[Similarity()] = 1.0  # type: ignore[index]
-
-
-def test_with_weights_leaves_the_rest_at_zero() -> None:
+def test_with_weights_leaves_the_rest_at_zero_and_a_profile_is_found_by_name() -> None:
     changed = profiles.five_factor.with_weights(similarity=0.75, recency=0.25)
 
     rest = dict.fromkeys(("usefulness", "confidence", "frequency"), 0)
@@ -94,21 +86,17 @@ def test_with_weights_leaves_the_rest_at_zero() -> None:
     assert profiles.five_factor.weights["similarity"] == 0.40
     with pytest.raises(UnknownName, match=r"charm.*similarity, recency, usefulness"):
         profiles.five_factor.with_weights(charm=1)
-
-
-def test_a_profile_is_found_by_name() -> None:
     assert profiles.named("five_factor") is profiles.five_factor
     with pytest.raises(UnknownName, match=r"'six_factor'.*five_factor"):
         profiles.named("six_factor")
-
-
-NAN, INF = float("nan"), float("inf")
 
 
 def test_rate_is_ln_2_over_half_life_and_a_clock_may_be_named() -> None:
     assert Recency(half_life=14).rate_per_day == pytest.approx(log(2) / 14)
     assert Recency(rate=0.05).rate_per_day == 0.05
     assert Recency(rate=0.05, clock="latest") == Recency(rate=0.05, clock=Clock.LATEST)  # type: ignore[arg-type]
+    reads = {clock: Recency(rate=0.05, clock=clock).reads_usage for clock in Clock}
+    assert reads == {Clock.CREATED_AT: False, Clock.LAST_ACCESSED_AT: True, Clock.LATEST: True}
 
 
 BAD: tuple[tuple[type[Signal], dict[str, Any], str], ...] = (
@@ -127,18 +115,10 @@ BAD: tuple[tuple[type[Signal], dict[str, Any], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("kind", "arguments", "message"), BAD)
-def test_a_parameter_that_cannot_be_is_refused(
-    kind: type[Signal], arguments: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InvalidProfile, match=message):
-        kind(**arguments)
-
-
-def test_recency_reads_usage_only_for_clocks_that_need_it() -> None:
-    reads = {clock: Recency(rate=0.05, clock=clock).reads_usage for clock in Clock}
-
-    assert reads == {Clock.CREATED_AT: False, Clock.LAST_ACCESSED_AT: True, Clock.LATEST: True}
+def test_a_parameter_that_cannot_be_is_refused() -> None:
+    for kind, arguments, message in BAD:
+        with pytest.raises(InvalidProfile, match=message):
+            kind(**arguments)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind is not Recency])
@@ -181,6 +161,10 @@ def test_what_is_saved_is_loaded(tmp_path: Path, profile: Profile, ending: str) 
     assert profiles.load(file) == profile
 
 
+NO_CUP = "no parameter cup (did you mean cap?); its parameters are weight, cap"
+RECENCY = 'name = "x"\n[signals.recency]\nweight = 1'
+
+
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
@@ -193,19 +177,11 @@ def test_what_is_saved_is_loaded(tmp_path: Path, profile: Profile, ending: str) 
         ('name = "x"\n[signals.similarity]\nweight = "1"', InvalidProfile, "a number"),
         ('name = "x"\n[signals.similarity]\nweight = nan', InvalidProfile, "similarity"),
         ('name = "x"\n[signals.similarity]\nweight = 0.5', InvalidProfile, "sum to 0.5"),
-        (
-            'name = "x"\n[signals.frequency]\nweight = 1\ncup = 3',
-            UnknownName,
-            "no parameter cup (did you mean cap?); its parameters are weight, cap",
-        ),
+        ('name = "x"\n[signals.frequency]\nweight = 1\ncup = 3', UnknownName, NO_CUP),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = 0', InvalidProfile, "cap"),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = "9"', InvalidProfile, "frequency"),
-        ('name = "x"\n[signals.recency]\nweight = 1', InvalidProfile, "rate"),
-        (
-            'name = "x"\n[signals.recency]\nweight = 1\nhalf_life = 1\ncurve = "s"',
-            InvalidProfile,
-            "exponential, hyperbolic, linear",
-        ),
+        (RECENCY, InvalidProfile, "rate"),
+        (f'{RECENCY}\nhalf_life = 1\ncurve = "s"', InvalidProfile, "exponential, hyperbolic, l"),
         ('name = "x"\nother = 1\n[signals.similarity]\nweight = 1', UnknownName, "other"),
     ],
 )
@@ -238,18 +214,14 @@ NAIVE = NOW.replace(tzinfo=None)
 
 
 def test_values_left_out_or_none_count_as_the_columns_defaults() -> None:
-    defaults = {
-        "similarity": 0.0,
-        "recency": 0.5,
-        "usefulness": 0.5,
-        "confidence": 0.8,
-        "frequency": 0.0,
-    }
+    defaults = {"similarity": 0.0, "recency": 0.5, "usefulness": 0.5, "confidence": 0.8}
     names = ["similarity", "created_at", "last_accessed_at", "usefulness", "confidence"]
     nothing = dict.fromkeys([*names, "retrieval_count"])
 
-    assert score(profiles.five_factor, {}, as_of=NOW).signals == defaults
+    assert score(profiles.five_factor, {}, as_of=NOW).signals == defaults | {"frequency": 0.0}
     assert score(profiles.five_factor, nothing, as_of=NOW) == score(profiles.five_factor, {})
+    with pytest.raises(UnknownName, match=r"relevance.*created_at, observed_at, last_accessed_at"):
+        score(profiles.five_factor, {"relevance": 1})
 
 
 def test_the_score_is_the_sum_of_its_contributions_at_full_precision() -> None:
@@ -268,13 +240,8 @@ def test_ages_are_measured_now_unless_a_moment_is_given() -> None:
     result = score(profiles.five_factor, {"created_at": yesterday})
 
     assert result.signals["recency"] == pytest.approx(exp(-0.05), abs=1e-4)
-
-
-def test_an_unknown_value_is_named_with_those_there_are() -> None:
-    with pytest.raises(
-        UnknownName, match=r"relevance.*created_at, observed_at, last_accessed_at, similarity"
-    ):
-        score(profiles.five_factor, {"relevance": 1})
+    with pytest.raises(InputError, match=r"time zone|datetime"):
+        score(profiles.five_factor, {"created_at": NOW}, as_of=NAIVE)
 
 
 @pytest.mark.parametrize(
@@ -298,6 +265,73 @@ def test_a_value_that_cannot_be_is_refused(values: dict[str, Any], message: str)
         score(profiles.hybrid, values, as_of=NOW)
 
 
-def test_a_moment_without_a_zone_is_refused() -> None:
-    with pytest.raises(InputError, match=r"time zone|datetime"):
-        score(profiles.five_factor, {"created_at": NOW}, as_of=NAIVE)
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+FIVE = profiles.five_factor
+
+
+def test_several_are_scored_and_come_best_first() -> None:
+    """As IBEX Harness's MemoryScorer takes them: with keys of their own."""
+    memories = [
+        {"id": n, "content": f"memory {n}", "similarity": similarity, "created_at": None}
+        for n, similarity in enumerate((0.1, 0.9, 0.5, 0.9))
+    ]
+
+    found = score_all(FIVE, memories, as_of=NOW)
+
+    assert [one.values["id"] for one in found] == [1, 3, 2, 0], "of equals, the first given"
+    assert found[0].values is memories[1]
+    alone = score(FIVE, {"similarity": 0.9, "created_at": None}, as_of=NOW)
+    assert (found[0].score, found[0].signals) == (alone.score, alone.signals)
+    assert score_all(FIVE, iter([])) == []
+
+
+def test_all_are_scored_at_one_moment() -> None:
+    made = datetime.now(UTC) - timedelta(days=1)
+    first, *others = score_all(FIVE, [{"created_at": made}] * 100)
+
+    assert {one.score for one in others} == {first.score}
+
+
+@pytest.mark.parametrize("written", ["2026-05-22T12:00:00", "2026-05-22T14:00+02:00"])
+def test_times_may_be_text_and_without_a_zone_are_in_utc(written: str) -> None:
+    values = {"similarity": 0.62, "created_at": written, "usefulness_score": 0.7}
+
+    found = score(FIVE, values | {"confidence": 0.9, "access_count": 12}, as_of=NOW)
+
+    expected = 0.40 * 0.62 + 0.25 * exp(-0.5) + 0.20 * 0.7 + 0.10 * 0.9 + 0.05 * 12 / 50
+    assert found.score == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("memories", "error", "said"),
+    [
+        ([{}, {"similarity": "x"}], InputError, "memory 1 of 2: similarity must be a number"),
+        ([{"created_at": "soon"}], InputError, "created_at is not an ISO 8601 time: 'soon'"),
+        ([{"trust_curve": "odd"}], UnknownName, "memory 0 of 1: unknown trust_curve"),
+        ([{"usefulness": 1, "usefulness_score": 1}], InputError, "usefulness is given twice"),
+        ([1], InputError, "memory 0 of 1: score needs a Mapping, got 1"),
+        ({"similarity": 1}, InputError, "memories must be a list of mappings"),
+        ("text", InputError, "memories must be a list of mappings"),
+    ],
+)
+def test_what_is_wrong_is_named(memories: Any, error: type[InputError], said: str) -> None:
+    with pytest.raises(error, match=said):
+        score_all(FIVE, memories)
+
+
+def test_bands_are_explained_to_a_model() -> None:
+    text = bands.instructions(bands.RADAROS)
+
+    limits = {
+        bands.RADAROS: [(0.8, 1), (0.5, 0.7), (0.1, 0.4)],
+        bands.RADAROS_SIGNS: [(0.8, 1), (0.6, 0.8), (0.4, 0.6), (0.1, 0.3)],
+        bands.MEMORY_OS: [(0.7, 0.9), (0.5, 0.5), (0.2, 0.4)],
+    }
+    for several, expected in limits.items():
+        assert [(one.least, one.most) for one in several] == expected
+    for band in bands.RADAROS:
+        assert f"{band.least:.1f} to {band.most:.1f}: {band.what}" in text
+    assert "0.5: ordinary" in bands.instructions(bands.MEMORY_OS)
+    assert 0.85 in bands.RADAROS[0]
+    assert 0.75 not in bands.RADAROS[1]
+    assert bands.RADAROS_SIGNS[0].what in bands.instructions()

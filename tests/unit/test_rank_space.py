@@ -7,7 +7,7 @@ query has to be the score, exactly or within the bounds that stand here.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -194,56 +194,6 @@ def test_the_inner_product_is_the_score_for_any_weights_and_any_time_that_has_pa
     assert error(memory, profile, query, elapsed) == pytest.approx(0, abs=EXACT)
 
 
-@pytest.mark.parametrize(
-    ("name", "below", "beyond"),
-    [("five_factor", 0.001, 0.002), ("last_access", 0.001, 0.002), ("half_life", 0.0, 0.0)],
-)
-@property_test
-@given(data=st.data(), memory=memories(), query=vectors, elapsed=long_elapses)
-def test_profiles_of_one_decay_are_exact_but_for_a_half_life_between_two_that_are_kept(
-    name: str,
-    below: float,
-    beyond: float,
-    data: st.DataObject,
-    memory: Memory,
-    query: tuple[float, ...],
-    elapsed: float,
-) -> None:
-    profile = data.draw(weighted(list(profiles.named(name).signals)))
-    weight = profile.weights["recency"]
-
-    above = error(memory, profile, query, elapsed)
-
-    assert -below * weight - EXACT <= above <= beyond * weight + EXACT
-
-
-@property_test
-@given(st.data(), memories(), vectors, elapses)
-def test_trust_is_never_underrated_and_its_recency_is_close(
-    data: st.DataObject, memory: Memory, query: tuple[float, ...], elapsed: float
-) -> None:
-    profile = data.draw(weighted(list(profiles.trust.signals)))
-    of_trust = profile.weights["trust"] * trust_bound(memory)
-    of_recency = profile.weights["recency"]
-
-    above = error(memory, profile, query, elapsed)
-
-    assert -0.08 * of_recency - EXACT <= above <= of_trust + 0.01 * of_recency + EXACT
-
-
-@property_test
-@given(st.data(), memories(), vectors, elapses)
-def test_tiered_never_underrates_and_long_memories_are_close(
-    data: st.DataObject, memory: Memory, query: tuple[float, ...], elapsed: float
-) -> None:
-    profile = data.draw(weighted(list(profiles.tiered.signals)))
-    bound = {"short": 0.8, "medium": 0.12, "long": 0.004}[memory.tier]
-
-    above = error(memory, profile, query, elapsed)
-
-    assert -EXACT <= above <= bound * profile.weights["recency"] + EXACT
-
-
 def trust_bound(memory: Memory) -> float:
     """How far trust may be overrated between two of the moments at which it is kept."""
     if memory.trust is None or memory.accessed is None:
@@ -253,6 +203,37 @@ def trust_bound(memory: Memory) -> float:
         return memory.trust
     of_curve = {"exponential": 0.12, "linear": 0.35}.get(memory.trust_curve or "", 0.09)
     return of_curve * memory.trust
+
+
+OF_TIER = {"short": 0.8, "medium": 0.12, "long": 0.004}
+Bounds = Callable[[Mapping[str, float], Memory], tuple[float, float]]
+BOUNDS: dict[str, tuple[st.SearchStrategy[float], Bounds]] = {
+    # A half-life between two that are kept.
+    "five_factor": (long_elapses, lambda w, _: (0.001 * w["recency"], 0.002 * w["recency"])),
+    "last_access": (long_elapses, lambda w, _: (0.001 * w["recency"], 0.002 * w["recency"])),
+    "half_life": (long_elapses, lambda w, _: (0.0, 0.0)),
+    "trust": (
+        elapses,
+        lambda w, m: (0.08 * w["recency"], trust_bound(m) * w["trust"] + 0.01 * w["recency"]),
+    ),
+    "tiered": (elapses, lambda w, m: (0.0, OF_TIER[m.tier] * w["recency"])),
+}
+"""For what times that have passed by how much a memory may be under- and overrated, by weights."""
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@property_test
+@given(st.data(), memories(), vectors)
+def test_a_profile_is_exact_within_its_bounds(
+    name: str, data: st.DataObject, memory: Memory, query: tuple[float, ...]
+) -> None:
+    passing, bounds = BOUNDS[name]
+    profile = data.draw(weighted(list(profiles.named(name).signals)))
+    below, beyond = bounds(profile.weights, memory)
+
+    above = error(memory, profile, query, data.draw(passing))
+
+    assert -below - EXACT <= above <= beyond + EXACT
 
 
 BY_TIER = next(signal for signal in profiles.tiered.signals if isinstance(signal, Recency))

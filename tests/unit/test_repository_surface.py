@@ -17,8 +17,8 @@ from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import Question
 from pgrecall.schema import tables
 from pgrecall.schema.owner import require_owner
+from tests.calls import GOOD
 from tests.integration.support import NORTH
-from tests.integration.test_bad_input import METHODS as GOOD
 from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 
 METHODS = public(NOWHERE)

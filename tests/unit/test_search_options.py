@@ -70,16 +70,12 @@ def test_every_argument_is_an_option_with_help_or_left_out_for_a_reason() -> Non
     assert set(CASES) == ARGUMENTS
     assert set(WRITTEN_AS) < ARGUMENTS
     assert set(LEFT_OUT) == {"where"}
-    for arguments, commands in (
-        (ARGUMENTS, ("search", "plan", "explain", "context")),
-        (
-            set(FilterArguments.__annotations__) - set(LEFT_OUT),
-            ("evaluate", "tune", "list", "delete"),
-        ),
-    ):
-        for name in commands:
-            with_help = {one.name for one in BUILT.commands[name].params if _help(one)}
-            assert arguments - with_help == set(), name
+    filters = set(FilterArguments.__annotations__) - set(LEFT_OUT)
+    commands = dict.fromkeys(("search", "plan", "explain", "context"), ARGUMENTS)
+    commands |= dict.fromkeys(("evaluate", "tune", "list", "delete"), filters)
+    for name, arguments in commands.items():
+        with_help = {one.name for one in BUILT.commands[name].params if _help(one)}
+        assert arguments - with_help == set(), name
 
 
 def test_each_option_gives_its_argument_the_value_that_was_written() -> None:

@@ -103,7 +103,7 @@ def context(
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     zone = tables.in_zone(arguments.get("timezone")).zone
     chosen = styles.named(style, zone or UTC)
-    asked = Question.of(
+    question = Question.of(
         tables,
         agent_id,
         query,
@@ -113,12 +113,12 @@ def context(
     )
     diversity = _diversity(diversity)
     added = chosen.added((yield Ask("count_tokens", chosen.samples)))
-    wanted = yield from asked.resolved(tables)
-    floor = wanted.min_relevance
+    search = yield from question.resolved(tables)
+    floor = search.min_relevance
     packing = Packing(
         budget=max(max_tokens - added.frame, 0),
         most=most,
-        min_score=wanted.min_score or 0.0,
+        min_score=search.min_score or 0.0,
         min_relevance=floor,
         style=chosen,
         added=added,
@@ -127,22 +127,22 @@ def context(
         max_similarity=max_similarity,
     )
     # Memories below a floor are ranked and then left out, so that a rank index finds the same.
-    wanted = replace(wanted, min_score=None, min_relevance=None, shows_relevance=floor is not None)
-    apart = yield from owner_by_owner(tables, wanted, strategy)
+    search = replace(search, min_score=None, min_relevance=None, shows_relevance=floor is not None)
+    apart = yield from owner_by_owner(tables, search, strategy)
     while True:
         over = partial(pack_candidates, packing=packing)
-        found = yield from through_indexes(tables, wanted, strategy, over)
-        if found is None:
-            rows = yield pack(tables, wanted, packing, **apart.parameters)
+        indexed = yield from through_indexes(tables, search, strategy, over)
+        if indexed is None:
+            rows = yield pack(tables, search, packing, **apart.parameters)
         else:
-            rows = found.rows
-        packed, left_out = _split_rows(wanted.profile, rows)
+            rows = indexed.rows
+        packed, left_out = _split_rows(search.profile, rows)
         text, marker = styles.marked(chosen, [one.hit.memory for one in packed])
         [tokens] = (yield Ask("count_tokens", (text,))) if text else [0]
         if tokens <= max_tokens:
             break
         packing = yield from _packed_smaller(packing, packed, marker, tokens, max_tokens)
-    counted = touch and (yield from touched(tables, [one.hit for one in packed], wanted))
+    counted = touch and (yield from touched(tables, [one.hit for one in packed], search))
     return Context(
         text=text,
         packed=tuple(packed),
@@ -150,9 +150,9 @@ def context(
         tokens=tokens,
         max_tokens=max_tokens,
         marker=marker,
-        strategy="exact" if found is None and apart.candidates is None else "index",
+        strategy="exact" if indexed is None and apart.candidates is None else "index",
         min_relevance=floor,
-        query_time=wanted.query_time,
+        query_time=search.query_time,
         touched=counted,
     )
 
@@ -187,12 +187,12 @@ def _split_rows(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], li
     packed: list[tuple[int, bool, Packed]] = []
     left_out: list[LeftOut] = []
     for row in rows:
-        found = hit(profile, row)
+        scored = hit(profile, row)
         if row.verdict == PACKED:
-            found = replace(found, beside=places.get(row.near))
-            packed.append((row.step, row.near is not None, Packed(found, row.cost)))
+            scored = replace(scored, beside=places.get(row.near))
+            packed.append((row.step, row.near is not None, Packed(scored, row.cost)))
         else:
-            left_out.append(LeftOut(found, row.cost, row.verdict, places.get(row.near)))
+            left_out.append(LeftOut(scored, row.cost, row.verdict, places.get(row.near)))
     return [one for *_, one in sorted(packed, key=lambda one: one[:2])], left_out
 
 

@@ -84,24 +84,24 @@ def estimate_values(style: Style, added: Added) -> dict[str, Any]:
     }
 
 
-def pack(tables: Tables, wanted: Search, packing: Packing, **values: Any) -> Run:
+def pack(tables: Tables, search: Search, packing: Packing, **values: Any) -> Run:
     """All considered memories with the columns of a search, and for each its `place` from 1, the
     estimated tokens `cost`, the `verdict`, "packed" or the reason for leaving it out, the `step`
     at which that was reached, and `near`, the place of the memory that it is a near duplicate of or
     came along with."""
     values = packing.parameters | values
     options = packing.options
-    return ranks(tables, "context", wanted, *options, may_prepare=wanted.may_prepare, **values)
+    return ranks(tables, "context", search, *options, may_prepare=search.may_prepare, **values)
 
 
 def pack_candidates(
     tables: Tables,
-    wanted: Search,
+    search: Search,
     sources: Sources,
     values: Mapping[str, Any],
     *,
     packing: Packing,
 ) -> Run:
     """Like `pack`, for candidates of rank indexes; adds `passed` and `total`."""
-    given = {**packing.parameters, **values}
-    return over_candidates(tables, wanted, sources, given, *packing.options, name="context")
+    parameters = {**packing.parameters, **values}
+    return over_candidates(tables, search, sources, parameters, *packing.options, name="context")

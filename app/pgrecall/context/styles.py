@@ -155,9 +155,9 @@ def marked(style: Style, memories: Sequence[Memory]) -> tuple[str, str]:
     """
     if not memories:
         return "", ""
-    said = style.text(memories, "").lower()
+    text = style.text(memories, "").lower()
     marker = secrets.choice(MARKER_LETTERS)
-    while len(marker) == 1 or marker in said:
+    while len(marker) == 1 or marker in text:
         marker += f"{secrets.randbelow(1000):03}"
     return style.text(memories, marker), marker
 
@@ -193,7 +193,7 @@ def _head(created_at: date | None, kind: str, zone: tzinfo) -> str:
 
 def _filled(text: str, **values: str) -> str:
     """Replaces every NAME in one pass, so that names in the values are not replaced."""
-    return re.sub("HEAD|MARKER|BODY", lambda found: values.get(found[0].lower(), ""), text)
+    return re.sub("HEAD|MARKER|BODY", lambda match: values.get(match[0].lower(), ""), text)
 
 
 plain = Style(

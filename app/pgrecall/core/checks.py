@@ -160,8 +160,8 @@ class Argument(NamedTuple):
 
     @property
     def schema(self) -> Schema:
-        found: Schema = getattr(self.check, "schema", {})
-        return found
+        declared: Schema = getattr(self.check, "schema", {})
+        return declared
 
 
 _OF_TYPE: Mapping[Any, Any] = {
@@ -178,7 +178,7 @@ def _unchecked(name: str, value: Any) -> Any:
 @cache
 def arguments_of(declared: type) -> Mapping[str, Argument]:
     """The arguments that a TypedDict declares."""
-    found = {}
+    arguments = {}
     for name, hint in get_type_hints(declared, include_extras=True).items():
         extras = getattr(hint, "__metadata__", ())
         written = get_args(hint)[0] if extras else hint
@@ -187,19 +187,19 @@ def arguments_of(declared: type) -> Mapping[str, Argument]:
         default = _OF_TYPE.get(kind, _unchecked)
         check = next((one for one in extras if not isinstance(one, Needs)), default)
         takes_none = kind != written or kind not in (bool, int)
-        found[name] = Argument(kind, check, needs, takes_none)
-    return found
+        arguments[name] = Argument(kind, check, needs, takes_none)
+    return arguments
 
 
 def require_known(
-    declared: type, given: Mapping[str, Any], what: str, others: str, beside: Sequence[str]
+    declared: type, arguments: Mapping[str, Any], what: str, others: str, beside: Sequence[str]
 ) -> None:
     """Raises UnknownName for an argument that is not declared; the message lists the `others`.
 
     The caller takes the arguments `beside` too, which may be meant.
     """
     known = declared.__annotations__
-    if unknown := given.keys() - known:
+    if unknown := arguments.keys() - known:
         raise UnknownName(
             f"unknown {what} {listed(unknown)}{did_you_mean(unknown, [*beside, *known])}; "
             f"{others} {', '.join(known)}"
@@ -207,25 +207,25 @@ def require_known(
 
 
 def checked(
-    declared: type, given: Mapping[str, Any], *, also: Sequence[str] = ()
+    declared: type, arguments: Mapping[str, Any], *, also: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The arguments as they are used, without those that are None. `also` names further ones.
 
     Their names must be known.
     """
     table = arguments_of(declared)
-    found = {
+    values = {
         name: table[name].check(name, value)
-        for name, value in given.items()
+        for name, value in arguments.items()
         if value is not None or not table[name].takes_none
     }
-    for name in found:
+    for name in values:
         needs = table[name].needs
         if needs is not None and not any(
-            found.get(one) not in (None, 0) or one in also for one in needs.names
+            values.get(one) not in (None, 0) or one in also for one in needs.names
         ):
             raise InputError(f"{name} {needs.message}")
-    return found
+    return values
 
 
 def without_none(annotation: Any) -> Any:
@@ -247,15 +247,15 @@ def as_written(hint: str) -> str:
 @cache
 def descriptions(declared: type) -> Mapping[str, str]:
     """The texts below the fields of a class, without those of its bases."""
-    found = {}
+    texts = {}
     module = ast.parse(inspect.getsource(sys.modules[declared.__module__]))
     [parsed] = (
         one
         for one in module.body
         if isinstance(one, ast.ClassDef) and one.name == declared.__name__
     )
-    for field, said in zip(parsed.body, parsed.body[1:], strict=False):
-        match field, said:
+    for field, docstring in zip(parsed.body, parsed.body[1:], strict=False):
+        match field, docstring:
             case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                found[name] = " ".join(text.split())
-    return found
+                texts[name] = " ".join(text.split())
+    return texts

@@ -99,8 +99,8 @@ def period_of(
     moment = as_of or datetime.now(UTC)
     moment = moment if zone is None else moment.astimezone(zone)
     every = _put_together(list(_phrases(_POSSESSIVE.sub("", text), language, moment)))
-    found = [one for one in every if one.start.year > 1 and one.start <= moment]
-    narrow = [one for one in found if not any(_holds(one, other) for other in found)]
+    periods = [one for one in every if one.start.year > 1 and one.start <= moment]
+    narrow = [one for one in periods if not any(_holds(one, other) for other in periods)]
     if not narrow:
         return None
     start = instant(min(one.start for one in narrow))
@@ -146,11 +146,11 @@ def _phrases(text: str, language: str, moment: datetime) -> Iterator[_Found]:
         beyond = takewhile(vocabulary.issuperset, known[place : place + LONGEST])
         for size in range(len(list(beyond)), 0, -1):
             try:
-                found = _read(text, words, place, size, language, moment)
+                phrase = _read(text, words, place, size, language, moment)
             except (ValueError, OverflowError):
-                found = None  # outside the years of datetime
-            if found is not None:
-                yield found
+                phrase = None  # outside the years of datetime
+            if phrase is not None:
+                yield phrase
                 place += size
                 break
         else:
@@ -257,10 +257,10 @@ def _midnight(day: datetime, moment: datetime) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=moment.tzinfo)
 
 
-def _put_together(found: list[_Found]) -> list[_Found]:
+def _put_together(phrases: list[_Found]) -> list[_Found]:
     """Merges neighbouring phrases such as "June last year" and "last week on Monday"."""
     joined: list[_Found] = []
-    for one in found:
+    for one in phrases:
         last = joined[-1] if joined else None
         if last is not None and one.first - last.last <= 1:
             inner, outer = (last, one) if one.is_relative else (one, last)

@@ -63,10 +63,10 @@ class LocalEmbedder:
     dimensions = 256
 
     def __init__(self) -> None:
-        found = find_spec("wordllama")  # does not import it
-        if found is None or found.origin is None:
+        spec = find_spec("wordllama")  # does not import it
+        if spec is None or spec.origin is None:
             raise ExtraMissing("the local embedder needs wordllama: pip install 'pgrecall[local]'")
-        self._folder = Path(found.origin).parent
+        self._folder = Path(spec.origin).parent
 
     def embed_documents(self, texts: list[str]) -> Sequence[VectorLike]:
         """One vector of unit length per text. A text has the same vector in every batch."""

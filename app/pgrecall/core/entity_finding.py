@@ -44,7 +44,7 @@ def capitalised_names(text: str) -> list[str]:
     Common English function words are no names. A word at the beginning of a sentence is taken for a
     name, in German every noun is, and scripts without capital letters have none.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     name: list[str] = []
     for run in _RUN.findall(text):
         for word in [*run.split(" "), ""]:
@@ -53,9 +53,9 @@ def capitalised_names(text: str) -> list[str]:
             if is_part:
                 name.append(plain)
             if name and (not is_part or plain != word):  # a genitive ends a name
-                found.setdefault(" ".join(name).casefold(), " ".join(name))
+                names.setdefault(" ".join(name).casefold(), " ".join(name))
                 name = []
-    return list(found.values())
+    return list(names.values())
 
 
 def merged(known: Iterable[str], names: Iterable[str]) -> list[str]:

@@ -62,8 +62,8 @@ def require_weight(name: str, value: object, *, error: type[InputError] = InputE
 def require_kinds(kinds: Sequence[str] | None) -> list[str] | None:
     """The kinds of labels; raises InputError for an unknown one."""
     known = get_args(LabelKind)
-    given = require_texts("kinds", kinds)
-    return None if given is None else [require_one_of("kind", kind, known) for kind in given]
+    checked = require_texts("kinds", kinds)
+    return None if checked is None else [require_one_of("kind", kind, known) for kind in checked]
 
 
 def _checked(one: object, weight: Callable[..., float], error: type[InputError]) -> Label:

@@ -283,5 +283,5 @@ def leading_memory(row: Sequence[Any]) -> Memory:
 def memory_in_full(row: Any) -> Memory:
     """The memory of a row that may also have its embedding, as `vector`."""
     vector = getattr(row, "vector", None)
-    found = leading_memory(row)
-    return found if vector is None else replace(found, embedding=read_embedding(vector))
+    memory = leading_memory(row)
+    return memory if vector is None else replace(memory, embedding=read_embedding(vector))

@@ -59,9 +59,9 @@ class OpenAIEmbedder:
             timeout=timeout,
             max_retries=max_retries,
         )
-        wanted: dict[str, Any] = {} if dimensions is None else {"dimensions": dimensions}
+        options: dict[str, Any] = {} if dimensions is None else {"dimensions": dimensions}
         create: Any = self._client.embeddings.create
-        self._create = partial(create, model=model, encoding_format="float", **wanted)
+        self._create = partial(create, model=model, encoding_format="float", **options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"

@@ -76,11 +76,11 @@ def tiktoken_counter(encoding: Any = "o200k_base") -> TokenCounter:
         raise InputError(
             f"encoding must be a tiktoken.Encoding or a name, got {type(encoding).__name__}"
         )
-    found: tiktoken.Encoding = encoding
+    loaded: tiktoken.Encoding = encoding
 
     def count(text: str) -> int:
         try:
-            return len(found.encode(text, disallowed_special=()))
+            return len(loaded.encode(text, disallowed_special=()))
         except ValueError:  # tiktoken fails on very long runs of spaces; split the text
             if len(text) < 2:
                 raise
@@ -126,8 +126,8 @@ def _require_at_hand(name: str) -> None:
     # tiktoken names the files of its cache like this.
     key = hashlib.sha1(f"{_ENCODINGS}/{name}.tiktoken".encode(), usedforsecurity=False).hexdigest()
     folders = [os.environ.get("TIKTOKEN_CACHE_DIR"), os.environ.get("DATA_GYM_CACHE_DIR")]
-    given = [folder for folder in folders if folder is not None]
-    folder = Path(given[0]) if given else Path(tempfile.gettempdir()) / "data-gym-cache"
+    named = [folder for folder in folders if folder is not None]
+    folder = Path(named[0]) if named else Path(tempfile.gettempdir()) / "data-gym-cache"
     table = folder / key
     if not table.is_file() or hashlib.sha256(table.read_bytes()).hexdigest() != _HASHES[name]:
         raise InputError(

@@ -253,23 +253,23 @@ def _is_deep(value: object) -> bool:
 
 def require_few_values(name: str, value: object) -> None:
     """JSON of at most MAX_VALUES values, however nested; stops at the first one more."""
-    found, met, waiting = 0, 0, [value]
+    values, met, waiting = 0, 0, [value]
     while waiting:
         one = waiting.pop()
         met += 1  # lists and objects too: one may contain itself
         if isinstance(one, Mapping | list | tuple):
             waiting += _items(one)
         else:
-            found += 1
-        if found > MAX_VALUES or met > MAX_DEPTH * MAX_VALUES:
+            values += 1
+        if values > MAX_VALUES or met > MAX_DEPTH * MAX_VALUES:
             raise InputError(f"{name} may have at most {MAX_VALUES:,} values")
 
 
 def _require_json_texts(name: str, value: object, error: type[InputError]) -> None:
-    found = _fault(value)
-    if found is None:
+    problem = _fault(value)
+    if problem is None:
         return
-    fault, keys = found
+    fault, keys = problem
     path = "".join(f"[{shortened(key, 40)}]" for key in reversed(keys))
     where = f"{name}{cut(path, 100)}"
     if not isinstance(fault, str):
@@ -296,9 +296,9 @@ def _fault(value: object) -> tuple[object, list[object]] | None:
     elif isinstance(value, list | tuple):
         items = enumerate(value)
     for key, item in items:
-        if (found := _fault(item)) is not None:
-            found[1].append(key)
-            return found
+        if (problem := _fault(item)) is not None:
+            problem[1].append(key)
+            return problem
     return None
 
 

@@ -114,11 +114,11 @@ def interruption(error: BaseException, outer: BaseException | None) -> BaseExcep
 
     `outer` is the exception that the caller was handling when the call began.
     """
-    found = error.__context__
-    while found is not None and found is not outer:
-        if not isinstance(found, Exception):
-            return found
-        found = found.__context__
+    context = error.__context__
+    while context is not None and context is not outer:
+        if not isinstance(context, Exception):
+            return context
+        context = context.__context__
     return None
 
 
@@ -158,7 +158,7 @@ def mapped_error(error: Exception, *, in_doubt: bool = False) -> BaseException:
     if state == _NO_SUCH_FUNCTION:
         return DatabaseError(f"{message}; if it is one of pgrecall's, run `pgrecall migrate up`")
     if state == _FORBIDDEN:
-        advice = (said for part, said in _PERMITTED_BY.items() if part in message)
+        advice = (advice_of for part, advice_of in _PERMITTED_BY.items() if part in message)
         return DatabaseError(f"{message}: {next(advice)}")
     if is_stale(original):
         return DatabaseConflict(

@@ -77,8 +77,8 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
     compiles, has_default_profile, *settings = others
     require_settings(*(setting.decode() for setting in settings))
     require_pgvector(pgvector)
-    found = yield Run(Statement(f'SELECT version_num FROM "{schema}".{VERSION_TABLE}'))  # noqa: S608  checked
-    revision = revision_of(name for (name,) in found) or ""
+    versions = yield Run(Statement(f'SELECT version_num FROM "{schema}".{VERSION_TABLE}'))  # noqa: S608  checked
+    revision = revision_of(name for (name,) in versions) or ""
     if revision < REVISION:
         raise SchemaOutdated(
             f"schema {schema!r} is at revision {revision or 'none'}, this pgrecall needs "

@@ -107,9 +107,9 @@ class Invocation(Generic[T]):
     @property
     def owner(self) -> str | None:
         """The owner's id, shortened to 40 characters."""
-        given = self.start.args if self.engine is None else self.start.args[1:]  # without tables
+        arguments = self.start.args[self.engine is not None :]  # without tables
         named = self.start.keywords
-        owner = given[0] if given else named.get("agent_id", named.get("owner_id"))
+        owner = arguments[0] if arguments else named.get("agent_id", named.get("owner_id"))
         if isinstance(owner, UUID):
             owner = str(owner)
         if not isinstance(owner, str):

@@ -161,11 +161,11 @@ def replayable(start: partial[Any], iterables: Sequence[str]) -> partial[Any]:
             break
     else:
         return start
-    given = signature(start.func).bind(*start.args, **start.keywords)
+    bound = signature(start.func).bind(*start.args, **start.keywords)
     for name in iterables:
-        if isinstance(given.arguments.get(name), Iterator):
-            given.arguments[name] = list(given.arguments[name])
-    return partial(start.func, *given.args, **given.kwargs)
+        if isinstance(bound.arguments.get(name), Iterator):
+            bound.arguments[name] = list(bound.arguments[name])
+    return partial(start.func, *bound.args, **bound.kwargs)
 
 
 def _written_out(parameters: list[Parameter], operation: Callable[..., Any]) -> Iterator[Parameter]:

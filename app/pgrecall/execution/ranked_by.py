@@ -20,9 +20,9 @@ def profile_argument(operation: Callable[..., Any]) -> str | None:
 
 
 def ranked_by(
-    profile: Profile | None, argument: str | None, given: dict[str, Any]
+    profile: Profile | None, argument: str | None, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     """The arguments of a call, with the repository's profile if they name none."""
-    if profile is None or argument is None or given.get(argument) is not None:
-        return given
-    return {**given, argument: [profile] if argument == "profiles" else profile}
+    if profile is None or argument is None or arguments.get(argument) is not None:
+        return arguments
+    return {**arguments, argument: [profile] if argument == "profiles" else profile}

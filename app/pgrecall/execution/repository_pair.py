@@ -29,15 +29,15 @@ def call(method: str, *arguments: Any, **named: Any) -> Call:
 
 def all_pages(method: str, *arguments: Any, most: int | None = None, **named: Any) -> Calls[Any]:
     """All rows of a method that lists pages, or the first `most` of them."""
-    found: list[Any] = []
+    entries: list[Any] = []
     after: str | None = None
     while True:
-        limit = MOST if most is None else min(most - len(found), MOST)
+        limit = MOST if most is None else min(most - len(entries), MOST)
         page = yield call(method, *arguments, limit=limit, after=after, **named)
-        found += page
+        entries += page
         after = page.next
-        if after is None or len(found) == most:
-            return found
+        if after is None or len(entries) == most:
+            return entries
 
 
 class RepositoryPair:

@@ -43,14 +43,14 @@ def traced(call: Invocation[Any]) -> Iterator[None]:
             place = _place(call)  # which may be the replica by now
             if span.is_recording():
                 rows = None if isinstance(call.result, int) else call.rows
-                found = {
+                attributes = {
                     "db.response.returned_rows": rows,
                     "pgrecall.owner": call.owner,
                     "pgrecall.strategy": call.strategy,
                     "pgrecall.retries": call.retries,
                     "pgrecall.embedding.duration": call.embedding_seconds or None,
                 }
-                span.set_attributes(place | known(found) | failure)
+                span.set_attributes(place | known(attributes) | failure)
                 if failure:
                     span.set_status(Status(StatusCode.ERROR))
             if call.engine is not None:
@@ -59,11 +59,11 @@ def traced(call: Invocation[Any]) -> Iterator[None]:
 
 def _place(call: Invocation[Any]) -> dict[str, Any]:
     """The attributes of the operation and its database."""
-    asked = {"db.system.name": "postgresql", "db.operation.name": call.name}
+    attributes = {"db.system.name": "postgresql", "db.operation.name": call.name}
     if call.engine is None:
-        return asked
+        return attributes
     url = call.engine.url
-    return asked | known(
+    return attributes | known(
         {
             "db.namespace": "|".join(name for name in (url.database, call.schema) if name),
             "server.address": url.host,

@@ -58,8 +58,8 @@ def count_runs(tables: Tables, policy: GarbagePolicy) -> Operation[int]:
 @needs(VERB)
 def begin_run(tables: Tables, run: Collection, policy: GarbagePolicy) -> Operation[None]:
     """Writes the run's row in gc_runs first, so that an interrupted run can be seen."""
-    given = {"agent": run.owner_id, "run": run.id, "policy": policy.name, **policy.parameters}
-    yield call(tables, "begin_garbage_run", **given)
+    arguments = {"agent": run.owner_id, "run": run.id, "policy": policy.name, **policy.parameters}
+    yield call(tables, "begin_garbage_run", **arguments)
 
 
 @needs(VERB)
@@ -70,8 +70,8 @@ def collect_batch(
 
     Returns the numbers, `last_id` for the next call, and whether there are `more`.
     """
-    given = {"agent": owner_id, "run": run.id, "after": after, "batch_size": batch_size}
-    [row] = yield call(tables, "collect_garbage_batch", actor=ACTOR, **given)
+    arguments = {"agent": owner_id, "run": run.id, "after": after, "batch_size": batch_size}
+    [row] = yield call(tables, "collect_garbage_batch", actor=ACTOR, **arguments)
     return row
 
 

@@ -46,7 +46,7 @@ def consolidate(
     require_callable("summarise", summarise)
     require_callable("on_progress", on_progress)
     noted(reason=None, actor=actor)
-    found: list[Cluster] = yield Part(
+    similar: list[Cluster] = yield Part(
         partial(
             clusters,
             agent_id=agent_id,
@@ -57,8 +57,8 @@ def consolidate(
         )
     )
     done: list[Consolidation] = []
-    with says_how_far(lambda: f"{len(done)} of {len(found)} clusters are consolidated"):
-        for number, cluster in enumerate(found, start=1):
+    with says_how_far(lambda: f"{len(done)} of {len(similar)} clusters are consolidated"):
+        for number, cluster in enumerate(similar, start=1):
             text: Any = None
             if summarise is not None:
                 text = yield Ask(summarise, ([member.content for member in cluster.memories],))
@@ -72,5 +72,5 @@ def consolidate(
             if result is not None:
                 done.append(result)
             if on_progress is not None:
-                yield Ask(on_progress, (number, len(found)))
+                yield Ask(on_progress, (number, len(similar)))
     return done

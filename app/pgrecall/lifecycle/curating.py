@@ -44,7 +44,7 @@ def near_duplicates(
     Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
     as many take four times as long. Memories of the same text are deduplicated when stored.
     """
-    asked = call(
+    pairs = call(
         tables,
         "near_duplicates",
         agent=require_owner(tables, agent_id),
@@ -52,7 +52,7 @@ def near_duplicates(
         k=require_count("limit", limit, at_least=1, at_most=MOST),
         newest=require_count("newest", newest, at_least=2, at_most=MOST),
     )
-    rows = yield asked
+    rows = yield pairs
     return [NearDuplicate(**row._asdict()) for row in rows]
 
 
@@ -85,11 +85,11 @@ def clusters(
         more_than=require_count("more_than", more_than, at_least=0, at_most=MOST),
         newest=require_count("newest", newest, at_least=2, at_most=MOST),
     )
-    found = []
+    groups = []
     for _, members in groupby(rows, key=lambda row: row.cluster):
         whole = [*members]
-        found.append(Cluster([*map(leading_memory, whole)], [row.to_centre for row in whole]))
-    return found
+        groups.append(Cluster([*map(leading_memory, whole)], [row.to_centre for row in whole]))
+    return groups
 
 
 @needs(VERB)
@@ -107,7 +107,7 @@ def consolidate_cluster(
     """
     agent_id = require_owner(tables, agent_id)
     members = cluster.memories
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "agent": agent_id,
         "memory_ids": [member.id for member in members],
         "seen": [member.updated_at for member in members],
@@ -117,8 +117,8 @@ def consolidate_cluster(
         policy = Policy.of("keep", None, False, actor)
         [new] = yield from prepared(tables, agent_id, [text], policy, named=False)
         named = ("content", "embedding", "embedding_model", "tokens")
-        given |= {name: new[name] for name in named}
-    for row in (yield call(tables, "consolidate_memories", **given)):
+        arguments |= {name: new[name] for name in named}
+    for row in (yield call(tables, "consolidate_memories", **arguments)):
         return Consolidation(row.memory_id, row.source_ids, row.importance)
     return None
 
@@ -174,7 +174,7 @@ def prune(
     chosen = None if profile is None else profiles.checked_profile(profile)
     reason = "pruned" if reason is None else reason
     noted(reason=reason, actor=actor)
-    given: dict[str, Any] = {"older_than": older_than}
+    arguments: dict[str, Any] = {"older_than": older_than}
     if older_than is not None:
         require_duration("older_than", older_than)
     if below_score is not None:
@@ -182,14 +182,16 @@ def prune(
         if chosen is None:
             chosen = yield from default_profile(tables, profiles.five_factor)
         if chosen == profiles.BUILT_IN.get(chosen.name):
-            given |= {"below_score": limit, "profile": chosen.name}
+            arguments |= {"below_score": limit, "profile": chosen.name}
         else:  # the database does not have this profile
-            given["among"] = yield from _below(tables, agent_id, chosen, limit)
-    [[archived]] = yield call(tables, "prune", agent=agent_id, reason=reason, actor=actor, **given)
+            arguments["among"] = yield from _below(tables, agent_id, chosen, limit)
+    [[archived]] = yield call(
+        tables, "prune", agent=agent_id, reason=reason, actor=actor, **arguments
+    )
     return int(archived)
 
 
 def _below(tables: Tables, agent_id: str, profile: Profile, limit: float) -> Operation[list[UUID]]:
-    wanted = Search(agent_id=agent_id, query=None, k=1, profile=profile, filters=UNFILTERED)
-    rows = yield ranks(tables, "prune", wanted, below_score=limit)
+    search = Search(agent_id=agent_id, query=None, k=1, profile=profile, filters=UNFILTERED)
+    rows = yield ranks(tables, "prune", search, below_score=limit)
     return [row.id for row in rows]

@@ -35,10 +35,10 @@ def label(
     An existing label of the same kind and value gets the new weight. At most 1,000 labels per call.
     Raises MemoryNotFound, InputError or UnknownName.
     """
-    given = _given(tables, agent_id, memory_id, labels, actor)
-    if not given["labels"]:
+    arguments = _given(tables, agent_id, memory_id, labels, actor)
+    if not arguments["labels"]:
         return 0
-    rows = yield call(tables, "label", **given)
+    rows = yield call(tables, "label", **arguments)
     return int(rows[0][0])
 
 
@@ -56,11 +56,11 @@ def unlabel(
 
     Raises MemoryNotFound, InputError or UnknownName.
     """
-    given = _given(tables, agent_id, memory_id, labels, actor)
-    del given["weights"]
-    if not given["labels"]:
+    arguments = _given(tables, agent_id, memory_id, labels, actor)
+    del arguments["weights"]
+    if not arguments["labels"]:
         return 0
-    rows = yield call(tables, "unlabel", **given)
+    rows = yield call(tables, "unlabel", **arguments)
     return int(rows[0][0])
 
 
@@ -90,14 +90,14 @@ def labelled(
     The greatest sum comes first, ties by id. To rank them by a profile, search with `labels=…`.
     """
     agent_id = require_owner(tables, agent_id)
-    wanted = list(require_texts("values", [values] if isinstance(values, str) else values) or ())
+    texts = list(require_texts("values", [values] if isinstance(values, str) else values) or ())
     of_kinds = require_kinds(kinds)
     require_count("limit", limit, at_least=1, at_most=MOST)
-    given = {"labels": wanted, **({} if of_kinds is None else {"label_kinds": of_kinds})}
+    filters = {"labels": texts, **({} if of_kinds is None else {"label_kinds": of_kinds})}
     rows = yield reads(
         tables,
         "by_labels",
-        Filters(values=given),
+        Filters(values=filters),
         "weighed",
         places={"order": "one.weight DESC, one.id"},
         owner_id=agent_id,

@@ -31,9 +31,9 @@ def link(
 
     Raises MemoryNotFound if one of them does not exist, and InputError if they are the same.
     """
-    given = _pair(tables, agent_id, source_id, target_id, kind, actor)
-    given["weight"] = require_given_share("weight", weight)
-    yield call(tables, "link", **given)
+    arguments = _pair(tables, agent_id, source_id, target_id, kind, actor)
+    arguments["weight"] = require_given_share("weight", weight)
+    yield call(tables, "link", **arguments)
 
 
 @needs(ALONE)
@@ -48,8 +48,8 @@ def unlink(
     actor: str | None = None,
 ) -> Operation[bool]:
     """Removes a link. Returns whether it existed."""
-    given = _pair(tables, agent_id, source_id, target_id, kind, actor)
-    rows = yield call(tables, "unlink", **given)
+    arguments = _pair(tables, agent_id, source_id, target_id, kind, actor)
+    rows = yield call(tables, "unlink", **arguments)
     return bool(rows[0][0])
 
 

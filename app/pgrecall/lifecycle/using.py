@@ -65,7 +65,7 @@ def record_outcome(
     """
     require_one_of("outcome", outcome, get_args(Outcome))
     require_bool("touch", touch)
-    given = {
+    arguments = {
         **_named(tables, agent_id, memory_id),
         "outcome": outcome,
         "touch": touch,
@@ -73,7 +73,7 @@ def record_outcome(
         "key": None if key is None else require_name("key", key),
         **note(reason=reason, actor=actor, metadata=metadata),
     }
-    return (yield from _changed(tables, "record_outcome", given))
+    return (yield from _changed(tables, "record_outcome", arguments))
 
 
 @needs(VERB)
@@ -97,12 +97,12 @@ def adjust_trust(
     if not reason.strip():
         raise InputError("a manual change of trust needs a reason")
     require_name("actor", actor)
-    given = {
+    arguments = {
         **_named(tables, agent_id, memory_id),
         "delta": change,
         **note(reason=reason, actor=actor, metadata=metadata),
     }
-    return (yield from _changed(tables, "adjust_trust", given))
+    return (yield from _changed(tables, "adjust_trust", arguments))
 
 
 @needs(VERB)
@@ -132,7 +132,7 @@ def feedback(
     """
     require_one_of("feedback", kind, get_args(Feedback))
     about = note(reason=context, actor=actor, metadata=metadata)
-    given = {
+    arguments = {
         **_named(tables, agent_id, memory_id),
         "kind": kind,
         "context": about.pop("reason"),
@@ -140,7 +140,7 @@ def feedback(
         "key": None if key is None else require_name("key", key),
         **about,
     }
-    return (yield from _changed(tables, "record_feedback", given))
+    return (yield from _changed(tables, "record_feedback", arguments))
 
 
 @needs(READS)
@@ -148,9 +148,9 @@ def history(
     tables: Tables, /, agent_id: str | UUID, memory_id: UUID | str
 ) -> Operation[list[Event]]:
     """The events of a memory, oldest first; also if it has been deleted since."""
-    given = _named(tables, agent_id, memory_id)
-    rows = yield call(tables, "history", _EVENT, **given)
-    return [Event(memory_id=given["memory_id"], **row._asdict()) for row in rows]
+    arguments = _named(tables, agent_id, memory_id)
+    rows = yield call(tables, "history", _EVENT, **arguments)
+    return [Event(memory_id=arguments["memory_id"], **row._asdict()) for row in rows]
 
 
 def _named(tables: Tables, agent_id: str | UUID, memory_id: UUID | str) -> dict[str, Any]:
@@ -159,6 +159,6 @@ def _named(tables: Tables, agent_id: str | UUID, memory_id: UUID | str) -> dict[
     return {"agent": agent_id, "memory_id": memory_id}
 
 
-def _changed(tables: Tables, name: str, given: Mapping[str, Any]) -> Operation[Memory]:
-    [row] = yield call(tables, name, MEMORY, **given)
+def _changed(tables: Tables, name: str, arguments: Mapping[str, Any]) -> Operation[Memory]:
+    [row] = yield call(tables, name, MEMORY, **arguments)
     return leading_memory(row)

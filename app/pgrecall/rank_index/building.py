@@ -104,8 +104,8 @@ def note_use(tables: Tables, owner_id: str) -> Operation[None]:
 def memories_beside(tables: Tables, owner_id: str) -> Operation[list[UUID]]:
     """The memories that searches score beside the owner's index, in the order of a hash."""
     [row] = yield call(tables, "memories_beside", agent=owner_id)
-    found: list[UUID] = row.memories_beside
-    return found
+    ids: list[UUID] = row.memories_beside
+    return ids
 
 
 @needs(VERB)

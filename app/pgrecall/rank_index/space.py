@@ -140,14 +140,14 @@ class Term:
     @property
     def values(self) -> dict[str, float]:
         """The form that the SQL function rank_direction needs; axes are counted from 1."""
-        found = {"axis": AXES.index(self.axis) + 1, "share": self.share / self.axis.scale}
+        row = {"axis": AXES.index(self.axis) + 1, "share": self.share / self.axis.scale}
         if self.half_life is not None:
-            found["half_life"] = self.half_life
+            row["half_life"] = self.half_life
         if self.moment is not None:
             place = MOMENTS.index(self.moment)
             around = {"before": MOMENTS[place - 1 : place], "after": MOMENTS[place + 1 :]}
-            found |= {"moment": self.moment, **{name: m[0] for name, m in around.items() if m}}
-        return found
+            row |= {"moment": self.moment, **{name: m[0] for name, m in around.items() if m}}
+        return row
 
 
 def direction(

@@ -47,7 +47,7 @@ Over = Callable[[Tables, Search, Sources, Mapping[str, Any]], Run]
 
 def over_candidates(
     tables: Tables,
-    wanted: Search,
+    search: Search,
     sources: Sources,
     values: Mapping[str, Any],
     *options: str,
@@ -58,7 +58,7 @@ def over_candidates(
     The caller needs these two even if no row reaches min_score, so it must apply min_score itself,
     unless turns are added.
     """
-    return ranks(tables, name, wanted, *options, *sources.options, exact=False, **values)
+    return ranks(tables, name, search, *options, *sources.options, exact=False, **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Found:
 
 def through_indexes(
     tables: Tables,
-    wanted: Search,
+    search: Search,
     strategy: Strategy,
     over: Over = over_candidates,
 ) -> Operation[Found | None]:
@@ -96,45 +96,45 @@ def through_indexes(
     If too few candidates pass the filters, it retries with as many as should suffice, judging by
     the share that passed. It gives up if that would be too many or if fewer than k were found.
     """
-    attempt = yield from first_attempt(tables, wanted, strategy, over)
+    attempt = yield from first_attempt(tables, search, strategy, over)
     if attempt is None:
         return None
-    is_filtered, candidates = _is_filtered(wanted), attempt.candidates
+    is_filtered, candidates = _is_filtered(search), attempt.candidates
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
-        found = yield attempt.run(candidates)
-        if not found and (yield from _fall_short(tables, wanted, attempt.usable)):
-            yield from without_indexes(tables, [wanted.agent_id, *wanted.teams])
-        if not found or found[0].total < wanted.most:
+        rows = yield attempt.run(candidates)
+        if not rows and (yield from _fall_short(tables, search, attempt.usable)):
+            yield from without_indexes(tables, [search.agent_id, *search.teams])
+        if not rows or rows[0].total < search.most:
             return None
-        fewest = found[0].passed
+        fewest = rows[0].passed
         if fewest >= enough:
             break
-        if is_filtered and candidates == MAX_CANDIDATES and fewest >= AT_LAST * wanted.most:
+        if is_filtered and candidates == MAX_CANDIDATES and fewest >= AT_LAST * search.most:
             break
         more = 2 * candidates * enough // max(fewest, 1)
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
         candidates = min(more, MAX_CANDIDATES)
-    floor = None if wanted.brings_along else wanted.min_score
-    passed = [row for row in found if floor is None or row.score >= floor]
-    return Found(passed, found[0].total)
+    floor = None if search.brings_along else search.min_score
+    passed = [row for row in rows if floor is None or row.score >= floor]
+    return Found(passed, rows[0].total)
 
 
 def first_attempt(
     tables: Tables,
-    wanted: Search,
+    search: Search,
     strategy: Strategy,
     over: Over = over_candidates,
 ) -> Operation[Attempt | None]:
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
-    if strategy == "exact" or wanted.is_divided:
+    if strategy == "exact" or search.is_divided:
         return None
-    owners = [wanted.agent_id, *wanted.teams]
+    owners = [search.agent_id, *search.teams]
     rows = yield owner_facts(tables, owners, anew=strategy == "index")
-    if rows[0].agent_id is None or not _suits(wanted, strategy):
+    if rows[0].agent_id is None or not _suits(search, strategy):
         return None
-    moment = wanted.as_of or rows[0].now  # some seconds ago, which only affects candidates
+    moment = search.as_of or rows[0].now  # some seconds ago, which only affects candidates
     usable = [
         index
         for index in map(index_of, with_index(rows))
@@ -145,33 +145,33 @@ def first_attempt(
     if not usable:
         return None
     layout: Layout = yield Ask("layout")
-    sources = _sources(wanted, owners, usable, moment, layout)
-    if not wanted.brings_along:  # otherwise the statement needs it, to add turns to hits
-        wanted = replace(wanted, min_score=None)
-    asked = partial(over, tables, wanted, sources)
-    return Attempt(asked, sources, usable, initial_candidates(wanted, usable))
+    sources = _sources(search, owners, usable, moment, layout)
+    if not search.brings_along:  # otherwise the statement needs it, to add turns to hits
+        search = replace(search, min_score=None)
+    run = partial(over, tables, search, sources)
+    return Attempt(run, sources, usable, initial_candidates(search, usable))
 
 
-def initial_candidates(wanted: Search, usable: Sequence[RankIndex]) -> int:
+def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
     """The number of candidates to begin with. With words they are nearly in order, so few do."""
-    if wanted.ranks_by_words:
-        number = max(PER_HIT * wanted.most, LEVELS[0])
-        return 2 * number if space.is_rough(wanted.profile) else number
-    number = max(PER_HIT * wanted.most, *(index.candidates for index in usable))
-    if space.is_hard(wanted.profile):
+    if search.ranks_by_words:
+        number = max(PER_HIT * search.most, LEVELS[0])
+        return 2 * number if space.is_rough(search.profile) else number
+    number = max(PER_HIT * search.most, *(index.candidates for index in usable))
+    if space.is_hard(search.profile):
         number *= 2
-    if _is_filtered(wanted):
+    if _is_filtered(search):
         number *= FILTERED
     return min(number, MAX_CANDIDATES)
 
 
-def _fall_short(tables: Tables, wanted: Search, asked: Sequence[RankIndex]) -> Operation[bool]:
+def _fall_short(tables: Tables, search: Search, indexes: Sequence[RankIndex]) -> Operation[bool]:
     """True if an index in which a search found nothing gives no candidates at all. With filters and
     floors, it may be that no candidate passed."""
-    floors = wanted.min_similarity, wanted.min_relevance, wanted.min_score
-    if wanted.filters.are_default and all(one is None for one in floors):
+    floors = search.min_similarity, search.min_relevance, search.min_score
+    if search.filters.are_default and all(one is None for one in floors):
         return True
-    for index in asked:
+    for index in indexes:
         beside = call(
             tables,
             "beside_index",
@@ -186,10 +186,10 @@ def _fall_short(tables: Tables, wanted: Search, asked: Sequence[RankIndex]) -> O
     return False
 
 
-def _is_filtered(wanted: Search) -> bool:
+def _is_filtered(search: Search) -> bool:
     """True if filters require more candidates. With words, a search of the graph goes further
     anyway."""
-    return not wanted.ranks_by_words and not wanted.filters.are_default
+    return not search.ranks_by_words and not search.filters.are_default
 
 
 def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
@@ -198,26 +198,26 @@ def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
     return min(number, MAX_CANDIDATES)
 
 
-def _suits(wanted: Search, strategy: Strategy) -> bool:
+def _suits(search: Search, strategy: Strategy) -> bool:
     """True if an index could answer this search."""
-    filters = wanted.filters
-    if wanted.weighs_time:
+    filters = search.filters
+    if search.weighs_time:
         return False  # positions do not contain it, and it may decide the order
     if filters.include_invalid or "statuses" in filters.values:
         return False  # the index only contains active, valid memories
-    if wanted.most > MAX_K:
+    if search.most > MAX_K:
         return False
     if strategy == "index":
         return True
-    similarity = wanted.profile.find(Similarity)
-    if wanted.query is None or similarity is None or not wanted.profile.signals[similarity]:
+    similarity = search.profile.find(Similarity)
+    if search.query is None or similarity is None or not search.profile.signals[similarity]:
         return False  # without a vector, scoring everything is cheap
-    beyond = space.uncovered(wanted.profile, with_entities=bool(wanted.query_entities))
+    beyond = space.uncovered(search.profile, with_entities=bool(search.query_entities))
     return beyond <= MAX_UNCOVERED
 
 
 def _sources(
-    wanted: Search,
+    search: Search,
     owners: Sequence[str],
     usable: Sequence[RankIndex],
     moment: datetime,
@@ -227,9 +227,9 @@ def _sources(
 
     def asked(index: RankIndex, *, used: bool) -> str:
         elapsed = (moment - index.as_of) / timedelta(days=1)
-        return direction(wanted.profile, wanted.query, elapsed, layout, used=used)
+        return direction(search.profile, search.query, elapsed, layout, used=used)
 
-    keyword = wanted.profile.find(Keyword)
+    keyword = search.profile.find(Keyword)
     return Sources(
         words=() if keyword is None else (keyword.b, keyword.pivot),
         indexes=[
@@ -238,7 +238,7 @@ def _sources(
                 relation=index.relation,
                 written_until=index.written_until,
                 direction=asked(index, used=False),
-                used_direction=asked(index, used=True) if wanted.follows_use else None,
+                used_direction=asked(index, used=True) if search.follows_use else None,
             )
             for index in (known[owner_id] for owner_id in owners if owner_id in known)
         ],

@@ -24,16 +24,16 @@ UNFILTERED: Final = Filters(include_invalid=True)
 def ranks(
     tables: Tables,
     name: str,
-    wanted: Search,
+    search: Search,
     *options: str,
     may_prepare: bool = True,
     counts: bool = False,
     **values: Any,
 ) -> Run:
     """Executes the statement of this name for a search, with more options and values."""
-    signals = tuple(wanted.profile.signals)
-    given, parameters = wanted.options.union(options), wanted.parameters | values
-    run = executes(tables, name, given, signals, wanted.filters, {}, parameters)
+    signals = tuple(search.profile.signals)
+    chosen, parameters = search.options.union(options), search.parameters | values
+    run = executes(tables, name, chosen, signals, search.filters, {}, parameters)
     return run._replace(may_prepare=may_prepare, counts=counts)
 
 
@@ -53,10 +53,10 @@ def reads(
     """
     if filters is UNFILTERED:
         return Run(composed(tables, name, frozenset(options), more=tuple(places.items())), values)
-    given, parameters = filters.options.union(options), filters.parameters | values
+    chosen, parameters = filters.options.union(options), filters.parameters | values
     if as_of is not None:
-        given, parameters = given | {"as_of"}, parameters | {"as_of": as_of}
-    return executes(tables, name, given, (), filters, places, parameters)
+        chosen, parameters = chosen | {"as_of"}, parameters | {"as_of": as_of}
+    return executes(tables, name, chosen, (), filters, places, parameters)
 
 
 def executes(
@@ -83,14 +83,14 @@ def executes(
 def composed(
     tables: Tables,
     name: str,
-    given: frozenset[str],
+    chosen: frozenset[str],
     signals: Sequence[Signal] = (),
     where: Sequence[str] = (),
     more: Sequence[tuple[str, str]] = (),
 ) -> Statement:
     """The statement of this name with these options, a profile's signals, conditions of the
     caller, and more places."""
-    options = options_of(name, given | {"where"} if where else given)
+    options = options_of(name, chosen | {"where"} if where else chosen)
     named = [(f"where_{number}", one) for number, one in enumerate(where, start=1)]
     places = {
         **expression.places(signals, options),
@@ -102,10 +102,10 @@ def composed(
     return Statement(composer.composed(name, options, places, schema=tables.schema))
 
 
-def condition_names(wanted: Search) -> list[str]:
+def condition_names(search: Search) -> list[str]:
     """The names of the conditions that a memory has to meet, those of the caller at last."""
-    where = range(1, len(wanted.filters.where) + 1)
-    return [*composer.condition_names(wanted.options), *(f"where_{number}" for number in where)]
+    where = range(1, len(search.filters.where) + 1)
+    return [*composer.condition_names(search.options), *(f"where_{number}" for number in where)]
 
 
 def keys(names: Iterable[str]) -> str:

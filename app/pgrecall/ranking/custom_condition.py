@@ -76,7 +76,7 @@ def _written(whole: Any, prefix: str) -> Written:
         process = compiled.binds[base].type.dialect_impl(_NAMED).bind_processor(_NAMED)
         escaped = (compiled.escaped_bind_names or {}).get(name, name)
         values[prefix + escaped] = value if process is None else process(value)
-    return Written(_PARAMETER.sub(lambda found: found[1] or f":{prefix}", text), values)
+    return Written(_PARAMETER.sub(lambda match: match[1] or f":{prefix}", text), values)
 
 
 def _raw_texts(condition: Expression) -> Iterator[str]:

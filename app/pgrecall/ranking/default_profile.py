@@ -28,13 +28,13 @@ def default_profile(tables: Tables, otherwise: Profile = profiles.DEFAULT) -> Op
         return otherwise
     if name in profiles.BUILT_IN:
         return profiles.BUILT_IN[name]
-    found = yield Run(_definition(tables), {"name": name}, keep=Keep())
-    if not found:
+    rows = yield Run(_definition(tables), {"name": name}, keep=Keep())
+    if not rows:
         raise UnknownName(
             f"the default profile of this database, {shortened(name)}, is not installed: "
             "install it, choose another one with `pgrecall profiles default`, or name a profile"
         )
-    return from_values(found[0].definition)
+    return from_values(rows[0].definition)
 
 
 @lru_cache

@@ -121,7 +121,7 @@ class MetadataFilter:
                     f"{MAX_FILTER_TEXT:,} characters"
                 )
             if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
-                comparisons += (_comparison(key, name, asked) for name, asked in value.items())
+                comparisons += (_comparison(key, name, operand) for name, operand in value.items())
             elif len(path) > 1:
                 comparisons.append(Comparison(key, "$eq", value))
             elif path[0] in contained:
@@ -137,7 +137,7 @@ class MetadataFilter:
             number = 1 << (len(comparisons) - 1).bit_length()
             for place in range(number):  # the last once more, so that few numbers occur
                 one = comparisons[min(place, len(comparisons) - 1)]
-                bound |= {f"compared_{place}_{name}": given for name, given in one.apart.items()}
+                bound |= {f"compared_{place}_{name}": part for name, part in one.apart.items()}
         return cls(contained, tuple(comparisons), bound)
 
 

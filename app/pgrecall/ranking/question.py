@@ -61,40 +61,40 @@ class Question:
         agent_id = require_owner(tables, agent_id)
         K("k", k)
         require_known(arguments)
-        asked = require_query(query) if isinstance(query, str) else None
+        text = require_query(query) if isinstance(query, str) else None
         also = () if query is None else ("query",)
-        given: Any = {**DEFAULTS, **checked(SearchArguments, arguments, also=also)}
-        query_text, query_time = given.get("query_text"), given.get("query_time")
+        values: Any = {**DEFAULTS, **checked(SearchArguments, arguments, also=also)}
+        query_text, query_time = values.get("query_text"), values.get("query_time")
         if query_text is None:
-            query_text = asked
-        elif asked is None:
-            asked = query_text
-        zone = tables.in_zone(given["timezone"]).zone if "timezone" in given else tables.zone
-        if query_time is None and "dates" in given and asked is not None:
-            query_time = period_of(asked, given["dates"], as_of=given.get("as_of"), zone=zone)
+            query_text = text
+        elif text is None:
+            text = query_text
+        zone = tables.in_zone(values["timezone"]).zone if "timezone" in values else tables.zone
+        if query_time is None and "dates" in values and text is not None:
+            query_time = period_of(text, values["dates"], as_of=values.get("as_of"), zone=zone)
         has_question = query is not None or query_text is not None
-        wanted = Search(
+        search = Search(
             agent_id=agent_id,
             query=None,
             k=k,
             profile=profiles.DEFAULT,
-            filters=Filters.among(given, apply_decay=given["apply_decay"]),
+            filters=Filters.among(values, apply_decay=values["apply_decay"]),
             teams=()
-            if given["teams"] is DEFAULTS["teams"]
-            else other_owners(tables, agent_id, given["teams"]),
-            query_entities=given.get("query_entities", ()),
+            if values["teams"] is DEFAULTS["teams"]
+            else other_owners(tables, agent_id, values["teams"]),
+            query_entities=values.get("query_entities", ()),
             query_text=query_text,
             query_time=query_time,
-            **{name: given[name] for name in _AS_GIVEN if name in given},
+            **{name: values[name] for name in _AS_GIVEN if name in values},
         )
         question = cls(
-            wanted,
+            search,
             query,
-            given,
+            values,
             floor if has_question else None,
-            entities_in=asked if "query_entities" not in given else None,
+            entities_in=text if "query_entities" not in values else None,
         )
-        profile = given.get("profile")
+        profile = values.get("profile")
         return question if profile is None else question.by(profiles.checked_profile(profile))
 
     def by(self, profile: Profile) -> Self:
@@ -124,15 +124,15 @@ class Question:
         layout: Layout = yield Ask("layout")
         if vector is not None:
             query = layout.vector(vector)
-        asked = self
+        question = self
         if self.arguments.get("profile") is None:
-            asked = self.by((yield from default_profile(tables)))
-        search = asked.search
+            question = self.by((yield from default_profile(tables)))
+        search = question.search
         entities = search.query_entities
-        if asked.entities_in is not None:
+        if question.entities_in is not None:
             owners = [search.agent_id, *search.teams]
-            found = yield known_entities(tables, owners, [asked.entities_in])
-            entities = found[0].entities if found else ()
+            rows = yield known_entities(tables, owners, [question.entities_in])
+            entities = rows[0].entities if rows else ()
         filters = search.filters
         if "text" in filters.values:
             filters = yield from narrowing(tables, filters)
@@ -158,25 +158,25 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
     """The filters, without `text` if it contains only stop words."""
     if "text" not in filters.values:
         return filters
-    [found] = yield reads(tables, "narrows", text=filters.values["text"])
-    return filters if found.narrows else filters.without("text")
+    [row] = yield reads(tables, "narrows", text=filters.values["text"])
+    return filters if row.narrows else filters.without("text")
 
 
-def redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
+def redistributed(search: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
     """The profile without the signals that the query has no value for, if it redistributes.
 
     The statement itself checks whether the query's text has only stop words.
     """
-    if not wanted.profile.redistribute:
-        return wanted.profile
+    if not search.profile.redistribute:
+        return search.profile
     values = {
         Similarity.name: has_query,
-        Keyword.name: wanted.query_text is not None,
+        Keyword.name: search.query_text is not None,
         EntityOverlap.name: bool(entities),
-        Time.name: wanted.query_time is not None,
+        Time.name: search.query_time is not None,
     }
     missing = [name for name, has_value in values.items() if not has_value]
-    return wanted.profile.without(*missing)
+    return search.profile.without(*missing)
 
 
 def _weighed(profile: Profile, arguments: SearchArguments) -> Profile:

@@ -89,8 +89,8 @@ class Search:
             "lend": self.lend is not None,
         }
         of_profile = _profile_options(self.profile, self.query is not None)
-        given = (name for name, is_on in options.items() if is_on)
-        return self.filters.options.union(of_profile, given)
+        names = (name for name, is_on in options.items() if is_on)
+        return self.filters.options.union(of_profile, names)
 
     @property
     def ranks_by_words(self) -> bool:
@@ -112,7 +112,7 @@ class Search:
     def parameters(self) -> dict[str, Any]:
         """The values to bind, by name."""
         owners = [self.agent_id, *self.teams]
-        given = {
+        optional = {
             "min_score": self.min_score,
             "min_similarity": self.min_similarity,
             "min_relevance": self.min_relevance,
@@ -122,7 +122,7 @@ class Search:
             "lend": self.lend,
         }
         if self.query_time is not None and self.weighs_time:
-            given["period_from"], given["period_to"] = self.query_time
+            optional["period_from"], optional["period_to"] = self.query_time
         return {
             "owner_id": self.agent_id,
             "all_owners": owners,
@@ -135,7 +135,7 @@ class Search:
             "expand_session": self.expand_session,
             **{f"{name}_weight": weight for name, weight in self.profile.weights.items()},
             **self.filters.parameters,
-            **{name: value for name, value in given.items() if value is not None},
+            **{name: value for name, value in optional.items() if value is not None},
         }
 
 

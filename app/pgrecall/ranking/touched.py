@@ -15,20 +15,20 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 
-def touched(tables: Tables, hits: Sequence[ScoredMemory], wanted: Search) -> Operation[bool]:
+def touched(tables: Tables, hits: Sequence[ScoredMemory], search: Search) -> Operation[bool]:
     """Counts a retrieval of each hit, in one statement; in one for each owner where these may be on
     different nodes. Returns whether they were counted."""
     owners: dict[str, list[UUID]] = defaultdict(list)
-    for found in hits:
-        owners[found.memory.owner_id].append(found.memory.id)
-    how = touch_parameters(wanted.profile)
-    if len(owners) == 1 or wanted.distributed:
+    for hit in hits:
+        owners[hit.memory.owner_id].append(hit.memory.id)
+    how = touch_parameters(search.profile)
+    if len(owners) == 1 or search.distributed:
         for owner_id, ids in sorted(owners.items()):
             counting = touch(tables, owner_id, ids, **how)._replace(counts=True)
             if (yield counting) is Uncounted:
                 return False
     elif owners:
-        memories = [found.memory for found in hits]
+        memories = [hit.memory for hit in hits]
         each = reads(
             tables,
             "touch",

@@ -68,13 +68,13 @@ class Line(NamedTuple):
         )
 
 
-def composed(name: str, given: Collection[str], places: Mapping[str, str], *, schema: str) -> str:
+def composed(name: str, chosen: Collection[str], places: Mapping[str, str], *, schema: str) -> str:
     """The text of a statement with these options, with named parameters.
 
     `places` maps names to the SQL that stands there, which may name other places. In all of it,
     except for the conditions of the caller, `pgrecall.` means our schema.
     """
-    options = options_of(name, given)
+    options = options_of(name, chosen)
     tables, last = [], ""
     for head, file in entries(name):
         if head.is_in(options):
@@ -87,19 +87,19 @@ def composed(name: str, given: Collection[str], places: Mapping[str, str], *, sc
     text = f"/* pgrecall {name} */\n{begin}{last}"
     own = {name: place for name, place in places.items() if name not in _WHERE}
 
-    def filled(found: re.Match[str]) -> str:
-        place = own.get(found[1])
-        return found[0] if place is None else _PLACE.sub(filled, place)
+    def filled(match: re.Match[str]) -> str:
+        place = own.get(match[1])
+        return match[0] if place is None else _PLACE.sub(filled, place)
 
     text = _PLACE.sub(filled, text).replace("pgrecall.", f'"{schema}".')
     return _PLACE.sub(
-        lambda found: places.get(found[1], "") if found[1] in _WHERE else found[0], text
+        lambda match: places.get(match[1], "") if match[1] in _WHERE else match[0], text
     )
 
 
-def options_of(name: str, given: Collection[str]) -> frozenset[str]:
+def options_of(name: str, chosen: Collection[str]) -> frozenset[str]:
     """The options given for a statement, its name, and those that follow from them."""
-    options = {name, *given}
+    options = {name, *chosen}
     for line in derived():
         if line.is_in(options):
             options.add(line.name)
@@ -109,11 +109,11 @@ def options_of(name: str, given: Collection[str]) -> frozenset[str]:
 @cache
 def derived() -> tuple[Line, ...]:
     """Options, and the others that each follows from."""
-    found = []
+    lines = []
     for line in _file("options"):
         name, *mark = line.text.removeprefix("--option ").split()
-        found.append(_marked(Line("", name=name), mark))
-    return tuple(found)
+        lines.append(_marked(Line("", name=name), mark))
+    return tuple(lines)
 
 
 @cache
@@ -131,37 +131,37 @@ def known_options() -> tuple[str, ...]:
 def entries(name: str) -> tuple[tuple[Line, str], ...]:
     """The list of a statement: how each common table expression begins, and its file. At the end
     there is the file of the final SELECT, which begins with nothing."""
-    found: list[tuple[Line, str]] = []
+    files: list[tuple[Line, str]] = []
     for line in _file(name):
         what, file = line.text.rsplit(" ", 1)
         if what == "--begin":
-            found += ((head.within(line), body) for head, body in entries(file) if head.text)
+            files += ((head.within(line), body) for head, body in entries(file) if head.text)
         else:
-            found.append((line._replace(text=what.removeprefix("--then")[len("--with ") :]), file))
-    return tuple(found)
+            files.append((line._replace(text=what.removeprefix("--then")[len("--with ") :]), file))
+    return tuple(files)
 
 
 @cache
 def blocks(file: str) -> tuple[Line, ...]:
     """The lines of a file with its parts; those that depend on the same options are one."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for line in _with_parts(_file(file)):
-        if found and found[-1].is_as(line):
-            found[-1] = found[-1]._replace(text=f"{found[-1].text}\n{line.text}")
+        if lines and lines[-1].is_as(line):
+            lines[-1] = lines[-1]._replace(text=f"{lines[-1].text}\n{line.text}")
         else:
-            found.append(line)
-    return tuple(found)
+            lines.append(line)
+    return tuple(lines)
 
 
 def _with_parts(lines: Collection[Line]) -> Iterator[Line]:
     """The lines, with the lines of the parts that they name."""
     for line in lines:
-        found = next((one for one in _PLACE.finditer(line.text) if one[1] in _parts()), None)
-        if found is None:
+        place = next((one for one in _PLACE.finditer(line.text) if one[1] in _parts()), None)
+        if place is None:
             yield line
             continue
-        part = [one.within(line) for one in _with_parts(_parts()[found[1]])]
-        before, behind = line.text[: found.start()], line.text[found.end() :]
+        part = [one.within(line) for one in _with_parts(_parts()[place[1]])]
+        before, behind = line.text[: place.start()], line.text[place.end() :]
         if part[0].is_as(line):
             part[0] = part[0]._replace(text=before + part[0].text.lstrip())
         elif before.strip():
@@ -177,21 +177,21 @@ def _with_parts(lines: Collection[Line]) -> Iterator[Line]:
 def _parts() -> dict[str, tuple[Line, ...]]:
     """The lines of each part."""
     folder = sql_folder() / "statements" / "parts"
-    found = {path.stem: _file(f"parts/{path.stem}")[1:] for path in folder.glob("*.sql")}
+    parts = {path.stem: _file(f"parts/{path.stem}")[1:] for path in folder.glob("*.sql")}
     brief = frozenset({"brief"})
     columns = Line(_columns(ROW), excludes=brief), Line(_columns(_BRIEF), needs=brief)
-    return found | {"columns": columns, "meets": _meets(found)}
+    return parts | {"columns": columns, "meets": _meets(parts)}
 
 
-def condition_names(given: Collection[str]) -> list[str]:
+def condition_names(options: Collection[str]) -> list[str]:
     """The names of the conditions of a statement with these options, without the caller's own."""
-    options = options_of("explain", given)
+    options = options_of("explain", options)
     return [line.name for line in _parts()["meets"] if line.name and line.is_in(options)]
 
 
 def _meets(parts: Mapping[str, Collection[Line]]) -> tuple[Line, ...]:
     """Each condition of these parts by its name, as arguments of jsonb_build_object."""
-    found: list[Line] = [Line("'any', true")]
+    conditions: list[Line] = [Line("'any', true")]
     begun: list[Line] = []
     for line in (*parts["conditions"], *parts["others"]):
         if line.needs or line.excludes:
@@ -203,15 +203,15 @@ def _meets(parts: Mapping[str, Collection[Line]]) -> tuple[Line, ...]:
             begun[0] = begun[0]._replace(text=f", '{line.name}', coalesce({first}")
             begun[-1] = begun[-1]._replace(text=f"{begun[-1].text}, false)")
         if line.name:
-            found += begun
+            conditions += begun
             begun = []
-    return tuple(found)
+    return tuple(conditions)
 
 
 def named_column(name: str) -> str:
     """A field as a column of this name."""
-    found = column(name)
-    return f"{found} AS {name}" if name in COUNTERS else found
+    text = column(name)
+    return f"{text} AS {name}" if name in COUNTERS else text
 
 
 def column(name: str) -> str:
@@ -254,8 +254,8 @@ def _file(path: str) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _qualified(found: re.Match[str]) -> str:
-    return f"pg_catalog.{found[1]}" if found[1] else f" OPERATOR(pg_catalog.{found[2]}) "
+def _qualified(match: re.Match[str]) -> str:
+    return f"pg_catalog.{match[1]}" if match[1] else f" OPERATOR(pg_catalog.{match[2]}) "
 
 
 def _marked(line: Line, names: Collection[str]) -> Line:

@@ -30,8 +30,8 @@ def require_owners(tables: Tables, agent_ids: object, name: str) -> list[str]:
     if agent_ids is None:
         return []
     several = require_few(name, agent_ids)
-    found = dict.fromkeys(require_owner(tables, one, name) for one in several)
-    return [*found] if isinstance(several, Sequence) else sorted(found)
+    owners = dict.fromkeys(require_owner(tables, one, name) for one in several)
+    return [*owners] if isinstance(several, Sequence) else sorted(owners)
 
 
 @lru_cache(1_000)

@@ -12,6 +12,6 @@ EMBEDDING_INDEX: Final = "embedding_index"
 
 def revision_of(rows: Iterable[str]) -> str | None:
     """The revision of the tables, given the rows of Alembic's table; None if there are none."""
-    found = set(rows)
-    tables = found - {EMBEDDING_INDEX}
-    return max(tables) if tables else "0001" if found else None
+    revisions = set(rows)
+    tables = revisions - {EMBEDDING_INDEX}
+    return max(tables) if tables else "0001" if revisions else None

@@ -71,11 +71,11 @@ def _call(
     returning: str | None,
 ) -> Statement:
     """A call in whose text arguments in JSON have their type. PostgreSQL knows that of others."""
-    given = ", ".join(
+    named = ", ".join(
         f'"{name}" => :{name}{"::jsonb" if name in typed else ""}' for name in arguments
     )
     columns = returning or columns_of(function)
-    called = f'"{schema}".{function}({given})'
+    called = f'"{schema}".{function}({named})'
     return Statement(f"/* pgrecall {function} */ SELECT {columns} FROM {called}")  # noqa: S608  ours
 
 

@@ -170,15 +170,15 @@ def _per_row(signal: Recency, rest: float, converted: Callable[[float], float]) 
     return f"CASE {' '.join((*arms[:shorter], rest_arm, *arms[shorter:]))} ELSE {otherwise} END"
 
 
-def number(given: float) -> str:
+def number(value: float) -> str:
     """All digits, so that SQL uses exactly the same float8."""
-    return f"{float(given)!r}::float8"
+    return f"{float(value)!r}::float8"
 
 
-def quoted(given: str, special: str = "\\") -> str:
+def quoted(text: str, special: str = "\\") -> str:
     """A text as an SQL literal, with escapes only if necessary."""
-    doubled = given.replace("'", "''")
-    if all(one.isprintable() and one not in special for one in given):
+    doubled = text.replace("'", "''")
+    if all(one.isprintable() and one not in special for one in text):
         return f"'{doubled}'"
     escaped = "".join(
         one if one.isprintable() and one not in special else f"\\U{ord(one):08x}" for one in doubled

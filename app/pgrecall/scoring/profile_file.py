@@ -111,16 +111,16 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
         )
     if not isinstance(parameters, Mapping) or "weight" not in parameters:
         raise InvalidProfile(f"signal {name} must be a table with a weight")
-    given = {key: value for key, value in parameters.items() if key != "weight"}
+    settings = {key: value for key, value in parameters.items() if key != "weight"}
     known = [field.name for field in fields(kind)]
-    unknown = [parameter for parameter in given if parameter not in known]
+    unknown = [parameter for parameter in settings if parameter not in known]
     if unknown:
         raise UnknownName(
             f"signal {name} has no parameter {listed(unknown)}{did_you_mean(unknown, known)}; its "
             "parameters are weight" + "".join(f", {parameter}" for parameter in known)
         )
     try:
-        return kind(**given), parameters["weight"]
+        return kind(**settings), parameters["weight"]
     except InvalidProfile:
         raise
     except (TypeError, ValueError, IndexError) as error:
@@ -129,13 +129,13 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
 
 def _parameters(signal: Signal) -> dict[str, Any]:
     """The parameters that differ from their defaults; so no None, which TOML cannot express."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for field in fields(signal):
         value = getattr(signal, field.name)
         if value is None or (field.default is not MISSING and value == field.default):
             continue
-        found[field.name] = dict(value) if isinstance(value, tuple) else value
-    return found
+        parameters[field.name] = dict(value) if isinstance(value, tuple) else value
+    return parameters
 
 
 def _read(path: Path) -> str:

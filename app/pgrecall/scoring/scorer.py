@@ -90,9 +90,9 @@ def score(
 def _scored(
     profile: Profile, values: Mapping[str, Any], as_of: datetime | None, moment: datetime
 ) -> Breakdown:
-    for given, kind in ((profile, Profile), (values, Mapping)):
-        if not isinstance(given, kind):
-            raise InputError(f"score needs a {kind.__name__}, got {shortened(given)}")
+    for argument, kind in ((profile, Profile), (values, Mapping)):
+        if not isinstance(argument, kind):
+            raise InputError(f"score needs a {kind.__name__}, got {shortened(argument)}")
     values = _ours(values)
     unknown = [name for name in values if name not in VALUES]
     if unknown:
@@ -124,16 +124,16 @@ def score_all(
     if several is None:
         raise InputError(f"memories must be a list of mappings, got {shortened(memories)}")
     moment = datetime.now(UTC) if as_of is None else as_of
-    found = []
+    scored = []
     for position, one in enumerate(several):
         try:
             is_one = isinstance(one, Mapping)
             read = {n: one[n] for n in one if n in VALUES or n in OTHER_NAMES} if is_one else one
-            told = _scored(profile, read, as_of, moment)
+            score = _scored(profile, read, as_of, moment)
         except InputError as error:
             raise type(error)(f"memory {position} of {len(several)}: {error}") from None
-        found.append(ScoredValues(told.score, told.signals, told.contributions, one))
-    return sorted(found, key=lambda one: -one.score)
+        scored.append(ScoredValues(score.score, score.signals, score.contributions, one))
+    return sorted(scored, key=lambda one: -one.score)
 
 
 def _ours(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,9 +200,9 @@ def _(signal: Trust, values: Mapping[str, Any], as_of: datetime) -> float:
 
 @_value.register
 def _(signal: EntityOverlap, values: Mapping[str, Any], as_of: datetime) -> float:
-    wanted = set(values.get("query_entities") or ())
-    shared = wanted & set(values.get("entities") or ())
-    return len(shared) / len(wanted) if wanted else 0.0
+    asked_for = set(values.get("query_entities") or ())
+    shared = asked_for & set(values.get("entities") or ())
+    return len(shared) / len(asked_for) if asked_for else 0.0
 
 
 @_value.register

@@ -40,8 +40,8 @@ def check_rank_index(
     """
     require_count("sample", sample, at_least=1, at_most=10_000)
     [owner_id] = yield Part(partial(building.owners, at_least=1, agent_id=agent_id))
-    asked = queries or (yield Part(partial(building.sampled, owner_id=owner_id, number=sample)))
-    if not asked:
+    samples = queries or (yield Part(partial(building.sampled, owner_id=owner_id, number=sample)))
+    if not samples:
         raise InputError(
             f"agent {shortened(agent_id)} has no embedded memories to use as queries; name a file "
             "of them"
@@ -49,7 +49,7 @@ def check_rank_index(
     recalls: list[float] = []
     times: dict[Strategy, list[float]] = {"exact": [], "index": []}
     in_index = 0
-    for number, query in enumerate(asked, start=1):
+    for number, query in enumerate(samples, start=1):
         hits: dict[Strategy, Hits] = {}
         for strategy in ("exact", "index") if number % 2 else ("index", "exact"):
             start = time.perf_counter()
@@ -68,12 +68,12 @@ def check_rank_index(
         exact, index = ({hit.memory.id for hit in hits[s]} for s in ("exact", "index"))
         recalls.append(len(exact & index) / len(exact) if exact else 1.0)
         in_index += hits["index"].strategy == "index"
-        yield Ask(on_progress, (number, len(asked)))
+        yield Ask(on_progress, (number, len(samples)))
     return RankIndexCheck(
         agent_id=owner_id,
         profile=hits["exact"].profile,
         k=k,
-        queries=len(asked),
+        queries=len(samples),
         recall=fmean(recalls),
         worst=min(recalls),
         exact_ms=median(times["exact"]),

@@ -51,75 +51,75 @@ def explain(
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """
     memory_id = require_id(memory_id)
-    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments, floor=lambda _: 0.0)
-    wanted = yield from asked.resolved(tables)
-    described = partial(_described, tables, wanted)
+    question = Question.of(tables, agent_id, query, k=k, arguments=arguments, floor=lambda _: 0.0)
+    search = yield from question.resolved(tables)
+    described = partial(_described, tables, search)
     rows = yield from described(memory_id)
     if not rows:
-        whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
+        whose = f" or of {listed(search.teams)}" if search.teams else ""
         raise MemoryNotFound(f"agent {shortened(str(agent_id))}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
-    row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
-    wanted = replace(wanted, profile=in_effect(wanted.profile, row))
-    found = hit(wanted.profile, row)
-    counts = yield from _standing(tables, wanted, found)
-    unmet = _unmet(row, wanted)
-    found = _in_its_session(wanted, found, counts, unmet)
+    row = min(rows, key=lambda row: row.agent_id != search.agent_id)
+    search = replace(search, profile=in_effect(search.profile, row))
+    scored = hit(search.profile, row)
+    counts = yield from _standing(tables, search, scored)
+    unmet = _unmet(row, search)
+    scored = _in_its_session(search, scored, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
         there = yield from described(counts.last_id)
         for candidate in there:  # none if it was deleted a moment ago
             if counts.last_owner == candidate.agent_id:
-                last = hit(wanted.profile, candidate)
-    terms = yield from _terms(tables, wanted, found)
-    return _explanation(wanted, found, unmet, counts, last, terms)
+                last = hit(search.profile, candidate)
+    terms = yield from _terms(tables, search, scored)
+    return _explanation(search, scored, unmet, counts, last, terms)
 
 
-def _described(tables: Tables, wanted: Search, memory_id: UUID) -> Operation[list[Any]]:
+def _described(tables: Tables, search: Search, memory_id: UUID) -> Operation[list[Any]]:
     """The memory of this id of each owner that has one."""
-    alone = replace(wanted, expand_session=0, lend=None, min_score=None)
+    alone = replace(search, expand_session=0, lend=None, min_score=None)
     rows: list[Any] = []
     for one in each_owner(alone):
         rows += yield ranks(tables, "explain", one, id=memory_id)
     return rows
 
 
-def _standing(tables: Tables, wanted: Search, found: ScoredMemory) -> Operation[Any]:
+def _standing(tables: Tables, search: Search, scored: ScoredMemory) -> Operation[Any]:
     """The memory's place among all that pass. On Citus, each owner's are scored on its node."""
     values: dict[str, Any] = {}
-    if wanted.is_divided:
+    if search.is_divided:
         rows: list[Any] = []
-        for one in each_owner(wanted):
+        for one in each_owner(search):
             rows += yield ranks(tables, "scores", one)
         values = as_parameters(rows)
-    memory = found.memory
-    values |= {"id": memory.id, "whose": memory.owner_id, "own_score": found.score}
-    [counts] = yield ranks(tables, "standing", wanted, **values)
+    memory = scored.memory
+    values |= {"id": memory.id, "whose": memory.owner_id, "own_score": scored.score}
+    [counts] = yield ranks(tables, "standing", search, **values)
     return counts
 
 
 def _in_its_session(
-    wanted: Search, found: ScoredMemory, counts: Any, unmet: list[str]
+    search: Search, scored: ScoredMemory, counts: Any, unmet: list[str]
 ) -> ScoredMemory:
     """The memory with its raised score, or with the hit that it was added for if it is none."""
-    if wanted.lend is not None:
+    if search.lend is not None:
         return replace(
-            found, score=counts.raised, lent=counts.raised - found.score, lender=counts.beside
+            scored, score=counts.raised, lent=counts.raised - scored.score, lender=counts.beside
         )
-    is_hit = counts.before < wanted.k and found.score >= (wanted.min_score or 0)
+    is_hit = counts.before < search.k and scored.score >= (search.min_score or 0)
     return (
-        found if is_hit and "min_relevance" not in unmet else replace(found, beside=counts.beside)
+        scored if is_hit and "min_relevance" not in unmet else replace(scored, beside=counts.beside)
     )
 
 
 def _terms(
-    tables: Tables, wanted: Search, found: ScoredMemory
+    tables: Tables, search: Search, scored: ScoredMemory
 ) -> Operation[tuple[TermAccount, ...]]:
     """The query's terms, with counts and weights for the memory's owner."""
-    if not wanted.ranks_by_words:
+    if not search.ranks_by_words:
         return ()
-    memory = found.memory
-    rows = yield ranks(tables, "matched", wanted, whose=memory.owner_id, id=memory.id)
+    memory = scored.memory
+    rows = yield ranks(tables, "matched", search, whose=memory.owner_id, id=memory.id)
     total = math.fsum(row.weight for row in rows) or 1.0
     terms = [
         TermAccount(
@@ -131,8 +131,8 @@ def _terms(
 
 
 def _explanation(
-    wanted: Search,
-    found: ScoredMemory,
+    search: Search,
+    scored: ScoredMemory,
     unmet: list[str],
     counts: Any,
     last: ScoredMemory | None,
@@ -140,68 +140,68 @@ def _explanation(
 ) -> Explanation:
     rank = counts.before + 1
     # Neither min_score nor min_relevance applies to added turns.
-    comes_along = set(unmet) <= {"min_relevance"} and found.beside is not None
+    comes_along = set(unmet) <= {"min_relevance"} and scored.beside is not None
     if comes_along:
         unmet = []
-    reasons = [_reason(name, wanted, found) for name in unmet]
-    if wanted.min_score is not None and found.score < wanted.min_score and not comes_along:
-        reasons.append(f"its score {found.score:.6f} is below min_score {wanted.min_score:g}")
-    if not unmet and rank > wanted.k and not comes_along:
+    reasons = [_reason(name, search, scored) for name in unmet]
+    if search.min_score is not None and scored.score < search.min_score and not comes_along:
+        reasons.append(f"its score {scored.score:.6f} is below min_score {search.min_score:g}")
+    if not unmet and rank > search.k and not comes_along:
         reasons.append(
-            f"outranked: {counts.before} memories come before it and {wanted.k} are returned; "
-            f"the last of them scores {counts.last_score:.6f}, this one {found.score:.6f}"
+            f"outranked: {counts.before} memories come before it and {search.k} are returned; "
+            f"the last of them scores {counts.last_score:.6f}, this one {scored.score:.6f}"
         )
     accounts = tuple(
         SignalAccount(
             name=name,
-            value=found.signals[name],
+            value=scored.signals[name],
             weight=weight,
-            contribution=found.contributions[name],
-            share=found.contributions[name] / found.score if found.score else 0.0,
-            behind=None if last is None else last.contributions[name] - found.contributions[name],
-            **_of_words(signal, wanted, found),
+            contribution=scored.contributions[name],
+            share=scored.contributions[name] / scored.score if scored.score else 0.0,
+            behind=None if last is None else last.contributions[name] - scored.contributions[name],
+            **_of_words(signal, search, scored),
         )
-        for signal, weight in wanted.profile
+        for signal, weight in search.profile
         for name in (signal.name,)
     )
     return Explanation(
-        hit=found,
+        hit=scored,
         rank=rank,
         ranked=counts.ranked,
-        k=wanted.k,
+        k=search.k,
         passes=not unmet,
         returned=not reasons,
         reasons=tuple(reasons),
-        needed_score=_needed(wanted, counts.last_score),
+        needed_score=_needed(search, counts.last_score),
         signals=accounts,
         terms=terms,
-        query_time=wanted.query_time,
+        query_time=search.query_time,
     )
 
 
-def _of_words(signal: Signal, wanted: Search, found: ScoredMemory) -> dict[str, float]:
+def _of_words(signal: Signal, search: Search, scored: ScoredMemory) -> dict[str, float]:
     """The two factors of the keyword signal."""
-    if not isinstance(signal, Keyword) or wanted.query_text is None:
+    if not isinstance(signal, Keyword) or search.query_text is None:
         return {}
-    size = len(found.memory.content.encode())
+    size = len(scored.memory.content.encode())
     factor = 1 / signal.divisor(size)
-    return {"of_terms": found.signals[signal.name] / factor, "length_factor": factor}
+    return {"of_terms": scored.signals[signal.name] / factor, "length_factor": factor}
 
 
-def _needed(wanted: Search, last_score: float | None) -> float | None:
-    if last_score is None or wanted.min_score is None:
+def _needed(search: Search, last_score: float | None) -> float | None:
+    if last_score is None or search.min_score is None:
         return last_score
-    return max(last_score, wanted.min_score)
+    return max(last_score, search.min_score)
 
 
-def _unmet(row: Any, wanted: Search) -> list[str]:
+def _unmet(row: Any, search: Search) -> list[str]:
     """The conditions that the memory does not meet."""
-    asked = wanted.filters.metadata
-    number = 0 if asked is None else len(asked.comparisons)
+    metadata = search.filters.metadata
+    number = 0 if metadata is None else len(metadata.comparisons)
     repeated = {f"comparison_{n + 1}" for n in range(number, MOST_APART)}
     return [
         f"comparison_{row.unmet_comparison}" if name == "compared" else name
-        for name in condition_names(wanted)
+        for name in condition_names(search)
         if not row.meets[name] and name not in repeated
     ]
 
@@ -224,22 +224,22 @@ _ATTRIBUTES = {
 min_."""
 
 
-def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
+def _reason(name: str, search: Search, scored: ScoredMemory) -> str:
     """Says what the memory has and what the condition requires."""
-    memory, filters, values = found.memory, wanted.filters, wanted.filters.values
+    memory, filters, values = scored.memory, search.filters, search.filters.values
     match name:
         case "valid":
-            return f"not valid at {wanted.as_of or 'now'}: {_validity(memory)}"
+            return f"not valid at {search.as_of or 'now'}: {_validity(memory)}"
         case "as_of":
-            return f"created {memory.created_at}, after as_of {wanted.as_of}"
+            return f"created {memory.created_at}, after as_of {search.as_of}"
         case "embedding":
-            return f"it has no embedding, which profile {wanted.profile.name} requires"
+            return f"it has no embedding, which profile {search.profile.name} requires"
         case "min_similarity":
-            return f"its cosine similarity {found.cosine} is below {wanted.min_similarity:g}"
+            return f"its cosine similarity {scored.cosine} is below {search.min_similarity:g}"
         case "min_relevance":
             return (
-                f"its relevance {found.relevance:.6f} is below "
-                f"min_relevance {wanted.min_relevance:g}"
+                f"its relevance {scored.relevance:.6f} is below "
+                f"min_relevance {search.min_relevance:g}"
             )
         case "text":
             return f"filtered by text: its words do not match {shortened(values['text'], LONGEST)}"
@@ -260,18 +260,18 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             return f"it does not meet the condition where {number}: {condition}"
         case _:
             attribute = _ATTRIBUTES.get(name, name.removeprefix("all_").removeprefix("min_"))
-            asked = values.get(name, DEFAULTS["statuses"])
-            return _filtered(name, attribute, getattr(memory, attribute), asked)
+            value = values.get(name, DEFAULTS["statuses"])
+            return _filtered(name, attribute, getattr(memory, attribute), value)
 
 
-def _filtered(name: str, what: str, value: object, asked: object) -> str:
-    has, wanted = shortened(value, 100), shortened(asked, 100)
-    return f"filtered by {name}: its {what} is {has}, the filter requires {wanted}"
+def _filtered(name: str, what: str, value: object, required: object) -> str:
+    has, requires = shortened(value, 100), shortened(required, 100)
+    return f"filtered by {name}: its {what} is {has}, the filter requires {requires}"
 
 
 def _validity(memory: Memory) -> str:
     names = ("valid_from", "valid_until", "invalidated_at", "invalidation_reason", "expires_at")
-    said = {name: getattr(memory, name) for name in names}
+    values = {name: getattr(memory, name) for name in names}
     return ", ".join(
-        f"{name} {cut(str(value))}" for name, value in said.items() if value is not None
+        f"{name} {cut(str(value))}" for name, value in values.items() if value is not None
     )

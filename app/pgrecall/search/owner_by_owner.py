@@ -33,32 +33,32 @@ class Ranked:
 ALL_AT_ONCE = Ranked({"exact": True})
 
 
-def each_owner(wanted: Search) -> list[Search]:
+def each_owner(search: Search) -> list[Search]:
     """The same search of each owner alone, if they may be on different nodes; else the search."""
-    if not wanted.is_divided:
-        return [wanted]
-    owners = (wanted.agent_id, *wanted.teams)
-    return [replace(wanted, agent_id=one, teams=(), others=owners) for one in owners]
+    if not search.is_divided:
+        return [search]
+    owners = (search.agent_id, *search.teams)
+    return [replace(search, agent_id=one, teams=(), others=owners) for one in owners]
 
 
-def owner_by_owner(tables: Tables, wanted: Search, strategy: Strategy) -> Operation[Ranked]:
+def owner_by_owner(tables: Tables, search: Search, strategy: Strategy) -> Operation[Ranked]:
     """The memories that one statement would rank first among those of all these owners.
 
     Each owner is ranked through its rank index, or all its memories are scored.
     """
-    if not wanted.is_divided:
+    if not search.is_divided:
         return ALL_AT_ONCE
-    alone = replace(wanted, k=wanted.most, expand_session=0, lend=None, min_score=None)
+    alone = replace(search, k=search.most, expand_session=0, lend=None, min_score=None)
     rows: list[Sequence[Any]] = []
     candidates: list[int] = []
     over = partial(over_candidates, name="best")
     for one in each_owner(alone):
-        found = yield from through_indexes(tables, one, strategy, over)
-        if found is None:
+        indexed = yield from through_indexes(tables, one, strategy, over)
+        if indexed is None:
             rows.append((yield ranks(tables, "best", one)))
         else:
-            rows.append(found.rows)
-            candidates.append(found.total)
+            rows.append(indexed.rows)
+            candidates.append(indexed.total)
     best = sorted(chain.from_iterable(rows), key=lambda row: (-row.score, row.id))[: alone.k]
     scored = sum(candidates) or None
     return Ranked({"exact": scored is None, **as_parameters(best)}, scored)

@@ -40,13 +40,13 @@ def plan(
     """
     require_strategy(strategy)
     require_bool("run", run)
-    asked = Question.of(tables, agent_id, query, k=k, arguments=arguments)
-    wanted = yield from asked.resolved(tables)
-    wanted = each_owner(wanted)[0]
-    attempt = yield from first_attempt(tables, wanted, strategy)
+    question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
+    search = yield from question.resolved(tables)
+    search = each_owner(search)[0]
+    attempt = yield from first_attempt(tables, search, strategy)
     how: Literal["exact", "index"] = "exact" if attempt is None else "index"
     asked_for = (
-        ranks(tables, "search", wanted) if attempt is None else attempt.run(attempt.candidates)
+        ranks(tables, "search", search) if attempt is None else attempt.run(attempt.candidates)
     )
     assert isinstance(asked_for.statement, Statement)
     written = asked_for.statement.named

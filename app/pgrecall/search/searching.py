@@ -76,39 +76,39 @@ def search(
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     # Linked memories are scored by a second statement, with the same now().
     on_replica = yield Ask("replica")
-    wanted = yield from question.resolved(tables)
+    request = yield from question.resolved(tables)
     apart = ALL_AT_ONCE
-    if wanted.is_divided:
-        apart = yield from owner_by_owner(tables, wanted, strategy)
-    found = yield from through_indexes(tables, wanted, strategy)
-    adds_hits = expand or wanted.expand_session
-    alone = found is None and not adds_hits and not (wanted.is_large or wanted.distributed)
+    if request.is_divided:
+        apart = yield from owner_by_owner(tables, request, strategy)
+    indexed = yield from through_indexes(tables, request, strategy)
+    adds_hits = expand or request.expand_session
+    alone = indexed is None and not adds_hits and not (request.is_large or request.distributed)
     at_once = touch and alone and not on_replica
     counted = True
-    if found is None:
-        may_prepare, values = wanted.may_prepare, apart.parameters
-        ranked = partial(ranks, tables, "search", wanted, may_prepare=may_prepare, **values)
+    if indexed is None:
+        may_prepare, values = request.may_prepare, apart.parameters
+        ranked = partial(ranks, tables, "search", request, may_prepare=may_prepare, **values)
         rows: Any = Uncounted
         if at_once:
-            rows = yield ranked("touch", counts=True, **touch_parameters(wanted.profile))
+            rows = yield ranked("touch", counts=True, **touch_parameters(request.profile))
             counted = rows is not Uncounted
         if rows is Uncounted:
             rows = yield ranked()
         candidates = apart.candidates
     else:
-        rows, candidates = found.rows, found.total
+        rows, candidates = indexed.rows, indexed.total
     hits = Hits(
-        hits_of(wanted.profile, rows),
+        hits_of(request.profile, rows),
         strategy="exact" if candidates is None else "index",
         candidates=candidates,
-        query_time=wanted.query_time,
-        profile=wanted.profile.name,
+        query_time=request.query_time,
+        profile=request.profile.name,
     )
     if expand and hits:
-        linked = yield from _neighbours(tables, wanted, hits, expand)
-        hits[:] = [*hits, *linked] if wanted.brings_along else sorted([*hits, *linked], key=place)
+        linked = yield from _neighbours(tables, request, hits, expand)
+        hits[:] = [*hits, *linked] if request.brings_along else sorted([*hits, *linked], key=place)
     if touch and not at_once:
-        counted = yield from touched(tables, hits, wanted)
+        counted = yield from touched(tables, hits, request)
     hits.touched = touch and counted
     return hits
 
@@ -121,14 +121,14 @@ def require_strategy(strategy: object) -> None:
 
 
 def _neighbours(
-    tables: Tables, wanted: Search, found: list[ScoredMemory], steps: int
+    tables: Tables, request: Search, hits: list[ScoredMemory], steps: int
 ) -> Operation[list[ScoredMemory]]:
     """Memories linked to the hits that were not found by the search, best first."""
-    hits = [one for one in found if one.beside is None]
+    anchors = [one for one in hits if one.beside is None]
     linked: list[ScoredMemory] = []
-    for part in each_owner(wanted):
+    for part in each_owner(request):
         owners = {part.agent_id, *part.teams}
-        memories = [one.memory for one in hits if one.memory.owner_id in owners]
+        memories = [one.memory for one in anchors if one.memory.owner_id in owners]
         rows = yield ranks(
             tables,
             "linked",
@@ -136,17 +136,19 @@ def _neighbours(
             steps=steps,
             hit_owners=[memory.owner_id for memory in memories],
             hit_ids=[memory.id for memory in memories],
-            ranked=wanted.k + len(found) - len(hits),  # some may have been added as turns already
+            ranked=request.k
+            + len(hits)
+            - len(anchors),  # some may have been added as turns already
         )
-        linked += (hit(wanted.profile, row) for row in rows)
-    there = {(one.memory.owner_id, one.memory.id) for one in found}
+        linked += (hit(request.profile, row) for row in rows)
+    there = {(one.memory.owner_id, one.memory.id) for one in hits}
     new = [one for one in linked if (one.memory.owner_id, one.memory.id) not in there]
-    return sorted(new, key=place)[: wanted.k]
+    return sorted(new, key=place)[: request.k]
 
 
-def place(found: ScoredMemory) -> tuple[float, UUID]:
+def place(scored: ScoredMemory) -> tuple[float, UUID]:
     """Sorts hits: best first, ties by id."""
-    return -found.score, found.memory.id
+    return -scored.score, scored.memory.id
 
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:

@@ -1,0 +1,794 @@
+"""Five systems move in: nothing is lost, and the ranking is the one of their own formula."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import exp
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.types.json import Jsonb
+from sqlalchemy import NullPool, create_engine
+
+from pgrecall import MemoryRepository, Profile, import_file, migrate, profiles
+from pgrecall.testing import new_database
+from tests.integration.support import NORTH, NOW, before, read, similar
+from tests.integration.test_adhoc import Database
+
+Row = dict[str, Any]
+ROOT = Path(__file__).parents[2]
+
+
+def naive(moment: datetime | None) -> datetime | None:
+    """As a column without a time zone has it, which is in UTC."""
+    return None if moment is None else moment.replace(tzinfo=None)
+
+
+def insert(connection: psycopg.Connection[Any], table: str, rows: Sequence[Row]) -> None:
+    for row in rows:
+        values = [Jsonb(v) if isinstance(v, dict) else v for v in row.values()]
+        connection.execute(
+            sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+                sql.Identifier(table),
+                sql.SQL(", ").join(map(sql.Identifier, row)),
+                sql.SQL(", ").join(sql.Placeholder() * len(row)),
+            ),
+            values,
+        )
+
+
+def outcomes(url: str, system: str, **variables: Any) -> dict[str, int]:
+    """How many memories have each outcome."""
+    rows = Database(url).ask(f"import/{system}.sql", source="theirs", **variables).rows
+    return {row["outcome"]: int(row["memories"]) for row in rows}
+
+
+def moves(url: str, system: str, memories: int, **variables: Any) -> None:
+    """The script moves so many, and nothing when it runs again."""
+    assert outcomes(url, system, **variables) == {"inserted": memories}
+    assert outcomes(url, system, **variables) == {"known": memories}
+
+
+def found(url: str, system: str, **variables: Any) -> list[tuple[str, str, str]]:
+    """What a dry run says that the script would do."""
+    given = {"source": "theirs", "dry_run": "on"} | variables
+    rows = Database(url).ask(f"import/{system}.sql", **given).tables["Found"]
+    return [(row["what"], row["rows"], row["outcome"]) for row in rows]
+
+
+def assert_ranked(
+    repo: MemoryRepository,
+    owner: str,
+    profile: Profile,
+    rows: Mapping[UUID, Row],
+    formula: Callable[[Row], float],
+    **options: Any,
+) -> None:
+    """A search ranks these rows, and no others, by their formula."""
+    expected = {one: formula(row) for one, row in rows.items()}
+    hits = repo.search(owner, NORTH, profile=profile, k=100, as_of=NOW, touch=False, **options)
+
+    assert {hit.memory.id: hit.score for hit in hits} == pytest.approx(expected, abs=1e-9)
+    ranking = [expected[hit.memory.id] for hit in hits]
+    assert ranking == sorted(ranking, reverse=True)
+
+
+def days(since: datetime) -> float:
+    return (NOW - since) / timedelta(days=1)
+
+
+# Grace
+
+GRACE = """
+CREATE TABLE cognition_memory_artifacts (
+    id serial PRIMARY KEY, memory_ref text, loop_id text, component text, output_type text,
+    result_data text, reasoning_chain_id text, trust_score float8, provenance_score float8,
+    consensus_score float8, governance_score float8, usage_score float8, decay_curve text,
+    half_life_hours float8, access_count integer, success_count integer, failure_count integer,
+    last_accessed_at timestamptz, confidence float8, quality_score float8, importance float8,
+    constitutional_compliance boolean, requires_approval boolean, domain text, category text,
+    policy_tags text, meta_data text, created_at timestamptz, updated_at timestamptz,
+    expires_at timestamptz, is_archived boolean, is_deleted boolean,
+    verification_envelope_id text, audit_log_id integer);
+CREATE TABLE cognition_trust_events (
+    id serial PRIMARY KEY, artifact_id integer, event_type text, reason text,
+    old_trust_score float8, new_trust_score float8, delta float8, provenance_delta float8 DEFAULT 0,
+    consensus_delta float8 DEFAULT 0, governance_delta float8 DEFAULT 0,
+    usage_delta float8 DEFAULT 0, actor text, meta_data text, created_at timestamptz);
+CREATE TABLE cognition_memory_index (
+    id serial PRIMARY KEY, artifact_id integer, index_type text, index_value text,
+    weight float8 DEFAULT 1, created_at timestamptz DEFAULT now());
+"""
+GRACES_FACTORS: Mapping[str, Callable[[float], float]] = {
+    "hyperbolic": lambda half_lives: 1 / (1 + half_lives),
+    "exponential": lambda half_lives: 0.5**half_lives,
+    "linear": lambda half_lives: max(0.0, 1 - half_lives / 2),
+}
+
+
+def grace_row(number: int, curve: str, half_life: float, trust: float, **values: Any) -> Row:
+    accessed, created = values.pop("accessed", None), values.pop("created", 20)
+    return {
+        "id": number,
+        "memory_ref": f"mem_{number:016x}",
+        "loop_id": "loop-1",
+        "component": "reflection",
+        "output_type": "reasoning",
+        "result_data": f'"result {number}"',
+        "trust_score": trust,
+        "provenance_score": 0.75,
+        "consensus_score": 0.5,
+        "governance_score": 1.0,
+        "usage_score": 0.0,
+        "decay_curve": curve,
+        "half_life_hours": half_life,
+        "last_accessed_at": None if accessed is None else before(accessed),
+        "importance": number / 10,
+        "created_at": before(created),
+    } | values
+
+
+def grace_score(row: Row) -> float:
+    """0.40 decayed trust + 0.35 similarity + 0.15 / (1 + hours / 168) + 0.10 importance."""
+    trust, accessed = row["trust_score"], row["last_accessed_at"]
+    if accessed is not None:
+        half_lives = days(accessed) * 24 / row["half_life_hours"]
+        trust *= GRACES_FACTORS[row["decay_curve"]](half_lives)
+    recency = 1 / (1 + days(row["created_at"]) * 24 / 168)
+    score = 0.40 * trust + 0.35 * row["similarity"] + 0.15 * recency + 0.10 * row["importance"]
+    return float(score)
+
+
+GC_LOG = """
+CREATE TABLE cognition_gc_log (
+    id serial PRIMARY KEY, policy_name text, artifacts_scanned integer,
+    artifacts_archived integer, artifacts_deleted integer, threshold_trust float8,
+    threshold_age_hours float8, duration_ms integer, metadata text, created_at timestamp);
+"""
+
+
+@pytest.mark.parametrize("spelling", ["metadata", "meta_data"])
+def test_grace(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository, spelling: str
+) -> None:
+    used = {"access_count": 6, "success_count": 5, "failure_count": 1}
+    rows = [
+        grace_row(1, "hyperbolic", 168, 0.8, accessed=7, **used),
+        grace_row(2, "exponential", 72, 0.6, accessed=1, created=3),
+        # The same result of another component is another memory.
+        grace_row(3, "linear", 24, 0.9, accessed=1.5, result_data='"result 2"', component="hunter"),
+        grace_row(4, "linear", 24, 0.4, constitutional_compliance=False, requires_approval=True),
+        grace_row(
+            *(5, "hyperbolic", 120, 0.5),
+            result_data='{"choice": "b"}',
+            policy_tags='[{"policy_name": "privacy", "status": "violation", "reason": ""}]',
+            audit_log_id=7,
+        )
+        | {spelling: '{"user": "ann"}'},
+        grace_row(6, "hyperbolic", 120, 0.9, is_archived=True),
+        grace_row(7, "hyperbolic", 120, 0.9, is_deleted=True, updated_at=before(2)),
+    ]
+    theirs.execute(GRACE.replace("meta_data", spelling))
+    insert(theirs, "cognition_memory_artifacts", rows)
+    first = {"artifact_id": 1, "actor": "system"}
+    events = [
+        first
+        | {"event_type": "initial", "reason": "Initial trust", "created_at": before(20)}
+        | {"old_trust_score": 0, "new_trust_score": 0.75, "delta": 0.75}
+        | {"provenance_delta": 0.75, "consensus_delta": 0.5, "governance_delta": 1},
+        first
+        | {"event_type": "successful_use", "reason": "success", "created_at": before(7)}
+        | {"old_trust_score": 0.75, "new_trust_score": 0.8, "delta": 0.05, "usage_delta": 0.25}
+        | {spelling: '{"access_count": 6}'},
+    ]
+    insert(theirs, "cognition_trust_events", events)
+    labels = [("keyword", "billing", 4), ("component", "reflection", 1), ("policy", "privacy", 2)]
+    for kind, value, weight in labels:
+        label = {"index_type": kind, "index_value": value, "weight": weight}
+        insert(theirs, "cognition_memory_index", [{"artifact_id": 1} | label])
+
+    moves(own_url, "grace", 7, agent="grace")
+
+    ids = {row["id"]: own_repo.ids.of_key("grace", row["memory_ref"]) for row in rows}
+    for number, similarity in ((1, 0.25), (2, 1), (4, 0.75)):  # Grace itself has no vectors
+        rows[number - 1]["similarity"] = similarity
+        own_repo.update("grace", ids[number], embedding=similar(similarity))
+    ranked = {ids[row["id"]]: {"similarity": 0} | row for row in rows[:5]}
+    assert_ranked(own_repo, "grace", profiles.trust, ranked, grace_score)
+    one, four, five, six = (read(own_repo, "grace", ids[number]) for number in (1, 4, 5, 6))
+    assert (one.key, one.content, one.loop) == (rows[0]["memory_ref"], "result 1", "loop-1")
+    assert (one.retrieval_count, one.success_count, one.failure_count) == (6, 5, 1)
+    assert (one.trust, one.trust_provenance, one.trust_governance) == (0.8, 0.75, 1.0)
+    assert (four.compliant, four.requires_approval, four.violates_policy) == (False, True, False)
+    assert (five.content, five.violates_policy) == ('{"choice": "b"}', True)
+    assert five.metadata.items() >= {"user": "ann", "audit_log_id": 7}.items()
+    assert six.status == "archived"
+    seven = read(own_repo, "grace", ids[7])
+    assert (seven.invalidation_reason, seven.invalidated_at) == ("forgotten", before(2))
+    found = {(one.kind, one.value, one.weight) for one in own_repo.labels.of("grace", ids[1])}
+    assert found == {
+        *(("keyword", "billing", 1.0), ("component", "reflection", 0.25)),
+        ("tag", "policy:privacy", 0.5),
+    }
+    initial, success, *_ = own_repo.history("grace", ids[1])
+    assert (initial.event_type, initial.occurred_at) == ("initial", before(20))
+    assert (initial.delta("trust_provenance"), initial.delta()) == (0.75, 0.75)
+    assert (success.event_type, success.reason) == ("reinforcement", "success")
+    assert (success.actor, success.new_values["trust"]) == ("system", 0.8)
+    assert (success.delta("trust_usage"), success.delta("trust_provenance")) == (0.25, 0)
+    assert success.metadata == {"event_type": "successful_use", "access_count": 6}
+
+
+def test_the_log_of_grace_moves_and_a_dry_run_says_what_would(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    theirs.execute(GRACE + GC_LOG)
+    ends: tuple[Row, ...] = ({}, {"is_archived": True}, {"is_deleted": True})
+    rows = [grace_row(n, "linear", 24, 0.5, **end) for n, end in enumerate(ends)]
+    insert(theirs, "cognition_memory_artifacts", rows)
+    insert(
+        theirs,
+        "cognition_memory_index",
+        [{"artifact_id": 0, "index_type": "tag", "index_value": "tea"}],
+    )
+    started = naive(before(3))
+    run = {"policy_name": "nightly", "artifacts_scanned": 9, "artifacts_archived": 4}
+    run |= {"artifacts_deleted": 2, "threshold_trust": 0.2, "threshold_age_hours": 720.0}
+    run |= {"duration_ms": 1500, "metadata": '{"by": "cron"}', "created_at": started}
+    insert(theirs, "cognition_gc_log", [run])
+
+    assert found(own_url, "grace", agent="grace") == [
+        ("artifacts", "3", "become memories"),
+        ("artifacts, archived", "1", "become archived memories"),
+        ("artifacts, deleted", "1", "become forgotten memories"),
+        ("index rows", "1", "become labels"),
+        ("runs of the garbage collection", "1", "become runs"),
+        ("runs with metadata", "1", "their metadata stays behind"),
+    ]
+    runs = (
+        "SELECT policy, scanned, archived, deleted, min_trust_threshold, max_age_hours, "
+        "seconds, started_at FROM pgrecall.gc_runs WHERE agent_id = 'grace'"
+    )
+    assert (own_repo.count("grace"), Database(own_url).rows(runs)) == (0, [])
+    moves(own_url, "grace", 3, agent="grace")
+    assert Database(own_url).rows(runs) == [("nightly", 9, 4, 2, 0.2, 720, 1.5, before(3))]
+    assert found(own_url, "grace", agent="grace") == [
+        ("artifacts that are there already", "3", "stay behind"),
+        ("index rows of no artifact, or of one that is there", "1", "stay behind"),
+    ]
+
+
+# IBEX Harness
+
+IBEX_HARNESS = """
+CREATE TABLE memories (
+    id uuid PRIMARY KEY, org_id uuid, agent_id uuid, session_id uuid, created_by_user uuid,
+    content text, content_hash text, content_tokens integer, category text,
+    status text DEFAULT 'active', deleted_at timestamptz, valid_from timestamptz,
+    valid_until timestamptz, observed_at timestamptz, created_at timestamptz,
+    updated_at timestamptz, embedding vector(8), embedding_model text, embedding_dim integer,
+    confidence numeric(3, 2), usefulness_score numeric(3, 2), source text DEFAULT 'extracted',
+    superseded_by uuid, merged_into uuid, retrieval_count integer, last_retrieved_at timestamptz,
+    pii_detected boolean DEFAULT false, pii_redacted boolean DEFAULT false,
+    metadata jsonb DEFAULT '{}');
+CREATE TABLE memory_labels (
+    memory_id uuid, org_id uuid, label text, confidence numeric(3, 2),
+    created_at timestamptz DEFAULT now());
+CREATE TABLE memory_relationships (
+    id uuid DEFAULT gen_random_uuid(), org_id uuid, source_memory_id uuid, target_memory_id uuid,
+    relationship_type text, confidence numeric(3, 2), resolution_notes text,
+    created_at timestamptz);
+CREATE TABLE memory_feedback (
+    id uuid DEFAULT gen_random_uuid(), org_id uuid, memory_id uuid, agent_id uuid, feedback text,
+    session_id uuid, trace_id uuid, notes text, created_at timestamptz DEFAULT now(),
+    updated_at timestamptz);
+"""
+IBEX_AGENT, IBEX_ORGANISATION = UUID(int=900), UUID(int=901)
+
+
+def ibex_row(number: int, similarity: float, age: float | None, **values: Any) -> Row:
+    created = None if age is None else before(age)
+    return {
+        "id": UUID(int=number),
+        "org_id": IBEX_ORGANISATION,
+        "agent_id": IBEX_AGENT,
+        "content": f"memory {number}",
+        "content_tokens": 3,
+        "category": "factual",
+        "valid_from": before(100),
+        "observed_at": before(50),
+        "created_at": created,
+        "updated_at": before(1),
+        "embedding": str(similar(similarity)),
+        "embedding_model": "bge-m3",
+        "confidence": 0.8,
+        "usefulness_score": 0.5,
+        "retrieval_count": 0,
+        "similarity": similarity,
+    } | values
+
+
+def ibex_score(row: Row) -> float:
+    """0.40 relevance + 0.25 recency + 0.20 usefulness + 0.10 confidence + 0.05 frequency."""
+    recency = 0.5 if row["created_at"] is None else exp(-0.05 * days(row["created_at"]))
+    frequency = min(row["retrieval_count"] / 50, 1)
+    score = 0.40 * row["similarity"] + 0.25 * recency + 0.20 * row["usefulness_score"]
+    return float(score + 0.10 * row["confidence"] + 0.05 * frequency)
+
+
+def test_ibex_harness(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    old, new, merged, whole = (UUID(int=number) for number in (5, 6, 7, 1))
+    rows = [
+        ibex_row(1, 0.75, 14, usefulness_score=0.9, retrieval_count=60, session_id=UUID(int=77)),
+        ibex_row(2, 0.5, 1, confidence=0.3, retrieval_count=10, last_retrieved_at=before(2)),
+        ibex_row(3, 0.25, None, category="preference", metadata={"tone": "dry"}),
+        # The same text, valid later, is another memory.
+        ibex_row(4, 0.25, 3, content="memory 2", pii_detected=True),
+        ibex_row(5, 1, 40, status="superseded", superseded_by=new),
+        ibex_row(6, 1, 20),
+        ibex_row(7, 1, 20, status="merged_into", merged_into=whole),
+        ibex_row(8, 1, 20, status="archived"),
+        ibex_row(9, 1, 20, status="quarantined"),
+        ibex_row(10, 1, 20, valid_until=before(2)),
+        ibex_row(11, 1, 20, status="deleted"),
+    ]
+    theirs.execute(IBEX_HARNESS)
+    insert(theirs, "memories", [{k: v for k, v in r.items() if k != "similarity"} for r in rows])
+    labels = [("factual", 1.0), ("procedural", 0.75)]
+    insert(
+        theirs,
+        "memory_labels",
+        [{"memory_id": whole, "label": label, "confidence": share} for label, share in labels],
+    )
+    insert(
+        theirs,
+        "memory_relationships",
+        [
+            {"source_memory_id": new, "target_memory_id": old, "relationship_type": "supersedes"}
+            | {"confidence": 0.95, "resolution_notes": "moved", "created_at": before(20)}
+        ],
+    )
+    vote = {"memory_id": whole, "agent_id": IBEX_AGENT, "feedback": "positive", "notes": "good"}
+    insert(theirs, "memory_feedback", [vote | {"updated_at": before(4)}])
+
+    moves(own_url, "ibex_harness", 10)
+
+    agent = str(IBEX_AGENT)
+    ranked = {row["id"]: row for row in rows if row["id"].int in (1, 2, 3, 4, 6)}
+    assert_ranked(own_repo, agent, profiles.five_factor, ranked, ibex_score)
+    one, two, three, four, five, _, seven, eight, nine, ten = (
+        read(own_repo, agent, row["id"]) for row in rows[:10]
+    )
+    assert (one.memory_type, one.additional_types) == ("factual", ["procedural"])
+    assert (one.session, one.embedding_model) == (str(UUID(int=77)), "bge-m3")
+    assert (two.retrieval_count, two.last_accessed_at) == (10, before(2))
+    assert (three.created_at, three.observed_at, three.metadata["tone"]) == (
+        None,
+        before(50),
+        "dry",
+    )
+    assert four.metadata.items() >= {"pii_detected": True, "source": "extracted"}.items()
+    assert (five.status, five.superseded_by, five.invalidated_at) == ("active", new, before(20))
+    assert [one.status for one in (seven, eight, nine)] == ["consolidated", "archived", "archived"]
+    assert nine.metadata["quarantined"] is True
+    assert (ten.valid_from, ten.valid_until) == (before(100), before(2))
+    assert {(one.kind, one.value, one.weight) for one in own_repo.labels.of(agent, whole)} == {
+        ("concept", label, share) for label, share in labels
+    }
+    [link], [merge] = own_repo.links.of(agent, new), own_repo.links.of(agent, merged)
+    assert (link.target_id, link.kind, link.weight) == (old, "supersedes", 0.95)
+    assert (merge.target_id, merge.kind) == (whole, "merged_into")
+    [voted], [linked] = own_repo.history(agent, whole), own_repo.history(agent, new)
+    assert (voted.event_type, voted.reason, voted.occurred_at) == ("feedback", "good", before(4))
+    assert (voted.actor, voted.metadata) == (agent, {"feedback": "positive"})
+    assert (linked.event_type, linked.reason) == ("linked", "moved")
+
+
+def test_ibex_harness_in_times_without_a_zone(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    theirs.execute(IBEX_HARNESS.replace("timestamptz", "timestamp"))
+    row = ibex_row(1, 0.5, 14, last_retrieved_at=before(2))
+    del row["similarity"]
+    times = {name: naive(value) for name, value in row.items() if isinstance(value, datetime)}
+    insert(theirs, "memories", [row | times])
+    theirs.execute(f"ALTER DATABASE {theirs.info.dbname} SET timezone = 'Asia/Tokyo'")
+
+    assert outcomes(own_url, "ibex_harness") == {"inserted": 1}
+
+    moved = read(own_repo, str(IBEX_AGENT), row["id"])
+    assert (moved.created_at, moved.last_accessed_at) == (before(14), before(2))
+    assert moved.valid_from == before(100)
+
+
+# Memory OS
+
+TIER_HOURS = {"short": 6, "medium": 7 * 24, "long": 90 * 24}
+
+
+def memory_os_line(number: int, tier: str, similarity: float, **values: Any) -> Row:
+    """A memory as the API returns it, with a vector, which the API does not return."""
+    return {
+        "id": f"mem_{number}",
+        "content": f"memory {number}",
+        "content_type": "fact",
+        "tier": tier,
+        "memory_nature": "semantic",
+        "relevance_score": 0.3,
+        "importance_score": 0.5,
+        "confidence_score": 0.9,
+        "decay_rate": 0.1,
+        "access_count": 0,
+        "last_accessed_at": None,
+        "parent_memory_id": None,
+        "external_id": None,
+        "source_id": "crm",
+        "metadata": {},
+        "pii_detected": False,
+        "pii_fields": [],
+        "integrity_hash": "9f2c",
+        "created_at": before(3).isoformat(),
+        "updated_at": before(1).isoformat(),
+        "expires_at": None,
+        "embedding": similar(similarity),
+    } | values
+
+
+def memory_os_score(line: Row) -> float:
+    """0.40 similarity + 0.20 recency + 0.15 importance + 0.10 access + 0.10 feedback + 0.05 entity;
+    without votes, feedback is 0.5."""
+    used = datetime.fromisoformat(line["last_accessed_at"] or line["created_at"])
+    recency = 0.5 ** (days(used) * 24 / TIER_HOURS[line["tier"]])
+    entity = len({"Ann", "Bob"} & {*line.get("entities", ())}) / 2
+    score = 0.40 * line["embedding"][0] + 0.20 * recency + 0.15 * line["importance_score"]
+    return float(score + 0.10 * min(1, line["access_count"] / 20) + 0.10 * 0.5 + 0.05 * entity)
+
+
+def test_memory_os(own_url: str, own_repo: MemoryRepository, tmp_path: Path) -> None:
+    """By the mapping of the page for readers."""
+    mapping = (ROOT / "sql/adhoc/import/memory_os.map").read_text(encoding="utf-8")
+    fields = dict(re.findall(r"^(\w+)=(.*)$", mapping, re.MULTILINE))
+    used = {"access_count": 5, "last_accessed_at": before(0.5).isoformat()}
+    lines = [
+        memory_os_line(1, "short", 0.5, **used),
+        memory_os_line(2, "medium", 0.75, importance_score=0.9, parent_memory_id="mem_1"),
+        memory_os_line(3, "long", 0.25, access_count=40, entities=["Ann", "Cid"]),
+        # The same text is another memory.
+        memory_os_line(4, "long", 0.125, content="memory 3", created_at=before(90).isoformat()),
+        memory_os_line(5, "short", 1, expires_at=before(1).isoformat()),
+    ]
+    file = tmp_path / "memory_os.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+    def imported() -> tuple[int, int]:
+        done = import_file(own_repo, "carla", file, fields=fields)
+        return done.added, done.already_there
+
+    assert (imported(), imported()) == ((5, 0), (0, 5))
+
+    ids = [own_repo.ids.of_key("carla", line["id"]) for line in lines]
+    ranked = dict(zip(ids[:4], lines[:4], strict=True))
+    asked = {"query_entities": ["Ann", "Bob"]}
+    assert_ranked(own_repo, "carla", profiles.tiered, ranked, memory_os_score, **asked)
+    first, fifth = read(own_repo, "carla", ids[0]), read(own_repo, "carla", ids[4])
+    assert (first.memory_nature, first.content_type, first.confidence) == ("semantic", "fact", 0.9)
+    assert (first.retrieval_count, first.updated_at) == (5, before(1))
+    assert first.metadata.items() >= {"relevance_score": 0.3, "source_id": "crm"}.items()
+    assert (first.expires_at, fifth.expires_at) == (None, before(1))
+    [link] = own_repo.links.of("carla", ids[1])
+    assert (link.source_id, link.target_id) == (ids[1], ids[0])
+
+
+# RadarOS
+
+RADAROS = """
+CREATE TABLE kv_store (
+    namespace text NOT NULL, key text NOT NULL, value jsonb NOT NULL,
+    updated_at timestamptz DEFAULT now(), PRIMARY KEY (namespace, key));
+"""
+LEARNINGS = """
+CREATE TABLE agentium_learnings (
+    id text PRIMARY KEY, content text NOT NULL, embedding vector(8), metadata jsonb DEFAULT '{}',
+    created_at timestamptz DEFAULT now());
+"""
+
+
+def radaros_fact(number: int, age: float, **values: Any) -> Row:
+    created = before(age).isoformat()
+    return {"id": str(UUID(int=number)), "validFrom": created, "createdAt": created} | values
+
+
+def radaros_score(value: Row) -> float:
+    """0.4 similarity + 0.3 · 0.5 ^ (age / 14 days) + 0.3 importance; what is missing is 0.5."""
+    age = days(datetime.fromisoformat(value["createdAt"]))
+    importance, similarity = value.get("importance", 0.5), value.get("similarity", 0.5)
+    return float(0.4 * similarity + 0.3 * 0.5 ** (age / 14) + 0.3 * importance)
+
+
+def test_radaros(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository) -> None:
+    superseded = {"invalidatedAt": before(5).isoformat(), "invalidationReason": "superseded"}
+    forgotten = {"invalidatedAt": before(5).isoformat(), "invalidationReason": "forgotten"}
+    facts = [
+        radaros_fact(1, 2, fact="Lives in Oslo.", subject="location", importance=0.9, topics=["x"]),
+        radaros_fact(2, 28, fact="Lives in Bergen.", subject="location", **superseded),
+        radaros_fact(3, 40, fact="Likes jazz.", source="manual", input="I like jazz"),
+        radaros_fact(4, 1, fact="Was ill.", **forgotten),
+    ]
+    entity_facts = [
+        # A text that is a fact about the user too.
+        radaros_fact(5, 7, fact="Lives in Oslo.", importance=0.25)
+    ]
+    events = [radaros_fact(6, 3, event="Opened a shop.", date="2026-05-29")]
+    entity: Row = {"entityId": "ines", "entityType": "person", "name": "Ines", "properties": {}}
+    entity |= {"description": "a friend", "facts": entity_facts, "events": events}
+    entity |= {"relationships": [{"targetEntityId": "acme", "type": "works_at"}]}
+    entity |= {"createdAt": before(9).isoformat(), "updatedAt": before(3).isoformat()}
+    acme = {
+        "entityId": "acme",
+        "entityType": "company",
+        "name": "Acme",
+        "properties": {"a": 1},
+        "facts": [],
+        "events": [],
+        "relationships": [],
+        "createdAt": before(9).isoformat(),
+    }
+    learnings = [
+        radaros_fact(7, 14, title="Refunds", content="Ask first.", tags=["refund"], context="shop")
+        | {"scope": "user", "userId": "ann", "importance": 0.75, "similarity": 0.25},
+        radaros_fact(8, 14, title="Mail", content="Be brief.", scope="agent", agentName="helper")
+        | {"similarity": 1},
+    ]
+    theirs.execute(RADAROS + LEARNINGS)
+    of_ann = {"namespace": "memory:entities:global:user:ann"}
+    user_facts = [{"namespace": "memory:user-facts", "key": "ann", "value": Jsonb(facts)}]
+    insert(theirs, "kv_store", user_facts)
+    insert(
+        theirs, "kv_store", [of_ann | {"key": e["entityId"], "value": e} for e in (entity, acme)]
+    )
+    insert(
+        theirs,
+        "kv_store",
+        [{"namespace": "memory:learnings", "key": one["id"], "value": one} for one in learnings],
+    )
+    insert(
+        theirs,
+        "agentium_learnings",
+        [
+            {"id": one["id"], "content": one["title"], "embedding": str(similar(one["similarity"]))}
+            for one in learnings
+        ],
+    )
+
+    moves(own_url, "radaros", 10)
+
+    ines, company = (own_repo.ids.of_key("ann", f"entity:{name}") for name in ("ines", "acme"))
+    known = [facts[0], facts[2], *entity_facts, *events, *learnings]
+    ranked = {UUID(value["id"]): value for value in known} | {ines: entity, company: acme}
+    assert_ranked(own_repo, "ann", profiles.half_life, ranked, radaros_score, teams=["helper"])
+    one, two, three, four, five, six, seven = (
+        read(own_repo, "ann", UUID(int=number)) for number in range(1, 8)
+    )
+    assert (one.memory_type, one.subject, one.tags) == ("fact", "location", ["x"])
+    assert (two.invalidated_at, two.invalidation_reason) == (before(5), "superseded")
+    assert (three.valid_from, three.importance) == (before(40), 0.5)
+    assert three.metadata == {"source": "manual", "input": "I like jazz"}
+    assert four.invalidation_reason == "forgotten"
+    assert (five.memory_type, five.entities, five.subject) == ("entity_fact", ["Ines"], "Ines")
+    assert (six.memory_type, six.metadata) == ("entity_event", {"date": "2026-05-29"})
+    assert (seven.content, seven.tags) == ("Refunds: Ask first.", ["refund"])
+    assert read(own_repo, "ann", ines).content == "Ines: a friend"
+    [works_at] = [one for one in own_repo.links.of("ann", ines) if one.source_id == ines]
+    assert (works_at.target_id, works_at.kind) == (company, "works_at")
+    [about] = own_repo.links.of("ann", five.id)
+    assert (about.target_id, about.kind) == (ines, "about")
+
+
+def test_radaros_without_vectors(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    learning = radaros_fact(1, 14, title="A", content="b", scope="global")
+    theirs.execute(RADAROS)
+    insert(
+        *(theirs, "kv_store"),
+        [{"namespace": "memory:learnings", "key": learning["id"], "value": learning}],
+    )
+
+    assert outcomes(own_url, "radaros") == {"inserted": 1}
+    assert_ranked(
+        *(own_repo.teams, "global", profiles.half_life), *({UUID(int=1): learning}, radaros_score)
+    )
+
+
+# Siestai
+
+_SIESTAI = """
+CREATE TABLE {0}_memories (
+    id uuid PRIMARY KEY, {1}, content text, embedding vector(8), memory_type varchar(30),
+    source_session_id uuid, importance real, created_at timestamp, last_accessed_at timestamp);
+"""
+SIESTAI = (
+    _SIESTAI.format("agent", "agent_id uuid")
+    + _SIESTAI.format("team", "team_id uuid, created_by_agent_id uuid")
+    + _SIESTAI.format("adhoc", "user_id text, participant_agent_ids jsonb")
+)
+
+
+def siestai_row(number: int, similarity: float, importance: float, **values: Any) -> Row:
+    created, accessed = values.pop("created", 40), values.pop("accessed", None)
+    return {
+        "id": UUID(int=number),
+        "content": f"memory {number}",
+        "embedding": str(similar(similarity)),
+        "memory_type": "fact",
+        "importance": importance,
+        "created_at": naive(before(created)),
+        "last_accessed_at": naive(before(created if accessed is None else accessed)),
+    } | values
+
+
+def siestai_score(row: Row) -> float:
+    """0.5 similarity + 0.3 importance + 0.2 exp(-0.05 · days since the last access)."""
+    similarity = float(row["embedding"].strip("[]").split(",")[0])
+    idle = days(row["last_accessed_at"].replace(tzinfo=NOW.tzinfo))
+    return float(0.5 * similarity + 0.3 * row["importance"] + 0.2 * exp(-0.05 * idle))
+
+
+def test_siestai(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository) -> None:
+    agent, team, session = UUID(int=900), UUID(int=901), UUID(int=902)
+    mine = [
+        siestai_row(1, 0.75, 0.5, agent_id=agent, source_session_id=session),
+        siestai_row(2, 0.5, 0.25, accessed=1, agent_id=agent, memory_type="skill"),
+        siestai_row(3, 0.25, 1, accessed=30, agent_id=agent),
+        # The same text at another time is another memory.
+        siestai_row(4, 0.25, 1, created=2, agent_id=agent, content="memory 3"),
+        siestai_row(5, 0.5, 1, agent_id=agent, embedding=None),
+    ]
+    of_team = [
+        siestai_row(6, 1, 0.5, accessed=7, team_id=team, created_by_agent_id=agent),
+        siestai_row(7, 0, 0.75, created=1, team_id=team, content="memory 3"),
+    ]
+    adhoc = [siestai_row(8, 0.5, 0.5, user_id="user-1", participant_agent_ids=None)]
+    theirs.execute(SIESTAI)
+    for table, rows in zip(("agent", "team", "adhoc"), (mine, of_team, adhoc), strict=True):
+        insert(theirs, f"{table}_memories", rows)
+
+    moves(own_url, "siestai", 8)
+
+    ranked = {row["id"]: row for row in [*mine, *of_team] if row["embedding"] is not None}
+    profile = profiles.last_access
+    assert_ranked(own_repo, str(agent), profile, ranked, siestai_score, teams=[str(team)])
+    assert_ranked(own_repo, "user-1", profile, {adhoc[0]["id"]: adhoc[0]}, siestai_score)
+    first, second = (read(own_repo, str(agent), row["id"]) for row in mine[:2])
+    assert (first.session, first.created_at) == (str(session), before(40))
+    assert (first.last_accessed_at, second.last_accessed_at) == (None, before(1))
+    assert (second.memory_type, second.retrieval_count) == ("skill", 0)
+    shared = read(own_repo.teams, str(team), of_team[0]["id"])
+    assert shared.metadata == {"created_by_agent_id": str(agent)}
+    assert own_repo.count(str(agent)) == 5
+
+
+def test_siestai_with_a_status_and_a_time_zone(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    theirs.execute(SIESTAI)
+    theirs.execute("ALTER TABLE agent_memories ADD status text DEFAULT 'active'")
+    agent = UUID(int=900)
+    rows = [
+        siestai_row(number, 0.5, 0.5, agent_id=agent, status=status)
+        for number, status in enumerate(("active", "consolidated", "completed"))
+    ]
+    insert(theirs, "agent_memories", rows)
+
+    assert outcomes(own_url, "siestai", timezone="Europe/Berlin") == {"inserted": 3}
+
+    hits = own_repo.search(str(agent), NORTH, profile=profiles.last_access, touch=False)
+    assert [hit.memory.id for hit in hits] == [rows[0]["id"]]
+    stored = [read(own_repo, str(agent), row["id"]) for row in rows]
+    assert [one.status for one in stored] == ["active", "consolidated", "completed"]
+    assert stored[0].created_at == before(40) - timedelta(hours=2)
+
+
+def test_siestai_as_it_is_documented_and_a_dry_run_says_what_would_move(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
+) -> None:
+    """With a status, and without adhoc memories, sessions and creators."""
+    for owner in ("agent", "team"):
+        theirs.execute(
+            f"CREATE TABLE {owner}_memories (id uuid PRIMARY KEY, {owner}_id uuid, content text, "
+            "embedding vector(8), memory_type text, importance real, status text, "
+            "created_at timestamptz, last_accessed_at timestamptz)"
+        )
+    agent, team = UUID(int=900), UUID(int=901)
+    active: Row = {"agent_id": agent, "status": "active"}
+    mine = [
+        siestai_row(1, 0.75, 0.5, **active),
+        siestai_row(2, 0.5, 0.5, embedding=None, **active),
+        siestai_row(3, 0.25, 1, agent_id=agent, status="archived"),
+    ]
+    insert(theirs, "agent_memories", mine)
+    insert(theirs, "team_memories", [siestai_row(4, 1, 0.5, team_id=team, status="active")])
+
+    assert found(own_url, "siestai") == [
+        ("memories of agents", "3", "become memories of agents"),
+        ("memories of teams", "1", "become memories of teams"),
+        ("of these, not active", "1", "keep their status, and are not found"),
+        ("of these, without an embedding", "1", "are not found until they have one"),
+    ]
+    assert own_repo.count(str(agent)) == own_repo.teams.count(str(team)) == 0
+    assert outcomes(own_url, "siestai") == {"inserted": 4}
+    assert [again[1:] for again in found(own_url, "siestai")] == [("4", "stay behind")]
+    hits = own_repo.search(str(agent), NORTH, profile="last_access", teams=[str(team)], touch=False)
+    assert [hit.memory.content for hit in hits] == ["memory 4", "memory 1"]
+    assert read(own_repo, str(agent), mine[2]["id"]).status == "archived"
+
+
+def test_siestai_moves_into_another_schema_and_type_of_vector(server_url: str) -> None:
+    agent = UUID(int=900)
+    row = siestai_row(1, 0.75, 0.5, agent_id=agent)
+    with new_database(server_url) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute('CREATE SCHEMA "Ext"')
+            connection.execute('CREATE EXTENSION vector SCHEMA "Ext"')
+            connection.execute("CREATE SCHEMA theirs")
+            connection.execute('SET search_path = theirs, "Ext"')
+            connection.execute(SIESTAI)
+            insert(connection, "agent_memories", [row])
+        migrate.upgrade(url, schema="ours", embedding_type="halfvec", dimensions=8)
+
+        assert outcomes(url, "siestai", schema="ours") == {"inserted": 1}
+
+        with create_engine(url, poolclass=NullPool).connect() as connected:
+            repo = MemoryRepository(connected, schema="ours")
+            moved = repo.get(str(agent), row["id"], include_embedding=True)
+        assert moved is not None
+        assert moved.embedding == pytest.approx(similar(0.75), abs=1e-3)
+
+
+# Refused
+
+TEAM = "team:red"
+KV: Row = {"value": {}}
+REFUSED: tuple[tuple[str, str, Row, str], ...] = (
+    ("grace", "", {}, "agent is not set: psql -v agent=… -f grace.sql"),
+    ("siestai", "adhoc_memories", siestai_row(1, 0.5, 0.5, user_id=TEAM), "a user_id of adhoc_me"),
+    ("radaros", "kv_store", KV | {"namespace": "memory:user-facts", "key": TEAM}, "the id of a us"),
+    *(
+        (
+            "radaros",
+            "kv_store",
+            {"namespace": f"memory:{space}", "key": "1", "value": value},
+            "the id",
+        )
+        for space, value in ((f"entities:global:user:{TEAM}", {}), ("learnings", {"userId": TEAM}))
+    ),
+)
+
+
+@pytest.mark.parametrize(("system", "table", "row", "message"), REFUSED)
+def test_a_user_does_not_become_a_team_and_an_agent_is_named(
+    own_url: str, theirs: psycopg.Connection[Any], system: str, table: str, row: Row, message: str
+) -> None:
+    theirs.execute(SIESTAI + RADAROS)
+    insert(theirs, table, [row] if table else [])
+
+    refused = Database(own_url).run(f"import/{system}.sql", source="theirs")
+
+    assert (refused.code, refused.printed) == (3, "")
+    assert message in refused.errors
+    assert table == "" or "begins with team:" in refused.errors
+    assert stored_in(own_url) == 0
+
+
+def stored_in(url: str) -> int:
+    [[memories]] = Database(url).rows("SELECT count(*) FROM pgrecall.agent_memories")
+    return int(memories)
