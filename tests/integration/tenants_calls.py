@@ -372,7 +372,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
     ],
     "erase": lambda m, _, at: [lambda r: r.erase("one", m).memories],
     "upkeep.erase_owner": lambda m, _, at: [lambda r: r.upkeep.erase_owner("one").memories],
-    "existing": lambda m, _, at: [lambda r: r.existing("one", m)],
     "transfer.export": lambda m, _, at: [
         lambda r: _exported(r, agent_id="one", events=True),
         lambda r: _exported(r),
@@ -380,8 +379,7 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
     "transfer.restore": lambda m, _, at: [lambda r: r.transfer.restore("one", [_restored(at)])],
     "explain": lambda m, _, at: [lambda r: r.explain("one", m, at(3))],
     "feedback": lambda m, _, at: [lambda r: r.feedback("one", m, "useful")],
-    "ids.of_key": lambda m, _, at: [lambda r: r.ids.of_key("one", "onekey")],
-    "ids.find": lambda m, _, at: [lambda r: r.ids.find("one", str(m)[:4])],
+    "resolve": lambda m, _, at: [lambda r: r.resolve("one", str(m)[:35])],
     "get": lambda m, _, at: [lambda r: r.get("one", m)],
     "get_many": lambda m, _, at: [lambda r: r.get_many("one", m)],
     "history": lambda m, _, at: [lambda r: r.history("one", m)],
@@ -395,7 +393,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
         lambda r: r.list("one", total=True),
         lambda r: r.list("one", order="retrieval_count", labels=["onelabel"]),
     ],
-    "upkeep.vacuum": lambda m, _, at: [lambda r: r.upkeep.vacuum("one")],
     "rank_indexes.maintain": lambda m, _, at: [lambda r: r.rank_indexes.maintain(agent_id="one")],
     "upkeep.near_duplicates": lambda m, _, at: [
         lambda r: r.upkeep.near_duplicates("one", threshold=0.5)
@@ -423,7 +420,6 @@ METHODS: dict[str, Callable[[UUID, UUID, Direction], list[Work]]] = {
         lambda r: list(r.search("one", at(3), strategy="index", touch=False)),
         lambda r: list(r.search("one", at(3), **HYBRID)),
     ],
-    "ids.shorten": lambda m, _, at: [lambda r: r.ids.shorten("one", m)],
     "supersede": lambda m, _, at: [lambda r: r.supersede("one", m, _new(at))],
     "upkeep.extend_expiry": lambda m, _, at: [
         lambda r: r.upkeep.extend_expiry("one", m, expires_at=before(-9))

@@ -26,6 +26,7 @@ from pgrecall.errors import (
     MemoryNotFound,
     SupersessionConflict,
 )
+from pgrecall.lifecycle.erased import Erased
 from tests.integration.conftest import OWNED, Work, in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
 from tests.methods import NOWHERE, method, public
@@ -118,7 +119,7 @@ CASES = (
         [number(4), number(3)],
     ),
     Case("owners", lambda r: [one.agent_id for one in r.owners()], [A, "another"]),
-    Case("ids.of_key", lambda r: r.upsert(A, KEYED) == r.ids.of_key(A, "k"), True),
+    Case("resolve, a key", lambda r: r.upsert(A, KEYED) == r.resolve(A, "k"), True),
     Case("get", lambda r: r.get(A, ONE).content, "memory 1"),  # type: ignore[union-attr]
     Case("update", lambda r: r.update(A, ONE, importance=0.9).importance, 0.9),
     Case("update, missing", lambda r: r.update(A, NEW.id or ONE, importance=0.9), MISSING),
@@ -143,11 +144,9 @@ CASES = (
     ),
     Case("touch", lambda r: (r.touch(A, [ONE, TWO]), counted(r, ONE), counted(r, TWO)), (2, 2, 1)),
     Case("count", lambda r: (r.count(A), r.count("another"), r.teams.count(A)), (5, 1, 0)),
-    Case("existing", lambda r: r.existing(A, [ONE, NEW.id or ONE]), {ONE}),
     Case("transfer.export", lambda r: exported(r, agent_id=A, batch_size=4), 6),
     Case("transfer.restore", lambda r: restored(r), [*BOTH, 7]),
-    Case("ids.find", lambda r: r.ids.find(A, str(ONE)), [ONE]),
-    Case("ids.shorten", lambda r: r.ids.shorten(A, ONE), {ONE: str(ONE)}),
+    Case("resolve", lambda r: r.resolve(A, str(ONE)), ONE),
     Case("record_outcome", lambda r: r.record_outcome(A, TWO, "failure").failure_count, 1),
     Case("record_outcome, missing", lambda r: r.record_outcome(A, number(9), "failure"), MISSING),
     Case(
@@ -181,7 +180,7 @@ CASES = (
         lambda r: (r.upkeep.erase_owner(A).memories, r.count(A), r.count("another")),
         (6, 0, 1),
     ),
-    Case("upkeep.vacuum", lambda r: r.upkeep.vacuum(A), None),
+    Case("erase, and vacuum", lambda r: r.erase(A, (), vacuum=True), Erased()),
     Case(
         "upkeep.clusters",
         lambda r: [len(one.memories) for one in r.upkeep.clusters(A, **WHOLE)],

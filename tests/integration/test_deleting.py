@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from pgrecall import MemoryRepository, NewMemory
+from pgrecall.core.ids import id_of_key
 from pgrecall.errors import InputError
 from pgrecall.execution.error_mapping import map_errors
 from tests.integration.owner import Owner
@@ -54,7 +55,7 @@ def test_what_passes_is_deleted_with_its_traces(stocked: Owner) -> None:
 def test_ids_are_counted_by_a_dry_run(stocked: Owner) -> None:
     ids = [one.id for one in stocked.list(limit=2)]
 
-    assert stocked.delete([*ids, stocked.ids.of_key("x")], dry_run=True) == 2
+    assert stocked.delete([*ids, id_of_key(stocked.name, "x")], dry_run=True) == 2
     assert len(left(stocked)) == 6
 
 

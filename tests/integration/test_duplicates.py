@@ -347,7 +347,7 @@ def test_what_add_returns_serves_wherever_an_id_does(mine: Owner) -> None:
 
     is_a = mine.repo.memories.c.id == a
     assert [hit.memory.id for hit in mine.search(where=is_a)] == [a]
-    assert mine.existing([a, b]) == {a, b}
+    assert mine.get_many([a, b]).keys() == {a, b}
     assert (mine.touch(a), mine.touch([a, b])) == (1, 2)
     assert mine.update(a, importance=0.9).id == a
     assert mine.explain(a, NORTH).returned

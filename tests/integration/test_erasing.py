@@ -88,7 +88,7 @@ def test_nothing_of_an_erased_memory_is_in_any_table(mine: Owner, deleted: bool)
     mentions = 1 + 1 + 2 + 2
     derived = () if deleted else (others[3],)
     assert erased == Erased(**there, events=events, mentions=mentions, derived=derived)
-    assert mine.existing(others) == set(others)
+    assert mine.get_many(others).keys() == set(others)
     assert mine.kinds(others[1]) == ["initial", "linked", "unlinked"]
     assert [event.reason for event in mine.repo.history(mine.name, others[4])][-1] == "stays"
     assert mine.erase(one) == Erased()
@@ -180,13 +180,18 @@ def test_an_owner_is_erased_in_psql(mine: Owner, connection: psycopg.Connection[
 def test_only_the_owner_of_the_schema_vacuums(own_url: str, own_engine: Engine) -> None:
     repo = MemoryRepository(own_engine)
     repo.transfer.export(lambda lines: None)  # leaves settings of its transaction on the connection
-    repo.upkeep.vacuum("a")
+    repo.erase("a", (), vacuum=True)
+    one = repo.add("a", north("stays"))
     with own_engine.connect() as connection:
         connection.exec_driver_sql("CREATE ROLE sweeper; GRANT USAGE ON SCHEMA pgrecall TO sweeper")
         connection.exec_driver_sql("GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO sweeper")
         connection.exec_driver_sql("SET LOCAL ROLE sweeper")
         with pytest.raises(DatabaseError, match="only the owner of the schema"):
-            MemoryRepository(connection).upkeep.vacuum("a")
+            MemoryRepository(connection).erase("a", one, vacuum=True)
+        connection.exec_driver_sql("RESET ROLE")
+        with pytest.raises(DatabaseError, match="transaction block"):
+            MemoryRepository(connection).erase("a", one, vacuum=True)
+        assert MemoryRepository(connection).get("a", one)
 
 
 # On disk
@@ -248,8 +253,9 @@ def test_nothing_that_was_erased_is_on_disk_after_the_tables_were_rewritten(
 
     live(mine.other, "another", at(30))
 
-    mine.upkeep.erase_owner() if whole else mine.erase(one)
-    mine.upkeep.vacuum()
+    if whole:
+        mine.upkeep.erase_owner()
+    mine.erase(() if whole else one, vacuum=True)
     assert f"pgrecall.{relation}_position" not in on_disk(disk, needles)["position"]
     disk.execute("VACUUM (FULL, ANALYZE)")
     disk.execute("VACUUM FULL pg_statistic")

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import Erased, NewMemory
+from pgrecall.cli.memory_ids import short_ids
 from pgrecall.core.embedders import LocalEmbedder
 from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
 from tests.integration.owner import Owner
@@ -77,7 +78,7 @@ def test_entities_are_found_if_asked_for(run: Run, mine: Owner, tmp_path: Path) 
     run("upsert", "key", "b Ole met Ines", "--find-entities", "--entity", "own")
     run("import", file, "--find-entities")
     run("add", "d Ole met Ines")
-    run("supersede", mine.ids.of_key("key"), "e Ole met Ines", "--find-entities", "--force")
+    run("supersede", "key", "e Ole met Ines", "--find-entities", "--force")
 
     found = {one.content[0]: one.entities for one in mine.list(include_invalid=True)}
     both = ["Ole", "Ines"]
@@ -194,7 +195,7 @@ def test_pairs_and_clusters_that_say_nearly_the_same(run: Run, mine: Owner) -> N
     [pair, *_], pairs = run(*alike, "--json").records, run(*alike)
     few, [cluster] = run("clusters"), run("clusters", *options, "--json").records
     shown = run("clusters", *options)
-    short = mine.ids.shorten(ids).values()
+    short = short_ids(mine.repo, mine.name, ids).values()
     [done] = run("consolidate", *options, "--actor", "Ann", "--json").records
     again = run("consolidate", *options)
 
@@ -530,7 +531,7 @@ def test_the_first_digits_of_an_id_stand_for_it_unless_they_begin_several(
     run: Run, mine: Owner, alike: list[UUID]
 ) -> None:
     for arguments in (*NO_SUCH_MEMORY, *OTHERS, ("explain", ID, "tea")):
-        short = mine.ids.shorten(alike)
+        short = short_ids(mine.repo, mine.name, alike)
         stored = mine.everything()
         assert [len(short[id_].replace("-", "")) for id_ in alike] == [13, 13, 8]
         names = {ID: str(alike[0])[:11], UNKNOWN: str(alike[2])}

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from pgrecall import MemoryRepository, profiles
+from pgrecall.core.ids import id_of_key
 from tests.integration.moving_in import Row, assert_ranked, days, insert, naive, outcomes
 from tests.integration.support import before, read, similar
 from tests.integration.test_adhoc import Database
@@ -128,7 +129,7 @@ def test_grace(
     assert outcomes(own_url, "grace.sql", agent="grace") == {"inserted": 7}
     assert outcomes(own_url, "grace.sql", agent="grace") == {"known": 7}
 
-    ids = {row["id"]: own_repo.ids.of_key("grace", row["memory_ref"]) for row in rows}
+    ids = {row["id"]: id_of_key("grace", row["memory_ref"]) for row in rows}
     for number, similarity in ((1, 0.25), (2, 1), (4, 0.75)):  # Grace itself has no vectors
         rows[number - 1]["similarity"] = similarity
         own_repo.update("grace", ids[number], embedding=similar(similarity))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall import MemoryRepository, import_file, profiles
+from pgrecall.core.ids import id_of_key
 from tests.integration.moving_in import ROOT, Row, assert_ranked, days
 from tests.integration.support import before, read, similar
 
@@ -75,7 +76,7 @@ def test_memory_os(own_url: str, own_repo: MemoryRepository, tmp_path: Path) -> 
 
     assert (imported(), imported()) == ((5, 0), (0, 5))
 
-    ids = [own_repo.ids.of_key("carla", line["id"]) for line in lines]
+    ids = [id_of_key("carla", line["id"]) for line in lines]
     ranked = dict(zip(ids[:4], lines[:4], strict=True))
     asked = {"query_entities": ["Ann", "Bob"]}
     assert_ranked(own_repo, "carla", profiles.tiered, ranked, memory_os_score, **asked)

@@ -11,6 +11,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from pgrecall import MemoryRepository, profiles
+from pgrecall.core.ids import id_of_key
 from tests.integration.moving_in import Row, assert_ranked, days, insert, outcomes
 from tests.integration.support import before, read, similar
 from tests.integration.test_adhoc import Database
@@ -97,7 +98,7 @@ def test_radaros(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
     assert outcomes(own_url, "radaros.sql") == {"inserted": 10}
     assert outcomes(own_url, "radaros.sql") == {"known": 10}
 
-    ines, company = (own_repo.ids.of_key("ann", f"entity:{name}") for name in ("ines", "acme"))
+    ines, company = (id_of_key("ann", f"entity:{name}") for name in ("ines", "acme"))
     known = [facts[0], facts[2], *entity_facts, *events, *learnings]
     ranked = {UUID(value["id"]): value for value in known} | {ines: entity, company: acme}
     assert_ranked(own_repo, "ann", profiles.half_life, ranked, radaros_score, teams=["helper"])

@@ -40,11 +40,10 @@ from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 from tests.unit.test_repository_surface import OF_NO_AGENT
 
 ON_THE_REPLICA = {
-    *("get", "get_many", "list", "existing", "count", "owners", "history"),
+    *("get", "get_many", "list", "resolve", "count", "owners", "history"),
     *("search", "context", "explain", "plan", "labels.of", "labels.find", "links.of"),
     *("upkeep.near_duplicates", "upkeep.clusters"),
     *("evaluation.evaluate", "evaluation.recorded_queries", "transfer.export"),
-    *("ids.find", "ids.shorten"),
 }
 
 
@@ -113,7 +112,7 @@ def test_an_operation_does_the_same_with_a_replica(both: MemoryRepository, case:
     check(both, case)
 
 
-@pytest.mark.parametrize("name", sorted({*public(NOWHERE)} - {"ids.of_key"}))  # asks nobody
+@pytest.mark.parametrize("name", public(NOWHERE))
 def test_what_only_reads_asks_the_replica_alone(
     both: MemoryRepository, asked: Asked, name: str
 ) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
+from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, complaints, number, plain, right, table, working
 from pgrecall.cli.written import option
@@ -54,7 +55,7 @@ def near_duplicates(repo: MemoryRepository, agent: Agent, **options: Unpack[Pair
     """List pairs of memories that say nearly the same."""
     with working("comparing memories"):
         pairs = repo.upkeep.near_duplicates(agent, **options)
-        ids = repo.ids.shorten(agent, {id_ for p in pairs for id_ in (p.older_id, p.newer_id)})
+        ids = short_ids(repo, agent, {i for one in pairs for i in (one.older_id, one.newer_id)})
     shown = table(
         *right("similarity"),
         Column("older", ratio=1, overflow="fold"),
@@ -76,7 +77,7 @@ def clusters(repo: MemoryRepository, agent: Agent, **options: Unpack[Clustering]
     """List groups of similar memories, each with its most central one first."""
     with working("comparing memories"):
         found = repo.upkeep.clusters(agent, **options)
-        ids = repo.ids.shorten(agent, [one.id for cluster in found for one in cluster.memories])
+        ids = short_ids(repo, agent, [one.id for cluster in found for one in cluster.memories])
     lines: list[str | Text] = []
     for place, cluster in enumerate(found, start=1):
         lines.append(Text(f"cluster {place}", style="bold"))

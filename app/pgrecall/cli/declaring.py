@@ -33,7 +33,6 @@ from pgrecall.cli.embedding import (
     entities,
     made_embedder,
 )
-from pgrecall.cli.memory_ids import id_of
 from pgrecall.cli.options import Zone, parameters_of
 from pgrecall.cli.output import Output, until_read_enough
 from pgrecall.cli.written import MOMENTS, WRITTEN, in_zone
@@ -196,6 +195,6 @@ def _ids(
         kind = _kind(one.annotation)
         if kind is UUID:
             teams = given.get("teams", ())
-            yield one.name, id_of(repo, given["agent"], given[one.name], teams)
+            yield one.name, repo.resolve(given["agent"], given[one.name], teams=teams)
         elif kind == list[UUID]:
-            yield one.name, [id_of(repo, given["agent"], text) for text in given[one.name] or ()]
+            yield one.name, [repo.resolve(given["agent"], text) for text in given[one.name] or ()]

@@ -16,6 +16,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.configuration import current
 from pgrecall.cli.database import Database
 from pgrecall.cli.embedding import EmbedderName, made_embedder
+from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.output import console, shown_hits
 from pgrecall.cli.written import option
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -51,7 +52,7 @@ def demo(
                 demo_.AGENT, query, k=k, profile=DEFAULT, min_relevance=demo_.MIN_RELEVANCE
             )
             milliseconds = (time.monotonic() - start) * 1000
-            ids = repo.ids.shorten(demo_.AGENT, [hit.memory.id for hit in hits])
+            ids = short_ids(repo, demo_.AGENT, [hit.memory.id for hit in hits])
             title = f"“{query}”  ({milliseconds:.0f} ms)"
             for part in shown_hits(hits, ids, datetime.now(UTC), title):
                 console.print(part)

@@ -46,21 +46,20 @@ def erase(
         what = "everything" if everything else counted(len(memory), "memory", "memories")
         question = f"Erase {what} of {plain(agent)}? This cannot be undone."
         typer.confirm(question, abort=True, err=True)
-    if everything:
-        with Progress(console=complaints, transient=True) as progress:
-            task = progress.add_task("erasing", total=None)
-            erased = repo.upkeep.erase_owner(
-                agent,
-                dry_run=dry_run,
-                on_progress=lambda done, of: progress.update(
-                    task, completed=done.memories, total=of
-                ),
-            )
-    else:
-        erased = repo.erase(agent, memory, dry_run=dry_run)
+    if not everything:
+        with working("erasing"):
+            erased = repo.erase(agent, memory, dry_run=dry_run, vacuum=vacuum)
+        return Output([erased.record()], *_said(erased))
+    with Progress(console=complaints, transient=True) as progress:
+        task = progress.add_task("erasing", total=None)
+        erased = repo.upkeep.erase_owner(
+            agent,
+            dry_run=dry_run,
+            on_progress=lambda done, of: progress.update(task, completed=done.memories, total=of),
+        )
     if vacuum and not dry_run:
         with working("vacuuming"):
-            repo.upkeep.vacuum(agent)
+            repo.erase(agent, (), vacuum=True)
     return Output([erased.record()], *_said(erased))
 
 

@@ -95,11 +95,15 @@ def get(
     """Show memories with all fields and counters."""
     if not memory and key is None:
         raise InputError("get needs ids or --key")
-    asked = [*(memory or ()), *([] if key is None else [repo.ids.of_key(agent, key)])]
-    found = repo.get_many(agent, asked)
-    if missing := [id_ for id_ in asked if id_ not in found]:
+    memories = repo.get_many(agent, memory or ())
+    if missing := [id_ for id_ in memory or () if id_ not in memories]:
         raise MemoryNotFound(f"agent {agent!r} has no memory {missing[0]}")
-    records = [_record(one) for one in found.values()]
+    if key is not None:
+        keyed = repo.get(agent, key=key)
+        if keyed is None:
+            raise MemoryNotFound(f"agent {agent!r} has no memory with the key {key!r}")
+        memories[keyed.id] = keyed
+    records = [_record(one) for one in memories.values()]
     parts = (
         facts((name, value) for name, value in one.items() if value not in (None, [], {}, ""))
         for one in records

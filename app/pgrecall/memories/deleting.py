@@ -13,7 +13,7 @@ from pgrecall.core.steps import READS, TRANSACTION, VERB, Mode, Operation, Run, 
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.errors import InputError
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.reading import existing
+from pgrecall.memories.reading import stored_ids
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
@@ -70,7 +70,7 @@ def delete(
     elif chosen.are_default:
         ids = require_ids(memory_ids)
         if dry_run:
-            return len((yield from existing(tables, agent_id, ids)))
+            return len((yield from stored_ids(tables, agent_id, ids)))
     else:
         raise InputError("name the memories to delete by ids or by filters, not by both")
     if not ids:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar
 from uuid import UUID, uuid5
 
 from pgrecall.core.ids import id_of_key
@@ -20,6 +21,7 @@ from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.quoting import LONGEST, path_of, shortened
+from pgrecall.core.steps import Operation
 from pgrecall.core.validation import require_bool, require_callable, require_count
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError, InvalidLine, PgRecallError, SupersessionConflict
@@ -36,6 +38,7 @@ from pgrecall.memories.lines import (
     require_new,
 )
 from pgrecall.memories.parquet_file import is_parquet, rows_of
+from pgrecall.memories.reading import stored_ids
 from pgrecall.memories.record import (
     OWNER_FIELDS,
     STATE,
@@ -46,6 +49,8 @@ from pgrecall.memories.record import (
 )
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
+
+T = TypeVar("T")
 
 BATCH_SIZE = 500
 MOST_LOOKED_AT = 10_000
@@ -81,7 +86,7 @@ class Store(Protocol):
         check_compliance: bool,
     ) -> list[Added]: ...
 
-    def existing(self, agent_id: str, memory_ids: list[UUID]) -> set[UUID]: ...
+    def _run(self, start: partial[Operation[T]]) -> T: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +212,8 @@ def _stored(
     owner_id, has_state = lines[0].owner_id, lines[0].has_state
     if owner_id.startswith(TEAM):
         store, owner_id = store.teams, owner_id.removeprefix(TEAM)
-    known = store.existing(owner_id, [line.id for line in lines])
+    stored_as = require_owner(store._tables, owner_id)
+    known = store._run(partial(stored_ids, store._tables, stored_as, [one.id for one in lines]))
     new = list({line.id: line for line in lines if line.id not in known}.values())
 
     def outcomes(some: list[Line]) -> list[str]:
