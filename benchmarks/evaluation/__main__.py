@@ -12,7 +12,7 @@ from benchmarks.evaluation import owners, quality, speed
 from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
-from pgrecall.cli.evaluate import floors_shown
+from pgrecall.cli.evaluation_commands import floors_shown
 
 
 def main(

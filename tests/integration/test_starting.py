@@ -22,7 +22,7 @@ COMMON = {
     *("cli", "context", "core", "embedded", "errors", "execution", "memories", "migrate"),
     *("ranking", "schema", "scoring"),
 }
-SEARCHING = COMMON | {"rank_index", "search"}
+SEARCHING = (COMMON - {"memories"}) | {"rank_index", "search"}
 """Packages of pgrecall. Of `migrate` it is the settings and what connects."""
 
 
@@ -31,7 +31,7 @@ SEARCHING = COMMON | {"rank_index", "search"}
     [
         ("list", COMMON),
         ("search cello", SEARCHING),
-        ("context cello", SEARCHING - {"memories"}),
+        ("context cello", SEARCHING),
     ],
 )
 def test_commands_load_only_what_they_need(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.cli import consent
-from pgrecall.cli.output import complaints
+from pgrecall.cli.output import warnings
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError
 
@@ -133,7 +133,7 @@ def file_at(path: Path) -> File | None:
     if not path.is_file():
         return None
     if os.name == "posix" and path.stat().st_uid not in (0, os.geteuid()):
-        complaints.print(f"Ignoring {path}, which belongs to another user.", markup=False)
+        warnings.print(f"Ignoring {path}, which belongs to another user.", markup=False)
         return None
     import tomllib
 

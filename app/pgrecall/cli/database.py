@@ -14,8 +14,8 @@ from sqlalchemy import Engine, QueuePool
 
 from pgrecall import embedded
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.output import complaints
-from pgrecall.cli.written import option
+from pgrecall.cli.output import warnings
+from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.entity_finding import Entities
 from pgrecall.core.resources import migrations_folder, sql_folder
@@ -62,7 +62,7 @@ class Database:
             yield self.given_url
             return
         folder = data_folder()
-        complaints.print(
+        warnings.print(
             f"[dim]Using the embedded PostgreSQL in {folder}, since neither --database-url nor "
             "PGRECALL_DATABASE_URL is set.[/]",
             soft_wrap=True,

@@ -16,16 +16,17 @@ from pgrecall.cli.app import App
 from pgrecall.cli.configuration import current
 from pgrecall.cli.database import Database
 from pgrecall.cli.embedding import EmbedderName, made_embedder
+from pgrecall.cli.hit_table import shown_hits
 from pgrecall.cli.memory_ids import short_ids
-from pgrecall.cli.output import console, shown_hits
-from pgrecall.cli.written import option
+from pgrecall.cli.output import console
+from pgrecall.cli.parsers import option
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profiles import DEFAULT
 
-app = App(panel="Administer")
+app = App()
 
 
-@app.declare("pgrecall demo")
+@app.function("pgrecall demo")
 def demo(
     database: Database,
     k: Annotated[int, option("How many memories each search returns.", "-k")] = 5,

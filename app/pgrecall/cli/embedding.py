@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.written import option
+from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder, LocalEmbedder
 from pgrecall.core.entity_finding import Entities
 from pgrecall.core.quoting import shortened

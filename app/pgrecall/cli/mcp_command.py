@@ -10,16 +10,16 @@ from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
 from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
 from pgrecall.cli.options import Zone
-from pgrecall.cli.written import option
+from pgrecall.cli.parsers import option
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.scoring.profile import Profile
 
-app = App(panel="Administer")
+app = App()
 
 
-@app.declare("pgrecall mcp --agent zoe", "pgrecall mcp --any-agent")
+@app.function("pgrecall mcp --agent zoe", "pgrecall mcp --any-agent")
 def mcp(
     database: Database,
     embedder: EmbedderName = None,

@@ -1,12 +1,10 @@
-"""Ids of memories, given by their first digits or a key, and shown by their first digits."""
+"""Ids of memories as commands show them: their first digits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
 from uuid import UUID
 
-from pgrecall.cli.written import argument
 from pgrecall.core.steps import READS, Operation, needs
 from pgrecall.execution import MemoryRepository
 from pgrecall.execution.method import method
@@ -14,13 +12,6 @@ from pgrecall.execution.namespace import Namespace, R_co
 from pgrecall.ranking.composing import reads
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
-
-MemoryId = Annotated[
-    UUID, argument("Id of the memory, enough of its first digits, or its key.", metavar="ID")
-]
-_Ids = argument("Ids of memories, enough of their first digits, or their keys.", metavar="ID…")
-MemoryIds = Annotated[list[UUID], _Ids]
-OptionalIds = Annotated[list[UUID] | None, _Ids]
 
 FEWEST_SHOWN = 8
 """Hexadecimal digits of an id that are shown at least."""

@@ -11,7 +11,7 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.output import Output, Verbatim, table
-from pgrecall.cli.written import argument, named_or_loaded, option
+from pgrecall.cli.parsers import argument, named_or_loaded, option
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
@@ -26,7 +26,6 @@ from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 
 app = App(
     name="profiles",
-    panel="Choose a profile",
     help="List, show and install profiles, and choose the default one.",
     no_args_is_help=True,
 )
@@ -35,7 +34,7 @@ NameOrFile = Annotated[str, argument("Name of a built-in profile, or a .toml or 
 Installed = Annotated[bool, option("Look in the database, which has your own, too.", "--installed")]
 
 
-@app.declare("pgrecall profiles list", "pgrecall profiles list --installed", name="list")
+@app.function("pgrecall profiles list", "pgrecall profiles list --installed", name="list")
 def list_(database: Database, installed: Installed = False) -> Output:
     """List the built-in profiles with their weights, or those installed in the database."""
     if installed:
@@ -52,7 +51,7 @@ def list_(database: Database, installed: Installed = False) -> Output:
     )
 
 
-@app.declare("pgrecall profiles show trust", "pgrecall profiles show mine --installed")
+@app.function("pgrecall profiles show trust", "pgrecall profiles show mine --installed")
 def show(
     database: Database,
     profile: NameOrFile,
@@ -75,7 +74,7 @@ def show(
     return Output([as_values(found)], Verbatim(f"{written}\n"))
 
 
-@app.declare("pgrecall profiles install mine.toml")
+@app.function("pgrecall profiles install mine.toml")
 def install(
     database: Database, profile: Annotated[Profile | str, argument("A .toml or .json file.")]
 ) -> Output:
@@ -103,7 +102,7 @@ def install(
     )
 
 
-@app.declare(
+@app.function(
     "pgrecall profiles default",
     "pgrecall profiles default trust",
     "pgrecall profiles default --unset",

@@ -19,15 +19,15 @@ from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
 from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
 from pgrecall.cli.options import Zone
-from pgrecall.cli.output import complaints
-from pgrecall.cli.written import option
+from pgrecall.cli.output import warnings
+from pgrecall.cli.parsers import option
 from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.access import require_policies
 from pgrecall.migrate.service_keys import list_keys
 
-app = App(panel="Administer")
+app = App()
 ROLE = "pgrecall_service"
 SETTINGS = "PGRECALL_SERVICE_SETTINGS"
 """The variable by which workers get them."""
@@ -36,7 +36,7 @@ KEEP_ALIVE_SECONDS, GRACE_SECONDS = 30, 30
 Port = Annotated[int, option("Port to listen on.", envvar="PGRECALL_PORT", min=1, max=65535)]
 
 
-@app.declare(
+@app.function(
     "pgrecall serve",
     "pgrecall serve --host 0.0.0.0 --port 8080 --workers 2 --role pgrecall_service",
 )
@@ -125,7 +125,7 @@ def _announce(host: str, port: int, keyed: bool, in_use: bool) -> None:
         if not in_use:
             who += ", but every key is revoked: create one with `pgrecall keys create`"
     shown = f"[{host}]" if ":" in host else host
-    complaints.print(
+    warnings.print(
         f"Serving http://{shown}:{port} {who}. Ctrl-C stops it.", soft_wrap=True, markup=False
     )
 

@@ -9,18 +9,17 @@ from pgrecall import embedded
 from pgrecall.cli.app import App
 from pgrecall.cli.database import data_folder
 from pgrecall.cli.output import Output, facts, size
-from pgrecall.cli.written import option
+from pgrecall.cli.parsers import option
 from pgrecall.embedded import ServerStatus
 
 app = App(
     name="server",
-    panel="Administer",
     help="Keep the embedded database running between commands, which then start sooner.",
     no_args_is_help=True,
 )
 
 
-@app.declare("pgrecall server start")
+@app.function("pgrecall server start")
 def start() -> Output:
     """Start the embedded server, and leave it running. Commands without --database-url use it."""
     folder = data_folder()
@@ -28,7 +27,7 @@ def start() -> Output:
     return _shown(embedded.start(folder))
 
 
-@app.declare("pgrecall server stop")
+@app.function("pgrecall server stop")
 def stop(
     force: Annotated[bool, option("Also if others use it; ends their connections.")] = False,
 ) -> Output:
@@ -38,7 +37,7 @@ def stop(
     return Output([{"stopped": ran}], said)
 
 
-@app.declare("pgrecall server status", "pgrecall server status --json")
+@app.function("pgrecall server status", "pgrecall server status --json")
 def status() -> Output:
     """Show where the embedded server has its data, its URL, who uses it, and its size."""
     return _shown(embedded.status(data_folder()))

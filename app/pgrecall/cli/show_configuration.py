@@ -21,7 +21,7 @@ from pgrecall.cli.configuration import (
     user_file,
 )
 from pgrecall.cli.output import Output, Verbatim, table
-from pgrecall.cli.written import argument
+from pgrecall.cli.parsers import argument
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.migrate.connecting import shown_url
@@ -38,7 +38,6 @@ class _Config(Group):
 
 app = App(
     name="config",
-    panel="Administer",
     cls=_Config,
     help="Show the settings that options need not repeat, and say which files may name code.",
 )
@@ -56,7 +55,7 @@ OfProject = Annotated[
 ]
 
 
-@app.declare("pgrecall config show", "pgrecall config show --json")
+@app.function("pgrecall config show", "pgrecall config show --json")
 def show() -> Output:
     """Show each setting and where it comes from.
 
@@ -76,7 +75,7 @@ def show() -> Output:
     return Output(records, *parts, own, scripts, notes=[question] if question else ())
 
 
-@app.declare("pgrecall config trust", "pgrecall config trust ../pyproject.toml")
+@app.function("pgrecall config trust", "pgrecall config trust ../pyproject.toml")
 def trust(file: OfProject = None) -> Output:
     """Let a project's file name the database and the embedder, which is code.
 
@@ -85,7 +84,7 @@ def trust(file: OfProject = None) -> Output:
     return _decided(_of_project(file), True)
 
 
-@app.declare("pgrecall config distrust")
+@app.function("pgrecall config distrust")
 def distrust(file: OfProject = None) -> Output:
     """Withdraw or refuse consent: commands go on without the file's database and embedder."""
     return _decided(_of_project(file), False)

@@ -22,10 +22,10 @@ _HNSW = {
     "accepted": "; its indexes are accepted, though they can be corrupted: install 0.8.3 or newer",
     "refused": "; its indexes are refused: install 0.8.3 or newer",
 }
-app = App(panel="Administer")
+app = App()
 
 
-@app.declare("pgrecall status", "pgrecall status --json")
+@app.function("pgrecall status", "pgrecall status --json")
 def status(database: Database) -> Output:
     """Show what the database holds: versions, memories, sizes, and rank indexes that are due."""
     with database.url() as url:
