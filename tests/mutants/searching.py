@@ -328,9 +328,9 @@ MUTANTS = (
         "integration/test_as_of.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
     ),
     Mutant(
-        "app/pgrecall/cli/declaring.py",
-        "if given[one.name] is None:",
-        "if not given[one.name]:",
+        "app/pgrecall/cli/command.py",
+        "if arguments[one.name] is None:",
+        "if not arguments[one.name]:",
         "unit/test_search_options.py::test_each_option_gives_its_argument",
     ),
 )

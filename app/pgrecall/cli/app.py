@@ -11,14 +11,14 @@ import typer
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
-from pgrecall.cli.call import of_method
-from pgrecall.cli.command import Function, as_command
+from pgrecall.cli.call import Method
+from pgrecall.cli.command import as_command
 from pgrecall.cli.configuration import PERSONAL, settings, undecided
 from pgrecall.cli.embedding import look_for_module
 from pgrecall.cli.output import Output
 from pgrecall.errors import InputError
 
-Rendered = TypeVar("Rendered", bound=Callable[..., Output])
+Declared = TypeVar("Declared", bound=Callable[..., Output | None])
 
 
 class _Flags:
@@ -100,36 +100,32 @@ class App(typer.Typer):
     def __init__(self, *, cls: type[Group] = Group, **options: Any) -> None:
         super().__init__(cls=cls, rich_markup_mode="rich", **options)
 
-    def function(self, *examples: str, name: str | None = None) -> Callable[[Function], Function]:
-        """Makes a command of a function, see `as_command`; the help ends with the examples."""
+    def function(
+        self, *examples: str, command: str | None = None, **method: Any
+    ) -> Callable[[Declared], Declared]:
+        """Makes a command of a function, see `as_command`; the help ends with the examples.
 
-        def declare(function: Function) -> Function:
+        The function names it, unless `command` does.
+        """
+
+        def declare(function: Declared) -> Declared:
             self.command(
-                name or function.__name__.rstrip("_").replace("_", "-"),
+                command or function.__name__.rstrip("_").replace("_", "-"),
                 cls=_Command,
                 epilog="\n".join(["[bold]Examples:[/]", *map(escape, examples)]),
-            )(as_command(function))
+            )(as_command(function, **method))
             return function
 
         return declare
 
     def method(
         self,
-        method: str | Callable[..., Any],
+        method: Method,
         *examples: str,
         without: Sequence[str] = (),
         command: str | None = None,
         **options: Any,
-    ) -> Callable[[Rendered], Rendered]:
-        """Makes a command of a method of the repository, or a function on a database.
-
-        The command's options are the method's arguments, except those `without`. The decorated
-        function takes a Call, and returns what is printed; it names the command, unless `command`
-        does.
-        """
-
-        def declare(function: Rendered) -> Rendered:
-            self.function(*examples, name=command)(of_method(method, function, without, options))
-            return function
-
-        return declare
+    ) -> Callable[[Declared], Declared]:
+        """Makes a command of a method of the repository, or of a function on a database."""
+        source = {"method": method, "without": without, "options": options}
+        return self.function(*examples, command=command, **source)

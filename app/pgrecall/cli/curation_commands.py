@@ -51,7 +51,6 @@ def near_duplicates(call: Call) -> Output:
 
 @app.method("upkeep.clusters", "pgrecall clusters --min-similarity 0.7 --agent zoe")
 def clusters(call: Call) -> Output:
-    """List groups of similar memories, each with its most central one first."""
     with working("comparing memories"):
         clusters = call()
         members = [memory.id for cluster in clusters for memory in cluster.memories]
@@ -74,7 +73,6 @@ def clusters(call: Call) -> Output:
 
 @app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe")
 def consolidate(call: Call) -> Output:
-    """Replace each cluster by one memory with the text of its most central one."""
     consolidations = _with_bar("consolidating", call)
     return Output(
         (
@@ -108,7 +106,6 @@ def _with_bar(description: str, call: Call) -> Any:
     older_than=option("Only tasks created and last accessed longer ago.", "--days"),
 )
 def complete_tasks(call: Call) -> Output:
-    """Mark tasks as completed that have not been accessed for a while."""
     return number("completed", call(), "task completed", "tasks completed")
 
 
@@ -126,7 +123,6 @@ def complete_tasks(call: Call) -> Output:
     ),
 )
 def prune(call: Call) -> Output:
-    """Archive memories that are old, or that score low, or both."""
     return number("archived", call(), "archived")
 
 
@@ -210,7 +206,7 @@ def erase(
             erased = call()
         return Output([erased], *_erasure(erased))
     arguments = {"agent_id": call.agent, "dry_run": dry_run}
-    erased = _with_bar("erasing", Call(call.repo, "upkeep.erase_owner", arguments))
+    erased = _with_bar("erasing", Call("upkeep.erase_owner", call.repo, arguments))
     if call.arguments["vacuum"] and not dry_run:
         with working("vacuuming"):
             call(memory_ids=())

@@ -50,6 +50,8 @@ FindEntities = Annotated[
         rich_help_panel="Common",
     ),
 ]
+EMBEDDING = {"embedder": EmbedderName, "vector": Vector, "find_entities": FindEntities}
+"""Parameter → its option, which stands beside the type of a repository that has it."""
 EmbedsTexts = Annotated[MemoryRepository, EmbedderName]
 """The repository of a command that embeds texts."""
 EmbedsOne = Annotated[MemoryRepository, EmbedderName, Vector]

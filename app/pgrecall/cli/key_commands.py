@@ -61,7 +61,6 @@ def list_(call: Call) -> Output:
 
 @app.method(rotate_key, "pgrecall keys rotate 0f3a52c1b7d9", key_id=KEY_ID)
 def rotate(call: Call) -> Output:
-    """Give a key a new secret, and print its token. The old one ends within seconds."""
     token = call()
     record = {"id": call.arguments["key_id"], "token": token}
     return Output([record], token, notes=[SHOWN_ONCE])
@@ -69,7 +68,6 @@ def rotate(call: Call) -> Output:
 
 @app.method(revoke_key, "pgrecall keys revoke 0f3a52c1b7d9", key_id=KEY_ID)
 def revoke(call: Call) -> Output:
-    """End a key for good, within seconds."""
     call()
     key_id = call.arguments["key_id"]
     return Output([{"id": key_id, "revoked": True}], f"key {key_id} is revoked")

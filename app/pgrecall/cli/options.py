@@ -105,6 +105,11 @@ def _as_option(match: re.Match[str]) -> str:
     return name if known is None else names_of(name, known.type)[0].partition("/")[0]
 
 
+def parameter(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
+    """A parameter of a command."""
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
 def parameters_of(declared: type) -> Iterator[Parameter]:
     """The keys of a TypedDict as parameters of a command.
 
@@ -116,7 +121,7 @@ def parameters_of(declared: type) -> Iterator[Parameter]:
         if not any(isinstance(one, OptionInfo) for one in extras):
             hint = make(name, value_type(hint))
         if name not in LEFT_OUT and (make, name) != (_field_option, "embedding"):  # --vector
-            yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+            yield parameter(name, hint, None)
 
 
 def search_option(name: str, kind: Any) -> Any:

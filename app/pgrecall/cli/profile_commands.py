@@ -34,7 +34,7 @@ NameOrFile = Annotated[str, argument("Name of a built-in profile, or a .toml or 
 Installed = Annotated[bool, option("Look in the database, which has your own, too.", "--installed")]
 
 
-@app.function("pgrecall profiles list", "pgrecall profiles list --installed", name="list")
+@app.function("pgrecall profiles list", "pgrecall profiles list --installed")
 def list_(database: Database, installed: Installed = False) -> Output:
     """List the built-in profiles with their weights, or those installed in the database."""
     if installed:
@@ -106,7 +106,6 @@ def install(
     "pgrecall profiles default",
     "pgrecall profiles default trust",
     "pgrecall profiles default --unset",
-    name="default",
 )
 def default(
     database: Database,

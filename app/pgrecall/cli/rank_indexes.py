@@ -126,7 +126,6 @@ def check(
 
 @app.method("rank_indexes.drop", "pgrecall index drop --agent zoe")
 def drop(call: Call) -> Output:
-    """Drop an agent's rank index. Its searches are exact from then on."""
     dropped = call()
     return Output([{"dropped": dropped}], "dropped" if dropped else "there was no rank index")
 

@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Any, Unpack, cast
@@ -131,13 +132,7 @@ def import_(
         f"{counted(done.added, 'memory', 'memories')} added{owner} in {seconds:.1f} s, "
         f"{done.already_there:,} known by id, {done.duplicates:,} known by text"
     )
-    record = {
-        "added": done.added,
-        "already_there": done.already_there,
-        "duplicates": done.duplicates,
-        "rejected": done.rejected,
-        "seconds": round(seconds, 3),
-    }
+    record = asdict(done) | {"seconds": round(seconds, 3)}
     problem = None
     if done.rejected:
         problem = InvalidLine(

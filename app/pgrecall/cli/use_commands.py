@@ -26,7 +26,6 @@ QUERY = option("Query that found the memory; evaluate and tune learn from it.")
     query=QUERY,
 )
 def outcome(call: Call) -> Output:
-    """Record whether using a memory helped. Success raises its trust, failure lowers it."""
     return changed(call(), "trust", "trust_usage", "success_count", "failure_count")
 
 
@@ -55,7 +54,6 @@ def feedback(call: Call) -> Output:
 
 @app.method("history", "pgrecall history 0197a3c2 --agent zoe")
 def history(call: Call) -> Output:
-    """Show what happened to a memory, oldest first. Works for deleted memories, too."""
     events = call()
     shown = table(
         Column("when", no_wrap=True),
@@ -108,35 +106,22 @@ def supersede(call: Call) -> Output:
     return Output([record], f"{old} superseded by {added}")
 
 
-SEVERAL = {
-    "invalidate": "Hide memories from searches, from now on. They are stored on, and `revive` "
-    "brings them back.",
-    "revive": "Bring memories back that were invalidated or archived, or have expired.",
-    "upkeep.approve": "Approve memories that wait for it (`list --status pending`), or take the "
-    "mark for review away (`list --needs-review`).",
-    "upkeep.reject": "Archive memories that wait for approval or are marked for review.",
-    "upkeep.promote": "Move memories up one tier: from short to medium, from medium to long.",
-    "upkeep.demote": "Move memories down one tier: from long to medium, from medium to short.",
-}
-"""Methods that change any number of memories alike: the name → the help."""
-
-
-def _declare(method: str, help_: str) -> None:
+def _declare(method: str) -> None:
+    """A command for a method that changes any number of memories."""
     name = method.rpartition(".")[2]
     participle = "rejected" if name == "reject" else f"{name}d"
+    example = f"pgrecall {name} 0197a3c2 0197a3d8 --agent zoe"
+    force = option("Even if another memory took its place.")
 
+    @app.method(method, example, command=name, force=force)
     def command(call: Call) -> Output:
         return number(participle, call(), participle)
 
-    command.__doc__ = help_
-    force = option("Even if another memory took its place.")
-    app.method(method, f"pgrecall {name} 0197a3c2 0197a3d8 --agent zoe", command=name, force=force)(
-        command
-    )
 
-
-for _method, _help in SEVERAL.items():
-    _declare(_method, _help)
+_declare("invalidate")
+_declare("revive")
+for _name in ("approve", "reject", "promote", "demote"):
+    _declare(f"upkeep.{_name}")
 
 LABELS = Annotated[list[str], argument("Labels.", metavar="LABEL…")]
 Kind = Annotated[LabelKind, option("Kind of the labels.")]
@@ -155,14 +140,12 @@ def label(
 
 @app.method("labels.remove", "pgrecall unlabel 0197a3c2 drinks --agent zoe", labels=LABELS)
 def unlabel(call: Call, kind: Kind = "keyword") -> Output:
-    """Remove labels from a memory."""
     labels = [Label(text, kind) for text in call.arguments["labels"]]
     return number("unlabelled", call(labels=labels), "label removed", "labels removed")
 
 
 @app.method("labels.of", "pgrecall labels 0197a3c2 --agent zoe")
 def labels(call: Call) -> Output:
-    """List the labels of a memory."""
     labels: list[Label] = call()
     lines = (f"{label.weight:.3f}  {label.kind:<9}  {label.value}" for label in labels)
     return Output(labels, *lines, otherwise="no labels")
@@ -175,7 +158,6 @@ def labels(call: Call) -> Output:
     kinds=option("Only labels of this kind.", "--kind"),
 )
 def labelled(call: Call) -> Output:
-    """List memories with any of these labels, those with the most weight first."""
     weighted = call()
     return Output(
         ({"id": one.id, "weight": weight, "content": one.content} for one, weight in weighted),
@@ -193,7 +175,6 @@ _LINK_KIND = option("What the link means.")
     kind=_LINK_KIND,
 )
 def link(call: Call) -> Output:
-    """Link two memories. A search with --expand follows the links of its hits."""
     call()
     names = {"source": "source_id", "target": "target_id", "kind": "kind", "weight": "weight"}
     return Output([{one: call.arguments[name] for one, name in names.items()}], "linked")
@@ -205,14 +186,12 @@ def link(call: Call) -> Output:
     kind=_LINK_KIND,
 )
 def unlink(call: Call) -> Output:
-    """Remove a link."""
     removed = call()
     return Output([{"unlinked": removed}], "unlinked" if removed else "there was no such link")
 
 
 @app.method("links.of", "pgrecall links 0197a3c2 --agent zoe")
 def links(call: Call) -> Output:
-    """List the links from and to a memory."""
     links = call()
     return Output(
         (
