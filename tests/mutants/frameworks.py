@@ -46,8 +46,8 @@ MUTANTS = (
     ),
     Mutant(
         f"{OURS}/store.py",
-        "self._touch and is_whole",
-        "is_whole",
+        "self._touch and is_complete",
+        "is_complete",
         f"{STORE}::test_scores_are_those_of_the_profile",
     ),
     Mutant(

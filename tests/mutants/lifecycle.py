@@ -412,9 +412,9 @@ MUTANTS = (
         f"{HERE}embedding_text.py::test_only_what_has_no_embedding_is_embedded",
     ),
     Mutant(
-        "app/pgrecall/cli/collect.py",
-        "None if any_age else max_age_hours",
-        "max_age_hours",
+        "app/pgrecall/cli/curation_commands.py",
+        "None if any_age else policy.max_age_hours",
+        "policy.max_age_hours",
         f"{HERE}life_commands.py::test_each_option_of_the_garbage_collection_counts",
     ),
     Mutant(

@@ -45,7 +45,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/memories/list_statement.py",
-        'missing = "" if name in ID else f" OR {found} IS NULL"',
+        'missing = "" if name in ID else f" OR {expression} IS NULL"',
         'missing = ""',
         f"{LISTS}::test_every_order_is_kept_from_page_to_page",
     ),

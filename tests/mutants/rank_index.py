@@ -452,8 +452,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/cli/rank_indexes.py",
-        "each.recall < min_recall",
-        "each.recall > min_recall",
+        "check.recall < min_recall",
+        "check.recall > min_recall",
         f"{INDEXES}_commands.py::test_a_check_is_a_table_of_every_profile",
     ),
     Mutant(

@@ -20,20 +20,20 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/embedded/keeping.py",
-        "if not force and (found.users or found.connections):",
-        "if not force and found.users and found.connections:",
+        "if not force and (server.users or server.connections):",
+        "if not force and server.users and server.connections:",
         f"{EMBEDDED}::test_a_server_in_use_is_not_stopped_unless_forced",
     ),
     Mutant(
         "app/pgrecall/cli/configuration.py",
-        "is_allowed = name not in asked or found.consent is True",
-        "is_allowed = name not in asked or found.consent is not False",
+        "is_allowed = name not in sensitive or configured.consent is True",
+        "is_allowed = name not in sensitive or configured.consent is not False",
         "integration/test_configuration.py::test_a_projects_file_runs_no_code",
     ),
     Mutant(
         "app/pgrecall/cli/consent.py",
-        'if said["values"] == _digest(asked)',
-        'if said["values"]',
+        'if answer["values"] == _digest(values)',
+        'if answer["values"]',
         "integration/test_configuration.py::test_a_project_moves_the_database_only_with_consent",
     ),
     Mutant(
@@ -44,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/cli/configuration.py",
-        "own.is_file() and own.samefile(found.path)",
+        "own.is_file() and own.samefile(file.path)",
         "False",
         "integration/test_configuration.py::test_without_consent_the_users_own_database",
     ),
@@ -369,7 +369,7 @@ MUTANTS = (
         "integration/test_evaluate.py::test_no_bit_of_a_metric_depends_on_the_plan",
     ),
     Mutant(
-        "app/pgrecall/cli/export_memories.py",
+        "app/pgrecall/cli/transfer_commands.py",
         "(repo,) if repo._tables.prefix else (repo, repo.teams)",
         "(repo, repo.teams)",
         "integration/test_moving.py::test_the_progress_bar_ends_at_the_number_of_memories",

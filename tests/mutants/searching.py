@@ -191,7 +191,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/evaluation/batches.py",
-        '"period": wanted.query_time is not None and _read(profiles, Time),',
+        '"period": search.query_time is not None and _read(profiles, Time),',
         "",
         f"{TUNE}::test_time_may_come_in_where_it_had_no_weight",
     ),

@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/service/memory_routes.py",
-        'caller.require_teams(asked.get("teams") or ())',
+        'caller.require_teams(values.get("teams") or ())',
         "pass",
         f"{KEYS}::test_another_owner_cannot_be_named",
     ),
@@ -70,7 +70,7 @@ MUTANTS = (
     ),
     Mutant(
         GATE,
-        "not _LOOPBACK.fullmatch(said)",
+        "not _LOOPBACK.fullmatch(address)",
         "False",
         f"{SERVICE}::test_without_keys_only_this_machine_is_answered",
     ),
@@ -112,7 +112,7 @@ MUTANTS = (
     ),
     Mutant(
         RING,
-        "now > found.read_at + GRACE_SECONDS",
+        "now > cached.read_at + GRACE_SECONDS",
         "False",
         f"{DATABASE}::test_a_key_that_cannot_be_looked_up_is_used_a_while_longer",
     ),

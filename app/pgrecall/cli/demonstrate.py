@@ -59,9 +59,9 @@ def demo(
                 console.print(part)
             console.print()
     command = [_program(), "search", "what does Ines like?", "--agent", demo_.AGENT]
-    given = {"database_url": database.given_url, "schema": database.schema, "embedder": embedder}
+    values = {"database_url": database.given_url, "schema": database.schema, "embedder": embedder}
     known = {"schema": DEFAULT_SCHEMA} | {name: value for name, (value, _) in current().items()}
-    for name, value in given.items():
+    for name, value in values.items():
         if value is not None and value != known.get(name):
             command += [f"--{name.replace('_', '-')}", value]
     print(f"Try your own: {shlex.join(command)}")  # noqa: T201
@@ -70,7 +70,7 @@ def demo(
 def _program() -> str:
     """How this program can be called from this folder: by its name where the shell finds it."""
     program = Path(sys.argv[0])
-    found = shutil.which(program.name)
-    if found is not None and Path(found).resolve() == program.resolve():
+    installed = shutil.which(program.name)
+    if installed is not None and Path(installed).resolve() == program.resolve():
         return program.name
     return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)

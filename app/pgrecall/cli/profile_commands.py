@@ -38,7 +38,7 @@ Installed = Annotated[bool, option("Look in the database, which has your own, to
 def list_(database: Database, installed: Installed = False) -> Output:
     """List the built-in profiles with their weights, or those installed in the database."""
     if installed:
-        listed_ = [{"name": name, "comment": said} for name, said, _ in _installed(database)]
+        listed_ = [{"name": name, "comment": comment} for name, comment, _ in _installed(database)]
         rows = [tuple(one.values()) for one in listed_]
         return Output(listed_, table(Column("profile", style="bold"), "score", rows=rows))
     rows = [
@@ -69,9 +69,9 @@ def show(
             )
         record = {"name": profile, "function": definitions[profile]}
         return Output([record], Verbatim(definitions[profile]))
-    found = named_or_loaded(profile)
-    written = score_functions(found) if function else readable(found)
-    return Output([as_values(found)], Verbatim(f"{written}\n"))
+    loaded = named_or_loaded(profile)
+    written = score_functions(loaded) if function else readable(loaded)
+    return Output([as_values(loaded)], Verbatim(f"{written}\n"))
 
 
 @app.function("pgrecall profiles install mine.toml")
@@ -124,9 +124,9 @@ def default(
     with database.engine() as engine:
         if unset or name is not None:
             migrate.set_default_profile(engine, name, schema=database.schema)
-        found = migrate.default_profile(engine, schema=database.schema)
-    shown = found or DEFAULT.name
-    return Output([{"profile": shown, "is_set": found is not None}], shown)
+        chosen = migrate.default_profile(engine, schema=database.schema)
+    shown = chosen or DEFAULT.name
+    return Output([{"profile": shown, "is_set": chosen is not None}], shown)
 
 
 def _installed(database: Database) -> list[tuple[str, str, str]]:

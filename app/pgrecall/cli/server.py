@@ -33,8 +33,8 @@ def stop(
 ) -> Output:
     """Stop the embedded server, unless others use it."""
     ran = embedded.stop(data_folder(), force=force)
-    said = "the embedded server has stopped" if ran else "the embedded server does not run"
-    return Output([{"stopped": ran}], said)
+    text = "the embedded server has stopped" if ran else "the embedded server does not run"
+    return Output([{"stopped": ran}], text)
 
 
 @app.function("pgrecall server status", "pgrecall server status --json")
@@ -43,14 +43,14 @@ def status() -> Output:
     return _shown(embedded.status(data_folder()))
 
 
-def _shown(found: ServerStatus) -> Output:
-    runs = "runs until it is stopped" if found.stays else "runs while commands use it"
+def _shown(status: ServerStatus) -> Output:
+    runs = "runs until it is stopped" if status.stays else "runs while commands use it"
     rows = [
-        ("data folder", str(found.folder)),
-        ("PostgreSQL", f"{found.version}, {runs}" if found.version else "does not run"),
-        ("URL", found.url or "–"),
-        ("used by processes", ", ".join(map(str, found.users)) or "none"),
-        ("connections", str(found.connections)),
-        ("size", size(found.bytes)),
+        ("data folder", str(status.folder)),
+        ("PostgreSQL", f"{status.version}, {runs}" if status.version else "does not run"),
+        ("URL", status.url or "–"),
+        ("used by processes", ", ".join(map(str, status.users)) or "none"),
+        ("connections", str(status.connections)),
+        ("size", size(status.bytes)),
     ]
-    return Output([asdict(found)], facts(rows))
+    return Output([asdict(status)], facts(rows))

@@ -63,15 +63,15 @@ def show() -> Output:
     tool.pgrecall of pyproject.toml in the working folder or the nearest one above, which precedes
     your own file. Database and embedder of a project's file need your consent.
     """
-    found = settings()
+    configured = settings()
     values = current()
-    records = [*_settings(values, found.withheld)]
+    records = [*_settings(values, configured.withheld)]
     rows = [[record[name] or "–" for name in ("setting", "value", "source")] for record in records]
     parts: list[Any] = [table("setting", "value", "comes from", rows=rows)]
     parts += [f"Not used: {record['withheld']}" for record in records if record["withheld"]]
     own = f"Your file for all folders: {user_file()}"
     scripts = Verbatim(f"Scripts for psql: {sql_folder() / 'adhoc'}\n")
-    question = undecided(found, PERSONAL)
+    question = undecided(configured, PERSONAL)
     return Output(records, *parts, own, scripts, notes=[question] if question else ())
 
 
@@ -90,23 +90,23 @@ def distrust(file: OfProject = None) -> Output:
     return _decided(_of_project(file), False)
 
 
-def _of_project(given: Path | None) -> File:
+def _of_project(path: Path | None) -> File:
     # By the folder's real path, as the working folder is known to programs.
-    found = project_file() if given is None else file_at(given.parent.resolve() / given.name)
-    if found is None:
-        where = "in or above the working folder" if given is None else f"in {given}"
+    file = project_file() if path is None else file_at(path.parent.resolve() / path.name)
+    if file is None:
+        where = "in or above the working folder" if path is None else f"in {path}"
         raise InputError(f"there are no settings {where}")
-    return found
+    return file
 
 
 def _decided(file: File, allowed: bool) -> Output:
-    asked = file.asked()
-    if not asked:
+    sensitive = file.asked()
+    if not sensitive:
         raise InputError(f"{file.path} names neither a database nor an embedder: nothing to decide")
-    consent.note(file.path, asked, allowed)
-    values = {name: _shown(name, value) for name, value in asked.items()}
-    said = [f"{name} {'is' if allowed else 'is not'} used: {one}" for name, one in values.items()]
-    return Output([{"file": str(file.path), "allowed": allowed, **values}], *said)
+    consent.note(file.path, sensitive, allowed)
+    values = {name: _shown(name, value) for name, value in sensitive.items()}
+    lines = [f"{name} {'is' if allowed else 'is not'} used: {one}" for name, one in values.items()]
+    return Output([{"file": str(file.path), "allowed": allowed, **values}], *lines)
 
 
 def _settings(

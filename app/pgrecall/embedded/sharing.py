@@ -161,24 +161,24 @@ def leave_for_killed(data: str, postgres_version: str, temporary: str) -> None:
     import fasteners
 
     folder = Path(data)
-    found = postmaster(folder)
+    process = postmaster(folder)
     if temporary:
-        _destroy(Path(temporary), address(folder), found)
-    elif found is not None:
+        _destroy(Path(temporary), address(folder), process)
+    elif process is not None:
         server = pgserver().PostgresServer(address(folder), postgres_version=int(postgres_version))
         start_server(server)  # finds the one that runs
         lock = fasteners.InterProcessReaderWriterLock(lock_path(folder, "users"))
         _stop_unless_used(_Use(server=server, lock=lock), folder)
 
 
-def _destroy(folder: Path, link: Path, found: Any) -> None:
+def _destroy(folder: Path, link: Path, process: Any) -> None:
     """Ends a server whose data nobody needs: it need not write what it holds in memory."""
     if link.is_symlink():
         link.unlink()
     gone = folder.rename(folder.with_name(f"{folder.name}-gone"))
-    if found is not None:
-        found.process.send_signal(signal.SIGQUIT)
-        found.process.wait(timeout=60)
+    if process is not None:
+        process.process.send_signal(signal.SIGQUIT)
+        process.process.wait(timeout=60)
     shutil.rmtree(gone, ignore_errors=True)
 
 

@@ -229,16 +229,16 @@ def _stored(
             one.outcome if one.outcome in ("inserted", "known") else "duplicate" for one in added
         ]
 
-    found = Counter(known=len(lines) - len(new))
+    counts = Counter(known=len(lines) - len(new))
     try:
-        found.update(outcomes(new))
+        counts.update(outcomes(new))
     except (InputError, SupersessionConflict):
         for line in new:  # one by one, to store the good lines and to name the bad one
             try:
-                found.update(outcomes([line]))
+                counts.update(outcomes([line]))
             except (InputError, SupersessionConflict) as error:
                 refused.refuse(line.number, line.content, error)
-    return found
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,26 +273,26 @@ class _File:
             else:
                 yield line
 
-    def _unknown(self, left: Iterator[tuple[int, bytes, int]]) -> Iterator[str]:
+    def _unknown(self, rest: Iterator[tuple[int, bytes, int]]) -> Iterator[str]:
         """The unknown fields of further lines, to name all of a file at once.
 
         None of a pipe, whose end may never come.
         """
         most = MOST_LOOKED_AT if isinstance(self.source, Path) else 0
         with suppress(InputError):  # the file is damaged
-            for _, content, _ in islice(left, most):
+            for _, content, _ in islice(rest, most):
                 with suppress(InputError, ValueError, TypeError, RecursionError):
                     yield from unknown_fields(renamed(json.loads(content), self.fields))
 
     def _line(self, number: int, content: bytes, position: int) -> Line:
         if len(content) > MOST_LINE_BYTES:
             raise InputError(TOO_LONG)
-        told = json.loads(content.decode("utf-8-sig"))
-        if not isinstance(told, dict):
-            raise InputError(f"a line must be one JSON object, got {type(told).__name__}")
-        told = renamed(told, self.fields)
-        owner_id = self._owner({name: told.pop(name, None) for name in OWNER_FIELDS})
-        values = record_of(told, owner_id, zone=self.timezone)
+        fields = json.loads(content.decode("utf-8-sig"))
+        if not isinstance(fields, dict):
+            raise InputError(f"a line must be one JSON object, got {type(fields).__name__}")
+        fields = renamed(fields, self.fields)
+        owner_id = self._owner({name: fields.pop(name, None) for name in OWNER_FIELDS})
+        values = record_of(fields, owner_id, zone=self.timezone)
         if values.get("key") is not None:
             id_ = id_of_key(owner_id, values["key"])
         elif values.get("id") is None:
@@ -323,8 +323,8 @@ class _File:
 
 
 def _digest(values: Mapping[str, Any]) -> bytes:
-    told = {name: value for name, value in values.items() if name != "embedding"}
-    return sha256(json.dumps(told, sort_keys=True, default=_as_text).encode()).digest()
+    fields = {name: value for name, value in values.items() if name != "embedding"}
+    return sha256(json.dumps(fields, sort_keys=True, default=_as_text).encode()).digest()
 
 
 def _as_text(value: object) -> str:

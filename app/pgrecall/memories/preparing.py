@@ -88,8 +88,8 @@ def prepared(
     to_embed = [one for one in checked.values() if "embedding" not in one]
     if to_embed:
         embedded: Embedded = yield Ask("embed", tuple(values["content"] for values in to_embed))
-        for values, made in zip(to_embed, embedded.vectors, strict=True):
-            values["embedding"] = made
+        for values, embedding in zip(to_embed, embedded.vectors, strict=True):
+            values["embedding"] = embedding
             values["embedding_model"] = values.get("embedding_model") or embedded.model
     to_count = [one for one in checked.values() if "tokens" not in one]
     if to_count:
@@ -114,14 +114,14 @@ def _with_entities(
     """Adds the entities that are found in the memories that have none."""
     without = [values for values in memories if "entities" not in values]
     texts = tuple(values["content"] for values in without)
-    found: Found | None = (yield Ask("find_entities", texts)) if texts else None
-    if found is None:
+    finding: Found | None = (yield Ask("find_entities", texts)) if texts else None
+    if finding is None:
         return
     known: dict[int, list[str]] = {}
-    if found.looks_up:
+    if finding.looks_up:
         rows = yield known_entities(tables, [agent_id], texts)
         known = {row.number: row.entities for row in rows}
-    for number, (values, names) in enumerate(zip(without, found.names, strict=True), start=1):
+    for number, (values, names) in enumerate(zip(without, finding.names, strict=True), start=1):
         if entities := merged(known.get(number, ()), names):
             values["entities"] = entities
 

@@ -67,11 +67,11 @@ def get_many(
     """The agent's memories with these ids, valid or not, by id, in the order of the arguments."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    given = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
+    named = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
     require_bool("include_embedding", include_embedding)
     rows = yield _in_full(tables, agent_id, include_embedding, "several", ids=ids)
-    found = {row.id: memory_in_full(row) for row in rows}
-    return {one: found[one] for one in map(require_id, given) if one in found}
+    memories = {row.id: memory_in_full(row) for row in rows}
+    return {one: memories[one] for one in map(require_id, named) if one in memories}
 
 
 def _in_full(

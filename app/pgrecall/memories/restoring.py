@@ -74,19 +74,19 @@ def restore(
     """
     policy = Policy.of("keep", None, check_compliance, actor)
     agent_id = require_owner(tables, agent_id)
-    given = None if isinstance(memories, Mapping) else in_list(memories)
-    if given is None:
+    several = None if isinstance(memories, Mapping) else in_list(memories)
+    if several is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
     records: list[Record] = []
-    for position, one in enumerate(given):
-        with Position(position, len(given), named=True):
+    for position, one in enumerate(several):
+        with Position(position, len(several), named=True):
             if not isinstance(one, Mapping):
                 raise InvalidMemory(f"a memory must be a mapping, got {type(one).__name__}")
             if isinstance(one, Record) and one.owner_id == agent_id:
                 records.append(one)
                 continue
-            told = {name: one[name] for name in one if name not in OWNER_FIELDS}
-            records.append(record_of(told, agent_id))
+            values_of_memory = {name: one[name] for name in one if name not in OWNER_FIELDS}
+            records.append(record_of(values_of_memory, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
     batch = yield from prepared(
         tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True

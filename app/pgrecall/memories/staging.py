@@ -55,10 +55,10 @@ def _type(tables: Tables, name: str) -> Any:
 
 
 @lru_cache(maxsize=256)
-def remember(tables: Tables, given: Staged) -> Executable:
+def remember(tables: Tables, staged: Staged) -> Executable:
     """Stores one memory with these fields. Row: memory_id, outcome, similarity, same_subject,
     trust."""
-    of_memory = {name: _type(tables, name) for name in given}
+    of_memory = {name: _type(tables, name) for name in staged}
     arguments = {"agent": Text(), **of_memory, **_POLICY}
     read: list[Any] = [literal_column(name) for name in columns_of("remember").split(", ")]
     owner: Any = bindparam("agent", type_=Text())
@@ -76,22 +76,22 @@ _OF_UPSERT = (*_OF_BOTH, ("run", Text()))
 _OF_SUPERSEDE = (*_OF_BOTH, ("memory_id", Uuid()), ("force", Boolean()), ("metadata", JSONB()))
 
 
-def supersede_statement(tables: Tables, given: Staged) -> Executable:
+def supersede_statement(tables: Tables, staged: Staged) -> Executable:
     """Stores one memory with these fields in place of another.
 
     Row: successor, outcome, similarity. Parameters: agent, memory_id, force, check_compliance,
     reason, actor, metadata, and new_<field>.
     """
-    return _with_memory(tables, "supersede", "new", given, _OF_SUPERSEDE)
+    return _with_memory(tables, "supersede", "new", staged, _OF_SUPERSEDE)
 
 
-def upsert_statement(tables: Tables, given: Staged) -> Executable:
+def upsert_statement(tables: Tables, staged: Staged) -> Executable:
     """Stores one memory with these fields, or gives them to the one that has its key.
 
     Row: memory_id, outcome. Parameters: agent, check_compliance, reason, actor, run, and
     new_<field>.
     """
-    return _with_memory(tables, "upsert", "memory", given, _OF_UPSERT)
+    return _with_memory(tables, "upsert", "memory", staged, _OF_UPSERT)
 
 
 @lru_cache(maxsize=256)
@@ -99,21 +99,21 @@ def _with_memory(
     tables: Tables,
     function: str,
     parameter: str,
-    given: Staged,
+    staged: Staged,
     options: tuple[tuple[str, Any], ...],
 ) -> Executable:
     """A call of a function that takes a memory with these fields, and these options."""
     schema = f'"{tables.schema}"'
-    fields_ = ", ".join(f'"{name}" => :{GIVEN}{name}' for name in given if name != LABELS)
+    fields_ = ", ".join(f'"{name}" => :{GIVEN}{name}' for name in staged if name != LABELS)
     named = ", ".join(f"{name} => :{name}" for name, _ in options)
     read = columns_of(function)
-    if LABELS in given:
+    if LABELS in staged:
         named += f", {LABELS} => :{GIVEN}{LABELS}"
     written = (
         f"SELECT {read} FROM {schema}.{function}({named}, "  # noqa: S608  names of our own
         f"{parameter} => {schema}.new_memory({fields_}))"
     )
-    types = {**dict(options), **{GIVEN + name: _type(tables, name) for name in given}}
+    types = {**dict(options), **{GIVEN + name: _type(tables, name) for name in staged}}
     return text(written).bindparams(
         *(bindparam(name, type_=type_) for name, type_ in types.items())
     )

@@ -30,9 +30,9 @@ _PART = 10_000
 
 def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Operation[Added]:
     """Stores one memory, or handles the existing one by the policy."""
-    given = given_fields(memory)
-    arguments = {"agent": agent_id, **given, **policy.arguments}
-    [row] = yield Run(remember(tables, tuple(given)), arguments)
+    fields = given_fields(memory)
+    arguments = {"agent": agent_id, **fields, **policy.arguments}
+    [row] = yield Run(remember(tables, tuple(fields)), arguments)
     return _added(row, row.trust)
 
 
@@ -51,10 +51,10 @@ def stored_batch(
             bound = {"agent": agent_id, "first": first, "last": first + _PART - 1}
             rows = yield Run(remember_staged(tables, staged), bound | policy.arguments)
             ids = [row.memory_id for row in rows]
-            found = yield reads(
+            duplicates = yield reads(
                 tables, "ids_stored", UNFILTERED, "trusts", owner_id=agent_id, ids=ids
             )
-            trusts = {one.id: one.trust for one in found}
+            trusts = {one.id: one.trust for one in duplicates}
             results |= {
                 part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows
             }

@@ -55,8 +55,8 @@ def upsert(
     agent_id = require_owner(tables, agent_id)
     new = _with_key(as_new(memory, fields, upsert))
     [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
-    given, parameters = _call(agent_id, incoming, policy, reason)
-    [row] = yield Run(upsert_statement(tables, given), parameters)
+    staged, parameters = _call(agent_id, incoming, policy, reason)
+    [row] = yield Run(upsert_statement(tables, staged), parameters)
     return Added(row.memory_id, row.outcome)
 
 
@@ -100,8 +100,8 @@ def upsert_many(
     # In the order of the key, so that two batches never wait for each other in turn.
     for ordinal in sorted(range(len(batch)), key=lambda ordinal: batch[ordinal]["id"]):
         if ordinal not in added or not added[ordinal].inserted:
-            given, parameters = _call(agent_id, batch[ordinal], policy, reason)
-            [row] = yield Run(upsert_statement(tables, given), parameters)
+            staged, parameters = _call(agent_id, batch[ordinal], policy, reason)
+            [row] = yield Run(upsert_statement(tables, staged), parameters)
             added[ordinal] = Added(row.memory_id, row.outcome)
     return Batch(added[ordinal] for ordinal in range(len(batch)))
 
@@ -116,12 +116,12 @@ def _call(
     agent_id: str, incoming: Incoming, policy: Policy, reason: str | None
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The fields that a call of `upsert` gives, and its parameters."""
-    given = given_fields(incoming)
+    fields = given_fields(incoming)
     options = {
         "check_compliance": policy.check_compliance,
         "reason": reason,
         "actor": policy.actor,
         "run": policy.run,
     }
-    bound = {GIVEN + name: value for name, value in given.items()}
-    return tuple(given), {"agent": agent_id, **options, **bound}
+    bound = {GIVEN + name: value for name, value in fields.items()}
+    return tuple(fields), {"agent": agent_id, **options, **bound}

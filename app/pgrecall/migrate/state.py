@@ -139,13 +139,13 @@ def pin_transaction(connection: Connection) -> None:
 
 def extension_schema(connection: Connection) -> str | None:
     """The schema where pgvector is installed, if it is."""
-    found: str | None = connection.scalar(
+    schema_name: str | None = connection.scalar(
         text(
             "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
             "WHERE e.extname = 'vector'"
         )
     )
-    return found
+    return schema_name
 
 
 def qualified_language(connection: Connection, language: str) -> str:
@@ -167,12 +167,12 @@ def qualified_language(connection: Connection, language: str) -> str:
     raise InputError(f"unknown text language {shortened(language)}; this server has {known}")
 
 
-def require_same_language(before: Status, wanted: str) -> None:
+def require_same_language(before: Status, language: str) -> None:
     """Raises SchemaError if the schema has another language already."""
-    if before.language not in (None, wanted):
+    if before.language not in (None, language):
         raise SchemaError(
-            f"schema {before.schema!r} compares words by {before.language}, not {wanted}; "
-            f"`pgrecall migrate language {wanted}` changes it and parses all texts again"
+            f"schema {before.schema!r} compares words by {before.language}, not {language}; "
+            f"`pgrecall migrate language {language}` changes it and parses all texts again"
         )
 
 
@@ -193,8 +193,8 @@ def _embedding_model(connection: Connection, schema: str) -> str | None:
     there = text("SELECT to_regclass(:name) IS NOT NULL")
     if not connection.scalar(there, {"name": f'"{schema}".{table.name}'}):
         return None
-    found: str | None = connection.scalar(select(table.c.model))
-    return found
+    model: str | None = connection.scalar(select(table.c.model))
+    return model
 
 
 def _language(connection: Connection, schema: str) -> str | None:

@@ -38,11 +38,11 @@ class Caller:
         for team in teams:
             _require_owned(self.key, TEAM + team.removeprefix(TEAM))
 
-    def touch(self, asked: bool | None = None) -> bool:
+    def touch(self, requested: bool | None = None) -> bool:
         """True: count retrievals. Raises Problem for a key that may not."""
-        if asked:
+        if requested:
             require_scope(self.key, "write")
-        return self.key.may("write") if asked is None else asked
+        return self.key.may("write") if requested is None else requested
 
 
 def require_scope(key: Key, scope: Scope) -> None:

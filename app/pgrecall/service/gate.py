@@ -86,14 +86,14 @@ class Gate:
 
     async def _key(self, scope: Scope, headers: Headers) -> Key:
         if self._ring is None:
-            for said in (headers.get("host", ""), headers.get("origin", "http://localhost")):
-                if not _LOOPBACK.fullmatch(said):
+            for address in (headers.get("host", ""), headers.get("origin", "http://localhost")):
+                if not _LOOPBACK.fullmatch(address):
                     raise Problem(421, "a service without keys is addressed as localhost only")
             if headers.get("sec-fetch-site") == "cross-site":  # a GET of a page has no Origin
                 raise Problem(421, "a service without keys answers no web page of another site")
             return OPEN
-        found = presented(headers.get("authorization", ""))
-        key = None if found is None else await self._ring.key(*found, self._settings.timeout)
+        parts = presented(headers.get("authorization", ""))
+        key = None if parts is None else await self._ring.key(*parts, self._settings.timeout)
         if key is None:
             if wait := self._wrong_keys.wait(_caller(scope)):
                 raise Problem(429, "too many requests without a valid key", retry_after=wait)
