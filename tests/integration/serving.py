@@ -25,7 +25,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.service_keys import Scope, create_key
 from pgrecall.service.application import create_app
 from pgrecall.service.service_settings import ServiceSettings
-from pgrecall.service.stopping import Connection
+from pgrecall.service.shutdown import Connection
 
 ROLE = "pgrecall_service"
 PROGRAM = Path(sys.executable).parent / "pgrecall"

@@ -27,7 +27,7 @@ def test_the_ids_of_a_batch_come_back_in_input_order(mine: Owner) -> None:
 def test_a_batch_of_more_than_one_part_is_stored_whole(
     mine: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.memories.storing._PART", 100)
+    monkeypatch.setattr("pgrecall.memories.insert._PART", 100)
     batch = [plain(f"memory {i % 230}") for i in range(250)]
 
     ids = mine.add_many(batch)

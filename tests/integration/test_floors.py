@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from pgrecall import Evaluation, Floor, JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
-from pgrecall.evaluation.floors import proposed, table_of
+from pgrecall.evaluation.relevance_thresholds import proposed, table_of
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, at, before, similar
 

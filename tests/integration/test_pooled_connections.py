@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.core.ids import new_id
 from pgrecall.errors import MemoryNotFound
-from pgrecall.service.owners_seen import OWNERS, confine
+from pgrecall.service.rls_session import OWNERS, confine
 from tests.integration.support import NORTH, at
 
 Level = Literal["READ COMMITTED", "AUTOCOMMIT"]

@@ -388,7 +388,7 @@ MUTANTS = (
         f"{HERE}storing.py::test_a_deleted_memory_is_gone_with_its_traces_but_its_history",
     ),
     Mutant(
-        "app/pgrecall/memories/storing.py",
+        "app/pgrecall/memories/insert.py",
         '"last": first + _PART - 1',
         '"last": first + _PART',
         f"{HERE}batches.py::test_a_batch_of_more_than_one_part_is_stored_whole",
@@ -406,7 +406,7 @@ MUTANTS = (
         "tests/unit/test_stored_vector.py::test_an_array_of_single_precision",
     ),
     Mutant(
-        "app/pgrecall/memories/preparing.py",
+        "app/pgrecall/memories/embed.py",
         'for one in checked.values() if "embedding" not in one]',
         'for one in checked.values() if one.get("embedding") is None]',
         f"{HERE}embedding_text.py::test_only_what_has_no_embedding_is_embedded",
@@ -424,7 +424,7 @@ MUTANTS = (
         "unit/test_ids.py::test_ids_stay_in_order_whatever_the_clock_does",
     ),
     Mutant(
-        "app/pgrecall/memories/preparing.py",
+        "app/pgrecall/memories/embed.py",
         'if duplicates == "allow" and threshold is not None:',
         "if False:",
         "unit/test_bad_arguments.py::test_what_makes_no_sense_is_refused",

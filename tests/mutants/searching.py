@@ -214,13 +214,13 @@ MUTANTS = (
         f"{OWNERS}::test_from_five_owners_on_intervals_are_over_owners",
     ),
     Mutant(
-        "app/pgrecall/evaluation/splitting.py",
-        "return query.agent_id, _asked(query)",
-        "return _asked(query)",
+        "app/pgrecall/evaluation/query_split.py",
+        "return query.agent_id, query_key(query)",
+        "return query_key(query)",
         f"{OWNERS}::test_one_question_to_two_owners_is_two_questions",
     ),
     Mutant(
-        "app/pgrecall/evaluation/splitting.py",
+        "app/pgrecall/evaluation/query_split.py",
         "different = list(dict.fromkeys(units))",
         "different = list(units)",
         f"{TUNE}::test_copies_of_a_vector_are_kept_back_together",
@@ -250,7 +250,7 @@ MUTANTS = (
         "unit/test_bootstrap.py::test_an_interval_is_as_wide_as_theory_says",
     ),
     Mutant(
-        "app/pgrecall/evaluation/floors.py",
+        "app/pgrecall/evaluation/relevance_thresholds.py",
         "above < floor <= relevance",
         "above <= floor <= relevance",
         f"{FLOORS}::test_a_memory_that_gives_way_is_found_by_a_higher_floor",

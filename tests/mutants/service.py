@@ -9,8 +9,8 @@ SERVE = "integration/test_serve.py"
 MCP = "integration/test_mcp_over_http.py"
 GATE = "app/pgrecall/service/gate.py"
 CALLER = "app/pgrecall/service/caller.py"
-SEEN = "app/pgrecall/service/owners_seen.py"
-RING = "app/pgrecall/service/key_ring.py"
+SEEN = "app/pgrecall/service/rls_session.py"
+RING = "app/pgrecall/service/key_cache.py"
 MCP_ROUTE = "app/pgrecall/service/mcp_route.py"
 
 MUTANTS = (
@@ -166,7 +166,7 @@ MUTANTS = (
     ),
     Mutant(
         MCP_ROUTE,
-        "problem_of(error).detail",
+        "to_problem(error).detail",
         "str(error)",
         f"{MCP}::test_a_tool_that_takes_too_long_is_cancelled_and_gives_its_turn_back",
     ),
@@ -189,7 +189,7 @@ MUTANTS = (
         "integration/test_row_level_security.py::test_every_table_and_view_shows_a_tenant_what_is_its_own",
     ),
     Mutant(
-        "app/pgrecall/service/stopping.py",
+        "app/pgrecall/service/shutdown.py",
         "if _stopping.is_set():",
         "if False:",
         f"{SERVE}::test_a_connection_that_is_accepted_while",

@@ -23,7 +23,7 @@ from typer.models import OptionInfo
 
 from pgrecall.cli.call import Call, Method, arguments_of, receiver_of, summary
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
-from pgrecall.cli.embedding import EMBEDDING, FindEntities, entities, made_embedder
+from pgrecall.cli.embedding import EMBEDDING, FindEntities, entities, make_embedder
 from pgrecall.cli.options import Zone, parameter, parameters_of
 from pgrecall.cli.output import Output, until_closed
 from pgrecall.cli.parsers import MOMENTS, PARSERS, in_zone
@@ -137,7 +137,7 @@ def _opened(receiver: Any, options: Mapping[str, Any]) -> Iterator[Any]:
         return
     embedder = None
     if "embedder" in options:
-        embedder = made_embedder(options["embedder"], options.get("vector"))
+        embedder = make_embedder(options["embedder"], options.get("vector"))
     found = entities(options.get("find_entities", False))
     database = Database(options["database_url"], options["schema"], embedder, found)
     if receiver is Database:

@@ -50,7 +50,7 @@ AnyAgent = Annotated[
 class Database:
     """The database of a command, and the schema in it; without a URL, the embedded one."""
 
-    given_url: str | None
+    url_option: str | None
     schema: str
     embedder: Embedder | None = None
     entities: Entities = None
@@ -58,8 +58,8 @@ class Database:
     @contextmanager
     def url(self) -> Iterator[str]:
         """Its URL. The embedded database runs meanwhile."""
-        if self.given_url:
-            yield self.given_url
+        if self.url_option:
+            yield self.url_option
             return
         folder = data_folder()
         warnings.print(
@@ -76,7 +76,7 @@ class Database:
     def engine(self) -> Iterator[Engine]:
         """An engine; the embedded database is migrated first."""
         with self.url() as url:
-            if not self.given_url:
+            if not self.url_option:
                 self._migrate(url)
             engine = engine_of(url, poolclass=QueuePool)
             try:

@@ -15,8 +15,8 @@ from pgrecall.cli import demo as demo_
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import current
 from pgrecall.cli.database import Database
-from pgrecall.cli.embedding import EmbedderName, made_embedder
-from pgrecall.cli.hit_table import shown_hits
+from pgrecall.cli.embedding import EmbedderName, make_embedder
+from pgrecall.cli.hit_table import render_hits
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.output import console
 from pgrecall.cli.parsers import option
@@ -33,7 +33,7 @@ def demo(
     embedder: EmbedderName = None,
 ) -> None:
     """Store realistic memories and search them four times; the last query has no answer."""
-    with replace(database, embedder=made_embedder(embedder)).repository() as repo:
+    with replace(database, embedder=make_embedder(embedder)).repository() as repo:
         start = time.monotonic()
         added = demo_.store(repo)
         seconds = time.monotonic() - start
@@ -55,11 +55,11 @@ def demo(
             milliseconds = (time.monotonic() - start) * 1000
             ids = short_ids(repo, demo_.AGENT, [hit.memory.id for hit in hits])
             title = f"“{query}”  ({milliseconds:.0f} ms)"
-            for part in shown_hits(hits, ids, datetime.now(UTC), title):
+            for part in render_hits(hits, ids, datetime.now(UTC), title):
                 console.print(part)
             console.print()
     command = [_program(), "search", "what does Ines like?", "--agent", demo_.AGENT]
-    values = {"database_url": database.given_url, "schema": database.schema, "embedder": embedder}
+    values = {"database_url": database.url_option, "schema": database.schema, "embedder": embedder}
     known = {"schema": DEFAULT_SCHEMA} | {name: value for name, (value, _) in current().items()}
     for name, value in values.items():
         if value is not None and value != known.get(name):

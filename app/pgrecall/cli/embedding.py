@@ -62,7 +62,7 @@ StoresOne = Annotated[MemoryRepository, EmbedderName, Vector, FindEntities]
 """That of a command that stores one text, whose vector may be given instead."""
 
 
-class GivenVector:
+class FixedVector:
     """An embedder that knows the vector of one text."""
 
     def __init__(self, written: str) -> None:
@@ -87,10 +87,10 @@ def vector(value: str) -> list[float]:
     return numbers
 
 
-def made_embedder(name: str | None, written: str | None = None) -> Embedder:
+def make_embedder(name: str | None, written: str | None = None) -> Embedder:
     """The embedder of a command."""
     if written is not None:
-        return GivenVector(written)
+        return FixedVector(written)
     return LocalEmbedder() if name is None else _named(name)
 
 

@@ -27,9 +27,9 @@ from pgrecall.cli.parsers import argument, option
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError, PgRecallError
 from pgrecall.evaluation import chart
-from pgrecall.evaluation.floors import Floor
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
+from pgrecall.evaluation.relevance_thresholds import Floor
 from pgrecall.evaluation.results import METRICS, Evaluation, ProfileEvaluation, Scores
 from pgrecall.evaluation.tuned import FEWEST, Tuning
 from pgrecall.execution import MemoryRepository
@@ -108,7 +108,7 @@ def evaluate(
     return Output(
         [evaluation],
         *evaluation_tables(evaluation),
-        *floors_shown(evaluation),
+        *render_floors(evaluation),
         notes=_missing(evaluation.missing, call),
         problem=None if plot is None else _failure(chart.draw, evaluation, plot),
     )
@@ -275,7 +275,7 @@ def _difference(scores: Scores, metric: str) -> Text:
     )
 
 
-def floors_shown(evaluation: Evaluation) -> list[RenderableType]:
+def render_floors(evaluation: Evaluation) -> list[RenderableType]:
     """A table of min_relevance by STEP, with the profile's, as far as memories are found."""
     profile = evaluation.profiles[0].profile
     rows = []

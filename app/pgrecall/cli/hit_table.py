@@ -21,7 +21,7 @@ LEAST_SHOWN = 0.05
 """A signal has its own column if it contributes at least this to some hit."""
 
 
-def shown_hits(
+def render_hits(
     hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime, title: str
 ) -> list[RenderableType]:
     """Hits with rank, id, score, each signal's contribution, age and text."""

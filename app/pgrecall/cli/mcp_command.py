@@ -8,7 +8,7 @@ from typing import Annotated
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
+from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, make_embedder
 from pgrecall.cli.options import Zone
 from pgrecall.cli.parsers import option
 from pgrecall.errors import InputError
@@ -51,7 +51,7 @@ def mcp(
         repo = AsyncMemoryRepository(
             engine,
             schema=database.schema,
-            embedder=made_embedder(embedder),
+            embedder=make_embedder(embedder),
             token_counter=token_counter(),
             entities=entities(find_entities),
             timezone=timezone,

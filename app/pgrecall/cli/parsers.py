@@ -174,7 +174,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def named_or_loaded(profile: str) -> Profile:
+def load_profile(profile: str) -> Profile:
     """The profile of a file if the name ends like one, else the built-in one."""
     if Path(profile).suffix.lower() in (".toml", ".json"):
         return profiles.load(profile)
@@ -184,7 +184,7 @@ def named_or_loaded(profile: str) -> Profile:
 def several(texts: Sequence[str]) -> list[Profile]:
     """Profiles, also several with commas between them."""
     names = (name.strip() for text in texts for name in text.split(","))
-    parsed = [named_or_loaded(name) for name in names if name]
+    parsed = [load_profile(name) for name in names if name]
     if not parsed:
         raise InputError("name at least one profile")
     return parsed
@@ -201,7 +201,7 @@ PARSERS: dict[Any, Parser] = {
     dict[str, Any]: Parser(list[str], pairs),
     str | tzinfo: Parser(str, require_zone),
     NewMemory | NewMemoryDict | str: Parser(str, content_of),
-    Profile | str: Parser(str, named_or_loaded),
+    Profile | str: Parser(str, load_profile),
     list[Profile]: Parser(list[str], several),
 }
 """Type → parser. Typer reads other types by itself."""

@@ -11,7 +11,7 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.output import Output, Verbatim, table
-from pgrecall.cli.parsers import argument, named_or_loaded, option
+from pgrecall.cli.parsers import argument, load_profile, option
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
@@ -69,7 +69,7 @@ def show(
             )
         record = {"name": profile, "function": definitions[profile]}
         return Output([record], Verbatim(definitions[profile]))
-    loaded = named_or_loaded(profile)
+    loaded = load_profile(profile)
     written = score_functions(loaded) if function else readable(loaded)
     return Output([as_values(loaded)], Verbatim(f"{written}\n"))
 

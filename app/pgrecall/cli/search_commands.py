@@ -10,7 +10,7 @@ from rich.text import Text
 
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
-from pgrecall.cli.hit_table import shown_hits
+from pgrecall.cli.hit_table import render_hits
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.output import Output, Verbatim, age, cell, counted, right, table
 from pgrecall.cli.parsers import option
@@ -65,7 +65,7 @@ def search(call: Call) -> Output:
     title = f"“{query}” for {agent}, by {hits.profile}{how}{period}"
     notes = [] if hits or call.repo.count(agent) else [f"{agent} has no memories"]
     records = (hit.record() | period_record(hits.query_time) for hit in hits)
-    return Output(records, *shown_hits(hits, ids, _as_of(call), title), notes=notes)
+    return Output(records, *render_hits(hits, ids, _as_of(call), title), notes=notes)
 
 
 @app.method(

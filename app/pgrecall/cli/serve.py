@@ -17,7 +17,7 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
+from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, make_embedder
 from pgrecall.cli.options import Zone
 from pgrecall.cli.output import warnings
 from pgrecall.cli.parsers import option
@@ -91,7 +91,7 @@ def serve(
         keyed = bool(keys) and not without_keys
         if not keyed:
             require_loopback(host)
-        elif role is None and not database.given_url:
+        elif role is None and not database.url_option:
             role = ROLE
             migrate.protect(url, role, schema=database.schema)
         if keyed:
@@ -147,7 +147,7 @@ def launch(host: str, port: int, workers: int) -> None:
     """Serves until SIGTERM or SIGINT; then takes no more requests and answers those it has."""
     import uvicorn
 
-    from pgrecall.service.stopping import Connection
+    from pgrecall.service.shutdown import Connection
 
     with tempfile.TemporaryDirectory(prefix="pgrecall-metrics-") as folder:
         if workers > 1:  # read when a worker imports prometheus_client
@@ -183,7 +183,7 @@ def application() -> Any:
         return AsyncMemoryRepository(
             engine,
             schema=settings.schema,
-            embedder=made_embedder(name),
+            embedder=make_embedder(name),
             token_counter=token_counter(),
             entities=entities(find_entities),
             timezone=timezone,

@@ -20,7 +20,6 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.floors import evaluate_floors
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.prepared_queries import (
     answered,
@@ -30,6 +29,7 @@ from pgrecall.evaluation.prepared_queries import (
     searched_owners,
 )
 from pgrecall.evaluation.ranks import metrics, ranks
+from pgrecall.evaluation.relevance_thresholds import evaluate_floors
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,

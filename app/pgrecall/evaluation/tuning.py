@@ -31,15 +31,20 @@ from pgrecall.evaluation.candidate_statements import (
 )
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.evaluating import measured
-from pgrecall.evaluation.floors import Floor, evaluate_floors, proposed, require_precision
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.prepared_queries import answered, by_owner, embedded, prepared
-from pgrecall.evaluation.splitting import (
+from pgrecall.evaluation.query_split import (
     held_out_count,
     question_key,
     sample_held_out,
     split,
     split_unanswered,
+)
+from pgrecall.evaluation.relevance_thresholds import (
+    Floor,
+    evaluate_floors,
+    proposed,
+    require_precision,
 )
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching

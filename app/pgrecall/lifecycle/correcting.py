@@ -13,10 +13,10 @@ from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import require_bool, require_id, require_ids
 from pgrecall.memories.added import Added
+from pgrecall.memories.embed import Policy, prepared
 from pgrecall.memories.event_fields import note, noted
 from pgrecall.memories.incoming import as_new
-from pgrecall.memories.preparing import Policy, prepared
-from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
+from pgrecall.memories.memory_statements import GIVEN, statement_fields, supersede_statement
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, verb
@@ -58,7 +58,7 @@ def supersede(
     policy = Policy.of("keep", None, check_compliance, actor)
     memory = as_new(new, fields, supersede)
     [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
-    given = given_fields(incoming)
+    given = statement_fields(incoming)
     options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
     note = {} if run is None else {"run": run}
     bound = {GIVEN + name: value for name, value in given.items()}

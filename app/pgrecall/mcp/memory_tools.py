@@ -13,6 +13,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from pgrecall.core.checks import descriptions
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import MemoryNotFound
@@ -26,6 +27,7 @@ from pgrecall.mcp.tool_answers import (
     Remembered,
     StoredMemory,
 )
+from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.profile import Profile
 
 MOST = 50
@@ -44,13 +46,15 @@ MemoryId = Annotated[UUID, Field(description="The id that another tool returned.
 Type = Annotated[
     str, Field(description="Such as fact, preference, task, decision, episodic or semantic.")
 ]
-Tags = Annotated[list[str] | None, Field(description="Only memories with any of these tags.")]
-Types = Annotated[list[str] | None, Field(description="Only memories of these types.")]
-After = Annotated[datetime | None, Field(description="Only memories from this time on.")]
+_FILTERS = descriptions(FilterArguments)
+Tags = Annotated[list[str] | None, Field(description=_FILTERS["tags"])]
+Types = Annotated[list[str] | None, Field(description=_FILTERS["memory_types"])]
+After = Annotated[datetime | None, Field(description=_FILTERS["created_after"])]
+Before = Annotated[datetime | None, Field(description=_FILTERS["created_before"])]
+NeedsReview = Annotated[bool | None, Field(description=_FILTERS["needs_review"])]
 TimeZone = Annotated[
     str | None, Field(description="The user's time zone, such as Europe/Berlin, for dates.")
 ]
-Before = Annotated[datetime | None, Field(description="Only memories from before this time.")]
 
 Effect = Literal["reads", "adds", "changes", "destroys"]
 
@@ -178,9 +182,7 @@ class MemoryTools:
         after: Annotated[str | None, Field(description="`next` of the page before.")] = None,
         memory_types: Types = None,
         tags: Tags = None,
-        needs_review: Annotated[
-            bool | None, Field(description="Only those that feedback called outdated.")
-        ] = None,
+        needs_review: NeedsReview = None,
     ) -> Listed:
         """List memories, the newest first, page by page. Use it to show what is stored or to tidy
         up; to answer a question, use `recall`."""

@@ -31,7 +31,7 @@ def renamed(values: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, A
     if not fields:
         return dict(values)
     rest = deepcopy(dict(values))
-    moved = {old: value for old in fields if (value := _take(rest, old)) is not _MISSING}
+    moved = {old: value for old in fields if (value := pop_path(rest, old)) is not _MISSING}
     for old in fields:
         _drop_empty(rest, values, old)
     for old, value in moved.items():
@@ -50,13 +50,13 @@ def renamed(values: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, A
     return rest
 
 
-def _take(values: dict[str, Any], path: str) -> Any:
+def pop_path(values: dict[str, Any], path: str) -> Any:
     """Removes and returns what the path leads to; _MISSING if there is nothing."""
     if path in values:
         return values.pop(path)
     first, dot, rest = path.partition(".")
     inner = values.get(first)
-    return _take(inner, rest) if dot and isinstance(inner, dict) else _MISSING
+    return pop_path(inner, rest) if dot and isinstance(inner, dict) else _MISSING
 
 
 def _drop_empty(rest: dict[str, Any], values: Mapping[str, Any], path: str) -> None:

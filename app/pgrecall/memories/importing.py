@@ -31,10 +31,10 @@ from pgrecall.memories.lines import (
     MOST_LINE_BYTES,
     TOO_LONG,
     Source,
+    describe_line_error,
     file_of_memories,
     lines_of,
     name_of,
-    reason_of,
     require_new,
 )
 from pgrecall.memories.parquet_file import is_parquet, rows_of
@@ -44,7 +44,7 @@ from pgrecall.memories.record import (
     STATE,
     Record,
     UnknownField,
-    record_of,
+    parse_record,
     unknown_fields,
 )
 from pgrecall.schema import TEAM, Tables
@@ -292,7 +292,7 @@ class _File:
             raise InputError(f"a line must be one JSON object, got {type(fields).__name__}")
         fields = renamed(fields, self.fields)
         owner_id = self._owner({name: fields.pop(name, None) for name in OWNER_FIELDS})
-        values = record_of(fields, owner_id, zone=self.timezone)
+        values = parse_record(fields, owner_id, zone=self.timezone)
         if values.get("key") is not None:
             id_ = id_of_key(owner_id, values["key"])
         elif values.get("id") is None:
@@ -358,7 +358,7 @@ class Rejects:
 
     def refuse(self, number: int, content: bytes, error: Exception) -> None:
         """Writes the line, or raises InvalidLine where there is no file."""
-        reason = str(error) if isinstance(error, PgRecallError) else reason_of(error)
+        reason = str(error) if isinstance(error, PgRecallError) else describe_line_error(error)
         if self._path is None:
             raise InvalidLine(f"{self._shown}, line {number}: {reason}") from error
         try:

@@ -98,7 +98,7 @@ STORED_DEFAULTS = {
 """The values stored in absent fields, except computed ones."""
 
 
-def checked_memory(memory: NewMemory) -> dict[str, Any]:
+def validated_memory(memory: NewMemory) -> dict[str, Any]:
     """Checks a memory. Returns the fields not at their defaults, as `new_memory` takes them.
 
     Defaults are not checked, which saves time, since most fields have them.

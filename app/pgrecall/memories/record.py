@@ -38,7 +38,7 @@ Check = Callable[[Any, str, "tzinfo | None"], Any]
 
 
 class Record(dict[str, Any]):
-    """Fields that `record_of` has checked, so that a file's lines are not checked twice."""
+    """Fields that `parse_record` has checked, so that a file's lines are not checked twice."""
 
     __slots__ = ("owner_id",)
 
@@ -68,7 +68,7 @@ def unknown_fields(values: Mapping[str, Any]) -> list[str]:
     return [name for name, value in values.items() if value is not None and name not in known]
 
 
-def record_of(values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None = None) -> Record:
+def parse_record(values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None = None) -> Record:
     """The fields as they will be stored: times as datetimes, ids as UUIDs, what is None left out,
     unless it is one of TOLD_BY_NULL.
 

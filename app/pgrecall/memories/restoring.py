@@ -23,10 +23,10 @@ from pgrecall.core.steps import Copy, Mode, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
+from pgrecall.memories.embed import Incoming, Policy, Position, prepared
 from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
-from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
-from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
-from pgrecall.memories.staging import all_staged, create_staging
+from pgrecall.memories.memory_statements import all_staged, create_staging
+from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, parse_record
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import NEW, STATE_COLUMNS, TABLE
 from pgrecall.schema.owner import require_owner
@@ -86,7 +86,7 @@ def restore(
                 records.append(one)
                 continue
             values_of_memory = {name: one[name] for name in one if name not in OWNER_FIELDS}
-            records.append(record_of(values_of_memory, agent_id))
+            records.append(parse_record(values_of_memory, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
     batch = yield from prepared(
         tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True

@@ -12,11 +12,11 @@ from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.batch import Batch
+from pgrecall.memories.embed import Incoming, Policy, Position, prepared
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import as_new
-from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
-from pgrecall.memories.staging import GIVEN, given_fields, upsert_statement
-from pgrecall.memories.storing import stored_batch
+from pgrecall.memories.insert import stored_batch
+from pgrecall.memories.memory_statements import GIVEN, statement_fields, upsert_statement
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
@@ -116,7 +116,7 @@ def _call(
     agent_id: str, incoming: Incoming, policy: Policy, reason: str | None
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The fields that a call of `upsert` gives, and its parameters."""
-    fields = given_fields(incoming)
+    fields = statement_fields(incoming)
     options = {
         "check_compliance": policy.check_compliance,
         "reason": reason,

@@ -31,7 +31,7 @@ from pgrecall.lifecycle import curating
 from pgrecall.lifecycle.garbage import LEAST_AGE
 from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
-from pgrecall.memories.preparing import DuplicatePolicy
+from pgrecall.memories.embed import DuplicatePolicy
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS

@@ -24,6 +24,7 @@ from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
 from pgrecall.core.vectors import VectorLike
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.ranking import arguments, filters
+from pgrecall.schema.fields import NEW
 from pgrecall.scoring.profile import Profile
 from pgrecall.service.bounds import BOUNDS, rules
 
@@ -50,7 +51,9 @@ def example(**fields: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
-def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: Any) -> type[Body]:
+def request_model(
+    method: str, *, without: tuple[str, ...], in_url: bool, **fields: Any
+) -> type[Body]:
     """A body with the arguments of a method of the repository. `fields` is its example.
 
     A memory's fields stand beside the other arguments. In a URL, metadata is JSON.
@@ -128,6 +131,7 @@ _LISTS: dict[Any, Any] = {
 }
 """Lists of a memory, whose texts are not blank. A filter's may be: its type has NULL, too."""
 _DESCRIPTIONS = {
+    **{field.name: field.comment for field in NEW},
     **descriptions(filters.FilterArguments),
     **descriptions(arguments.SearchArguments),
     **descriptions(NewMemory),

@@ -56,7 +56,7 @@ def _require_owned(key: Key, owner: str) -> None:
         raise Problem(403, "the key is not for this owner")
 
 
-def caller_of(request: Request, scope: Scope, owner: str | None = None) -> Caller:
+def authenticate(request: Request, scope: Scope, owner: str | None = None) -> Caller:
     """The caller of a request; raises Problem if the key may not do it for this owner."""
     key, state = request.scope[KEY], request.app.state
     if owner is None:
@@ -71,11 +71,11 @@ def caller_of(request: Request, scope: Scope, owner: str | None = None) -> Calle
 
 
 async def _reader(request: Request, owner: OwnerName = None) -> Caller:
-    return caller_of(request, "read", owner)
+    return authenticate(request, "read", owner)
 
 
 async def _writer(request: Request, owner: OwnerName = None) -> Caller:
-    return caller_of(request, "write", owner)
+    return authenticate(request, "write", owner)
 
 
 async def _key_of(request: Request) -> Key:  # of a request that is about no owner

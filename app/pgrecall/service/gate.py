@@ -14,11 +14,11 @@ from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.migrate.service_keys import presented
 from pgrecall.service.bearer import OPEN, Key
 from pgrecall.service.bodies_in_flight import BodiesInFlight
-from pgrecall.service.buckets import Buckets
-from pgrecall.service.key_ring import KeyRing
-from pgrecall.service.owners_seen import OWNERS
-from pgrecall.service.problems import Problem, problem_of
+from pgrecall.service.key_cache import KeyRing
+from pgrecall.service.problems import Problem, to_problem
+from pgrecall.service.rate_limit import Buckets
 from pgrecall.service.request_metrics import REFUSED, REQUESTS, RUNNING, WAITING
+from pgrecall.service.rls_session import OWNERS
 from pgrecall.service.service_settings import ServiceSettings
 
 KEY = "pgrecall.key"
@@ -63,7 +63,7 @@ class Gate:
         except Exception as error:
             if answer.status:  # the app has answered it
                 return
-            problem = problem_of(error)
+            problem = to_problem(error)
             REFUSED.labels(problem.status).inc()
             await problem.response(scope["path"])(scope, receive, send)
 
@@ -134,7 +134,7 @@ class Gate:
     ) -> None:
         began, status = time.perf_counter(), 0
         try:
-            await within(seconds, self._take_turn(scope, receive, answer))
+            await within(seconds, self._acquire_slot(scope, receive, answer))
         except TookTooLong:
             answer.is_late = True
             if not answer.has_turn:
@@ -147,7 +147,7 @@ class Gate:
                 labels = (scope["method"], route, answer.status or status)
                 REQUESTS.labels(*labels).observe(time.perf_counter() - began)
 
-    async def _take_turn(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _acquire_slot(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         """Ends, and gives the turn back, once the request's connection is free or closed."""
         with self._room:
             with WAITING.track_inprogress():

@@ -14,7 +14,7 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.lifecycle.event import Event
 from pgrecall.service import answers
-from pgrecall.service.bodies import MEMORY_FIELDS, Body, body_of
+from pgrecall.service.bodies import MEMORY_FIELDS, Body, request_model
 from pgrecall.service.caller import Caller, Reader, Writer, require_scope
 
 router = APIRouter(tags=["memories"])
@@ -34,7 +34,7 @@ def route(
     verb, path = request.split()
     in_path = "{memory_id}" in path
     excluded = (*without, "memory_id") if in_path else without
-    body = body_of(method, without=excluded, in_url=verb == "GET", **example)
+    body = request_model(method, without=excluded, in_url=verb == "GET", **example)
     stores = returns in (answers.AddedAnswer, answers.BatchAnswer)
     status = 201 if verb == "POST" and stores else 200
 

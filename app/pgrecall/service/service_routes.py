@@ -19,7 +19,7 @@ from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.service.answers import answer
 from pgrecall.service.bodies import Name
 from pgrecall.service.caller import AnyKey, require_scope
-from pgrecall.service.problems import Problem, problem_of
+from pgrecall.service.problems import Problem, to_problem
 from pgrecall.service.request_metrics import exposed
 
 READY_SECONDS = 2.0
@@ -87,5 +87,5 @@ async def ready(request: Request) -> Response:
     except TookTooLong:
         raise Problem(503, "the database does not answer", retry_after=1) from None
     except Exception as error:
-        raise Problem(503, problem_of(error).title, retry_after=1) from None
+        raise Problem(503, to_problem(error).title, retry_after=1) from None
     return answer({"status": "ready"})

@@ -45,7 +45,7 @@ Staged = tuple[str, ...]
 """The fields that a batch sends, in table order; all other fields have their defaults."""
 
 
-def given_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+def statement_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `remember`, in the order of the fields."""
     return {name: values[name] for name in (*_FIELDS, LABELS) if name in values}
 

@@ -14,7 +14,7 @@ from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.errors import InputError, NotCompliant
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.incoming import as_new, checked_memory
+from pgrecall.memories.incoming import as_new, validated_memory
 from pgrecall.ranking.entities import known_entities
 from pgrecall.schema import Layout, Tables
 
@@ -128,7 +128,7 @@ def _with_entities(
 
 def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> Incoming:
     """The embedding is the caller's, and missing if it is to be made."""
-    values = checked_memory(memory)
+    values = validated_memory(memory)
     if policy.check_compliance and values.get("compliant") is False:
         raise NotCompliant()
     if "key" in values:

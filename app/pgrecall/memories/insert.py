@@ -10,16 +10,16 @@ from sqlalchemy.schema import DropTable
 
 from pgrecall.core.steps import Copy, Operation, Run
 from pgrecall.memories.added import Added
+from pgrecall.memories.embed import Incoming, Policy
 from pgrecall.memories.incoming import STORED_DEFAULTS
-from pgrecall.memories.preparing import Incoming, Policy
-from pgrecall.memories.staging import (
+from pgrecall.memories.memory_statements import (
     Staged,
     create_staging,
-    given_fields,
     remember,
     remember_staged,
     staged_fields,
     staging,
+    statement_fields,
 )
 from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.schema import Tables
@@ -30,7 +30,7 @@ _PART = 10_000
 
 def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Operation[Added]:
     """Stores one memory, or handles the existing one by the policy."""
-    fields = given_fields(memory)
+    fields = statement_fields(memory)
     arguments = {"agent": agent_id, **fields, **policy.arguments}
     [row] = yield Run(remember(tables, tuple(fields)), arguments)
     return _added(row, row.trust)
