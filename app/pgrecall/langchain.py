@@ -312,7 +312,7 @@ class RecallRetriever(BaseRetriever):
     weights: Mapping[str, float] | None = None
     """Replaces the profile's weights."""
     as_of: datetime | None = None
-    """The moment that the query is asked about."""
+    """The moment that the query is about."""
     teams: Sequence[str | UUID] = ()
     """Teams whose memories are ranked with the agent's."""
     filter: Mapping[str, Any] | None = None

@@ -46,7 +46,7 @@ class Call:
     receiver: Any
     """The repository or Database."""
     arguments: Mapping[str, Any]
-    """By the method's names, without those that are not given."""
+    """Name of the method's argument → value, without those that are not given."""
 
     @classmethod
     def of(cls, method: Method, receiver: Any, values: Mapping[str, Any]) -> Call:

@@ -43,7 +43,7 @@ _DATABASE = (
 )
 _OF_TEAM = parameter("of_team", OfTeam, False)
 _ZONE = parameter("timezone", Zone, None)
-"""Of commands that take a time, unless they have such an argument."""
+"""The option of commands that take a time, unless they have such an argument."""
 
 
 def as_command(

@@ -28,7 +28,7 @@ VARIABLES = {
 }
 """Setting → its environment variable."""
 PERSONAL = ("database_url", "embedder")
-"""Where memories go and which code runs: a project's file says it only with the user's consent."""
+"""Settings that decide where memories go and which code runs: a project's file needs consent."""
 OWN, PROJECT = "pgrecall.toml", "pyproject.toml"
 
 

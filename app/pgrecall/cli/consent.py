@@ -43,5 +43,5 @@ def _note(file: Path) -> Path:
 
 
 def _digest(values: Mapping[str, str]) -> str:
-    """Of the values alone: comments and other settings of the file may change."""
+    """A digest of the values alone: comments and other settings of the file may change."""
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

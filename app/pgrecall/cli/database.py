@@ -127,7 +127,7 @@ def _code() -> str:
 
 
 def data_folder() -> Path:
-    """Where the embedded database lives."""
+    """The folder of the embedded database."""
     import platformdirs
 
     return Path(platformdirs.user_data_path("pgrecall")) / f"postgres-{embedded.POSTGRES_VERSION}"

@@ -68,7 +68,7 @@ def demo(
 
 
 def _program() -> str:
-    """How this program can be called from this folder: by its name where the shell finds it."""
+    """The command that calls this program from this folder: its name where the shell finds it."""
     program = Path(sys.argv[0])
     installed = shutil.which(program.name)
     if installed is not None and Path(installed).resolve() == program.resolve():

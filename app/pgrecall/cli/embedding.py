@@ -57,9 +57,9 @@ EmbedsTexts = Annotated[MemoryRepository, EmbedderName]
 EmbedsOne = Annotated[MemoryRepository, EmbedderName, Vector]
 """The repository of a command that embeds one text, whose vector may be given instead."""
 StoresTexts = Annotated[MemoryRepository, EmbedderName, FindEntities]
-"""That of a command that stores texts."""
+"""The repository of a command that stores texts."""
 StoresOne = Annotated[MemoryRepository, EmbedderName, Vector, FindEntities]
-"""That of a command that stores one text, whose vector may be given instead."""
+"""The repository of a command that stores one text, whose vector may be given instead."""
 
 
 class FixedVector:

@@ -41,7 +41,7 @@ from pgrecall.scoring.signals import Recency
 app = App()
 
 STEP = 0.05
-"""Between two values of min_relevance that are shown."""
+"""The distance between two values of min_relevance that are shown."""
 VERDICTS = {
     "better": ("better on the held-out queries", "green"),
     "thin": (

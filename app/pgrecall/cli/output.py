@@ -67,7 +67,7 @@ class Output:
         self._notes, self._problem = notes, problem
 
     def print(self, *, json: bool) -> None:
-        """One JSON object per line, or what people read."""
+        """Prints one JSON object per line, or what people read."""
         for record in self._records if json else ():
             _write(json_.dumps(record_of(record), ensure_ascii=False, default=_as_json) + "\n")
         for part in () if json else self._parts:

@@ -75,7 +75,7 @@ def serve(
     ] = "default",
     timezone: Zone = None,
 ) -> None:
-    """Serve HTTP. Until a key is made, only this machine is let in; see `pgrecall keys create`.
+    """Serve HTTP, to this machine alone until there is a key; see `pgrecall keys create`.
 
     GET /openapi.json describes the requests. With the extra mcp, /mcp gives models tools to
     remember and recall. SIGTERM stops it once all requests are answered.

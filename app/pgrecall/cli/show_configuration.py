@@ -29,7 +29,7 @@ from pgrecall.schema import DEFAULT_SCHEMA
 
 
 class _Config(Group):
-    """Without a command, it shows."""
+    """The group `config`, which shows the settings where no command is named."""
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
         shows = not args or (args[0].startswith("-") and args[0] != "--help")

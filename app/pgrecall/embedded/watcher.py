@@ -26,7 +26,7 @@ class Watcher:
         program = (sys.executable, "-P", "-c", code, *arguments)
         search_path = os.pathsep.join(folder for folder in sys.path if folder)
         with suppress(OSError):
-            self._shell = subprocess.Popen(  # noqa: S603  no word of it is a caller's
+            self._shell = subprocess.Popen(  # noqa: S603  no argument comes from a caller
                 ("/bin/sh", "-c", _WAITS, str(self._watched), *program),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,  # or who reads our output would wait for its end, too

@@ -134,10 +134,10 @@ class Batch:
     search: Search
     """The search of the first one."""
     profiles: Sequence[Profile]
-    """With weights as they are redistributed for these queries."""
+    """The profiles, with weights as they are redistributed for these queries."""
     options: frozenset[str]
     queries: Mapping[int, CheckedQuery]
-    """By number."""
+    """Number → query."""
 
     def score(self, values: Values, number: int, profile: Profile) -> str:
         """The score by the profile of this number; NULL if it does not rank the memory."""

@@ -22,7 +22,7 @@ def intervals(
     owners: Sequence[Hashable] | None = None,
     resamples: int = RESAMPLES,
 ) -> list[tuple[float, float]]:
-    """For each sample, the interval that contains its mean with probability LEVEL.
+    """The interval of each sample that contains its mean with probability LEVEL.
 
     All samples have the same cases in the same order and are resampled together, so their intervals
     can be compared. The same seed gives the same result. If `owners` has the owner of each case,

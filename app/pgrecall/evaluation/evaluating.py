@@ -132,7 +132,7 @@ def measured(
 
 
 def _missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
-    """How many relevant memories do not exist, counted for each query."""
+    """The number of relevant memories that do not exist, counted for each query."""
     tables, missing = context.tables, 0
     for numbers in by_owner(checked).values():
         judged = [id_ for number in numbers for id_ in checked[number].relevant]

@@ -15,7 +15,7 @@ Ranks = dict[UUID, int]
 
 
 def ranks(tables: Tables, batches: Sequence[Batch]) -> Operation[dict[int, list[Ranks]]]:
-    """For each query by its number, the ranks by each profile."""
+    """The ranks of each query, by its number, for each profile."""
     ranks_by_query: dict[int, list[Ranks]] = {}
     for batch in batches:
         for number in batch.queries:

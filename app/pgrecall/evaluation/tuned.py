@@ -11,7 +11,7 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
 
 FEWEST = 30
-"""With fewer different held-out questions, an interval says little about future queries."""
+"""The fewest different held-out questions whose interval says something about future queries."""
 
 
 @dataclass(frozen=True, slots=True)

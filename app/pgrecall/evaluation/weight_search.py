@@ -37,7 +37,7 @@ class Candidate:
 
     weights: tuple[float, ...]
     half_life: float | None
-    """In days; None if it is not tuned."""
+    """The half-life in days; None if it is not tuned."""
 
     def without_last(self, free: Sequence[bool]) -> Candidate:
         """The candidate without its last weight, which the other free ones get in proportion."""

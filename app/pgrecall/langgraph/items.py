@@ -112,7 +112,7 @@ def _texts(value: Any, fields: Sequence[str] | Literal[False] | None) -> Iterato
 
 
 def expiry(minutes: float) -> datetime:
-    """So many minutes from now."""
+    """The time in this many minutes."""
     try:
         return datetime.now(UTC) + timedelta(minutes=minutes)
     except (OverflowError, TypeError, ValueError):

@@ -218,7 +218,7 @@ class RecallStore(base.BaseStore):
 
 
 def _owner(one: Memory | OwnerCount) -> str:
-    """As methods of the repository take it."""
+    """The search's query as methods of the repository take it."""
     return one.agent_id or one.team_id or ""
 
 

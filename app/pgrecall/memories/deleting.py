@@ -30,7 +30,7 @@ def _needs(
     dry_run: bool = False,
     **others: object,
 ) -> Mode:
-    """To delete by filters takes two statements."""
+    """The mode: a deletion by filters takes two statements."""
     if dry_run:
         return READS
     return TRANSACTION if memory_ids is None else VERB

@@ -25,7 +25,7 @@ NEAR_DUPLICATE = 0.92
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How duplicates and memories that are not compliant are handled."""
+    """The treatment of duplicates, and of memories that are not compliant."""
 
     duplicates: DuplicatePolicy
     near_duplicates: float | None

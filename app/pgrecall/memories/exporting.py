@@ -108,7 +108,7 @@ def _wanted(filters: object) -> Filters:
 
 
 def _named(tables: Tables, agent_id: object) -> list[str] | None:
-    """The owners asked for, each once; None for all."""
+    """The owners that are named, each once; None for all."""
     if agent_id is None:
         return None
     several = None if isinstance(agent_id, Mapping) else in_list(agent_id)

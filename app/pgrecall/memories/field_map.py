@@ -60,7 +60,7 @@ def pop_path(values: dict[str, Any], path: str) -> Any:
 
 
 def _drop_empty(rest: dict[str, Any], values: Mapping[str, Any], path: str) -> None:
-    """Removes the object that a path leads through if nothing of it is left."""
+    """Removes the object that a path leads through if it is empty now."""
     first = path.partition(".")[0]
     if first != path and rest.get(first) == {} != values.get(first):
         del rest[first]

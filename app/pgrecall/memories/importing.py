@@ -103,11 +103,11 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One memory of a file and its place there."""
+    """A memory of a file, and its place there."""
 
     number: int
     owner_id: str
-    """As stored: with the prefix of teams."""
+    """The stored id, with the prefix of teams."""
     values: Record
     id: UUID
     content: bytes
@@ -143,8 +143,8 @@ def import_file(
     besides, such as `status` and `retrieval_count`. `agent_id` or `team_id` in a line is its owner;
     lines without either are the agent's. Times are ISO 8601; those without a time zone are in
     `timezone`. `id` may be any text: one that is no UUID becomes the key. A line without id or key
-    gets an id derived from the whole line. So an import can be repeated. `fields` renames fields
-    first: old name, or path such as `meta.user`, → new name, or "" to leave the field out.
+    gets an id derived from the whole line. Therefore an import can be repeated.
+    `fields` renames fields first: old name, or path such as `meta.user`, → new name, or "" to leave the field out.
 
     A line without state is skipped if an active memory says the same; one with state is known by
     its id, see `transfer.restore`. `check_compliance=False` also stores memories that are not

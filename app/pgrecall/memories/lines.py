@@ -42,7 +42,7 @@ def file_of_memories(path: object) -> Path:
 
 
 def name_of(source: Source) -> str:
-    """How errors call it."""
+    """The name in errors."""
     path = (
         source
         if isinstance(source, Path)

@@ -1,4 +1,4 @@
-"""The order of a list, and cursors: where a page of it ends."""
+"""The order of a list, and the cursors at which its pages end."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Ordering:
         return tuple(name.removeprefix("-") for name in self.names)
 
     def cursor(self, memory: Memory) -> str:
-        """Where a page ends whose last memory this is."""
+        """The cursor of a page whose last memory this is."""
         last = [getattr(memory, name) for name in self.columns]
         record = json.dumps({"order": self.names, "last": last}, default=_as_text)
         return urlsafe_b64encode(record.encode()).decode().rstrip("=")
@@ -121,7 +121,7 @@ _VALUES: Mapping[str, Callable[[str, Any], Any]] = {
     "timestamptz": _or_none(_moment),
     "uuid": _or_none(_id),
 }
-"""How the value of a column is read from a cursor, by the type of the column."""
+"""Type of a column → function that reads its value from a cursor."""
 
 SORTABLE: Final[Mapping[str, str]] = {
     field.name: field.kind.type

@@ -97,7 +97,7 @@ def count(
     as_of: datetime | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[int]:
-    """How many memories a search with these filters would rank."""
+    """The number of memories that a search with these filters would rank."""
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
     chosen = yield from narrowing(tables, Filters.of(filters))

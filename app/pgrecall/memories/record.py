@@ -34,7 +34,7 @@ OWNER_FIELDS = ("agent_id", "team_id")
 _MOMENTS = tuple(field.name for field in NEW if field.kind is MOMENT)
 
 Check = Callable[[Any, str, "tzinfo | None"], Any]
-"""Of a value, the owner's stored id, and the time zone of times without one."""
+"""A function of a value, the owner's stored id, and the time zone of times without one."""
 
 
 class Record(dict[str, Any]):

@@ -118,9 +118,9 @@ def _require_sessions(connection: Connection, guard: Guard) -> None:
     """Raises MigrationFailed if a pooler changes sessions between transactions.
 
     Such a pooler gives a free session to the next client, which is the guard, or uses its sessions
-    in turn. So each client must always meet the same backend, and both different ones. (The backend
-    number reported on connecting proves nothing: poolers of whole sessions and proxies without a
-    pool may report another one.)
+    in turn. Therefore each client must always meet the same backend, and both different ones. (The
+    number of a backend that is reported on connecting proves nothing: poolers of whole sessions and
+    proxies without a pool may report another one.)
     """
     driver: Any = connection.connection.driver_connection
     own = _backend(driver)

@@ -21,7 +21,7 @@ from pgrecall.migrate.statement_files import composing_functions
 from pgrecall.scoring.profiles import BUILT_IN
 
 FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verbs")
-"""Not `bound`, which revisions install, nor `policies` and `adhoc`, which are run by hand."""
+"""The folders of these files. Revisions install `bound`; `policies` and `adhoc` are run by hand."""
 FIRST = "migrate/replace_objects.sql"
 """The function that applies all files, including its own."""
 PROFILES = "profiles/"

@@ -156,7 +156,7 @@ def _facts(profile: Profile) -> str:
 
 
 def _followed(signal: Signal) -> dict[str, Any]:
-    """How well the rank index covers a signal; `terms` are those of `space.Term`."""
+    """The coverage of a signal by the rank index; `terms` are those of `space.Term`."""
     parameters: dict[str, Any] = {
         "reads_usage": signal.reads_usage,
         "uncovered": not space.is_covered(signal, with_entities=True),

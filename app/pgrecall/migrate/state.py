@@ -46,8 +46,8 @@ class Status:
     """Permission to build rank indexes and the index on embeddings: "allowed"; "refused", where
     pgvector is older than 0.8.3; or "accepted", by `accept_pgvector`."""
     nodes: Mapping[str, int]
-    """If Citus distributes the schema: the nodes with memories, as host:port, and how many shards
-    each has."""
+    """Node, as host:port, → number of its shards with memories; empty unless Citus distributes the
+    schema."""
 
 
 def status(target: Target, *, schema: str = DEFAULT_SCHEMA) -> Status:
@@ -113,7 +113,7 @@ def read_status(connection: Connection, schema: str) -> Status:
 
 
 def read_nodes(connection: Connection, schema: str) -> dict[str, int]:
-    """The nodes that the table of memories lies on, and their shards of it; empty unless Citus
+    """The nodes of the table of memories, and the number of its shards on each; empty unless Citus
     distributes it."""
     if not connection.scalar(
         text("SELECT to_regclass('pg_catalog.pg_dist_placement') IS NOT NULL")

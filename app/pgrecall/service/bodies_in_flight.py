@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pgrecall.service.problems import Problem
 
 OF_ONE, OF_ALL = 4, 16
-"""How many of the largest bodies one caller may have in flight, and all together."""
+"""The number of largest bodies that one caller may have in flight, and all callers together."""
 
 
 class BodiesInFlight:

@@ -33,7 +33,7 @@ MOST_METRICS = 8
 """The most requests for metrics at a time."""
 _LOOPBACK = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 WRONG_KEYS_PER_SECOND = 10.0
-"""From one address; each costs a query."""
+"""The limit for one address; each wrong key costs a query."""
 
 
 class Gate:
@@ -166,7 +166,7 @@ def _caller(scope: Scope) -> str:
 
 
 class _Room:
-    """As many requests as may be present at a time; raises Problem for more."""
+    """Admits as many requests as may be present at a time; raises Problem for more."""
 
     def __init__(self, most: int) -> None:
         self._most, self._present = most, 0

@@ -22,7 +22,7 @@ MOST = 10_000
 LOOKUP_SECONDS = 2.0
 """The most that a lookup may take, waiting for others included."""
 GRACE_SECONDS = 30.0
-"""How long after it was read a key may be used if it cannot be looked up, even a revoked one."""
+"""Seconds for which a key, even a revoked one, is accepted while look-ups fail."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pgrecall.service.caller import Caller, authenticate, require_scope
 from pgrecall.service.problems import to_problem
 
 _CALLER: ContextVar[Caller] = ContextVar("pgrecall_caller")
-"""Of the request: tools run in its task, or in tasks that it starts."""
+"""The caller of the request: tools run in its task, or in tasks that it starts."""
 
 
 class McpRoute:
@@ -47,7 +47,7 @@ async def serve_mcp(max_body: int) -> AsyncIterator[ASGIApp | None]:
         try:
             require_scope(caller.key, "read" if effect == "reads" else "write")
             yield MemoryTools(caller.repo, touch=caller.touch()), caller.owner
-        except Exception as error:  # what a model is told is what other clients are told
+        except Exception as error:  # models get the errors of other clients
             kind = MemoryNotFound if isinstance(error, MemoryNotFound) else PgRecallError
             raise kind(to_problem(error).detail) from error
 

@@ -31,7 +31,7 @@ from pgrecall.service.bounds import BOUNDS
 from pgrecall.service.caller import Caller, Reader, Writer
 
 IN_METADATA = ("external_id", "source_id", "parent_memory_id")
-"""Fields of theirs that are stored in the metadata here."""
+"""Fields of Memory OS that are stored in the metadata."""
 _COLUMNS = {"importance_score": "importance", "confidence_score": "confidence"}
 _FILTERS = {"tier": "tiers", "memory_nature": "memory_natures", "content_type": "content_types"}
 
