@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -14,7 +14,17 @@ from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.options import OptionalIds
-from pgrecall.cli.output import Output, counted, number, plain, right, table, warnings, working
+from pgrecall.cli.output import (
+    Output,
+    counted,
+    number,
+    plain,
+    progress_bar,
+    right,
+    table,
+    warnings,
+    working,
+)
 from pgrecall.cli.parsers import option
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.erased import Erased
@@ -73,7 +83,8 @@ def clusters(call: Call) -> Output:
 
 @app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe")
 def consolidate(call: Call) -> Output:
-    consolidations = _with_bar("consolidating", call)
+    with progress_bar("consolidating", transient=True) as advance:
+        consolidations = call(on_progress=advance)
     return Output(
         (
             {"id": one.memory_id, "sources": one.source_ids, "importance": one.importance}
@@ -86,18 +97,6 @@ def consolidate(call: Call) -> Output:
         ),
         otherwise="nothing to consolidate",
     )
-
-
-def _with_bar(description: str, call: Call) -> Any:
-    """The result of a method that calls `on_progress(done, total)`."""
-    with Progress(console=warnings, transient=True) as progress:
-        task = progress.add_task(description, total=None)
-
-        def advance(done: Any, total: int) -> None:
-            completed = done.memories if isinstance(done, Erased) else done
-            progress.update(task, completed=completed, total=total)
-
-        return call(on_progress=advance)
 
 
 @app.method(
@@ -205,8 +204,12 @@ def erase(
         with working("erasing"):
             erased = call()
         return Output([erased], *_erasure(erased))
-    arguments = {"agent_id": call.agent, "dry_run": dry_run}
-    erased = _with_bar("erasing", Call("upkeep.erase_owner", call.repo, arguments))
+    with progress_bar("erasing", transient=True) as advance:
+        erased = call.repo.upkeep.erase_owner(
+            call.agent,
+            dry_run=dry_run,
+            on_progress=lambda done, memories: advance(done.memories, memories),
+        )
     if call.arguments["vacuum"] and not dry_run:
         with working("vacuuming"):
             call(memory_ids=())

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from rich.console import RenderableType
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -17,10 +16,10 @@ from pgrecall.cli.options import Profiles
 from pgrecall.cli.output import (
     Output,
     plain,
+    progress_bar,
     require_writable,
     right,
     table,
-    warnings,
     working,
 )
 from pgrecall.cli.parsers import argument, option
@@ -153,13 +152,9 @@ def tune(
         raise InputError(f"{output} already exists; name another file, or pass --force")
     require_writable(output)
     DEFAULT.renamed(output.stem)  # a name that no profile can have is reported before the work
-    with Progress(console=warnings) as progress:
-        task = progress.add_task("searching", total=None)
-        tuning: Tuning = call(
-            agent_id=None,
-            queries=_queries(call, file),
-            on_progress=lambda done, total: progress.update(task, completed=done, total=total),
-        )
+    with progress_bar("searching") as advance:
+        queries = _queries(call, file)
+        tuning: Tuning = call(agent_id=None, queries=queries, on_progress=advance)
     problem = None
     if tuning.proposed is not None:
         problem = _failure(profiles.save, tuning.proposed.renamed(output.stem), output)

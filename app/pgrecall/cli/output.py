@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -182,6 +182,16 @@ def working(text: str) -> Iterator[None]:
     """Shows on a terminal that the command is running."""
     with warnings.status(text):
         yield
+
+
+@contextmanager
+def progress_bar(text: str, **options: Any) -> Iterator[Callable[[float, float], None]]:
+    """A bar on standard error. Yields a function to call with the number done, and the total."""
+    from rich.progress import Progress  # searches do not need it
+
+    with Progress(console=warnings, **options) as progress:
+        task = progress.add_task(text, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def require_writable(path: Path) -> None:

@@ -65,16 +65,16 @@ def _rows(
             "memories",
             f"{about}{held.memories:,} of {about}{held.owners:,} agents and teams",
         ),
-        ("retrieved at least once", f"{about}{held.used:,}"),
+        ("retrieved at least once", f"{about}{held.memories_retrieved:,}"),
         ("size", f"{size(held.bytes)}, {size(held.index_bytes)} of it indexes"),
     ]
     if schema.nodes:
         rows.append(("distributed over", "\n".join(shards(schema.nodes))))
-    for whose, statuses in indexes.items():
+    for owners, statuses in indexes.items():
         if statuses:
             built = sum(status.index is not None for status in statuses)
-            rows.append((f"rank indexes of {whose}", f"{built:,}"))
-        run = f"run `pgrecall index maintain{' --of-team' if whose == 'teams' else ''}`"
+            rows.append((f"rank indexes of {owners}", f"{built:,}"))
+        run = f"run `pgrecall index maintain{' --of-team' if owners == 'teams' else ''}`"
         rows += [
             ("rank index due", f"{status.agent_id}: {status.due}; {run}")
             for status in statuses
@@ -89,19 +89,13 @@ def _made_by(schema: Status) -> str:
 
 
 def _numbers(held: Overview, indexes: dict[str, list[RankIndexStatus]]) -> dict[str, Any]:
-    return {
-        "memories": held.memories,
-        "owners": held.owners,
-        "memories_retrieved": held.used,
-        "estimated": held.estimated,
-        "bytes": held.bytes,
-        "index_bytes": held.index_bytes,
+    return asdict(held) | {
         "rank_indexes": {
-            whose: sum(status.index is not None for status in statuses)
-            for whose, statuses in indexes.items()
+            owners: sum(status.index is not None for status in statuses)
+            for owners, statuses in indexes.items()
         },
         "rank_indexes_due": {
-            whose: {status.agent_id: status.due for status in statuses if status.due}
-            for whose, statuses in indexes.items()
+            owners: {status.agent_id: status.due for status in statuses if status.due}
+            for owners, statuses in indexes.items()
         },
     }

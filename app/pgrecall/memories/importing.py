@@ -144,7 +144,8 @@ def import_file(
     lines without either are the agent's. Times are ISO 8601; those without a time zone are in
     `timezone`. `id` may be any text: one that is no UUID becomes the key. A line without id or key
     gets an id derived from the whole line. Therefore an import can be repeated.
-    `fields` renames fields first: old name, or path such as `meta.user`, → new name, or "" to leave the field out.
+    `fields` renames fields first: old name, or path such as `meta.user`, → new name, or "" to
+    leave the field out.
 
     A line without state is skipped if an active memory says the same; one with state is known by
     its id, see `transfer.restore`. `check_compliance=False` also stores memories that are not

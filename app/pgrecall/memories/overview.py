@@ -21,7 +21,7 @@ class Overview:
     """Memories of agents and teams."""
     owners: int
     """Agents and teams that have memories."""
-    used: int
+    memories_retrieved: int
     """Memories retrieved at least once."""
     estimated: bool
     bytes: int
