@@ -88,7 +88,6 @@ def operations(
         "evaluation.evaluate": Operation({"queries": judged}, ["hybrid"]),
         "evaluation.recorded_queries": Operation({}, ["memory 1"]),
         "evaluation.tune": Operation({"queries": judged}, ["hybrid", "hybrid_tuned"]),
-        "existing": Operation({"memory_ids": [one, ABSENT]}, [one]),
         "explain": Operation({"memory_id": one, **query}, 1),
         "feedback": Operation({"memory_id": one, "kind": "useful"}, "memory 1", "feedback"),
         "get": Operation({"memory_id": one}, "memory 1"),
@@ -96,9 +95,6 @@ def operations(
         "history": Operation(
             {"memory_id": one}, ["initial", "linked", "labelled", "reinforcement"]
         ),
-        "ids.find": Operation({"prefix": str(one)}, [one]),
-        "ids.of_key": Operation({"key": "k"}, UUID("2a093812-ccdb-8879-9690-61d9cff49801")),
-        "ids.shorten": Operation(ids, [str(one)]),
         "invalidate": Operation(ids, 1, "forgotten"),
         "labels.add": Operation({"memory_id": one, "labels": ["x", "y"]}, 2, "labelled"),
         "labels.find": Operation({"values": ["x"]}, [["memory 1", 0.5]]),
@@ -117,6 +113,7 @@ def operations(
         "record_outcome": Operation(
             {"memory_id": one, "outcome": "failure"}, "memory 1", "penalty"
         ),
+        "resolve": Operation({"prefix_or_key": str(one)[:35]}, one),
         "revive": Operation({"memory_ids": [gone]}, 1, "revived"),
         "search": Operation(query | {"k": 2}, five[:2]),
         "supersede": Operation({"memory_id": one, "new": new}, "inserted", "initial superseded"),
@@ -139,16 +136,15 @@ def operations(
         "upkeep.promote": Operation(ids, 1, "promoted"),
         "upkeep.prune": Operation({"older_than": old}, 1, "archived"),
         "upkeep.reject": Operation({"memory_ids": [waiting]}, 1, "archived"),
-        "upkeep.vacuum": Operation({}, None),
         "upsert": Operation({"memory": keyed}, "inserted", "initial"),
         "upsert_many": Operation({"memories": [keyed, keyed]}, ["inserted", "known"], "initial"),
     }
 
 
 READING = {
-    *("context", "count", "evaluation.evaluate", "evaluation.recorded_queries", "existing"),
-    *("explain", "get", "get_many", "history", "ids.find", "ids.shorten", "labels.find"),
-    *("labels.of", "links.of", "list", "owners", "plan", "search", "transfer.export"),
+    *("context", "count", "evaluation.evaluate", "evaluation.recorded_queries", "explain"),
+    *("get", "get_many", "history", "labels.find", "labels.of", "links.of", "list", "owners"),
+    *("plan", "resolve", "search", "transfer.export"),
     *("upkeep.clusters", "upkeep.near_duplicates"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
@@ -156,7 +152,7 @@ MAINTAINING = {
     *("erase", "rank_indexes.build", "rank_indexes.drop", "rank_indexes.maintain"),
     *("upkeep.collect_garbage", "upkeep.erase_owner"),
 }
-"""What takes a maintainer; the rest a writer, but for `upkeep.vacuum`, the owner of the schema."""
+"""What takes a maintainer; the rest a writer."""
 OF_ALL = {
     *("owners", "rank_indexes.build", "rank_indexes.maintain", "rank_indexes.status"),
     *("transfer.export", "upkeep.collect_garbage"),

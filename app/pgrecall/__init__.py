@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
     from pgrecall.core.openai_embedder import OpenAIEmbedder
     from pgrecall.core.tokens import tiktoken_counter
-    from pgrecall.evaluation.floors import Floor
     from pgrecall.evaluation.judged_query import JudgedQuery
     from pgrecall.evaluation.queries_file import load_queries, save_queries
+    from pgrecall.evaluation.relevance_thresholds import Floor
     from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
     from pgrecall.evaluation.tuned import Tuning
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository

@@ -234,9 +234,9 @@ class RecallVectorStore(VectorStore):
         contents = [*texts]
         of_each = [{} for _ in contents] if metadatas is None else metadatas
         keys = [one or str(new_id()) for one in ids or [None] * len(contents)]
-        for name, given in (("metadatas", of_each), ("ids", keys)):
-            if len(given) != len(contents):
-                raise InputError(f"{name} has {len(given)} entries for {len(contents)} texts")
+        for name, values in (("metadatas", of_each), ("ids", keys)):
+            if len(values) != len(contents):
+                raise InputError(f"{name} has {len(values)} entries for {len(contents)} texts")
         new = [
             NewMemory(content, key=key, metadata=metadata, **fields)
             for content, key, metadata in zip(contents, keys, of_each, strict=True)
@@ -245,9 +245,9 @@ class RecallVectorStore(VectorStore):
         return keys
 
     def _get(self, ids: Sequence[str]) -> Calls[list[Document]]:
-        wanted = self._memory_ids(ids)
-        found: dict[UUID, Memory] = yield call("get_many", self._agent_id, wanted)
-        return [_document(memory) for memory in found.values()]
+        memory_ids = self._memory_ids(ids)
+        memories: dict[UUID, Memory] = yield call("get_many", self._agent_id, memory_ids)
+        return [_document(memory) for memory in memories.values()]
 
     def _delete(self, ids: Sequence[str] | None) -> Calls[bool]:
         yield call("delete", self._agent_id, self._memory_ids(ids))
@@ -255,12 +255,12 @@ class RecallVectorStore(VectorStore):
 
     def _memory_ids(self, ids: Sequence[str] | None) -> list[UUID]:
         """Ids of the memories of documents with these ids: made from their keys, or their own."""
-        given = in_list(ids)
-        if given is None or not all(map(is_storable, given)):
+        texts = in_list(ids)
+        if texts is None or not all(map(is_storable, texts)):
             raise InputError("the ids of documents must be a list of texts")
         owner = self._either.prefix + str(self._agent_id)
-        found = [[id_of_key(owner, one), *_uuids(one)] for one in given]
-        return [memory_id for several in found for memory_id in several]
+        candidates = [[id_of_key(owner, one), *_uuids(one)] for one in texts]
+        return [memory_id for several in candidates for memory_id in several]
 
     def _scored(
         self, query: VectorLike | str, k: int, arguments: Mapping[str, Any]
@@ -312,7 +312,7 @@ class RecallRetriever(BaseRetriever):
     weights: Mapping[str, float] | None = None
     """Replaces the profile's weights."""
     as_of: datetime | None = None
-    """The moment that the query is asked about."""
+    """The moment that the query is about."""
     teams: Sequence[str | UUID] = ()
     """Teams whose memories are ranked with the agent's."""
     filter: Mapping[str, Any] | None = None
@@ -322,8 +322,8 @@ class RecallRetriever(BaseRetriever):
 
     @cached_property
     def _either(self) -> RepositoryPair:
-        given = (self.repository, self.async_repository)
-        return RepositoryPair((one for one in given if one is not None), type(self).__name__)
+        repositories = (self.repository, self.async_repository)
+        return RepositoryPair((one for one in repositories if one is not None), type(self).__name__)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **arguments: Any
@@ -345,9 +345,9 @@ class RecallRetriever(BaseRetriever):
 _OF_SEARCH = ("k", "profile", "weights", "as_of", "teams", "filter")
 
 
-def _named(*given: Mapping[str, Any]) -> dict[str, Any]:
+def _named(*arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of a search, of which later ones win; LangChain calls metadata `filter`."""
-    named = {name: value for some in given for name, value in some.items()}
+    named = {name: value for some in arguments for name, value in some.items()}
     metadata = named.pop("filter", None)
     return named if metadata is None else {**named, "metadata": metadata}
 

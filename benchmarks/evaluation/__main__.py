@@ -12,7 +12,7 @@ from benchmarks.evaluation import owners, quality, speed
 from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
-from pgrecall.cli.evaluate import floors_shown
+from pgrecall.cli.evaluation_commands import render_floors
 
 
 def main(
@@ -36,7 +36,7 @@ def main(
         silent = owners.silence(url, progress)
     owners.print_owners(console, by_owner, with_dates)
     owners.print_lending(console, lent)
-    console.print(*floors_shown(by_owner))
+    console.print(*render_floors(by_owner))
     owners.print_silence(console, silent, by_owner)
     with progress_bar() as progress, server() as url:
         times = speed.measured(url, seed, progress)

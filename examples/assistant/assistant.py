@@ -66,7 +66,7 @@ class Assistant:
             if turn is not None and turn.feedback is None:
                 turn.feedback = feedback
                 memories = self._memories_in(session)
-                known = await memories.existing(turn.user_id, turn.memory_ids)
+                known = await memories.get_many(turn.user_id, turn.memory_ids)
                 for memory_id in sorted(known):  # in one order, so that no two wait for each other
                     await memories.feedback(turn.user_id, memory_id, feedback, query=turn.message)
             return turn is not None

@@ -27,7 +27,7 @@ from pgrecall.migrate.service_keys import Scope, create_key
 from pgrecall.service.application import create_app
 from pgrecall.service.gate import Gate
 from pgrecall.service.service_settings import ServiceSettings
-from pgrecall.service.stopping import Connection
+from pgrecall.service.shutdown import Connection
 
 ROLE = "pgrecall_service"
 TEA = "Ines drinks her tea without milk."

@@ -164,8 +164,6 @@ MORE: dict[str, More] = {
     "count labels": lambda r, ids, at: r.count("one", labels=["onelabel"]),
     "get by key": lambda r, ids, at: r.get("one", key="key 100"),
     "get_many 100": lambda r, ids, at: r.get_many("one", ids),
-    "existing 100": lambda r, ids, at: r.existing("one", ids),
-    "ids.shorten 100": lambda r, ids, at: r.ids.shorten("one", ids),
     "touch 100": lambda r, ids, at: r.touch("one", ids),
     "add near_duplicates": lambda r, ids, at: r.add(
         "one", NewMemory("fresh", embedding=at(1)), near_duplicates=0.95
@@ -222,8 +220,6 @@ SCRIPTS = {
     "unused_memories": {"agent": "one"},
 }
 """The scripts of sql/adhoc with their variables."""
-OF_AN_ENGINE = {"upkeep.vacuum"}
-"""What refuses a transaction, and reads whole tables."""
 
 
 def queries(ids: list[UUID], at: Direction) -> list[JudgedQuery]:
@@ -392,7 +388,7 @@ def state(url: str, shape: Shape) -> Iterator[State]:
 
 
 NAMES = [
-    *(f"method: {name}" for name in GOOD if name not in OF_AN_ENGINE),
+    *(f"method: {name}" for name in GOOD),
     *(f"more: {name}" for name in MORE),
     *(f"function: {name}" for name in CALLS),
     *(f"view: {path.stem}" for path in sorted(sql_folder().glob("views/*.sql"))),

@@ -44,7 +44,7 @@ from tests.integration.test_both_repositories import (
 
 pytestmark = on_citus
 ON_ALL_NODES = {
-    *("owners", "upkeep.vacuum"),
+    *("owners", "erase, and vacuum"),
     *(f"rank_indexes.{name}" for name in ("build", "maintain", "progress", "status")),
 }
 """Operations on all owners, or on whole tables."""

@@ -88,29 +88,15 @@ def test_what_is_added_is_found(as_installed: Run, url: str) -> None:
 
 
 def test_search_filters_counts_and_shows_a_table(run: Run, url: str) -> None:
-    run(
-        "add",
-        "tea",
-        "--agent",
-        "a",
-        "--tag",
-        "x",
-        "--type",
-        "preference",
-        "--entity",
-        "Ines",
-        "--label",
-        "drinks",
+    options = (
+        *(("--tag", "x"), ("--type", "preference")),
+        *(("--entity", "Ines"), ("--label", "drinks")),
     )
+    run("add", "tea", "--agent", "a", *(word for option in options for word in option))
     run("add", "tea too", "--agent", "a")
     asked = ("search", "tea", "--agent", "a", "--json")
 
-    for option in (
-        ("--tag", "x"),
-        ("--type", "preference"),
-        ("--entity", "Ines"),
-        ("--label", "drinks"),
-    ):
+    for option in options:
         found = run(*asked, *option, "--no-touch")
         assert [hit["content"] for hit in found.records] == ["tea"]
     first, second = run(*asked, "--tag", "x").records[0], run(*asked, "--tag", "x").records[0]

@@ -61,7 +61,6 @@ FUNCTIONS = {
     "exported": "transfer.export",
     "restore_rows": "transfer.restore",
     "list_memories": "list",
-    "id_of_key": "ids.of_key",
     "build_rank_index": "rank_indexes.build",
     "maintain_rank_indexes": "rank_indexes.maintain",
     "drop_rank_index": "rank_indexes.drop",

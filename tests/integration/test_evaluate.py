@@ -33,7 +33,7 @@ from pgrecall import (
 )
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
 from pgrecall.evaluation.bootstrap import intervals
-from pgrecall.evaluation.floors import proposed, table_of
+from pgrecall.evaluation.relevance_thresholds import proposed, table_of
 from pgrecall.evaluation.results import METRICS
 from pgrecall.scoring.signals import (
     Clock,

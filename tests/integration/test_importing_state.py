@@ -47,7 +47,7 @@ def test_what_another_system_knew_comes_along(mine: Owner, tmp_path: Path) -> No
     file = tmp_path / "grace.jsonl"
     file.write_text(GRACE % {"agent": mine.name}, encoding="utf-8")
     zone = ZoneInfo("Europe/Berlin")
-    one, two, three, four = (mine.ids.of_key(f"mem_{n}") for n in range(1, 5))
+    one, two, three, four = (mine.resolve(f"mem_{n}") for n in range(1, 5))
 
     def imported() -> tuple[int, int]:
         done = import_file(mine.repo, mine.name, file, fields=FIELDS, timezone=zone)
@@ -69,7 +69,7 @@ def test_what_another_system_knew_comes_along(mine: Owner, tmp_path: Path) -> No
     assert [event.event_type for event in mine.history(two)] == ["initial"]
     # Of one text, but of two ids: both are there.
     assert mine.read(three).content == mine.read(four).content
-    of_team = mine.team.read(mine.team.ids.of_key("7"))
+    of_team = mine.team.read(mine.team.resolve("7"))
     counted = (of_team.success_count, of_team.failure_count)
     assert (of_team.key, of_team.trust, counted) == ("7", 0.25, (2, 1))
     assert (of_team.feedback_up, of_team.feedback_down) == (3, 1)
@@ -128,7 +128,7 @@ def test_null_is_a_field_that_is_not_given(mine: Owner, tmp_path: Path) -> None:
 
     plain = mine.add(NewMemory("plain", embedding=None))
     usual = mine.read(plain)
-    first, second = (mine.read(mine.ids.of_key(key)) for key in "xy")
+    first, second = (mine.read(mine.resolve(key)) for key in "xy")
     for name in (*nothing.keys() - {"labels"}, "status", "expires_at"):
         assert getattr(first, name) == getattr(usual, name), name
     assert (second.content, second.metadata) == ("y", {"lang": "en"})

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from pgrecall import NewMemory
+from pgrecall.core.ids import id_of_key
 from pgrecall.core.label import Label
 from pgrecall.errors import InputError, MemoryNotFound
 from tests.integration.owner import Owner, north
@@ -214,7 +215,7 @@ def test_weights_above_one_are_divided_by_the_greatest_of_the_memory(mine: Owner
         """ {"value": "milk", "weight": 3}]', key => 'd')"""
     )
 
-    for memory_id in (one, two, mine.ids.of_key("d")):
+    for memory_id in (one, two, id_of_key(mine.stored_id, "d")):
         assert mine.labels.of(memory_id) == scaled
     assert mine.labels.of(light) == STORED, "each memory has a scale of its own"
     with pytest.raises(InputError, match="weight must lie within 0 and 1, got 4"):

@@ -63,12 +63,12 @@ def test_the_line_says_it_in_words(
     repo: MemoryRepository, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, "pgrecall"):
-        repo.ids.find("an agent\nof many lines " + "x" * 100, "0123")
+        repo.count("an agent\nof many lines " + "x" * 100)
 
     [record] = caplog.records
     assert (record.name, record.levelname) == ("pgrecall", "DEBUG")
     start, _, end = record.getMessage().partition(" duration_ms=")
-    assert start.startswith(r"operation=find_ids owner='an agent\nof m")
+    assert start.startswith(r"operation=count owner='an agent\nof m")
     assert len(start) < 80
     assert end.endswith(" rows=0")
 

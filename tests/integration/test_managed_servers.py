@@ -87,8 +87,7 @@ def test_it_calls_every_method(managed: str) -> None:
     for name in GOOD:
         for work in works(name, things):
             with engine.connect() as connection, suppress(InputError):  # too few queries to tune by
-                alone = name == "upkeep.vacuum"  # not in a transaction
-                work(MemoryRepository(engine if alone else connection))
+                work(MemoryRepository(connection))
 
 
 def test_those_it_lets_in_search_behind_its_policies(managed: str) -> None:

@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, event, text
 
 from pgrecall import Label, MemoryRepository, NewMemory, export_file, import_file, migrate, profiles
-from pgrecall.cli.export_memories import number_of
+from pgrecall.cli.transfer_commands import count_exported
 from pgrecall.errors import DatabaseConflict, InputError
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
@@ -154,11 +154,11 @@ def test_the_progress_bar_ends_at_the_number_of_memories(
 ) -> None:
     repo = MemoryRepository(source)
     exported = export_file(repo, tmp_path / "agents.jsonl", agent_id=owners)
-    assert number_of(repo, owners) == exported
+    assert count_exported(repo, owners) == exported
 
     if owners is None:
         exported = export_file(repo.teams, tmp_path / "teams.jsonl")
-        assert number_of(repo.teams, None) == exported
+        assert count_exported(repo.teams, None) == exported
 
 
 def test_postgresql_16_takes_what_18_exported(

@@ -18,6 +18,7 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import NullPool, create_engine
 
 from pgrecall import MemoryRepository, Profile, import_file, migrate, profiles
+from pgrecall.core.ids import id_of_key
 from pgrecall.testing import new_database
 from tests.integration.support import NORTH, NOW, before, read, similar
 from tests.integration.test_adhoc import Database
@@ -196,7 +197,7 @@ def test_grace(
 
     moves(own_url, "grace", 7, agent="grace")
 
-    ids = {row["id"]: own_repo.ids.of_key("grace", row["memory_ref"]) for row in rows}
+    ids = {row["id"]: id_of_key("grace", row["memory_ref"]) for row in rows}
     for number, similarity in ((1, 0.25), (2, 1), (4, 0.75)):  # Grace itself has no vectors
         rows[number - 1]["similarity"] = similarity
         own_repo.update("grace", ids[number], embedding=similar(similarity))
@@ -475,7 +476,7 @@ def test_memory_os(own_url: str, own_repo: MemoryRepository, tmp_path: Path) -> 
 
     assert (imported(), imported()) == ((5, 0), (0, 5))
 
-    ids = [own_repo.ids.of_key("carla", line["id"]) for line in lines]
+    ids = [id_of_key("carla", line["id"]) for line in lines]
     ranked = dict(zip(ids[:4], lines[:4], strict=True))
     asked = {"query_entities": ["Ann", "Bob"]}
     assert_ranked(own_repo, "carla", profiles.tiered, ranked, memory_os_score, **asked)
@@ -571,7 +572,7 @@ def test_radaros(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
 
     moves(own_url, "radaros", 10)
 
-    ines, company = (own_repo.ids.of_key("ann", f"entity:{name}") for name in ("ines", "acme"))
+    ines, company = (id_of_key("ann", f"entity:{name}") for name in ("ines", "acme"))
     known = [facts[0], facts[2], *entity_facts, *events, *learnings]
     ranked = {UUID(value["id"]): value for value in known} | {ines: entity, company: acme}
     assert_ranked(own_repo, "ann", profiles.half_life, ranked, radaros_score, teams=["helper"])

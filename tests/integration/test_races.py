@@ -20,6 +20,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import OperationalError
 
 from pgrecall import Added, MemoryRepository, NewMemory
+from pgrecall.core.ids import id_of_key
 from pgrecall.core.label import Label
 from pgrecall.errors import (
     DatabaseConflict,
@@ -130,7 +131,7 @@ def test_a_key_upserted_by_all_is_one_row_and_every_write_is_recorded(mine: Owne
 
 
 def test_a_key_upserted_while_others_delete_it_is_one_row_or_none(mine: Owner) -> None:
-    key_id = mine.ids.of_key("k")
+    key_id = id_of_key(mine.name, "k")
 
     def client(n: int) -> None:
         for i in range(OPERATIONS):

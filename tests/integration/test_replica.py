@@ -100,7 +100,7 @@ def test_an_operation_does_the_same_and_what_only_reads_asks_the_replica_alone(
 
     check(both, case)
 
-    if case.name in GOOD and case.name != "ids.of_key":  # asks nobody
+    if case.name in GOOD:
         counting = {"primary"} if case.name in ("search", "context") else set()
         assert {*asked} == ({"replica"} if case.name in READING else {"primary"}) | counting
 

@@ -23,7 +23,7 @@ from pgrecall.cli.serve import require_loopback
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
 from pgrecall.migrate.service_keys import create_key, revoke_key
-from pgrecall.service import stopping
+from pgrecall.service import shutdown
 from pgrecall.service.application import create_app
 from pgrecall.testing import new_database
 from tests.integration.commands import Run, fast_runner
@@ -196,7 +196,7 @@ def test_a_connection_that_is_accepted_while_the_server_stops_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """uvicorn, which asks connections once, would serve it until its time of grace is over."""
-    monkeypatch.setattr(stopping, "_stopping", threading.Event())
+    monkeypatch.setattr(shutdown, "_stopping", threading.Event())
     handled: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: handled.append(number))
 
@@ -206,7 +206,7 @@ def test_a_connection_that_is_accepted_while_the_server_stops_is_closed(
         state = uvicorn.server.ServerState()
         loop = asyncio.get_running_loop()
         listening = await loop.create_server(
-            lambda: stopping.Connection(config, state, {}), family=socket.AF_INET, port=0
+            lambda: shutdown.Connection(config, state, {}), family=socket.AF_INET, port=0
         )
         address = listening.sockets[0].getsockname()
         async with listening:
@@ -222,7 +222,7 @@ def test_a_connection_that_is_accepted_while_the_server_stops_is_closed(
                 await asyncio.sleep(0)
         return read
 
-    stopping.watch_signals()
+    shutdown.watch_signals()
     try:
         assert asyncio.run(connected()) == b""
     finally:

@@ -20,10 +20,10 @@ from pgrecall.core.vectors import components_of
 from pgrecall.errors import PgRecallError
 from pgrecall.service.bearer import OPEN, Key
 from pgrecall.service.bodies_in_flight import OF_ALL, OF_ONE
-from pgrecall.service.buckets import Buckets
 from pgrecall.service.connections import MAX_HEAD
 from pgrecall.service.gate import MAX_READ_BODY, Gate
-from pgrecall.service.problems import STATUSES, problem_of
+from pgrecall.service.problems import STATUSES, to_problem
+from pgrecall.service.rate_limit import Buckets
 from tests.integration.serving import MOST, TEA, Service, Slow, gated, settings, stored
 from tests.unit.test_layers import CLASSES, ROOT
 
@@ -178,11 +178,11 @@ def test_health_and_readiness_need_no_key(service: Service) -> None:
 
 def test_every_error_of_ours_has_a_status_and_none_of_the_database_is_quoted() -> None:
     for kind in CLASSES:
-        problem = problem_of(kind("row of agent_memories"))
+        problem = to_problem(kind("row of agent_memories"))
         assert 400 <= problem.status < 600
         assert ("agent_memories" in problem.detail) == (problem.status < 500), kind
     assert STATUSES[-1] == (PgRecallError, 500)
-    assert "agent_memories" not in problem_of(ValueError("agent_memories")).detail
+    assert "agent_memories" not in to_problem(ValueError("agent_memories")).detail
 
 
 WRONG = (

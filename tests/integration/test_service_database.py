@@ -22,7 +22,7 @@ from pgrecall import embedded, migrate, pin_search_path
 from pgrecall.core import time_limit
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.service_keys import revoke_key
-from pgrecall.service import application, key_ring
+from pgrecall.service import application, key_cache
 from pgrecall.service.gate import Gate
 from pgrecall.testing import hurry, new_database
 from tests.integration.serving import Service, Slow, service_on, settings
@@ -218,10 +218,10 @@ def test_a_key_that_cannot_be_looked_up_is_used_a_while_longer(
         revoke_key(engine, revoked.headers["authorization"].split("_")[1])
         assert status(revoked) == 401
         with psycopg.connect(url) as other, monkeypatch.context() as soon:
-            soon.setattr(key_ring, "LOOKUP_SECONDS", 0.2)
+            soon.setattr(key_cache, "LOOKUP_SECONDS", 0.2)
             other.execute("LOCK TABLE pgrecall.service_keys")
             assert [status(one) for one in (known, unknown, revoked)] == [200, 503, 503]
-            monkeypatch.setattr(key_ring, "GRACE_SECONDS", 0.0)
+            monkeypatch.setattr(key_cache, "GRACE_SECONDS", 0.0)
             assert status(known) == 503
         assert [status(one) for one in (known, unknown, revoked)] == [200, 200, 401]
 

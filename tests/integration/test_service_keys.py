@@ -16,6 +16,7 @@ import pytest
 
 from pgrecall import NewMemory
 from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.ids import id_of_key
 from pgrecall.errors import InputError
 from pgrecall.migrate.service_keys import (
     hash_of_secret,
@@ -42,7 +43,7 @@ def victim(service: Service) -> dict[str, Any]:
         )
         found[type(repo).__name__ + str(repo is service.repo)] = memory = repo.add(owner, new)
         repo.feedback(owner, memory, "useful", SECRET)
-    return found | {"memory": str(service.repo.ids.of_key("bob", f"{SECRET}-key"))}
+    return found | {"memory": str(id_of_key("bob", f"{SECRET}-key"))}
 
 
 @pytest.fixture

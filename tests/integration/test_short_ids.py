@@ -1,4 +1,4 @@
-"""Ids by their first digits."""
+"""Ids by their first digits, and by keys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import random
 from collections.abc import Callable
 from uuid import UUID
 
+import pytest
+
 from pgrecall import MemoryRepository, NewMemory
+from pgrecall.cli.memory_ids import short_ids
+from pgrecall.errors import InputError, MemoryNotFound
 
 LOWEST, HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
 SPELLINGS: tuple[Callable[[str], str], ...] = (str, str.upper, lambda text: text.replace("-", ""))
@@ -29,22 +33,42 @@ def test_short_ids_are_the_shortest_beginnings_that_one_memory_has(
     shared_repo.add_many(agent, [NewMemory(str(id_), id=id_, embedding=None) for id_ in ids])
     shared_repo.add(f"{agent} another", NewMemory("another", id=UUID(int=2), embedding=None))
 
-    short = shared_repo.ids.shorten(agent, ids)
+    short = short_ids(shared_repo, agent, ids)
 
     lengths = {len(digits.replace("-", "")) for digits in short.values()}
     assert {8, 32} < lengths
     assert short.keys() == set(ids)
-    for id_, digits in short.items():
-        assert str(id_).startswith(digits)
+    for number, (id_, digits) in enumerate(short.items()):
         assert [other for other in ids if str(other).startswith(digits)] == [id_]
         fewer = digits[:-1].rstrip("-")
         others = [other for other in ids if str(other).startswith(fewer)]
         assert len(others) > 1 or len(digits) == 8
+        if number % 10 == 0:
+            spelled = SPELLINGS[number // 10 % len(SPELLINGS)]
+            assert shared_repo.resolve(agent, spelled(digits)) == id_
+            if len(others) > 1:
+                with pytest.raises(InputError, match=str(others[0])):
+                    shared_repo.resolve(agent, spelled(fewer))
+    with pytest.raises(InputError) as raised:
+        shared_repo.resolve(agent, "0000")
+    assert str(raised.value).startswith(f"several ids begin with '0000': {LOWEST}, {UUID(int=1)}, ")
 
-    for number, id_ in enumerate(ids[::10]):
-        for length in (4, 8, 15, 36):
-            asked = str(id_)[:length]
-            expected = [other for other in ids if str(other).startswith(asked)]
-            spelled = SPELLINGS[number % len(SPELLINGS)](asked)
-            assert shared_repo.ids.find(agent, spelled, limit=1_000) == expected
-    assert shared_repo.ids.find(agent, "0000", limit=2) == [LOWEST, UUID(int=1)]
+
+def test_a_key_precedes_the_digits_of_an_id(shared_repo: MemoryRepository, agent: str) -> None:
+    repo, team = shared_repo, f"{agent} team"
+    ids = repo.add_many(
+        agent,
+        [
+            NewMemory("of digits", id=UUID("abcd0000" + "1" * 24), embedding=None),
+            NewMemory("of a key", key="abcd", embedding=None),
+        ],
+    )
+    of_team = repo.teams.add(team, NewMemory("a", id=UUID("eeee" + "1" * 28), embedding=None))
+    keyed = repo.teams.add(team, NewMemory("b", key="k", embedding=None))
+
+    assert [repo.resolve(agent, text) for text in ("abcd0", "abcd")] == ids
+    assert [repo.resolve(agent, text, teams=[team]) for text in ("eeee", "k")] == [of_team, keyed]
+    assert repo.resolve(agent, str(LOWEST)) == LOWEST
+    for text in ("eeee", "k", "abc", "abcdefg"):
+        with pytest.raises(MemoryNotFound, match=f"'{text}'"):
+            repo.resolve(agent, text)

@@ -22,7 +22,7 @@ COMMON = {
     *("cli", "context", "core", "embedded", "errors", "execution", "memories", "migrate"),
     *("ranking", "schema", "scoring"),
 }
-SEARCHING = COMMON | {"rank_index", "search"}
+SEARCHING = (COMMON - {"memories"}) | {"rank_index", "search"}
 """Packages of pgrecall. Of `migrate` it is the settings and what connects."""
 
 

@@ -58,7 +58,7 @@ def test_created_at_left_out_is_the_databases_now_and_none_is_unknown(
 def test_a_batch_of_several_parts_is_stored_whole_and_its_ids_come_in_input_order(
     mine: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.memories.storing._PART", 100)
+    monkeypatch.setattr("pgrecall.memories.insert._PART", 100)
     batch = [plain("given", id=uuid4()), *(plain(f"memory {i % 230}") for i in range(250))]
 
     ids = mine.add_many(batch)
@@ -271,8 +271,8 @@ def test_where_nothing_may_be_written_only_what_writes_says_so(
 
 SEVERAL_STATEMENTS = {
     *("add_many", "context", "explain", "plan", "search", "transfer.export", "transfer.restore"),
-    *("evaluation.evaluate", "evaluation.tune", "ids.of_key", "ids.shorten", "upsert_many"),
-    *("rank_indexes.build", "rank_indexes.drop", "rank_indexes.maintain", "upkeep.vacuum"),
+    *("evaluation.evaluate", "evaluation.tune", "erase", "resolve", "upsert_many"),
+    *("rank_indexes.build", "rank_indexes.drop", "rank_indexes.maintain"),
     *("upkeep.collect_garbage", "upkeep.consolidate", "upkeep.erase_owner", "upkeep.prune"),
 }
 """Or none."""

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import Engine, NullPool, create_engine, func, make_url, text
 
 from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall.core.ids import id_of_key
 from pgrecall.errors import (
     DatabaseError,
     DatabaseTimeout,
@@ -219,7 +220,7 @@ def test_settings_that_end_a_statement_are_named(database_url: str, engine: Engi
     options = {"options": "-c restrict_nonsystem_relation_kind=view"}
     repo = repository_on("sync", database_url, connect_args=options)
     with pytest.raises(DatabaseError, match="restrict_nonsystem_relation_kind"):
-        repo.update("agent", repo.ids.of_key("agent", "k"), importance=0.1)
+        repo.update("agent", id_of_key("agent", "k"), importance=0.1)
 
     error = mapped_error(
         psycopg.errors.ConfigurationLimitExceeded('exceeds "temp_file_limit" (1kB)')

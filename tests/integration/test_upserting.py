@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import NewMemory
+from pgrecall.core.ids import id_of_key
 from pgrecall.errors import InvalidMemory, NotCompliant
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, at, before
@@ -100,17 +101,17 @@ def test_the_successor_of_an_upserted_memory_is_superseded_in_turn(mine: Owner) 
 def test_memories_are_named_by_their_keys(mine: Owner) -> None:
     id_ = mine.upsert(keyed("one"))
 
-    assert mine.ids.of_key("k") == id_ != mine.team.ids.of_key("k")
+    assert mine.resolve("k") == id_
     assert mine.get(key="k") == mine.get(id_) == mine.get_many([id_])[id_]
     assert mine.get(key="x") is None
     assert mine.team.get(key="k") is None
-    assert mine.delete(mine.ids.of_key("k")) == 1
+    assert mine.delete(mine.resolve("k")) == 1
     assert mine.get(id_) is None
 
 
 def test_several_memories_come_in_the_order_they_were_named(mine: Owner) -> None:
     ids = mine.add_many([NewMemory(f"m {n}", embedding=at(n)) for n in range(4)])
-    asked = [ids[2], ids[0], mine.ids.of_key("x"), ids[3], ids[2]]
+    asked = [ids[2], ids[0], id_of_key(mine.name, "x"), ids[3], ids[2]]
 
     found = mine.get_many(asked)
 

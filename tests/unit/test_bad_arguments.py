@@ -70,15 +70,15 @@ def refuses(call: Callable[[], Any], message: str, error: type[InputError] = Inp
 def test_an_id_that_is_no_uuid_is_refused(repo: MemoryRepository) -> None:
     for name, good in METHODS.items():
         for argument in {"memory_id", "memory_ids", "source_id", "target_id"} & good.keys():
-            several = [[ID, "7"]] if argument == "memory_ids" and name != "ids.shorten" else []
+            several = [[ID, "7"]] if argument == "memory_ids" else []
             for bad in ("0" * 31, 7, None, b"0" * 16, *several):
                 with pytest.raises(InputError, match=r"UUID|by its id|needs ids"):
                     method(repo, name)(**{"agent_id": "a"} | good | {argument: bad})
 
 
-def test_what_are_no_first_digits_of_an_id_is_refused(repo: MemoryRepository) -> None:
-    for prefix in ("", "012", "xyzw", "0123 ", "0" * 33, "----", 5, None):
-        refuses(partial(repo.ids.find, "a", prefix), "prefix|first digits")  # type: ignore[arg-type]
+def test_what_is_no_key_is_refused(repo: MemoryRepository) -> None:
+    for key in ("", " ", "x" * 201, 5, None):
+        refuses(partial(repo.resolve, "a", key), "prefix_or_key")  # type: ignore[arg-type]
 
 
 # Memories

@@ -12,7 +12,7 @@ import pytest
 from pgrecall import FilterArguments, SearchArguments, profiles
 from pgrecall.cli.app import App
 from pgrecall.cli.options import LEFT_OUT, WRITTEN_AS
-from pgrecall.cli.written import conditions, pairs, shares
+from pgrecall.cli.parsers import conditions, pairs, shares
 from pgrecall.errors import InputError
 from tests.integration.commands import BUILT
 
@@ -55,9 +55,9 @@ ARGUMENTS = set(SearchArguments.__annotations__) - set(LEFT_OUT)
 
 def given(options: str) -> SearchArguments:
     """What a command gets that takes the arguments of a search."""
-    app, got = App(panel="Test"), []
+    app, got = App(), []
 
-    @app.declare("pgrecall probe")
+    @app.function("pgrecall probe")
     def probe(**arguments: Unpack[SearchArguments]) -> None:
         got.append(arguments)
 
@@ -89,13 +89,13 @@ def test_an_argument_becomes_an_option_without_another_line() -> None:
         rivers: Sequence[str]
         until: datetime | None
 
-    app, got = App(panel="Test"), []
+    app, got = App(), []
 
     def probe(**arguments: Any) -> None:
         got.append(arguments)
 
     probe.__annotations__["arguments"] = Unpack[Own]
-    app.declare("pgrecall probe")(probe)
+    app.function("pgrecall probe")(probe)
     app(["--river", "Tejo", "--until", "2026-05-01"], standalone_mode=False)
 
     assert got == [{"rivers": ["Tejo"], "until": MAY}]
@@ -128,9 +128,9 @@ def test_times_without_a_zone_are_those_of_the_user(
 
 
 def test_a_command_that_takes_times_takes_their_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    app, got = App(panel="Test"), []
+    app, got = App(), []
 
-    @app.declare("pgrecall probe")
+    @app.function("pgrecall probe")
     def probe(**arguments: Unpack[FilterArguments]) -> None:
         got.append(arguments)
 

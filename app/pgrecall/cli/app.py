@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import typer
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
+from pgrecall.cli.call import Method
+from pgrecall.cli.command import as_command
 from pgrecall.cli.configuration import PERSONAL, settings, undecided
-from pgrecall.cli.declaring import Function, as_command
 from pgrecall.cli.embedding import look_for_module
+from pgrecall.cli.output import Output
 from pgrecall.errors import InputError
+
+Declared = TypeVar("Declared", bound=Callable[..., Output | None])
 
 
 class _Flags:
@@ -32,23 +36,22 @@ class _Command(_Flags, TyperCommand):
     """A command whose options may be given by a file if they may be given by the environment."""
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
-        found = settings()
+        configured = settings()
         shared = {one.name for one in self.params if getattr(one, "envvar", None)}
-        defaults = {name: one.value for name, one in found.used.items() if name in shared}
+        defaults = {name: one.value for name, one in configured.used.items() if name in shared}
         context: Any = super().make_context(*arguments, default_map=defaults, **more)
         if context.resilient_parsing:  # only to complete what is typed
             return context
-        given_by = {name: context.get_parameter_source(name).name for name in shared}
+        sources = {name: context.get_parameter_source(name).name for name in shared}
         if context.params.get("vector") is not None:  # then nothing is embedded
-            given_by.pop("embedder", None)
-        by_no_user = ("DEFAULT", "DEFAULT_MAP")
-        needed = [name for name in PERSONAL if given_by.get(name) in by_no_user]
-        if question := undecided(found, needed):
+            sources.pop("embedder", None)
+        needed = [name for name in PERSONAL if sources.get(name) in ("DEFAULT", "DEFAULT_MAP")]
+        if question := undecided(configured, needed):
             raise InputError(question)
-        if given_by.get("embedder") == "COMMANDLINE":
+        if sources.get("embedder") == "COMMANDLINE":
             look_for_module(context.params["embedder"], Path.cwd())
-        elif given_by.get("embedder") == "DEFAULT_MAP":
-            setting = found.used["embedder"]
+        elif sources.get("embedder") == "DEFAULT_MAP":
+            setting = configured.used["embedder"]
             look_for_module(setting.value, setting.file.parent)
         return context
 
@@ -57,48 +60,72 @@ class Group(_Flags, TyperGroup):
     """Commands with a name in common."""
 
 
-class LateGroup(Group):
-    """A group that imports a command's module when the command is called: all together take
-    longer than most commands."""
+class LazyGroup(Group):
+    """A group that imports a command's module when the command is called. Importing all modules
+    takes longer than most commands."""
 
-    modules: ClassVar[Mapping[str, str]]
-    """Command → its module in pgrecall.cli, in the order of the help."""
+    panels: ClassVar[Mapping[str, Mapping[str, str]]]
+    """Panel of the help → module in pgrecall.cli → its commands, in the order of the help."""
+
+    def _places(self) -> dict[str, tuple[str, str]]:
+        """The panel and the module of each command."""
+        return {
+            name: (panel, module)
+            for panel, modules in self.panels.items()
+            for module, names in modules.items()
+            for name in names.split()
+        }
 
     def list_commands(self, context: Any) -> list[str]:
-        return list(self.modules)
+        return list(self._places())
 
     def get_command(self, context: Any, name: str) -> Any:
-        if name not in self.modules:  # Typer suggests what is alike among those that are loaded
-            for known in self.modules:
+        places = self._places()
+        if name not in places:  # Typer suggests what is alike among those that are loaded
+            for known in places:
                 self.get_command(context, known)
         elif name not in self.commands:
-            app: App = import_module(f"pgrecall.cli.{self.modules[name]}").app
+            app: App = import_module(f"pgrecall.cli.{places[name][1]}").app
             group: Any = typer.main.get_group(app)
-            if group.name == name:
-                group.rich_help_panel = app.panel
             self.commands.update({name: group} if group.name == name else group.commands)
+            for one in self.commands.keys() & places.keys():
+                command: Any = self.commands[one]
+                command.rich_help_panel = places[one][0]
         return self.commands.get(name)
 
 
 class App(typer.Typer):
-    """A group of commands; `panel` is where the help lists them."""
+    """A group of commands."""
 
-    def __init__(self, *, panel: str, cls: type[Group] = Group, **options: Any) -> None:
+    def __init__(self, *, cls: type[Group] = Group, **options: Any) -> None:
         super().__init__(cls=cls, rich_markup_mode="rich", **options)
-        self.panel = panel
 
-    def declare(
-        self, *examples: str, name: str | None = None, panel: str | None = None
-    ) -> Callable[[Function], Function]:
-        """Makes a command of a function, see `as_command`; the help ends with the examples."""
+    def function(
+        self, *examples: str, command: str | None = None, **method: Any
+    ) -> Callable[[Declared], Declared]:
+        """Makes a command of a function, see `as_command`; the help ends with the examples.
 
-        def declared(function: Function) -> Function:
+        The function names it, unless `command` does.
+        """
+
+        def declare(function: Declared) -> Declared:
             self.command(
-                name,
+                command or function.__name__.rstrip("_").replace("_", "-"),
                 cls=_Command,
-                rich_help_panel=panel or (None if self.info.name else self.panel),
                 epilog="\n".join(["[bold]Examples:[/]", *map(escape, examples)]),
-            )(as_command(function))
+            )(as_command(function, **method))
             return function
 
-        return declared
+        return declare
+
+    def method(
+        self,
+        method: Method,
+        *examples: str,
+        without: Sequence[str] = (),
+        command: str | None = None,
+        **options: Any,
+    ) -> Callable[[Declared], Declared]:
+        """Makes a command of a method of the repository, or of a function on a database."""
+        source = {"method": method, "without": without, "options": options}
+        return self.function(*examples, command=command, **source)

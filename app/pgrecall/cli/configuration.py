@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.cli import consent
-from pgrecall.cli.output import complaints
+from pgrecall.cli.output import warnings
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError
 
@@ -28,7 +28,7 @@ VARIABLES = {
 }
 """Setting → its environment variable."""
 PERSONAL = ("database_url", "embedder")
-"""Where memories go and which code runs: a project's file says it only with the user's consent."""
+"""Settings that decide where memories go and which code runs: a project's file needs consent."""
 OWN, PROJECT = "pgrecall.toml", "pyproject.toml"
 
 
@@ -75,28 +75,30 @@ def settings() -> Settings:
 
     Raises InputError for a file that cannot be read, or has anything else in it.
     """
-    found = Settings()
+    configured = Settings()
     if (own := file_at(user_file())) is not None:
-        found.used = {name: Setting(value, own.path) for name, value in own.values.items()}
+        configured.used = {name: Setting(value, own.path) for name, value in own.values.items()}
     if (project := project_file()) is not None:
-        asked = project.asked()
-        found.consent = consent.given(project.path, asked) if asked else None
+        sensitive = project.asked()
+        configured.consent = consent.given(project.path, sensitive) if sensitive else None
         for name, value in project.values.items():
-            is_allowed = name not in asked or found.consent is True
-            (found.used if is_allowed else found.withheld)[name] = Setting(value, project.path)
-    return found
+            is_allowed = name not in sensitive or configured.consent is True
+            (configured.used if is_allowed else configured.withheld)[name] = Setting(
+                value, project.path
+            )
+    return configured
 
 
-def undecided(found: Settings, needed: Iterable[str]) -> str | None:
+def undecided(configured: Settings, needed: Iterable[str]) -> str | None:
     """The question to the user before use of settings that a project's file may not set by itself.
 
     To go on without them would store memories elsewhere than the file says, or compare them by
     another model. None: the user has answered, or none of them is needed.
     """
-    names = [name for name in needed if name in found.withheld]
-    if not names or found.consent is not None:
+    names = [name for name in needed if name in configured.withheld]
+    if not names or configured.consent is not None:
         return None
-    file = found.withheld[names[0]].file
+    file = configured.withheld[names[0]].file
     shown = shlex.quote(str(file))
     options = " and ".join(f"--{name.replace('_', '-')}" for name in names)
     return (
@@ -108,11 +110,11 @@ def undecided(found: Settings, needed: Iterable[str]) -> str | None:
 
 def current() -> dict[str, tuple[str, str]]:
     """The value of each setting that has one, and its variable or file."""
-    found = {name: (one.value, str(one.file)) for name, one in settings().used.items()}
+    values = {name: (one.value, str(one.file)) for name, one in settings().used.items()}
     for name, variable in VARIABLES.items():
         if value := os.environ.get(variable):
-            found[name] = value, variable
-    return found
+            values[name] = value, variable
+    return values
 
 
 def project_file() -> File | None:
@@ -120,8 +122,8 @@ def project_file() -> File | None:
     here, own = Path.cwd(), user_file()
     for folder in (here, *here.parents):
         for name in (OWN, PROJECT):
-            if (found := file_at(folder / name)) is not None:
-                return None if own.is_file() and own.samefile(found.path) else found
+            if (file := file_at(folder / name)) is not None:
+                return None if own.is_file() and own.samefile(file.path) else file
     return None
 
 
@@ -133,7 +135,7 @@ def file_at(path: Path) -> File | None:
     if not path.is_file():
         return None
     if os.name == "posix" and path.stat().st_uid not in (0, os.geteuid()):
-        complaints.print(f"Ignoring {path}, which belongs to another user.", markup=False)
+        warnings.print(f"Ignoring {path}, which belongs to another user.", markup=False)
         return None
     import tomllib
 

@@ -10,24 +10,24 @@ from pathlib import Path
 from pgrecall.errors import InputError
 
 
-def given(file: Path, asked: Mapping[str, str]) -> bool | None:
+def given(file: Path, values: Mapping[str, str]) -> bool | None:
     """True if the user allows the file to set these values; None: no answer about them yet."""
     try:
-        said = json.loads(_note(file).read_text(encoding="utf-8"))
-        return bool(said["allowed"]) if said["values"] == _digest(asked) else None
+        answer = json.loads(_note(file).read_text(encoding="utf-8"))
+        return bool(answer["allowed"]) if answer["values"] == _digest(values) else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
 
-def note(file: Path, asked: Mapping[str, str], allowed: bool) -> None:
+def note(file: Path, values: Mapping[str, str], allowed: bool) -> None:
     """Stores the user's answer, in place of an earlier one about the file."""
-    kept = _note(file)
-    said = {"file": str(file), "values": _digest(asked), "allowed": allowed}
+    path = _note(file)
+    answer = {"file": str(file), "values": _digest(values), "allowed": allowed}
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(said), encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(answer), encoding="utf-8")
     except OSError as problem:
-        raise InputError(f"{kept} cannot be written: {problem.strerror or problem}") from problem
+        raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
 
 
 def folder() -> Path:
@@ -42,6 +42,6 @@ def _note(file: Path) -> Path:
     return folder() / f"{name}.json"
 
 
-def _digest(asked: Mapping[str, str]) -> str:
-    """Of the values alone: comments and other settings of the file may change."""
-    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+def _digest(values: Mapping[str, str]) -> str:
+    """A digest of the values alone: comments and other settings of the file may change."""
+    return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -14,8 +14,8 @@ from sqlalchemy import Engine, QueuePool
 
 from pgrecall import embedded
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.output import complaints
-from pgrecall.cli.written import option
+from pgrecall.cli.output import warnings
+from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.entity_finding import Entities
 from pgrecall.core.resources import migrations_folder, sql_folder
@@ -50,7 +50,7 @@ AnyAgent = Annotated[
 class Database:
     """The database of a command, and the schema in it; without a URL, the embedded one."""
 
-    given_url: str | None
+    url_option: str | None
     schema: str
     embedder: Embedder | None = None
     entities: Entities = None
@@ -58,11 +58,11 @@ class Database:
     @contextmanager
     def url(self) -> Iterator[str]:
         """Its URL. The embedded database runs meanwhile."""
-        if self.given_url:
-            yield self.given_url
+        if self.url_option:
+            yield self.url_option
             return
         folder = data_folder()
-        complaints.print(
+        warnings.print(
             f"[dim]Using the embedded PostgreSQL in {folder}, since neither --database-url nor "
             "PGRECALL_DATABASE_URL is set.[/]",
             soft_wrap=True,
@@ -76,7 +76,7 @@ class Database:
     def engine(self) -> Iterator[Engine]:
         """An engine; the embedded database is migrated first."""
         with self.url() as url:
-            if not self.given_url:
+            if not self.url_option:
                 self._migrate(url)
             engine = engine_of(url, poolclass=QueuePool)
             try:
@@ -127,7 +127,7 @@ def _code() -> str:
 
 
 def data_folder() -> Path:
-    """Where the embedded database lives."""
+    """The folder of the embedded database."""
     import platformdirs
 
     return Path(platformdirs.user_data_path("pgrecall")) / f"postgres-{embedded.POSTGRES_VERSION}"

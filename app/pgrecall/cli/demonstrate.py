@@ -15,23 +15,25 @@ from pgrecall.cli import demo as demo_
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import current
 from pgrecall.cli.database import Database
-from pgrecall.cli.embedding import EmbedderName, made_embedder
-from pgrecall.cli.output import console, shown_hits
-from pgrecall.cli.written import option
+from pgrecall.cli.embedding import EmbedderName, make_embedder
+from pgrecall.cli.hit_table import render_hits
+from pgrecall.cli.memory_ids import short_ids
+from pgrecall.cli.output import console
+from pgrecall.cli.parsers import option
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profiles import DEFAULT
 
-app = App(panel="Administer")
+app = App()
 
 
-@app.declare("pgrecall demo")
+@app.function("pgrecall demo")
 def demo(
     database: Database,
     k: Annotated[int, option("How many memories each search returns.", "-k")] = 5,
     embedder: EmbedderName = None,
 ) -> None:
     """Store realistic memories and search them four times; the last query has no answer."""
-    with replace(database, embedder=made_embedder(embedder)).repository() as repo:
+    with replace(database, embedder=make_embedder(embedder)).repository() as repo:
         start = time.monotonic()
         added = demo_.store(repo)
         seconds = time.monotonic() - start
@@ -51,24 +53,24 @@ def demo(
                 demo_.AGENT, query, k=k, profile=DEFAULT, min_relevance=demo_.MIN_RELEVANCE
             )
             milliseconds = (time.monotonic() - start) * 1000
-            ids = repo.ids.shorten(demo_.AGENT, [hit.memory.id for hit in hits])
+            ids = short_ids(repo, demo_.AGENT, [hit.memory.id for hit in hits])
             title = f"“{query}”  ({milliseconds:.0f} ms)"
-            for part in shown_hits(hits, ids, datetime.now(UTC), title):
+            for part in render_hits(hits, ids, datetime.now(UTC), title):
                 console.print(part)
             console.print()
     command = [_program(), "search", "what does Ines like?", "--agent", demo_.AGENT]
-    given = {"database_url": database.given_url, "schema": database.schema, "embedder": embedder}
+    values = {"database_url": database.url_option, "schema": database.schema, "embedder": embedder}
     known = {"schema": DEFAULT_SCHEMA} | {name: value for name, (value, _) in current().items()}
-    for name, value in given.items():
+    for name, value in values.items():
         if value is not None and value != known.get(name):
             command += [f"--{name.replace('_', '-')}", value]
     print(f"Try your own: {shlex.join(command)}")  # noqa: T201
 
 
 def _program() -> str:
-    """How this program can be called from this folder: by its name where the shell finds it."""
+    """The command that calls this program from this folder: its name where the shell finds it."""
     program = Path(sys.argv[0])
-    found = shutil.which(program.name)
-    if found is not None and Path(found).resolve() == program.resolve():
+    installed = shutil.which(program.name)
+    if installed is not None and Path(installed).resolve() == program.resolve():
         return program.name
     return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)

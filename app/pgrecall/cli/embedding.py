@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.written import option
+from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder, LocalEmbedder
 from pgrecall.core.entity_finding import Entities
 from pgrecall.core.quoting import shortened
@@ -50,17 +50,19 @@ FindEntities = Annotated[
         rich_help_panel="Common",
     ),
 ]
+EMBEDDING = {"embedder": EmbedderName, "vector": Vector, "find_entities": FindEntities}
+"""Parameter → its option, which stands beside the type of a repository that has it."""
 EmbedsTexts = Annotated[MemoryRepository, EmbedderName]
 """The repository of a command that embeds texts."""
 EmbedsOne = Annotated[MemoryRepository, EmbedderName, Vector]
 """The repository of a command that embeds one text, whose vector may be given instead."""
 StoresTexts = Annotated[MemoryRepository, EmbedderName, FindEntities]
-"""That of a command that stores texts."""
+"""The repository of a command that stores texts."""
 StoresOne = Annotated[MemoryRepository, EmbedderName, Vector, FindEntities]
-"""That of a command that stores one text, whose vector may be given instead."""
+"""The repository of a command that stores one text, whose vector may be given instead."""
 
 
-class GivenVector:
+class FixedVector:
     """An embedder that knows the vector of one text."""
 
     def __init__(self, written: str) -> None:
@@ -73,22 +75,22 @@ class GivenVector:
         return self._vector
 
 
-def vector(written: str) -> list[float]:
+def vector(value: str) -> list[float]:
     """A vector written as a JSON list, or the one in a file after @."""
     try:
-        text = Path(written[1:]).read_text(encoding="utf-8") if written[:1] == "@" else written
-        found = json.loads(text)
+        text = Path(value[1:]).read_text(encoding="utf-8") if value[:1] == "@" else value
+        numbers = json.loads(text)
     except (OSError, ValueError, RecursionError) as problem:
-        raise InputError(f"--vector: {shortened(written)} cannot be read: {problem}") from None
-    if not isinstance(found, list):
-        raise InputError(f"--vector: write a JSON list of numbers, got {shortened(found)}")
-    return found
+        raise InputError(f"--vector: {shortened(value)} cannot be read: {problem}") from None
+    if not isinstance(numbers, list):
+        raise InputError(f"--vector: write a JSON list of numbers, got {shortened(numbers)}")
+    return numbers
 
 
-def made_embedder(name: str | None, written: str | None = None) -> Embedder:
+def make_embedder(name: str | None, written: str | None = None) -> Embedder:
     """The embedder of a command."""
     if written is not None:
-        return GivenVector(written)
+        return FixedVector(written)
     return LocalEmbedder() if name is None else _named(name)
 
 
@@ -116,27 +118,27 @@ def _named(name: str) -> Embedder:
     """The embedder that MODULE:OBJECT names, or OBJECT(…) makes."""
     module_name, _, written = name.partition(":")
     try:
-        made = ast.parse(written, mode="eval").body
+        parsed = ast.parse(written, mode="eval").body
         function, values, options = written, [], {}
-        if isinstance(made, ast.Call):
-            function = ast.unparse(made.func)
-            values = [ast.literal_eval(one) for one in made.args]
-            options = {str(one.arg): ast.literal_eval(one.value) for one in made.keywords}
+        if isinstance(parsed, ast.Call):
+            function = ast.unparse(parsed.func)
+            values = [ast.literal_eval(one) for one in parsed.args]
+            options = {str(one.arg): ast.literal_eval(one.value) for one in parsed.keywords}
     except (SyntaxError, ValueError):
         raise InputError(
             f"--embedder: {shortened(name)} is neither MODULE:OBJECT nor MODULE:OBJECT('text', …)"
         ) from None
     try:
-        found: Any = import_module(module_name)
+        target: Any = import_module(module_name)
         for part in function.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except (ImportError, AttributeError, TypeError, ValueError) as problem:
         raise InputError(
             f"--embedder: {shortened(name)} cannot be imported: {problem}"
         ) from problem
-    if isinstance(made, ast.Call) or isinstance(found, type) or not isinstance(found, Embedder):
+    if isinstance(parsed, ast.Call) or isinstance(target, type) or not isinstance(target, Embedder):
         try:
-            found = found(*values, **options)
+            target = target(*values, **options)
         except TypeError as problem:
             raise InputError(f"--embedder: {shortened(name)} makes none: {problem}") from problem
-    return found  # type: ignore[no-any-return]  # the repository checks it
+    return target  # type: ignore[no-any-return]  # the repository checks it

@@ -2,81 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Database
+from pgrecall.cli.call import Call
 from pgrecall.cli.output import Output, table
-from pgrecall.cli.written import argument, option
-from pgrecall.migrate.service_keys import Scope, create_key, list_keys, revoke_key, rotate_key
+from pgrecall.cli.parsers import argument, option
+from pgrecall.migrate.service_keys import create_key, list_keys, revoke_key, rotate_key
 
 app = App(
     name="keys",
-    panel="Administer",
     help="Create, list, rotate and revoke the keys of `pgrecall serve`.",
     no_args_is_help=True,
 )
 
-KeyId = Annotated[str, argument("The key's id, as `pgrecall keys list` shows it.")]
+KEY_ID = argument("The key's id, as `pgrecall keys list` shows it.", metavar="KEY")
 SHOWN_ONCE = "The token is shown this once. Send it as Authorization: Bearer TOKEN."
 RESTART = "A service that was started without keys asks for them once it is started again."
 
 
-@app.declare(
+@app.method(
+    create_key,
     "pgrecall keys create --owner zoe --scope write --name assistant",
     "pgrecall keys create --owner zoe --owner team:red --scope read",
+    owners=option(
+        "Agent, or team:NAME, whose memories it is for. May be repeated.",
+        "--owner",
+        metavar="OWNER",
+    ),
+    scope=Annotated[str, option("read, write or maintain; each includes those before it.")],
+    name=option("What it is for."),
 )
-def create(
-    database: Database,
-    owner: Annotated[
-        list[str], option("Agent, or team:NAME, whose memories it is for. May be repeated.")
-    ],
-    scope: Annotated[
-        str, option("read, write or maintain; each includes those before it.")
-    ] = "read",
-    name: Annotated[str, option("What it is for.")] = "unnamed",
-) -> Output:
+def create(call: Call) -> Output:
     """Create a key, and print its token."""
-    with database.engine() as engine:
-        key_id, token = create_key(
-            engine, owners=owner, scope=cast(Scope, scope), name=name, schema=database.schema
-        )
-    return Output(
-        [{"id": key_id, "token": token}], token, notes=[f"Key {key_id}. {SHOWN_ONCE}", RESTART]
-    )
+    key_id, token = call()
+    notes = [f"Key {key_id}. {SHOWN_ONCE}", RESTART]
+    return Output([{"id": key_id, "token": token}], token, notes=notes)
 
 
-@app.declare("pgrecall keys list", "pgrecall keys list --json", name="list")
-def list_(database: Database) -> Output:
+@app.method(list_keys, "pgrecall keys list", "pgrecall keys list --json")
+def list_(call: Call) -> Output:
     """List the keys, without their secrets."""
-    with database.engine() as engine:
-        found = list_keys(engine, schema=database.schema)
+    keys = call()
     rows = [
         (
-            one["id"],
-            one["name"],
-            ", ".join(one["owners"]),
-            one["scope"],
-            f"{one['created_at']:%Y-%m-%d}",
-            "in use" if one["revoked_at"] is None else f"revoked {one['revoked_at']:%Y-%m-%d}",
+            key["id"],
+            key["name"],
+            ", ".join(key["owners"]),
+            key["scope"],
+            f"{key['created_at']:%Y-%m-%d}",
+            "in use" if key["revoked_at"] is None else f"revoked {key['revoked_at']:%Y-%m-%d}",
         )
-        for one in found
+        for key in keys
     ]
     columns = ("id", "name", "owners", "scope", "created", "state")
-    return Output(found, table(*columns, rows=rows), otherwise="There are no keys.")
+    return Output(keys, table(*columns, rows=rows), otherwise="There are no keys.")
 
 
-@app.declare("pgrecall keys rotate 0f3a52c1b7d9")
-def rotate(database: Database, key: KeyId) -> Output:
-    """Give a key a new secret, and print its token. The old one ends within seconds."""
-    with database.engine() as engine:
-        token = rotate_key(engine, key, schema=database.schema)
-    return Output([{"id": key, "token": token}], token, notes=[SHOWN_ONCE])
+@app.method(rotate_key, "pgrecall keys rotate 0f3a52c1b7d9", key_id=KEY_ID)
+def rotate(call: Call) -> Output:
+    token = call()
+    record = {"id": call.arguments["key_id"], "token": token}
+    return Output([record], token, notes=[SHOWN_ONCE])
 
 
-@app.declare("pgrecall keys revoke 0f3a52c1b7d9")
-def revoke(database: Database, key: KeyId) -> Output:
-    """End a key for good, within seconds."""
-    with database.engine() as engine:
-        revoke_key(engine, key, schema=database.schema)
-    return Output([{"id": key, "revoked": True}], f"key {key} is revoked")
+@app.method(revoke_key, "pgrecall keys revoke 0f3a52c1b7d9", key_id=KEY_ID)
+def revoke(call: Call) -> Output:
+    call()
+    key_id = call.arguments["key_id"]
+    return Output([{"id": key_id, "revoked": True}], f"key {key_id} is revoked")

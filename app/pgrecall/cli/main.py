@@ -11,9 +11,9 @@ from typing import Annotated, ClassVar
 import typer
 from rich.text import Text
 
-from pgrecall.cli.app import LateGroup
-from pgrecall.cli.output import complaints, plain
-from pgrecall.cli.written import option
+from pgrecall.cli.app import LazyGroup
+from pgrecall.cli.output import plain, warnings
+from pgrecall.cli.parsers import option
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
@@ -41,37 +41,35 @@ EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
 )
 
 
-class _Commands(LateGroup):
-    modules: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("add", "upsert"), "add"),
-        "import": "import_memories",
-        "export": "export_memories",
-        **dict.fromkeys(("search", "plan"), "search_command"),
-        **dict.fromkeys(("list", "get", "owners"), "list_memories"),
-        "explain": "explain",
-        "context": "assemble",
-        **dict.fromkeys(("outcome", "feedback", "trust", "history"), "use"),
-        **dict.fromkeys(("supersede", "invalidate", "revive"), "correct"),
-        **dict.fromkeys(("approve", "reject", "promote", "demote"), "correct"),
-        **dict.fromkeys(("near-duplicates", "clusters", "consolidate"), "curate"),
-        **dict.fromkeys(("complete-tasks", "prune"), "curate"),
-        "gc": "collect",
-        "delete": "delete_command",
-        "erase": "erase",
-        **dict.fromkeys(("label", "unlabel", "labels", "labelled"), "label_memories"),
-        **dict.fromkeys(("link", "unlink", "links"), "link_memories"),
-        "profiles": "profile_commands",
-        "evaluate": "evaluate",
-        "tune": "tune",
-        "migrate": "migrate_commands",
-        "status": "status_command",
-        "config": "show_configuration",
-        "server": "server",
-        "serve": "serve",
-        "keys": "key_commands",
-        "mcp": "mcp_command",
-        "index": "rank_indexes",
-        "demo": "demonstrate",
+class _Commands(LazyGroup):
+    panels: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "Store and search": {
+            "memory_commands": "add upsert list get owners",
+            "transfer_commands": "import export",
+            "search_commands": "search plan explain context",
+        },
+        "Learn from use": {"use_commands": "outcome feedback trust history"},
+        "Correct": {"use_commands": "supersede invalidate revive approve reject promote demote"},
+        "Curate": {
+            "curation_commands": "near-duplicates clusters consolidate complete-tasks prune gc "
+            "delete erase"
+        },
+        "Labels and links": {"use_commands": "label unlabel labels labelled link unlink links"},
+        "Choose a profile": {
+            "profile_commands": "profiles",
+            "evaluation_commands": "evaluate tune",
+        },
+        "Administer": {
+            "migrate_commands": "migrate",
+            "status_command": "status",
+            "show_configuration": "config",
+            "server": "server",
+            "serve": "serve",
+            "key_commands": "keys",
+            "mcp_command": "mcp",
+            "rank_indexes": "index",
+            "demonstrate": "demo",
+        },
     }
 
 
@@ -95,8 +93,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"pgrecall {version('pgrecall')}")
         raise typer.Exit
 
@@ -127,7 +125,7 @@ def main() -> None:
 
 def _print_error(error: Exception) -> None:
     message = Text("error: ", style="bold red").append(plain(str(error)), style="not bold default")
-    complaints.print(message, soft_wrap=True)
+    warnings.print(message, soft_wrap=True)
 
 
 def _leave(number: int, _: object) -> None:

@@ -8,18 +8,18 @@ from typing import Annotated
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
+from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, make_embedder
 from pgrecall.cli.options import Zone
-from pgrecall.cli.written import option
+from pgrecall.cli.parsers import option
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.scoring.profile import Profile
 
-app = App(panel="Administer")
+app = App()
 
 
-@app.declare("pgrecall mcp --agent zoe", "pgrecall mcp --any-agent")
+@app.function("pgrecall mcp --agent zoe", "pgrecall mcp --any-agent")
 def mcp(
     database: Database,
     embedder: EmbedderName = None,
@@ -51,7 +51,7 @@ def mcp(
         repo = AsyncMemoryRepository(
             engine,
             schema=database.schema,
-            embedder=made_embedder(embedder),
+            embedder=make_embedder(embedder),
             token_counter=token_counter(),
             entities=entities(find_entities),
             timezone=timezone,

@@ -1,55 +1,53 @@
-"""Ids of memories, given and shown by their first digits."""
+"""Ids of memories as commands show them: their first digits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from typing import Annotated
 from uuid import UUID
 
-from pgrecall.cli.written import argument
-from pgrecall.core.quoting import shortened
-from pgrecall.errors import InputError, MemoryNotFound
+from pgrecall.core.steps import READS, Operation, needs
 from pgrecall.execution import MemoryRepository
+from pgrecall.execution.method import method
+from pgrecall.execution.namespace import Namespace, R_co
+from pgrecall.ranking.composing import reads
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
 
-_OR_DIGITS = "or enough of its first digits"
-MemoryId = Annotated[UUID, argument(f"Id of the memory, {_OR_DIGITS}.", metavar="ID")]
-_Ids = argument(f"Ids of memories, each whole {_OR_DIGITS}.", metavar="ID…")
-MemoryIds = Annotated[list[UUID], _Ids]
-OptionalIds = Annotated[list[UUID] | None, _Ids]
-
-CANDIDATES = 5
-"""Shown, where the beginning of an id is that of several."""
-
-
-def id_of(repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = ()) -> UUID:
-    """The id that is given whole, or by first digits that one memory of the agent or teams has.
-
-    Raises InputError for what is no id or that of several, MemoryNotFound for that of none.
-    """
-    with suppress(ValueError):
-        return UUID(text)
-    found = set(repo.ids.find(agent, text, limit=CANDIDATES + 1))
-    for team in teams:
-        found.update(repo.teams.ids.find(team, text, limit=CANDIDATES + 1))
-    if not found:
-        raise MemoryNotFound(
-            f"agent {shortened(agent)} has no memory whose id begins with {shortened(text)}"
-        )
-    [first, *others] = sorted(found)
-    if others:
-        candidates = ", ".join(map(str, [first, *others][:CANDIDATES]))
-        more = " and others" if len(found) > CANDIDATES else ""
-        raise InputError(
-            f"several ids begin with {shortened(text)}: {candidates}{more}; give more digits"
-        )
-    return first
+FEWEST_SHOWN = 8
+"""Hexadecimal digits of an id that are shown at least."""
 
 
 def short_ids(
     repo: MemoryRepository, agent: str, ids: Iterable[UUID], teams: Sequence[str | UUID] = ()
 ) -> dict[UUID, str]:
-    """As `id_of` takes them for the agent and these teams."""
-    found = list(ids)
-    several = [repo.ids.shorten(agent, found), *(repo.teams.ids.shorten(t, found) for t in teams)]
-    return {id_: max((each[id_] for each in several), key=len) for id_ in found}
+    """The shortest beginning of each id that no other memory of the agent and teams has.
+
+    Ids made at about the same time begin alike, so their beginnings are longer.
+    """
+    several = [*ids]
+    shortened = [
+        _Shortening(repo).shorten(agent, several),
+        *(_Shortening(repo.teams).shorten(team, several) for team in teams),
+    ]
+    return {id_: max((each[id_] for each in shortened), key=len) for id_ in several}
+
+
+@needs(READS)
+def _shorten(
+    tables: Tables, /, agent_id: str | UUID, ids: Sequence[UUID]
+) -> Operation[dict[UUID, str]]:
+    owner_id = require_owner(tables, agent_id)
+    rows = yield reads(tables, "ids_beside", owner_id=owner_id, ids=ids)
+    return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
+
+
+class _Shortening(Namespace[R_co]):
+    shorten = method(lambda: _shorten)
+
+
+def _shortest(id_: UUID, neighbours: Sequence[UUID | None]) -> str:
+    """The shortest beginning that differs from the neighbouring ids, which are the most similar."""
+    shared = [(128 - (id_.int ^ other.int).bit_length()) // 4 for other in neighbours if other]
+    digits = max(FEWEST_SHOWN, 1 + max(shared, default=0))
+    hyphens = sum(digits > place for place in (8, 12, 16, 20))
+    return str(id_)[: digits + hyphens]

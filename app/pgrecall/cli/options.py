@@ -1,34 +1,46 @@
-"""The options of a search, made from SearchArguments: an argument written there is an option here.
+"""Options and arguments of commands, by the names that methods of the repository have for them.
 
-Its help begins as the argument's docstring does.
+What the package explains elsewhere is taken from there: the arguments of a search from
+`SearchArguments`, the fields of a memory from `schema.fields`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
+from functools import reduce
 from inspect import Parameter
+from operator import or_
+from types import NoneType
 from typing import Annotated, Any, get_args, get_type_hints
+from uuid import UUID
 
-from typer.models import OptionInfo
+from typer.models import ArgumentInfo, OptionInfo
 
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.written import ISO_8601, WRITTEN, argument, option
-from pgrecall.core.checks import Argument, Number, Words, arguments_of, descriptions, without_none
-from pgrecall.core.dates import Period
+from pgrecall.cli.database import Agent
+from pgrecall.cli.parsers import ISO_8601, PARSERS, argument, option
+from pgrecall.core.checks import Argument, Number, Words, arguments_of, descriptions
+from pgrecall.core.label import Label, LabelKind
+from pgrecall.core.memory import NewMemoryFields, Unset
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
-from pgrecall.ranking.hits import Strategy
+from pgrecall.schema.fields import FIELDS
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import BUILT_IN
 
 LEFT_OUT = {
     "where": "SQLAlchemy expressions; the command line takes no SQL, so no shell can inject any"
 }
-"""Arguments that are no options, and why."""
+"""Arguments of a search that are no options, and why."""
 
-NAMES = {"memory_types": ("--type",), "profile": ("--profile", "-p"), "query_time": ("--between",)}
+NAMES = {
+    "memory_type": ("--type",),
+    "memory_types": ("--type",),
+    "profile": ("--profile", "-p"),
+    "query_time": ("--between",),
+}
 """Argument → its option, where that is not its name, in the singular if it may be repeated."""
 
 WRITTEN_AS = {
@@ -51,84 +63,116 @@ METAVARS = {
     "weights": "SIGNAL=NUMBER",
 }
 
+_FILTERS = FilterArguments.__annotations__
+_ARGUMENTS = arguments_of(SearchArguments)
+_DOCSTRINGS = {**descriptions(FilterArguments), **descriptions(SearchArguments)}
+_COMMENTS = {field.name: field.comment for field in FIELDS} | {"labels": "A label to find it by."}
+_PAIRS = """Takes KEY=VALUE, such as project=quaybook, and JSON objects: '{"steps": [1, 2]}'."""
+
 
 def names_of(argument: str, kind: Any) -> tuple[str, ...]:
     """The names of an argument's option."""
     if argument in NAMES:
         return NAMES[argument]
     name = f"--{argument.replace('_', '-')}"
-    if kind in WRITTEN and WRITTEN[kind].is_repeated:
+    if kind in PARSERS and PARSERS[kind].is_repeated:
         for plural, singular in (("ies", "y"), ("ses", "s"), ("s", "")):
             if name.endswith(plural):
                 return (name.removesuffix(plural) + singular,)
     return (f"{name}/--no-{name[2:]}",) if kind is bool else (name,)
 
 
-def help_of(argument: str) -> str | None:
+def help_of(argument: str) -> str:
     """The first sentence of the docstring, the default, and the values that the option takes."""
-    if argument not in _SAID:
-        return None
-    first, *others = re.split(r"(?<=\.) (?=[A-Z0-9{\"])", _SAID[argument])
-    said = [first, *(one for one in others if one.startswith("Default:"))]
-    match _ARGUMENTS[argument]:
+    first, *others = re.split(r"(?<=\.) (?=[A-Z0-9{\"])", _DOCSTRINGS.get(argument, ""))
+    sentences = [first, *(one for one in others if one.startswith("Default:"))]
+    match _ARGUMENTS.get(argument):
         case Argument(check=Number(least, most)):
-            said.append(f"Takes {least} to {most}.")
+            sentences.append(f"Takes {least} to {most}.")
         case Argument(check=Words(known)):
-            said.append(f"Takes {', '.join(known)}.")
+            sentences.append(f"Takes {', '.join(known)}.")
         case Argument(type=kind) if kind is datetime:
-            said.append(f"Takes {ISO_8601}.")
-        case Argument(type=kind) if kind in WRITTEN and WRITTEN[kind].is_repeated:
-            said.append("May be repeated.")
-    said.append(WRITTEN_AS.get(argument, ""))
-    return re.sub(r"`(\w+)`", _as_option, " ".join(said).strip())
+            sentences.append(f"Takes {ISO_8601}.")
+        case Argument(type=kind) if kind in PARSERS and PARSERS[kind].is_repeated:
+            sentences.append("May be repeated.")
+    sentences.append(WRITTEN_AS.get(argument, ""))
+    return re.sub(r"`(\w+)`", _as_option, " ".join(sentences).strip())
 
 
-def _as_option(found: re.Match[str]) -> str:
-    argument = found[1]
-    known = _ARGUMENTS.get(argument)
-    return argument if known is None else names_of(argument, known.type)[0].partition("/")[0]
+def _as_option(match: re.Match[str]) -> str:
+    name = match[1]
+    known = _ARGUMENTS.get(name)
+    return name if known is None else names_of(name, known.type)[0].partition("/")[0]
 
 
-def _declared(argument: str, kind: Any) -> Any:
-    return option(
-        help_of(argument),
-        *names_of(argument, kind),
-        metavar=METAVARS.get(argument),
-        envvar=VARIABLES.get(argument),
+def parameter(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
+    """A parameter of a command."""
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def parameters_of(declared: type) -> Iterator[Parameter]:
+    """The keys of a TypedDict as parameters of a command.
+
+    A key without an option gets one: that of a memory's field, or of an argument of a search.
+    """
+    make = _field_option if declared is NewMemoryFields else search_option
+    for name, hint in get_type_hints(declared, include_extras=True).items():
+        extras = getattr(hint, "__metadata__", ())
+        if not any(isinstance(one, OptionInfo) for one in extras):
+            hint = make(name, value_type(hint))
+        if name not in LEFT_OUT and (make, name) != (_field_option, "embedding"):  # --vector
+            yield parameter(name, hint, None)
+
+
+def search_option(name: str, kind: Any) -> Any:
+    """The option of an argument of a search."""
+    declared = option(
+        help_of(name) or None,
+        *names_of(name, kind),
+        metavar=METAVARS.get(name),
+        envvar=VARIABLES.get(name),
         show_default=False,
-        rich_help_panel="Filters" if argument in _FILTERS else "Ranking",
+        rich_help_panel="Filters" if name in _FILTERS else "Ranking",
     )
+    return Annotated[kind | None, declared]
 
 
-def parameters_of(arguments: type) -> Iterator[Parameter]:
-    """The arguments of a TypedDict as parameters of a command; what is no option yet becomes one,
-    as an argument of a search."""
-    for name, annotation in get_type_hints(arguments, include_extras=True).items():
-        option: Any = annotation
-        told = getattr(annotation, "__metadata__", ())
-        if not any(isinstance(one, OptionInfo) for one in told):
-            kind = without_none(get_args(annotation)[0] if told else annotation)
-            option = Annotated[kind | None, _declared(name, kind)]
-        if name not in LEFT_OUT:
-            yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=option)
+def _field_option(name: str, kind: Any) -> Any:
+    """The option of a field of a new memory."""
+    comment = _COMMENTS[name].replace("NULL", "default")
+    sentences = [comment[0].upper() + comment[1:]]
+    metavar = None
+    if kind == Mapping[str, Any]:
+        kind, metavar = dict[str, Any], "KEY=VALUE"
+        sentences.append(_PAIRS)
+    if kind is datetime:
+        sentences.append(f"Takes {ISO_8601}.")
+    if kind in PARSERS and PARSERS[kind].is_repeated:
+        sentences.append("May be repeated.")
+    names, panel = names_of(name, kind), "Fields of the memory"
+    declared = option(" ".join(sentences), *names, metavar=metavar, rich_help_panel=panel)
+    return Annotated[kind | None, declared]
 
 
-_FILTERS = FilterArguments.__annotations__
-_ARGUMENTS = arguments_of(SearchArguments)
-_SAID = {**descriptions(FilterArguments), **descriptions(SearchArguments)}
+def value_type(hint: Any) -> Any:
+    """The type of a value as a command takes it, without None and UNSET."""
+    kind = get_args(hint)[0] if hasattr(hint, "__metadata__") else hint
+    kinds = get_args(kind)
+    others = [one for one in kinds if one is not NoneType and Unset.UNSET not in get_args(one)]
+    if others and len(others) < len(kinds):
+        kind = reduce(or_, others)
+    return _SIMPLER.get(kind, kind)
 
-Zone = Annotated[
-    str | tzinfo | None,
-    option(
-        help_of("timezone"),
-        "--timezone",
-        envvar=VARIABLES["timezone"],
-        show_default=False,
-        rich_help_panel="Common",
-    ),
-]
+
+_SIMPLER: Mapping[Any, Any] = {
+    UUID | str: str,
+    str | Sequence[str]: Sequence[str],
+    Sequence[Label | str]: Sequence[str],
+    Sequence[LabelKind]: Sequence[str],
+}
+"""Type of an argument → that of its option."""
+
 Query = Annotated[str, argument("What to look for.", show_default=False)]
-UseIndex = Annotated[Strategy, option("Score every memory, or use the rank index.", "--strategy")]
 Profiles = Annotated[
     list[Profile] | None,
     option(
@@ -140,15 +184,65 @@ Profiles = Annotated[
         show_default=False,
     ),
 ]
-K = Annotated[int, option("How many memories to return.", "-k")]
-Limit = Annotated[int, option("How many to list at most.", "--limit", "-n")]
-Reason = Annotated[str | None, option("Why, for the history.")]
-Actor = Annotated[str | None, option("Who did it, for the history.")]
+MemoryId = Annotated[
+    UUID, argument("Id of the memory, enough of its first digits, or its key.", metavar="ID")
+]
+_IDS = argument("Ids of memories, enough of their first digits, or their keys.", metavar="ID…")
+OptionalIds = Annotated[list[UUID] | None, _IDS]
+Metadata = Annotated[
+    dict[str, Any] | None, option(f"Metadata of the event. {_PAIRS}", metavar="KEY=VALUE")
+]
+Zone = Annotated[
+    str | tzinfo | None,
+    option(
+        help_of("timezone"),
+        "--timezone",
+        envvar=VARIABLES["timezone"],
+        show_default=False,
+        rich_help_panel="Common",
+    ),
+]
+
+OPTIONS: Mapping[str, Any] = {
+    "agent_id": Agent,
+    "memory_id": MemoryId,
+    "memory_ids": Annotated[list[UUID], _IDS],
+    "source_id": Annotated[UUID, argument("Memory that the link starts from.", metavar="SOURCE")],
+    "target_id": Annotated[UUID, argument("Memory that the link leads to.", metavar="TARGET")],
+    "memory": argument("Text of the memory; - reads it from standard input.", metavar="TEXT"),
+    "query": Query,
+    "k": option("How many memories to return at most.", "-k"),
+    "limit": option("How many to list at most.", "--limit", "-n"),
+    "after": option("Continue a list: what the page before named.", metavar="CURSOR"),
+    "strategy": option("Score every memory, or use the rank index."),
+    "touch": option("Count this as a retrieval of the memories."),
+    "key": option("Your name for it: repeated under it, it counts once."),
+    "reason": option("Why, for the history."),
+    "actor": option("Who did it, for the history."),
+    "run": option("Where it comes from, such as a conversation, for the history."),
+    "metadata": Metadata,
+    "check_compliance": option("Refuse a memory that is not compliant."),
+    "dry_run": option("Count, but change nothing."),
+    "weight": option("How strong it is, 0 to 1."),
+    "min_similarity": option("Similarity of each memory to the central one, 0 to 1."),
+    "min_size": option("Smallest size of a cluster."),
+    "more_than": option("Skip agents with this many active memories or fewer."),
+    "newest": option("Compare this many of the newest memories."),
+    "batch_size": option("Memories per transaction."),
+    "seed": option("Seed of the random numbers."),
+    "at_least": option("Only agents with this many memories or more."),
+    "m": option("HNSW: links of each node.", "--m"),
+    "ef_construction": option("HNSW: candidates looked at for each node while building."),
+}
+"""Argument of a method → its option or argument, alone or beside another type than the method's."""
 
 
-def between(found: Period | None) -> str:
-    """The period that was asked for, to end a line."""
-    if found is None:
-        return ""
-    ends = (f"{one:%Y-%m-%d %H:%M}".removesuffix(" 00:00") for one in found)
-    return f", between {' and '.join(ends)}"
+def annotated(name: str, hint: Any, declared: Any = None) -> Any:
+    """The type and option of a method's argument; `declared` precedes that of OPTIONS."""
+    kind = value_type(hint)
+    declared = declared or OPTIONS.get(name)
+    if declared is None:
+        return search_option(name, kind)
+    if not isinstance(declared, OptionInfo | ArgumentInfo):
+        return declared
+    return Annotated[kind if kind == hint else kind | None, declared]

@@ -11,7 +11,7 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.output import Output, Verbatim, table
-from pgrecall.cli.written import argument, named_or_loaded, option
+from pgrecall.cli.parsers import argument, load_profile, option
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
@@ -26,7 +26,6 @@ from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 
 app = App(
     name="profiles",
-    panel="Choose a profile",
     help="List, show and install profiles, and choose the default one.",
     no_args_is_help=True,
 )
@@ -35,11 +34,11 @@ NameOrFile = Annotated[str, argument("Name of a built-in profile, or a .toml or 
 Installed = Annotated[bool, option("Look in the database, which has your own, too.", "--installed")]
 
 
-@app.declare("pgrecall profiles list", "pgrecall profiles list --installed", name="list")
+@app.function("pgrecall profiles list", "pgrecall profiles list --installed")
 def list_(database: Database, installed: Installed = False) -> Output:
     """List the built-in profiles with their weights, or those installed in the database."""
     if installed:
-        listed_ = [{"name": name, "comment": said} for name, said, _ in _installed(database)]
+        listed_ = [{"name": name, "comment": comment} for name, comment, _ in _installed(database)]
         rows = [tuple(one.values()) for one in listed_]
         return Output(listed_, table(Column("profile", style="bold"), "score", rows=rows))
     rows = [
@@ -52,7 +51,7 @@ def list_(database: Database, installed: Installed = False) -> Output:
     )
 
 
-@app.declare("pgrecall profiles show trust", "pgrecall profiles show mine --installed")
+@app.function("pgrecall profiles show trust", "pgrecall profiles show mine --installed")
 def show(
     database: Database,
     profile: NameOrFile,
@@ -70,12 +69,12 @@ def show(
             )
         record = {"name": profile, "function": definitions[profile]}
         return Output([record], Verbatim(definitions[profile]))
-    found = named_or_loaded(profile)
-    written = score_functions(found) if function else readable(found)
-    return Output([as_values(found)], Verbatim(f"{written}\n"))
+    loaded = load_profile(profile)
+    written = score_functions(loaded) if function else readable(loaded)
+    return Output([as_values(loaded)], Verbatim(f"{written}\n"))
 
 
-@app.declare("pgrecall profiles install mine.toml")
+@app.function("pgrecall profiles install mine.toml")
 def install(
     database: Database, profile: Annotated[Profile | str, argument("A .toml or .json file.")]
 ) -> Output:
@@ -103,11 +102,10 @@ def install(
     )
 
 
-@app.declare(
+@app.function(
     "pgrecall profiles default",
     "pgrecall profiles default trust",
     "pgrecall profiles default --unset",
-    name="default",
 )
 def default(
     database: Database,
@@ -126,9 +124,9 @@ def default(
     with database.engine() as engine:
         if unset or name is not None:
             migrate.set_default_profile(engine, name, schema=database.schema)
-        found = migrate.default_profile(engine, schema=database.schema)
-    shown = found or DEFAULT.name
-    return Output([{"profile": shown, "is_set": found is not None}], shown)
+        chosen = migrate.default_profile(engine, schema=database.schema)
+    shown = chosen or DEFAULT.name
+    return Output([{"profile": shown, "is_set": chosen is not None}], shown)
 
 
 def _installed(database: Database) -> list[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TypedDict, Unpack
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -14,42 +14,31 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Column
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AnyAgent
+from pgrecall.cli.call import Call
+from pgrecall.cli.database import Agent
 from pgrecall.cli.embedding import EmbedsTexts
-from pgrecall.cli.options import K, Profiles
-from pgrecall.cli.output import Output, complaints, plain, right, table
-from pgrecall.cli.written import option
+from pgrecall.cli.options import Profiles
+from pgrecall.cli.output import Output, plain, right, table, warnings
+from pgrecall.cli.parsers import option
 from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.execution.method import method_of_job
 from pgrecall.execution.namespace import Namespace, R_co
 from pgrecall.memories.lines import lines_of, naming_line
-from pgrecall.rank_index.index import (
-    AT_LEAST,
-    EF_CONSTRUCTION,
-    M,
-    RankIndex,
-    RankIndexCheck,
-    RankIndexStatus,
-)
-from pgrecall.rank_index.maintaining import Progress as ShowProgress
+from pgrecall.rank_index.index import RankIndexCheck, RankIndexStatus
+from pgrecall.rank_index.maintaining import Progress as OnProgress
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.search.checking import SAMPLE, check_rank_index
 
 POLL = 1.0
-"""Seconds between two looks at how far the server is."""
+"""Seconds between two reads of the server's progress."""
 
 app = App(
     name="index",
-    panel="Administer",
     help="Build and check rank indexes, which make searches of large agents fast.",
     no_args_is_help=True,
 )
-
-AtLeast = Annotated[
-    int, option(f"Only agents with this many memories or more. Default: {AT_LEAST}.")
-]
 
 
 class Checks(Namespace[R_co]):
@@ -58,59 +47,44 @@ class Checks(Namespace[R_co]):
     check = method_of_job(lambda: check_rank_index)
 
 
-class Building(TypedDict, total=False):
-    """The arguments of `build` and `maintain`."""
-
-    at_least: AtLeast
-    m: Annotated[int, option(f"HNSW: links of each node. Default: {M}.", "--m")]
-    ef_construction: Annotated[
-        int,
-        option(
-            f"HNSW: candidates looked at for each node while building. Default: {EF_CONSTRUCTION}."
-        ),
-    ]
-
-
-@app.declare("pgrecall index build", "pgrecall index build --agent zoe --at-least 1")
-def build(repo: MemoryRepository, agent: AnyAgent = None, **options: Unpack[Building]) -> Output:
+@app.method(
+    "rank_indexes.build",
+    "pgrecall index build",
+    "pgrecall index build --agent zoe --at-least 1",
+    without=("as_of",),
+)
+def build(call: Call) -> Output:
     """Build rank indexes for one agent, or for all agents with many memories.
 
     Readers and writers do not wait. An existing index is replaced once the new one is ready.
     """
-    with _progress(repo) as show:
-        built = repo.rank_indexes.build(agent_id=agent, on_progress=show, **options)
-    return _built(built, "nothing to build: no agent has so many memories")
+    return _build(call, "nothing to build: no agent has so many memories")
 
 
-@app.declare("pgrecall index maintain")
-def maintain(repo: MemoryRepository, agent: AnyAgent = None, **options: Unpack[Building]) -> Output:
+@app.method("rank_indexes.maintain", "pgrecall index maintain")
+def maintain(call: Call) -> Output:
     """Rebuild rank indexes that are due, and build those that are missing. Made for cron.
 
     `pgrecall index list` shows what is due and why. Searches continue meanwhile.
     """
-    with _progress(repo) as show:
-        built = repo.rank_indexes.maintain(agent_id=agent, on_progress=show, **options)
-    return _built(built, "nothing is due")
+    return _build(call, "nothing is due")
 
 
-@app.declare("pgrecall index list", name="list")
-def list_(repo: MemoryRepository, agent: AnyAgent = None, at_least: AtLeast = AT_LEAST) -> Output:
+@app.method("rank_indexes.status", "pgrecall index list")
+def list_(call: Call) -> Output:
     """List rank indexes: what has changed since each was built, and which are due."""
-    found = repo.rank_indexes.status(agent_id=agent, at_least=at_least)
     shown = table(
         Column("agent", overflow="fold"),
         *right("memories", "written", "changed", "used", "MiB", "built"),
         Column("due", style="yellow"),
-        rows=map(_row, found),
+        rows=map(_row, statuses := call()),
     )
-    return Output(
-        (status.record() for status in found),
-        shown,
-        otherwise=f"no rank indexes, and no agent has {at_least:,} memories or more",
-    )
+    least = call.arguments["at_least"]
+    nothing = f"no rank indexes, and no agent has {least:,} memories or more"
+    return Output(statuses, shown, otherwise=nothing)
 
 
-@app.declare(
+@app.function(
     "pgrecall index check --agent zoe --profile hybrid",
     "pgrecall index check --agent zoe --queries queries.txt --min-recall 0.95",
 )
@@ -121,7 +95,7 @@ def check(
     queries: Annotated[
         Path | None, option("Use these queries instead: a file with one per line.")
     ] = None,
-    k: K = 10,
+    k: Annotated[int, option("How many memories to return.", "-k")] = 10,
     profiles: Profiles = None,
     min_recall: Annotated[float, option("Exit with 1 if a profile has less recall.")] = 0.0,
 ) -> Output:
@@ -131,48 +105,52 @@ def check(
         raise InputError(
             f"{shortened(agent)} has no rank index to check; `pgrecall index build` builds one"
         )
-    found: list[RankIndexCheck] = []
+    checks: list[RankIndexCheck] = []
     with _bar() as progress:
         for profile in profiles or BUILT_IN.values():
             task = progress.add_task(f"checking {profile.name}", total=None)
 
-            def show(done: int, total: int, task: int = task) -> None:
+            def advance(done: int, total: int, task: int = task) -> None:
                 progress.update(task, completed=done, total=total)  # type: ignore[arg-type]
 
-            found.append(
+            checks.append(
                 Checks(repo).check(
-                    agent, sample=sample, queries=texts, k=k, profile=profile, on_progress=show
+                    agent, sample=sample, queries=texts, k=k, profile=profile, on_progress=advance
                 )
             )
-    is_low = any(each.recall < min_recall for each in found)
+    is_low = any(check.recall < min_recall for check in checks)
     columns = right("queries", "in index", "recall", "worst", "exact ms", "index ms", "faster")
-    return Output(
-        (each.record() for each in found),
-        table(Column("profile", style="bold"), *columns, rows=map(_checked, found)),
-        problem=typer.Exit(1) if is_low else None,
-    )
+    shown = table(Column("profile", style="bold"), *columns, rows=map(_check_row, checks))
+    return Output(checks, shown, problem=typer.Exit(1) if is_low else None)
 
 
-@app.declare("pgrecall index drop --agent zoe")
-def drop(repo: MemoryRepository, agent: Agent) -> Output:
-    """Drop an agent's rank index. Its searches are exact from then on."""
-    dropped = repo.rank_indexes.drop(agent)
+@app.method("rank_indexes.drop", "pgrecall index drop --agent zoe")
+def drop(call: Call) -> Output:
+    dropped = call()
     return Output([{"dropped": dropped}], "dropped" if dropped else "there was no rank index")
 
 
+def _build(call: Call, otherwise: str) -> Output:
+    with _progress(call.repo) as advance:
+        indexes = call(on_progress=advance)
+    rows = ((one.agent_id, f"{one.memories:,}", f"{one.seconds:.1f}") for one in indexes)
+    shown = table("agent", *right("memories", "seconds"), rows=rows)
+    return Output(indexes, shown, otherwise=otherwise)
+
+
 @contextmanager
-def _progress(repo: MemoryRepository) -> Iterator[ShowProgress]:
-    """A bar for the agents and one for the index that the server is building."""
+def _progress(repo: MemoryRepository) -> Iterator[OnProgress]:
+    """A bar of the agents, and one of the index that the server builds."""
     with _bar() as progress:
         agents = progress.add_task("waiting for writers", total=None)
         graph = progress.add_task("graph", total=1.0, visible=False)
-        over = threading.Event()
+        ended = threading.Event()
         current = ""
 
         def watch() -> None:
-            while not over.wait(POLL):
-                of_it = repo.rank_indexes.status(agent_id=current, at_least=1) if current else ()
-                share = next((status.progress for status in of_it), None)
+            while not ended.wait(POLL):
+                statuses = repo.rank_indexes.status(agent_id=current, at_least=1) if current else ()
+                share = next((status.progress for status in statuses), None)
                 progress.update(graph, completed=share or 0.0, visible=share is not None)
 
         def show(agent_id: str, done: int, total: int) -> None:
@@ -186,7 +164,7 @@ def _progress(repo: MemoryRepository) -> Iterator[ShowProgress]:
         try:
             yield show
         finally:
-            over.set()
+            ended.set()
             watcher.join()
 
 
@@ -198,16 +176,10 @@ def _bar() -> Progress:
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
         # Disabled alone, it prints an empty line before Rich 14.3.
-        console=complaints if complaints.is_terminal else Console(quiet=True),
+        console=warnings if warnings.is_terminal else Console(quiet=True),
         transient=True,
-        disable=not complaints.is_terminal,
+        disable=not warnings.is_terminal,
     )
-
-
-def _built(built: list[RankIndex], otherwise: str) -> Output:
-    rows = ((one.agent_id, f"{one.memories:,}", f"{one.seconds:.1f}") for one in built)
-    shown = table("agent", *right("memories", "seconds"), rows=rows)
-    return Output((one.record() for one in built), shown, otherwise=otherwise)
 
 
 def _row(status: RankIndexStatus) -> tuple[str, ...]:
@@ -224,25 +196,25 @@ def _row(status: RankIndexStatus) -> tuple[str, ...]:
     )
 
 
-def _checked(each: RankIndexCheck) -> tuple[str, ...]:
+def _check_row(check: RankIndexCheck) -> tuple[str, ...]:
     return (
-        each.profile,
-        str(each.queries),
-        str(each.in_index),
-        f"{each.recall:.3f}" if each.in_index else "index not used",
-        f"{each.worst:.2f}" if each.in_index else "",
-        f"{each.exact_ms:.1f}",
-        f"{each.index_ms:.1f}",
-        f"{each.exact_ms / each.index_ms:.1f} ×",
+        check.profile,
+        str(check.queries),
+        str(check.in_index),
+        f"{check.recall:.3f}" if check.in_index else "index not used",
+        f"{check.worst:.2f}" if check.in_index else "",
+        f"{check.exact_ms:.1f}",
+        f"{check.index_ms:.1f}",
+        f"{check.exact_ms / check.index_ms:.1f} ×",
     )
 
 
 def _texts(path: Path) -> list[str]:
     """The lines of a file that are not empty."""
-    found = []
+    texts = []
     for number, line, _ in lines_of(path):
         with naming_line(path, number):
-            found.append(line.decode().strip())
-    if not found:
+            texts.append(line.decode().strip())
+    if not texts:
         raise InputError(f"{shortened(path, LONGEST)} has no queries")
-    return found
+    return texts

@@ -17,17 +17,17 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, made_embedder
+from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, make_embedder
 from pgrecall.cli.options import Zone
-from pgrecall.cli.output import complaints
-from pgrecall.cli.written import option
+from pgrecall.cli.output import warnings
+from pgrecall.cli.parsers import option
 from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.access import require_policies
 from pgrecall.migrate.service_keys import list_keys
 
-app = App(panel="Administer")
+app = App()
 ROLE = "pgrecall_service"
 SETTINGS = "PGRECALL_SERVICE_SETTINGS"
 """The variable by which workers get them."""
@@ -36,7 +36,7 @@ KEEP_ALIVE_SECONDS, GRACE_SECONDS = 30, 30
 Port = Annotated[int, option("Port to listen on.", envvar="PGRECALL_PORT", min=1, max=65535)]
 
 
-@app.declare(
+@app.function(
     "pgrecall serve",
     "pgrecall serve --host 0.0.0.0 --port 8080 --workers 2 --role pgrecall_service",
 )
@@ -75,7 +75,7 @@ def serve(
     ] = "default",
     timezone: Zone = None,
 ) -> None:
-    """Serve HTTP. Until a key is made, only this machine is let in; see `pgrecall keys create`.
+    """Serve HTTP, to this machine alone until there is a key; see `pgrecall keys create`.
 
     GET /openapi.json describes the requests. With the extra mcp, /mcp gives models tools to
     remember and recall. SIGTERM stops it once all requests are answered.
@@ -91,7 +91,7 @@ def serve(
         keyed = bool(keys) and not without_keys
         if not keyed:
             require_loopback(host)
-        elif role is None and not database.given_url:
+        elif role is None and not database.url_option:
             role = ROLE
             migrate.protect(url, role, schema=database.schema)
         if keyed:
@@ -125,7 +125,7 @@ def _announce(host: str, port: int, keyed: bool, in_use: bool) -> None:
         if not in_use:
             who += ", but every key is revoked: create one with `pgrecall keys create`"
     shown = f"[{host}]" if ":" in host else host
-    complaints.print(
+    warnings.print(
         f"Serving http://{shown}:{port} {who}. Ctrl-C stops it.", soft_wrap=True, markup=False
     )
 
@@ -147,7 +147,7 @@ def launch(host: str, port: int, workers: int) -> None:
     """Serves until SIGTERM or SIGINT; then takes no more requests and answers those it has."""
     import uvicorn
 
-    from pgrecall.service.stopping import Connection
+    from pgrecall.service.shutdown import Connection
 
     with tempfile.TemporaryDirectory(prefix="pgrecall-metrics-") as folder:
         if workers > 1:  # read when a worker imports prometheus_client
@@ -183,7 +183,7 @@ def application() -> Any:
         return AsyncMemoryRepository(
             engine,
             schema=settings.schema,
-            embedder=made_embedder(name),
+            embedder=make_embedder(name),
             token_counter=token_counter(),
             entities=entities(find_entities),
             timezone=timezone,

@@ -9,18 +9,17 @@ from pgrecall import embedded
 from pgrecall.cli.app import App
 from pgrecall.cli.database import data_folder
 from pgrecall.cli.output import Output, facts, size
-from pgrecall.cli.written import option
+from pgrecall.cli.parsers import option
 from pgrecall.embedded import ServerStatus
 
 app = App(
     name="server",
-    panel="Administer",
     help="Keep the embedded database running between commands, which then start sooner.",
     no_args_is_help=True,
 )
 
 
-@app.declare("pgrecall server start")
+@app.function("pgrecall server start")
 def start() -> Output:
     """Start the embedded server, and leave it running. Commands without --database-url use it."""
     folder = data_folder()
@@ -28,30 +27,30 @@ def start() -> Output:
     return _shown(embedded.start(folder))
 
 
-@app.declare("pgrecall server stop")
+@app.function("pgrecall server stop")
 def stop(
     force: Annotated[bool, option("Also if others use it; ends their connections.")] = False,
 ) -> Output:
     """Stop the embedded server, unless others use it."""
     ran = embedded.stop(data_folder(), force=force)
-    said = "the embedded server has stopped" if ran else "the embedded server does not run"
-    return Output([{"stopped": ran}], said)
+    text = "the embedded server has stopped" if ran else "the embedded server does not run"
+    return Output([{"stopped": ran}], text)
 
 
-@app.declare("pgrecall server status", "pgrecall server status --json")
+@app.function("pgrecall server status", "pgrecall server status --json")
 def status() -> Output:
     """Show where the embedded server has its data, its URL, who uses it, and its size."""
     return _shown(embedded.status(data_folder()))
 
 
-def _shown(found: ServerStatus) -> Output:
-    runs = "runs until it is stopped" if found.stays else "runs while commands use it"
+def _shown(status: ServerStatus) -> Output:
+    runs = "runs until it is stopped" if status.stays else "runs while commands use it"
     rows = [
-        ("data folder", str(found.folder)),
-        ("PostgreSQL", f"{found.version}, {runs}" if found.version else "does not run"),
-        ("URL", found.url or "–"),
-        ("used by processes", ", ".join(map(str, found.users)) or "none"),
-        ("connections", str(found.connections)),
-        ("size", size(found.bytes)),
+        ("data folder", str(status.folder)),
+        ("PostgreSQL", f"{status.version}, {runs}" if status.version else "does not run"),
+        ("URL", status.url or "–"),
+        ("used by processes", ", ".join(map(str, status.users)) or "none"),
+        ("connections", str(status.connections)),
+        ("size", size(status.bytes)),
     ]
-    return Output([asdict(found)], facts(rows))
+    return Output([asdict(status)], facts(rows))

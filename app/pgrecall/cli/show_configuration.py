@@ -21,7 +21,7 @@ from pgrecall.cli.configuration import (
     user_file,
 )
 from pgrecall.cli.output import Output, Verbatim, table
-from pgrecall.cli.written import argument
+from pgrecall.cli.parsers import argument
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.migrate.connecting import shown_url
@@ -29,7 +29,7 @@ from pgrecall.schema import DEFAULT_SCHEMA
 
 
 class _Config(Group):
-    """Without a command, it shows."""
+    """The group `config`, which shows the settings where no command is named."""
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
         shows = not args or (args[0].startswith("-") and args[0] != "--help")
@@ -38,7 +38,6 @@ class _Config(Group):
 
 app = App(
     name="config",
-    panel="Administer",
     cls=_Config,
     help="Show the settings that options need not repeat, and say which files may name code.",
 )
@@ -56,7 +55,7 @@ OfProject = Annotated[
 ]
 
 
-@app.declare("pgrecall config show", "pgrecall config show --json")
+@app.function("pgrecall config show", "pgrecall config show --json")
 def show() -> Output:
     """Show each setting and where it comes from.
 
@@ -64,19 +63,19 @@ def show() -> Output:
     tool.pgrecall of pyproject.toml in the working folder or the nearest one above, which precedes
     your own file. Database and embedder of a project's file need your consent.
     """
-    found = settings()
+    configured = settings()
     values = current()
-    records = [*_settings(values, found.withheld)]
+    records = [*_settings(values, configured.withheld)]
     rows = [[record[name] or "–" for name in ("setting", "value", "source")] for record in records]
     parts: list[Any] = [table("setting", "value", "comes from", rows=rows)]
     parts += [f"Not used: {record['withheld']}" for record in records if record["withheld"]]
     own = f"Your file for all folders: {user_file()}"
     scripts = Verbatim(f"Scripts for psql: {sql_folder() / 'adhoc'}\n")
-    question = undecided(found, PERSONAL)
+    question = undecided(configured, PERSONAL)
     return Output(records, *parts, own, scripts, notes=[question] if question else ())
 
 
-@app.declare("pgrecall config trust", "pgrecall config trust ../pyproject.toml")
+@app.function("pgrecall config trust", "pgrecall config trust ../pyproject.toml")
 def trust(file: OfProject = None) -> Output:
     """Let a project's file name the database and the embedder, which is code.
 
@@ -85,29 +84,29 @@ def trust(file: OfProject = None) -> Output:
     return _decided(_of_project(file), True)
 
 
-@app.declare("pgrecall config distrust")
+@app.function("pgrecall config distrust")
 def distrust(file: OfProject = None) -> Output:
     """Withdraw or refuse consent: commands go on without the file's database and embedder."""
     return _decided(_of_project(file), False)
 
 
-def _of_project(given: Path | None) -> File:
+def _of_project(path: Path | None) -> File:
     # By the folder's real path, as the working folder is known to programs.
-    found = project_file() if given is None else file_at(given.parent.resolve() / given.name)
-    if found is None:
-        where = "in or above the working folder" if given is None else f"in {given}"
+    file = project_file() if path is None else file_at(path.parent.resolve() / path.name)
+    if file is None:
+        where = "in or above the working folder" if path is None else f"in {path}"
         raise InputError(f"there are no settings {where}")
-    return found
+    return file
 
 
 def _decided(file: File, allowed: bool) -> Output:
-    asked = file.asked()
-    if not asked:
+    sensitive = file.asked()
+    if not sensitive:
         raise InputError(f"{file.path} names neither a database nor an embedder: nothing to decide")
-    consent.note(file.path, asked, allowed)
-    values = {name: _shown(name, value) for name, value in asked.items()}
-    said = [f"{name} {'is' if allowed else 'is not'} used: {one}" for name, one in values.items()]
-    return Output([{"file": str(file.path), "allowed": allowed, **values}], *said)
+    consent.note(file.path, sensitive, allowed)
+    values = {name: _shown(name, value) for name, value in sensitive.items()}
+    lines = [f"{name} {'is' if allowed else 'is not'} used: {one}" for name, one in values.items()]
+    return Output([{"file": str(file.path), "allowed": allowed, **values}], *lines)
 
 
 def _settings(

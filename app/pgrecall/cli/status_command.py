@@ -22,24 +22,24 @@ _HNSW = {
     "accepted": "; its indexes are accepted, though they can be corrupted: install 0.8.3 or newer",
     "refused": "; its indexes are refused: install 0.8.3 or newer",
 }
-app = App(panel="Administer")
+app = App()
 
 
-@app.declare("pgrecall status", "pgrecall status --json")
+@app.function("pgrecall status", "pgrecall status --json")
 def status(database: Database) -> Output:
     """Show what the database holds: versions, memories, sizes, and rank indexes that are due."""
     with database.url() as url:
-        found = migrate.status(url, schema=database.schema)
+        schema = migrate.status(url, schema=database.schema)
         with engine_of(url).connect() as connection:
-            several = bool(found.nodes)
+            several = bool(schema.nodes)
             held = (
-                overview(connection, found.schema, distributed=several)
-                if found.dimensions
+                overview(connection, schema.schema, distributed=several)
+                if schema.dimensions
                 else None
             )
-            indexes = {} if found.pending or held is None else _indexes(connection, found.schema)
-    record = asdict(found) | (_numbers(held, indexes) if held else {})
-    return Output([record], facts(_rows(found, held, indexes)))
+            indexes = {} if schema.pending or held is None else _indexes(connection, schema.schema)
+    record = asdict(schema) | (_numbers(held, indexes) if held else {})
+    return Output([record], facts(_rows(schema, held, indexes)))
 
 
 def _indexes(connection: Connection, schema: str) -> dict[str, list[RankIndexStatus]]:
@@ -48,55 +48,54 @@ def _indexes(connection: Connection, schema: str) -> dict[str, list[RankIndexSta
 
 
 def _rows(
-    found: Status, held: Overview | None, indexes: dict[str, list[RankIndexStatus]]
+    schema: Status, held: Overview | None, indexes: dict[str, list[RankIndexStatus]]
 ) -> list[tuple[str, str]]:
-    pgvector = f"{found.pgvector or 'none'}{_HNSW.get(found.hnsw or '', '')}"
-    rows = [("PostgreSQL, pgvector", f"{found.postgres}, {pgvector}")]
+    pgvector = f"{schema.pgvector or 'none'}{_HNSW.get(schema.hnsw or '', '')}"
+    rows = [("PostgreSQL, pgvector", f"{schema.postgres}, {pgvector}")]
     if held is None:
-        return [*rows, ("schema", f"{found.schema} does not exist: run `pgrecall migrate up`")]
-    pending = f", {len(found.pending)} pending: run `pgrecall migrate up`" if found.pending else ""
+        return [*rows, ("schema", f"{schema.schema} does not exist: run `pgrecall migrate up`")]
+    pending = (
+        f", {len(schema.pending)} pending: run `pgrecall migrate up`" if schema.pending else ""
+    )
     about = "about " if held.estimated else ""
     rows += [
-        ("schema", f"{found.schema} at revision {found.revision}{pending}"),
-        ("embeddings", f"{found.embedding_type}({found.dimensions}){_made_by(found)}"),
-        ("memories", f"{about}{held.memories:,} of {about}{held.owners:,} agents and teams"),
-        ("retrieved at least once", f"{about}{held.used:,}"),
+        ("schema", f"{schema.schema} at revision {schema.revision}{pending}"),
+        ("embeddings", f"{schema.embedding_type}({schema.dimensions}){_made_by(schema)}"),
+        (
+            "memories",
+            f"{about}{held.memories:,} of {about}{held.owners:,} agents and teams",
+        ),
+        ("retrieved at least once", f"{about}{held.memories_retrieved:,}"),
         ("size", f"{size(held.bytes)}, {size(held.index_bytes)} of it indexes"),
     ]
-    if found.nodes:
-        rows.append(("distributed over", "\n".join(shards(found.nodes))))
-    for whose, statuses in indexes.items():
+    if schema.nodes:
+        rows.append(("distributed over", "\n".join(shards(schema.nodes))))
+    for owners, statuses in indexes.items():
         if statuses:
             built = sum(status.index is not None for status in statuses)
-            rows.append((f"rank indexes of {whose}", f"{built:,}"))
-        run = f"run `pgrecall index maintain{' --of-team' if whose == 'teams' else ''}`"
+            rows.append((f"rank indexes of {owners}", f"{built:,}"))
+        run = f"run `pgrecall index maintain{' --of-team' if owners == 'teams' else ''}`"
         rows += [
             ("rank index due", f"{status.agent_id}: {status.due}; {run}")
             for status in statuses
             if status.due
         ]
     invalid = "run `pgrecall migrate embedding-index`"
-    return [*rows, *(("invalid index", f"{name}: {invalid}") for name in found.invalid_indexes)]
+    return [*rows, *(("invalid index", f"{name}: {invalid}") for name in schema.invalid_indexes)]
 
 
-def _made_by(found: Status) -> str:
-    return f" by {found.embedding_model}" if found.embedding_model else ""
+def _made_by(schema: Status) -> str:
+    return f" by {schema.embedding_model}" if schema.embedding_model else ""
 
 
 def _numbers(held: Overview, indexes: dict[str, list[RankIndexStatus]]) -> dict[str, Any]:
-    return {
-        "memories": held.memories,
-        "owners": held.owners,
-        "memories_retrieved": held.used,
-        "estimated": held.estimated,
-        "bytes": held.bytes,
-        "index_bytes": held.index_bytes,
+    return asdict(held) | {
         "rank_indexes": {
-            whose: sum(status.index is not None for status in statuses)
-            for whose, statuses in indexes.items()
+            owners: sum(status.index is not None for status in statuses)
+            for owners, statuses in indexes.items()
         },
         "rank_indexes_due": {
-            whose: {status.agent_id: status.due for status in statuses if status.due}
-            for whose, statuses in indexes.items()
+            owners: {status.agent_id: status.due for status in statuses if status.due}
+            for owners, statuses in indexes.items()
         },
     }

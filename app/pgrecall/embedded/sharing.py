@@ -1,4 +1,4 @@
-"""One server for all processes that use its folder; the last one stops it."""
+"""A server for all processes that use its folder; the last one stops it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def resolved(directory: str | Path) -> Path:
 
 @dataclass
 class _Use:
-    """How this process uses one server."""
+    """The use of a server by this process."""
 
     users: int = 0
     server: Any = None
@@ -161,24 +161,24 @@ def leave_for_killed(data: str, postgres_version: str, temporary: str) -> None:
     import fasteners
 
     folder = Path(data)
-    found = postmaster(folder)
+    process = postmaster(folder)
     if temporary:
-        _destroy(Path(temporary), address(folder), found)
-    elif found is not None:
+        _destroy(Path(temporary), address(folder), process)
+    elif process is not None:
         server = pgserver().PostgresServer(address(folder), postgres_version=int(postgres_version))
         start_server(server)  # finds the one that runs
         lock = fasteners.InterProcessReaderWriterLock(lock_path(folder, "users"))
         _stop_unless_used(_Use(server=server, lock=lock), folder)
 
 
-def _destroy(folder: Path, link: Path, found: Any) -> None:
-    """Ends a server whose data nobody needs: it need not write what it holds in memory."""
+def _destroy(folder: Path, link: Path, process: Any) -> None:
+    """Ends a server whose data no process needs, without writing what is in its memory."""
     if link.is_symlink():
         link.unlink()
     gone = folder.rename(folder.with_name(f"{folder.name}-gone"))
-    if found is not None:
-        found.process.send_signal(signal.SIGQUIT)
-        found.process.wait(timeout=60)
+    if process is not None:
+        process.process.send_signal(signal.SIGQUIT)
+        process.process.wait(timeout=60)
     shutil.rmtree(gone, ignore_errors=True)
 
 
@@ -208,7 +208,7 @@ def _stop_unless_used(use: _Use, data: Path) -> None:
 
 
 def lock_path(data: Path, name: str) -> Path:
-    """Of the users, who share it, and of the one who starts the server."""
+    """The file of a lock: that of the users, who share it, or of the one who starts the server."""
     return data.parent / f".{data.name}.{name}.lock"
 
 

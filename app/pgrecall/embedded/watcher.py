@@ -24,14 +24,14 @@ class Watcher:
         self._watched = os.getpid()
         self._shell: subprocess.Popen[bytes] | None = None
         program = (sys.executable, "-P", "-c", code, *arguments)
-        found = os.pathsep.join(folder for folder in sys.path if folder)
+        search_path = os.pathsep.join(folder for folder in sys.path if folder)
         with suppress(OSError):
-            self._shell = subprocess.Popen(  # noqa: S603  no word of it is a caller's
+            self._shell = subprocess.Popen(  # noqa: S603  no argument comes from a caller
                 ("/bin/sh", "-c", _WAITS, str(self._watched), *program),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,  # or who reads our output would wait for its end, too
                 stderr=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": found},
+                env=os.environ | {"PYTHONPATH": search_path},
                 cwd="/",
                 start_new_session=True,
             )

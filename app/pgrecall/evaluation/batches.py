@@ -131,13 +131,13 @@ def _weight(name: str, number: int) -> str:
 class Batch:
     """Queries of one moment that have values for the same signals."""
 
-    wanted: Search
+    search: Search
     """The search of the first one."""
     profiles: Sequence[Profile]
-    """With weights as they are redistributed for these queries."""
+    """The profiles, with weights as they are redistributed for these queries."""
     options: frozenset[str]
     queries: Mapping[int, CheckedQuery]
-    """By number."""
+    """Number → query."""
 
     def score(self, values: Values, number: int, profile: Profile) -> str:
         """The score by the profile of this number; NULL if it does not rank the memory."""
@@ -148,7 +148,7 @@ class Batch:
                 f"({score}) / CASE WHEN queries.has_terms OR {keyword} >= 1::float8 "
                 f"THEN 1::float8 ELSE 1::float8 - {keyword} END"
             )
-        if self.wanted.query is not None and requires_embedding(profile.signals):
+        if self.search.query is not None and requires_embedding(profile.signals):
             score = f"CASE WHEN compared.embedding IS NOT NULL THEN {score} END"
         return score
 
@@ -157,7 +157,7 @@ class Batch:
         tables: Tables,
         name: str,
         places: Callable[[Values, Batch], Mapping[str, str]],
-        **given: Any,
+        **arguments: Any,
     ) -> Run:
         """Executes the statement of this name, with these places."""
         values = Values(self.options)
@@ -165,7 +165,7 @@ class Batch:
         columns = tables.memories.c.keys()
         more["then_known"] = _as_recorded(*columns) if "recorded" in self.options else "memories.*"
         # Citus could run the call on a node that does not have these owners.
-        more["shares"] = _SHARES_APART if self.wanted.is_divided else _SHARES
+        more["shares"] = _SHARES_APART if self.search.is_divided else _SHARES
         options = self.options
         if more["of_query"]:
             options |= {"signals_of_query"}
@@ -175,16 +175,16 @@ class Batch:
             for id_, gain in query.relevant.items()
         ]
         parameters = {
-            **self.wanted.parameters,
+            **self.search.parameters,
             **weights(self.profiles),
-            "least_similarity": self.wanted.min_similarity,
+            "least_similarity": self.search.min_similarity,
             "queries": [_as_memory(number, query) for number, query in self.queries.items()],
             "judged_numbers": [number for number, _, _ in judged],
             "judged_ids": [id_ for _, id_, _ in judged],
             "gains": [gain for _, _, gain in judged],
-            **given,
+            **arguments,
         }
-        return executes(tables, name, options, (), self.wanted.filters, more, parameters)
+        return executes(tables, name, options, (), self.search.filters, more, parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +208,10 @@ class Asked:
         """The queries in batches. `reads_words`: words count although no profile weighs them."""
         layout: Layout = yield Ask("layout")
         reads_words = reads_words or _read(profiles, Keyword)
-        found: list[Batch] = []
+        result: list[Batch] = []
         for numbers in by_owner(checked).values():
             owners = searched_owners(self.tables, checked[numbers[0]], self.teams)
-            wanted = Search(
+            search = Search(
                 agent_id=owners[0],
                 query=None,
                 k=1,
@@ -226,8 +226,8 @@ class Asked:
             entities: Mapping[int, Sequence[str]] = {}
             if _read(profiles, EntityOverlap):
                 entities = yield from _known_entities(self.tables, owners, queries)
-            found += _batches(
-                wanted,
+            result += _batches(
+                search,
                 {
                     number: replace(
                         query,
@@ -239,11 +239,11 @@ class Asked:
                 },
                 profiles,
             )
-        return found
+        return result
 
 
 def _batches(
-    wanted: Search, queries: Mapping[int, CheckedQuery], profiles: Sequence[Profile]
+    search: Search, queries: Mapping[int, CheckedQuery], profiles: Sequence[Profile]
 ) -> Iterator[Batch]:
     """The queries of one owner."""
     alike: dict[Any, dict[int, CheckedQuery]] = {}
@@ -258,8 +258,8 @@ def _batches(
     ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
     for (has_values, recorded, moment), several in alike.items():
         query = next(iter(several.values()))
-        search = replace(
-            wanted,
+        of_group = replace(
+            search,
             query=query.vector,
             query_entities=query.query_entities or (),
             query_text=query.query_text,
@@ -268,28 +268,28 @@ def _batches(
         )
         pattern = has_values, recorded, moment is None
         if pattern not in ranked:
-            ranked[pattern] = _ranked(search, profiles, recorded=recorded)
+            ranked[pattern] = _ranked(of_group, profiles, recorded=recorded)
         in_effect, options = ranked[pattern]
         options |= {"one"} if len(several) == 1 else set()
-        yield Batch(search, in_effect, options, several)
+        yield Batch(of_group, in_effect, options, several)
 
 
 def _ranked(
-    wanted: Search, profiles: Sequence[Profile], *, recorded: bool
+    search: Search, profiles: Sequence[Profile], *, recorded: bool
 ) -> tuple[Sequence[Profile], frozenset[str]]:
     """The profiles with the weights that they have in a search, and the options of a statement."""
-    has_query, entities = wanted.query is not None, wanted.query_entities
+    has_query, entities = search.query is not None, search.query_entities
     in_effect = [
-        redistributed(replace(wanted, profile=one), has_query=has_query, entities=entities)
+        redistributed(replace(search, profile=one), has_query=has_query, entities=entities)
         for one in profiles
     ]
-    of_each = [replace(wanted, profile=one).options for one in in_effect]
+    of_each = [replace(search, profile=one).options for one in in_effect]
     more = {
         "embedding": all("embedding" in options for options in of_each),
         "recorded": recorded,
         "named": bool(entities),
-        "period": wanted.query_time is not None and _read(profiles, Time),
-        "least_similarity": wanted.min_similarity is not None,
+        "period": search.query_time is not None and _read(profiles, Time),
+        "least_similarity": search.min_similarity is not None,
     }
     options = frozenset[str]().union(*of_each) - _ELSEWHERE
     return in_effect, options.union(name for name, is_on in more.items() if is_on)
@@ -303,12 +303,12 @@ def _known_entities(
     tables: Tables, owners: Sequence[str], queries: Mapping[int, CheckedQuery]
 ) -> Operation[dict[int, Sequence[str]]]:
     """The entities in the texts of queries that name none."""
-    asked = {
+    queried = {
         number: query.query if isinstance(query.query, str) else query.query_text
         for number, query in queries.items()
         if query.query_entities is None
     }
-    texts = {number: text for number, text in asked.items() if text is not None}
+    texts = {number: text for number, text in queried.items() if text is not None}
     if not texts:
         return {}
     numbers = list(texts)

@@ -22,7 +22,7 @@ def intervals(
     owners: Sequence[Hashable] | None = None,
     resamples: int = RESAMPLES,
 ) -> list[tuple[float, float]]:
-    """For each sample, the interval that contains its mean with probability LEVEL.
+    """The interval of each sample that contains its mean with probability LEVEL.
 
     All samples have the same cases in the same order and are resampled together, so their intervals
     can be compared. The same seed gives the same result. If `owners` has the owner of each case,
@@ -35,20 +35,20 @@ def intervals(
         places: dict[Hashable, list[int]] = {}
         for place, owner in enumerate(owners):
             places.setdefault(owner, []).append(place)
-        sizes = [len(theirs) for theirs in places.values()]
+        sizes = [len(group) for group in places.values()]
         samples = [
-            [math.fsum(map(sample.__getitem__, theirs)) for theirs in places.values()]
+            [math.fsum(map(sample.__getitem__, group)) for group in places.values()]
             for sample in samples
         ]
     means: list[list[float]] = [[] for _ in samples]
     for drawn in islice(_draws(len(sizes), seed), resamples):
         chosen = itemgetter(*drawn, 0)  # of two or more, it returns a tuple
         cases = sum(chosen(sizes)[:-1])
-        for sample, found in zip(samples, means, strict=True):
-            found.append(sum(chosen(sample)[:-1]) / cases)
+        for sample, resampled in zip(samples, means, strict=True):
+            resampled.append(sum(chosen(sample)[:-1]) / cases)
     beyond = round((1 - LEVEL) / 2 * resamples)
     ordered = map(sorted, means)
-    return [(found[beyond], found[resamples - 1 - beyond]) for found in ordered]
+    return [(resampled[beyond], resampled[resamples - 1 - beyond]) for resampled in ordered]
 
 
 def _draws(size: int, seed: int) -> Iterator[list[int]]:

@@ -77,7 +77,7 @@ def draw(tables: Tables, batch: Batch, profile: Profile, most: int) -> Run:
 
 @lru_cache(maxsize=64)
 def spread_statement(tables: Tables, profile: Profile) -> Statement:
-    """For each signal in order, whether it differs between the memories of some query."""
+    """Tells of each signal, in order, if it differs between the memories of some query."""
     recency = recency_of(profile)
     varies, of_some = [], []
     for signal in profile.signals:
@@ -97,7 +97,7 @@ def worth(
     relevant: Mapping[int, Mapping[Any, float]],
     tried: Sequence[Candidate],
 ) -> Run:
-    """For each candidate, its number and `worth`, the mean nDCG over all ranks of the pairs.
+    """The number of each candidate and its `worth`, the mean nDCG over all ranks of the pairs.
 
     `relevant` has the gains of each query by its number.
     """

@@ -11,7 +11,7 @@ from pgrecall.evaluation.results import METRICS, Evaluation, Scores
 FORMATS = (".png", ".svg")
 LONGEST_NAME = 30
 MAX_HEIGHT = 60.0
-"""In inches, since matplotlib draws at most 65,536 pixels. More bars become thinner."""
+"""The greatest height in inches: matplotlib draws at most 65,536 pixels. More bars are thinner."""
 FIRST = "_of all queries"
 """Label of bars that the legend does not show."""
 

@@ -52,13 +52,13 @@ def checked_query(query: object) -> CheckedQuery:
         require_query(query.query)
         text = query.query if text is None else text
     names = ("as_of", "query_entities", "query_time")
-    asked = {name: getattr(query, name) for name in names} | {"query_text": text}
-    given = checked(SearchArguments, asked)
+    arguments = {name: getattr(query, name) for name in names} | {"query_text": text}
+    values = checked(SearchArguments, arguments)
     if query.group is not None:
         require_name("group", query.group)
     require_bool("recorded", query.recorded)
     owner = query.agent_id
-    entities = given.get("query_entities")
+    entities = values.get("query_entities")
     if entities is None and not isinstance(query.query, str) and text is None:
         entities = []  # only a text can contain known entities
     return CheckedQuery(
@@ -68,7 +68,7 @@ def checked_query(query: object) -> CheckedQuery:
         as_of=query.as_of,
         query_text=text,
         query_entities=entities,
-        query_time=given.get("query_time"),
+        query_time=values.get("query_time"),
         agent_id=str(owner) if isinstance(owner, UUID) else owner,
         recorded=query.recorded,
     )
@@ -78,11 +78,11 @@ def _relevant(relevant: object) -> dict[UUID, float]:
     several = in_list(relevant)
     if several is None:
         raise InputError(f"relevant must be ids of memories, got {shortened(relevant)}")
-    given: Iterable[tuple[Any, Any]] = (
+    pairs: Iterable[tuple[Any, Any]] = (
         relevant.items() if isinstance(relevant, Mapping) else ((one, 1.0) for one in several)
     )
     gains: dict[UUID, float] = {}
-    for memory_id, gain in given:
+    for memory_id, gain in pairs:
         if (
             isinstance(gain, bool)
             or not isinstance(gain, int | float)

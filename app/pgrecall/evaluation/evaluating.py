@@ -20,7 +20,6 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.floors import evaluate_floors
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.prepared_queries import (
     answered,
@@ -30,6 +29,7 @@ from pgrecall.evaluation.prepared_queries import (
     searched_owners,
 )
 from pgrecall.evaluation.ranks import metrics, ranks
+from pgrecall.evaluation.relevance_thresholds import evaluate_floors
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,
@@ -95,9 +95,9 @@ def evaluate(
     Raises InputError and its children; the error names the query, counted from 0.
     """
     least = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
-    given = checks.checked(SearchArguments, least, also=("query",))
+    thresholds = checks.checked(SearchArguments, least, also=("query",))
     floors: dict[str, float] = {
-        name: given[name] for name in ("min_score", "min_similarity") if name in given
+        name: thresholds[name] for name in ("min_score", "min_similarity") if name in thresholds
     }
     checked = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
@@ -110,33 +110,33 @@ def evaluate(
     checked = yield from embedded(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
-    asked = Asked(tables, teams, chosen, as_of, floors)
-    found = yield from measured(asked, answered(checked), ranked, k, seed)
+    context = Asked(tables, teams, chosen, as_of, floors)
+    evaluation = yield from measured(context, answered(checked), ranked, k, seed)
     if all(query.relevant for query in checked):
-        return found
-    return replace(found, floors=(yield from evaluate_floors(asked, checked, ranked[0], k)))
+        return evaluation
+    return replace(evaluation, floors=(yield from evaluate_floors(context, checked, ranked[0], k)))
 
 
 def measured(
-    asked: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
+    context: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
 ) -> Operation[Evaluation]:
     """Evaluates checked and embedded queries."""
     compared = (*profiles, *_baselines(profiles, checked))
-    found = yield from ranks(asked.tables, (yield from asked.batches(checked, compared)))
+    ranking = yield from ranks(context.tables, (yield from context.batches(checked, compared)))
     values = [
-        [metrics(query.relevant, found[number][place], k) for number, query in enumerate(checked)]
+        [metrics(query.relevant, ranking[number][place], k) for number, query in enumerate(checked)]
         for place in range(len(compared))
     ]
-    missing = yield from _missing(asked, checked)
+    missing = yield from _missing(context, checked)
     return _evaluation(checked, profiles, compared, values, k, seed, missing)
 
 
-def _missing(asked: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
-    """How many relevant memories do not exist, counted for each query."""
-    tables, missing = asked.tables, 0
+def _missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
+    """The number of relevant memories that do not exist, counted for each query."""
+    tables, missing = context.tables, 0
     for numbers in by_owner(checked).values():
         judged = [id_ for number in numbers for id_ in checked[number].relevant]
-        owners = searched_owners(tables, checked[numbers[0]], asked.teams)
+        owners = searched_owners(tables, checked[numbers[0]], context.teams)
         ids = list(set(judged))
         rows = yield reads(tables, "existing", all_owners=owners, judged_ids=ids)
         there = {row.id for row in rows}
@@ -180,7 +180,7 @@ def _evaluation(
     missing: int,
 ) -> Evaluation:
     """The evaluation of the metrics of each query by each profile."""
-    values = [{name: [one[name] for one in theirs] for name in METRICS} for theirs in per_query]
+    values = [{name: [one[name] for one in group] for name in METRICS} for group in per_query]
     groups: dict[str, list[int]] = {}
     for number, query in enumerate(checked):
         if query.group is not None:
@@ -213,8 +213,8 @@ def _scores(
 ) -> list[Scores]:
     """The scores of each profile over the queries with these numbers."""
     first, size = values[0], len(numbers)
-    theirs = [owners[number] for number in numbers]
-    different = len(set(theirs))
+    query_owners = [owners[number] for number in numbers]
+    different = len(set(query_owners))
     compared = [(profile, name) for profile in range(1, len(values)) for name in METRICS]
     paired = [
         [values[profile][name][number] - first[name][number] for number in numbers]
@@ -224,7 +224,7 @@ def _scores(
     for (profile, name), sample, (low, high) in zip(
         compared,
         paired,
-        intervals(paired, seed, owners=theirs if different >= FEWEST_OWNERS else None),
+        intervals(paired, seed, owners=query_owners if different >= FEWEST_OWNERS else None),
         strict=True,
     ):
         differences[profile][name] = Difference(math.fsum(sample) / size, low, high, size)

@@ -12,7 +12,7 @@ from pgrecall.core.vectors import VectorLike
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """One query of an evaluation. It is checked when it is used, before anything is sent."""
+    """A query of an evaluation. It is checked when it is used, before anything is sent."""
 
     query: VectorLike | str | None
     """Its text, its vector, or None to rank without either."""

@@ -66,7 +66,7 @@ def with_owner_ids(
     if own is None and len(listed) == 1:
         [own] = listed
     allowed = listed if own is None else {own: None, **listed}
-    found = []
+    queries_with_owners = []
     for number, query in enumerate(checked):
         owner = own
         if query.agent_id is not None:
@@ -80,24 +80,24 @@ def with_owner_ids(
                 f"query {number} is about the memories of {shortened(query.agent_id)}, which is "
                 "neither agent_id nor among agents"
             )
-        found.append(replace(query, agent_id=owner))
-    return found
+        queries_with_owners.append(replace(query, agent_id=owner))
+    return queries_with_owners
 
 
 def answered(checked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
     """The queries that have an answer; raises InputError if there are none."""
-    found = [query for query in checked if query.relevant]
-    if not found:
+    with_answers = [query for query in checked if query.relevant]
+    if not with_answers:
         raise InputError("no judged query has a relevant memory: name the ids of relevant memories")
-    return found
+    return with_answers
 
 
 def by_owner(checked: Sequence[CheckedQuery]) -> dict[str | None, list[int]]:
     """The numbers of the queries of each owner."""
-    found: dict[str | None, list[int]] = {}
+    groups: dict[str | None, list[int]] = {}
     for number, query in enumerate(checked):
-        found.setdefault(query.agent_id, []).append(number)
-    return found
+        groups.setdefault(query.agent_id, []).append(number)
+    return groups
 
 
 def searched_owners(tables: Tables, query: CheckedQuery, teams: Sequence[str | UUID]) -> list[str]:
@@ -126,16 +126,16 @@ def with_periods(
 
 def embedded(checked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
     """The queries with their vectors. Raises InputError with the number of the query."""
-    given: list[Any] = []
+    vectors: list[Any] = []
     for query in checked:
         vector = query.query
         if isinstance(vector, str):
-            found: Embedded = yield Ask("embed_query", (vector,))
-            vector = found.vectors[0]
-        given.append(vector)
+            embedding: Embedded = yield Ask("embed_query", (vector,))
+            vector = embedding.vectors[0]
+        vectors.append(vector)
     layout: Layout = yield Ask("layout")
     queries = []
-    for number, (query, vector) in enumerate(zip(checked, given, strict=True)):
+    for number, (query, vector) in enumerate(zip(checked, vectors, strict=True)):
         try:
             stored = None if vector is None else layout.vector(vector)
         except InputError as error:

@@ -126,11 +126,11 @@ def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQue
     return labelled
 
 
-def _period(given: Any) -> Any:
+def _period(value: Any) -> Any:
     """Parses two times; anything else is returned for `checked_query` to refuse."""
-    if not isinstance(given, list):
-        return given
-    return tuple(moment_of("query_time", moment) for moment in given)
+    if not isinstance(value, list):
+        return value
+    return tuple(moment_of("query_time", moment) for moment in value)
 
 
 def _are_numbers(values: object) -> bool:
@@ -147,15 +147,15 @@ def _are_numbers(values: object) -> bool:
 
 def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]:
     if isinstance(relevant, dict):
-        return {_id(given, agent_id): gain for given, gain in relevant.items()}
+        return {_id(memory_id, agent_id): gain for memory_id, gain in relevant.items()}
     if isinstance(relevant, list):
-        return [_id(given, agent_id) for given in relevant]
+        return [_id(memory_id, agent_id) for memory_id in relevant]
     raise InputError(
         f"relevant must be a list of ids or an object from id to gain, got {shortened(relevant)}"
     )
 
 
-def _id(given: object, agent_id: str) -> UUID:
-    if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f"an id must be text that is not empty, got {shortened(given)}")
-    return id_of_source(given, agent_id)
+def _id(value: object, agent_id: str) -> UUID:
+    if value == "" or isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f"an id must be text that is not empty, got {shortened(value)}")
+    return id_of_source(value, agent_id)

@@ -15,17 +15,17 @@ Ranks = dict[UUID, int]
 
 
 def ranks(tables: Tables, batches: Sequence[Batch]) -> Operation[dict[int, list[Ranks]]]:
-    """For each query by its number, the ranks by each profile."""
-    found: dict[int, list[Ranks]] = {}
+    """The ranks of each query, by its number, for each profile."""
+    ranks_by_query: dict[int, list[Ranks]] = {}
     for batch in batches:
         for number in batch.queries:
-            found[number] = [{} for _ in batch.profiles]
+            ranks_by_query[number] = [{} for _ in batch.profiles]
         for row in (yield batch.run(tables, "ranks", _places)):
-            for its, rank in zip(found[row.number], row[2:], strict=True):
+            for its, rank in zip(ranks_by_query[row.number], row[2:], strict=True):
                 if rank is not None:
                     # If two owners have a memory of one id, the better rank counts.
                     its[row.id] = min(its.get(row.id, rank), rank)
-    return found
+    return ranks_by_query
 
 
 def _places(values: Values, batch: Batch) -> dict[str, str]:
@@ -33,7 +33,7 @@ def _places(values: Values, batch: Batch) -> dict[str, str]:
     for number, profile in enumerate(batch.profiles):
         scores.append(f"{batch.score(values, number, profile)} AS score_{number}")
         its, is_ranked = f"wanted.score_{number}", f"wanted.score_{number} IS NOT NULL"
-        if batch.wanted.min_score is not None:
+        if batch.search.min_score is not None:
             is_ranked = f"{its} >= :min_score::float8"
         before = f"({its}, scored.id) < (scored.score_{number}, wanted.id)"
         columns.append(

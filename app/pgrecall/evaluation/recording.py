@@ -22,7 +22,7 @@ def recorded_queries(tables: Tables, /, agent_id: str | UUID) -> Operation[list[
 
     The queries are `recorded`: usefulness, importance, confidence and trust are taken as they were
     before that moment, and retrievals are ignored, since counters do not tell when they happened.
-    So a vote does not make its own memory look better found.
+    Therefore a vote does not improve the rank of its own memory.
     """
     owner_id = require_owner(tables, agent_id)
     named = owner_id.removeprefix(tables.prefix)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pgrecall.evaluation.floors import Floor
+from pgrecall.evaluation.relevance_thresholds import Floor
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
 
@@ -17,9 +17,9 @@ by that of the ideal order (Järvelin and Kekäläinen 2002; linear gain as in t
 
 
 FEWEST = 10
-"""With fewer queries, no difference is called clear, since bootstrap intervals are too narrow."""
+"""The fewest queries for a clear difference: with fewer, bootstrap intervals are too narrow."""
 FEWEST_OWNERS = 5
-"""From this number of owners on, owners are resampled with all their queries, otherwise queries."""
+"""The fewest owners that are resampled with all their queries; with fewer, queries are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,12 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class ProfileEvaluation:
-    """One profile's part of an evaluation."""
+    """A profile's part of an evaluation."""
 
     profile: Profile
     overall: Scores
     by_group: Mapping[str, Scores]
-    """By group, in the order of their first queries; empty if no query has a group."""
+    """Group → scores, in the order of their first queries; empty if no query has a group."""
     per_query: Mapping[str, Sequence[float]]
     """Each of METRICS for each query that has an answer, in the order given."""
 

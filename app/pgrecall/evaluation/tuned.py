@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgrecall.evaluation.floors import Floor, proposed
+from pgrecall.evaluation.relevance_thresholds import Floor, proposed
 from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
 
 FEWEST = 30
-"""With fewer different held-out questions, an interval says little about future queries."""
+"""The fewest different held-out questions whose interval says something about future queries."""
 
 
 @dataclass(frozen=True, slots=True)

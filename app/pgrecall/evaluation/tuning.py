@@ -30,15 +30,20 @@ from pgrecall.evaluation.candidate_statements import (
 )
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.evaluating import measured
-from pgrecall.evaluation.floors import Floor, evaluate_floors, proposed, require_precision
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.prepared_queries import answered, by_owner, embedded, prepared
-from pgrecall.evaluation.splitting import (
+from pgrecall.evaluation.query_split import (
     held_out_count,
     question_key,
     sample_held_out,
     split,
     split_unanswered,
+)
+from pgrecall.evaluation.relevance_thresholds import (
+    Floor,
+    evaluate_floors,
+    proposed,
+    require_precision,
 )
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
@@ -107,9 +112,9 @@ def tune(
     if precision is not None:
         precision = require_precision(precision)
     _require_enough(len(checked), len(checked))
-    given = None if start is None else checked_profile(start)
-    if given is not None:
-        _searched(given, checked)
+    start_profile = None if start is None else checked_profile(start)
+    if start_profile is not None:
+        _searched(start_profile, checked)
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     _require_progress(on_progress)
@@ -119,7 +124,7 @@ def tune(
     chosen = Filters.of(filters)
     named = yield from embedded(named)
     checked = answered(named)
-    profile = given or (yield from default_profile(tables))
+    profile = start_profile or (yield from default_profile(tables))
     searched = _searched(profile, checked)
     questions = list(map(question_key, checked))
     _require_enough(len(set(questions)), len(questions))
@@ -130,17 +135,17 @@ def tune(
         unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
     parts = split(checked, units, held_out_units)
-    asked = Asked(tables, teams, chosen, as_of)
-    best, free = yield from _best(asked, parts[0], searched, profile, seed, on_progress)
-    found = _tuned(profile, searched, best, free)
+    context = Asked(tables, teams, chosen, as_of)
+    best, free = yield from _best(context, parts[0], searched, profile, seed, on_progress)
+    tuned = _tuned(profile, searched, best, free)
     evaluations = []
     floor: Floor | None = None
     for number, part in enumerate(parts):
-        evaluation = yield from measured(asked, part, (profile, found), k, seed)
+        evaluation = yield from measured(context, part, (profile, tuned), k, seed)
         if unknown is not None and precision is not None:
             others = () if floor is None else (floor.min_relevance,)
             both = [*part, *unknown[number]]
-            floors = yield from evaluate_floors(asked, both, found, k, others)
+            floors = yield from evaluate_floors(context, both, tuned, k, others)
             floor = proposed(floors, precision)
             evaluation = replace(evaluation, floors=floors)
         evaluations.append(evaluation)
@@ -148,7 +153,7 @@ def tune(
     different = {
         question for question, unit in zip(questions, units, strict=True) if unit in held_out_units
     }
-    return Tuning(profile, found, training, held_back, len(different), precision)
+    return Tuning(profile, tuned, training, held_back, len(different), precision)
 
 
 def _searched(profile: Profile, checked: Sequence[CheckedQuery]) -> Profile:
@@ -185,7 +190,7 @@ def _require_enough(different: int, queries: int) -> None:
 
 
 def _best(
-    asked: Asked,
+    context: Asked,
     checked: Sequence[CheckedQuery],
     profile: Profile,
     start: Profile,
@@ -196,10 +201,10 @@ def _best(
 
     `profile` is `start`, or `start` with one signal added at its end.
     """
-    tables = asked.tables
+    tables = context.tables
     yield DROP_PAIRS  # a failed attempt may have left it
     yield Run(create_pairs(profile))
-    for batch in (yield from asked.batches(checked, [profile])):
+    for batch in (yield from context.batches(checked, [profile])):
         yield draw(tables, batch, profile, max(MAX_PAIRS // len(checked), 1))
     [spread] = yield Run(spread_statement(tables, profile))
     free = [bool(varies) for varies in spread]
@@ -220,11 +225,11 @@ def _best(
         except StopIteration as end:
             best: Candidate = end.value
             break
-        found = {
+        scores = {
             row.candidate: row.worth for row in (yield worth(tables, profile, relevant, tried))
         }
         # There is no row if no relevant memory may be ranked.
-        reached = [found.get(number, 0.0) for number in range(len(tried))]
+        reached = [scores.get(number, 0.0) for number in range(len(tried))]
         done += 1
         problem = _report(on_progress, done)
     problem = problem or _report(on_progress, ROUNDS)

@@ -37,7 +37,7 @@ class Candidate:
 
     weights: tuple[float, ...]
     half_life: float | None
-    """In days; None if it is not tuned."""
+    """The half-life in days; None if it is not tuned."""
 
     def without_last(self, free: Sequence[bool]) -> Candidate:
         """The candidate without its last weight, which the other free ones get in proportion."""
@@ -88,10 +88,10 @@ def searching(
     tried = [start, *moves.on_the_grid(), *(moves.by_chance() for _ in range(BY_CHANCE))]
     values = moves.pulled(tried, (yield tried))
     order = sorted(range(len(tried)), key=lambda place: (-values[place], place))
-    found = []
+    results = []
     for place in order[:BEGINNINGS]:
-        found.append((yield from _followed(moves, tried[place], values[place], ROUNDS_OF_EACH)))
-    best, value = max(found, key=lambda pair: pair[1])  # the first one of equals
+        results.append((yield from _followed(moves, tried[place], values[place], ROUNDS_OF_EACH)))
+    best, value = max(results, key=lambda pair: pair[1])  # the first one of equals
     best, _ = yield from _followed(moves, best, value, LAST_ROUNDS)
     return best
 
@@ -146,14 +146,14 @@ class _Moves:
 
     def on_the_grid(self) -> list[Candidate]:
         days = GRID if self.moves_half_life else ()
-        found = [self._candidate(self.start.weights, float(one)) for one in days]
+        candidates = [self._candidate(self.start.weights, float(one)) for one in days]
         place = self.brought_in
         if place is not None and self.free[place]:
             for share in SHARES:
                 weights = [weight * (1 - share) for weight in self.start.weights]
                 weights[place] = share * self.free_weight
-                found.append(self._candidate(weights, self.start.half_life or 1.0))
-        return found
+                candidates.append(self._candidate(weights, self.start.half_life or 1.0))
+        return candidates
 
     def by_chance(self) -> Candidate:
         weights = [self.random.expovariate(1.0) for _ in self.start.weights]
@@ -162,21 +162,21 @@ class _Moves:
 
     def around(self, best: Candidate, step: float) -> list[Candidate]:
         more, less = 1 + step, 1 / (1 + step)
-        found = []
+        candidates = []
         for place in (place for place, is_free in enumerate(self.free) if is_free):
-            found += [self._scaled(best, place, change, 1.0) for change in (more, less)]
+            candidates += [self._scaled(best, place, change, 1.0) for change in (more, less)]
         if self.moves_half_life:
             assert self.recency is not None
             # A longer half-life and a larger weight have a similar effect: change both at once too.
             for change in (more**2, less**2):
-                found += [
+                candidates += [
                     self._scaled(best, self.recency, weight, change) for weight in (1.0, more, less)
                 ]
         for _ in range(SCATTERED):
             weights = [weight * math.exp(self.random.gauss(0, step)) for weight in best.weights]
             days = (best.half_life or 1.0) * math.exp(self.random.gauss(0, step))
-            found.append(self._candidate(weights, days))
-        return found
+            candidates.append(self._candidate(weights, days))
+        return candidates
 
     def _scaled(self, best: Candidate, place: int, weight: float, days: float) -> Candidate:
         weights = list(best.weights)

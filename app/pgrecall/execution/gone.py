@@ -11,6 +11,9 @@ GONE: Final[Mapping[str, str]] = {
     "progress": "rank_indexes.status tells it",
     "check": "use the command `pgrecall index check`",
     "exists": "use get, which returns None if there is none",
+    "existing": "use get_many, which returns the memories that there are by their ids",
+    "ids": "use resolve(agent_id, prefix_or_key), which returns the id of a memory",
+    "vacuum": "use erase(agent_id, memory_ids, vacuum=True), also without ids",
     "metadata_values": "count the values of the column metadata by SQL",
     "telling_terms": "ask the view telling_terms by SQL",
 }

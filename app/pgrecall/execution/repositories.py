@@ -106,7 +106,6 @@ class Upkeep(Namespace[R_co]):
     complete_stale_tasks = method(lambda: curating.complete_stale_tasks)
     collect_garbage = method_of_job(lambda: collecting.collect_garbage)
     erase_owner = method_of_job(lambda: erasing.erase_owner)
-    vacuum = method(lambda: erasing.vacuum)
     extend_expiry = method(lambda: changing.extend_expiry)
 
 
@@ -123,14 +122,6 @@ class Transfer(Namespace[R_co]):
 
     export = method(lambda: exporting.export)
     restore = method(lambda: restoring.restore)
-
-
-class Ids(Namespace[R_co]):
-    """`repository.ids`. Short ids, and finding ids by their first digits or a key."""
-
-    find = method(lambda: reading.find_ids)
-    of_key = method(lambda: reading.key_id)
-    shorten = method(lambda: reading.short_ids)
 
 
 class Methods(Advises):
@@ -151,7 +142,7 @@ class Methods(Advises):
     plan = method(lambda: planning.plan)
     touch = method(lambda: changing.touch)
     count = method(lambda: reading.count)
-    existing = method(lambda: reading.existing)
+    resolve = method(lambda: reading.resolve)
     owners = method(lambda: listing.owners)
     record_outcome = method(lambda: using.record_outcome)
     feedback = method(lambda: using.feedback)
@@ -190,11 +181,6 @@ class Methods(Advises):
     def transfer(self: M) -> Transfer[M]:
         """Moving memories out, and in with their state."""
         return Transfer(self)
-
-    @property
-    def ids(self: M) -> Ids[M]:
-        """Short ids, and finding ids by their first digits or a key."""
-        return Ids(self)
 
 
 class MemoryRepository(Methods, synchronous.Repository):

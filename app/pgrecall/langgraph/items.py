@@ -79,8 +79,8 @@ class Items:
     def memory(self, op: base.PutOp) -> tuple[str, NewMemory]:
         """The agent of a new item, and its memory."""
         owner, value = self.owner(op.namespace), dict(op.value or {})
-        found = _texts(value, self.fields if op.index is None else op.index)
-        texts = [text for text in found if text.strip()]
+        embedded = _texts(value, self.fields if op.index is None else op.index)
+        texts = [text for text in embedded if text.strip()]
         lasts = {} if op.ttl is None else {"ttl_minutes": op.ttl}
         return owner, NewMemory(
             "\n".join(texts) or NOT_INDEXED,
@@ -112,7 +112,7 @@ def _texts(value: Any, fields: Sequence[str] | Literal[False] | None) -> Iterato
 
 
 def expiry(minutes: float) -> datetime:
-    """So many minutes from now."""
+    """The time in this many minutes."""
     try:
         return datetime.now(UTC) + timedelta(minutes=minutes)
     except (OverflowError, TypeError, ValueError):
@@ -140,9 +140,9 @@ def fields(memory: Memory) -> dict[str, Any]:
     }
 
 
-def conditions(asked: Mapping[str, Any], path: str = "value") -> Iterator[tuple[str, Any]]:
+def conditions(filters: Mapping[str, Any], path: str = "value") -> Iterator[tuple[str, Any]]:
     """LangGraph's filter on values as pgrecall's on metadata."""
-    for key, value in asked.items():
+    for key, value in filters.items():
         within = path + "." + str(key).replace("\\", "\\\\").replace(".", "\\.")
         if not isinstance(value, Mapping) or not value:
             yield within, {"$eq": value}

@@ -82,8 +82,8 @@ class RecallStore(base.BaseStore):
         self.ttl_config = ttl
         self._touch = require_bool("touch", touch)
         require_known(search)
-        if taken := [name for name in _OURS if name in search]:
-            raise InputError(f"{listed(taken)} cannot be set for all searches of a store")
+        if reserved := [name for name in _OURS if name in search]:
+            raise InputError(f"{listed(reserved)} cannot be set for all searches of a store")
         self._search = search
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
@@ -125,12 +125,12 @@ class RecallStore(base.BaseStore):
 
     def _get(self, ops: Mapping[int, base.GetOp], results: list[base.Result]) -> Calls[None]:
         addresses = {place: self._items.address(op) for place, op in ops.items()}
-        found: dict[UUID, Memory] = {}
+        memories: dict[UUID, Memory] = {}
         for owner, ids in _grouped(addresses.values()).items():
-            found |= yield call("get_many", owner, ids)
+            memories |= yield call("get_many", owner, ids)
         refreshed = []
         for place, (_, memory_id) in addresses.items():
-            memory = found.get(memory_id)
+            memory = memories.get(memory_id)
             if memory is not None and items.is_item(memory):
                 results[place] = base.Item(**items.fields(memory))
                 if ops[place].refresh_ttl:
@@ -152,22 +152,22 @@ class RecallStore(base.BaseStore):
         metadata = self._items.condition(op.namespace_prefix)
         metadata |= items.conditions(op.filter or {})
         find = self._ranked if op.query and op.query.strip() else self._newest
-        found = yield from find(op, owners, {**_ITEMS, "metadata": metadata})
+        hits = yield from find(op, owners, {**_ITEMS, "metadata": metadata})
         if op.refresh_ttl:
-            yield from self._refresh(memory for memory, _ in found)
-        return [base.SearchItem(**items.fields(memory), score=score) for memory, score in found]
+            yield from self._refresh(memory for memory, _ in hits)
+        return [base.SearchItem(**items.fields(memory), score=score) for memory, score in hits]
 
     def _ranked(self, op: base.SearchOp, owners: list[str], filters: Any) -> Calls[Found]:
-        most, is_whole = op.offset + op.limit, len(owners) == 1 and not op.offset
+        most, is_complete = op.offset + op.limit, len(owners) == 1 and not op.offset
         arguments = {**self._search, **filters, "query_text": op.query, "k": most}
         query: Any = None if self._either.embedder is None else op.query
         if query is not None and len(owners) > 1:  # embedded once for all of them
             query = (yield call("_ask", Ask("embed_query", (query,)))).vectors[0]
         hits: list[Any] = []
         for owner in owners:
-            touch = self._touch and is_whole
+            touch = self._touch and is_complete
             hits += yield call("search", owner, query, touch=touch, **arguments)
-        if not is_whole:
+        if not is_complete:
             hits = sorted(hits, key=lambda hit: (-hit.score, hit.memory.id))[op.offset : most]
             touched = _grouped((_owner(hit.memory), hit.memory.id) for hit in hits if self._touch)
             for owner, ids in touched.items():
@@ -177,19 +177,19 @@ class RecallStore(base.BaseStore):
     def _newest(self, op: base.SearchOp, owners: list[str], filters: Any) -> Calls[Found]:
         """Without a query, items come in the order of their last change."""
         most = op.offset + op.limit
-        found: list[Memory] = []
+        newest: list[Memory] = []
         for owner in owners:
-            found += yield from all_pages("list", owner, most=most, order="-updated_at", **filters)
-        found.sort(key=lambda memory: memory.updated_at, reverse=True)
-        return [(memory, None) for memory in found[op.offset : most]]
+            newest += yield from all_pages("list", owner, most=most, order="-updated_at", **filters)
+        newest.sort(key=lambda memory: memory.updated_at, reverse=True)
+        return [(memory, None) for memory in newest[op.offset : most]]
 
     def _namespaces(self, op: base.ListNamespacesOp) -> Calls[list[Namespace]]:
         matches = op.match_conditions or ()
-        found: set[Namespace] = set()
+        paths: set[Namespace] = set()
         for owner in (yield from self._owners_below(items.fixed_labels(matches))):
             values = yield partial(_namespaces, owner)
-            found |= {tuple(labels) for labels in values}
-        shown = {ns[: op.max_depth] for ns in found if all(items.matching(m, ns) for m in matches)}
+            paths |= {tuple(labels) for labels in values}
+        shown = {ns[: op.max_depth] for ns in paths if all(items.matching(m, ns) for m in matches)}
         return sorted(shown)[op.offset : op.offset + op.limit]
 
     def _sweep(self) -> Calls[int]:
@@ -218,12 +218,12 @@ class RecallStore(base.BaseStore):
 
 
 def _owner(one: Memory | OwnerCount) -> str:
-    """As methods of the repository take it."""
+    """The search's query as methods of the repository take it."""
     return one.agent_id or one.team_id or ""
 
 
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    found = defaultdict[Any, list[Any]](list)
+    groups = defaultdict[Any, list[Any]](list)
     for key, value in pairs:
-        found[key].append(value)
-    return found
+        groups[key].append(value)
+    return groups

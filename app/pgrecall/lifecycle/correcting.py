@@ -10,10 +10,10 @@ from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import VERB, Operation, needs
 from pgrecall.core.validation import require_bool, require_id, require_ids
 from pgrecall.memories.added import Added
+from pgrecall.memories.embed import Policy, prepared
 from pgrecall.memories.event_fields import note, noted
 from pgrecall.memories.incoming import as_new
-from pgrecall.memories.preparing import Policy, prepared
-from pgrecall.memories.staging import with_memory
+from pgrecall.memories.memory_statements import with_memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import call

@@ -13,8 +13,8 @@ from pgrecall.core.validation import require_count, require_duration, require_gi
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
+from pgrecall.memories.embed import NEAR_DUPLICATE, Policy, prepared
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.preparing import NEAR_DUPLICATE, Policy, prepared
 from pgrecall.ranking.composing import UNFILTERED, ranks, reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.search_parameters import Search

@@ -11,7 +11,7 @@ from uuid import UUID
 from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.statement import Statement
-from pgrecall.core.steps import ALONE, VERB, Ask, Job, Operation, Part, Run, needs
+from pgrecall.core.steps import VERB, Ask, Job, Operation, Part, Run, needs
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
 from pgrecall.errors import DatabaseError
 from pgrecall.lifecycle.erased import Erased
@@ -37,6 +37,7 @@ def erase(
     memory_ids: UUID | str | Iterable[UUID | str],
     *,
     dry_run: bool = False,
+    vacuum: bool = False,
 ) -> Operation[Erased]:
     """Deletes memories and everything of them, including their history. Returns how many rows.
 
@@ -46,13 +47,24 @@ def erase(
     same text. They stay; `derived` lists them. Ids that the agent never had are ignored. `dry_run`
     changes nothing, but locks the memories meanwhile.
 
-    PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure".
+    PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure". `vacuum` runs
+    VACUUM (ANALYZE) on the tables and on the agent's rank index afterwards, also without ids. It
+    blocks neither readers nor writers. Only the owner of the schema may, on an Engine. Rows that an
+    open transaction may still read stay until a later VACUUM.
     """
     agent_id = require_owner(tables, agent_id)
     require_bool("dry_run", dry_run)
+    require_bool("vacuum", vacuum)
     ids = require_ids(memory_ids)
-    if not ids:
-        return Erased(dry_run=dry_run)
+    if vacuum and not dry_run:
+        yield from _require_vacuum(tables)
+    erased = (yield from _erase(tables, agent_id, ids, dry_run)) if ids else Erased(dry_run=dry_run)
+    if vacuum and not dry_run:
+        yield from _vacuum(tables, agent_id)
+    return erased
+
+
+def _erase(tables: Tables, agent_id: str, ids: list[UUID], dry_run: bool) -> Operation[Erased]:
     [row] = yield call(tables, "erase", agent=agent_id, memory_ids=ids, dry_run=dry_run)
     derived = tuple(row.derived)
     return Erased(dry_run=dry_run, derived=derived, **_numbers(row, *_OF_MEMORIES, "mentions"))
@@ -73,7 +85,8 @@ def erase_owner(
     meanwhile may be erased or may stay. `dry_run` only counts. `on_progress(erased, memories)` is
     called after each batch with what was erased so far, and with how many memories there were.
 
-    PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure".
+    PostgreSQL keeps deleted rows on disk until VACUUM: `erase(agent_id, (), vacuum=True)` runs it;
+    see Operations, "Erasure".
     """
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)
@@ -97,20 +110,15 @@ def erase_owner(
     return erased
 
 
-@needs(ALONE)
-def vacuum(tables: Tables, /, agent_id: str | UUID) -> Operation[None]:
-    """Removes deleted rows from the tables, and from the agent's rank index: VACUUM (ANALYZE).
-
-    For use after an erasure, instead of waiting for autovacuum. It blocks neither readers nor
-    writers. Only the owner of the schema may call it, on an Engine. Rows that an open transaction
-    may still read stay until a later VACUUM.
-
-    Raises DatabaseError.
-    """
-    owner_id = require_owner(tables, agent_id)
+def _require_vacuum(tables: Tables) -> Operation[None]:
+    """Raises DatabaseError for a role that may not VACUUM our tables."""
     [row] = yield Run(_MAY_VACUUM, {"memories": f'"{tables.schema}".agent_memories'})
     if not row.may:
         raise DatabaseError("permission denied to VACUUM: only the owner of the schema may")
+
+
+def _vacuum(tables: Tables, owner_id: str) -> Operation[None]:
+    """Removes deleted rows from the tables, and from the owner's rank index."""
     names = ["agent_memories", *(f"memory_{of}" for of in ("usage", "events", "labels", "links"))]
     schema = f'"{tables.schema}"'
     positions = yield Run(_positions(schema), {"owner_id": owner_id})

@@ -63,26 +63,26 @@ def server_of(access: Access, *, any_agent: bool = False) -> MCPServer[Any]:
     ) -> Callable[..., Any]:
         """The function as a client sees it: without its agent, unless the model names it, and
         with our errors as answers; others are crashes, of which a client learns nothing."""
-        asked = signature(function, eval_str=True)
-        [_, *arguments] = asked.parameters.values()  # without self
+        declared = signature(function, eval_str=True)
+        [_, *arguments] = declared.parameters.values()  # without self
         shown = [one for one in arguments if one.name != "agent" or any_agent]
 
         @wraps(function)
-        async def call(**given: Any) -> Any:
+        async def call(**values: Any) -> Any:
             try:
                 with access(effect) as (tools, agent):
                     if agent is not None:
-                        given["agent"] = agent
-                    return await within(None, function(tools, **given))
+                        values["agent"] = agent
+                    return await within(None, function(tools, **values))
             except MemoryNotFound as error:
                 not_found = ResourceNotFoundError if failure is ResourceError else failure
                 raise not_found(str(error)) from error
             except PgRecallError as error:
                 raise failure(str(error)) from error
 
-        call.__signature__ = asked.replace(parameters=shown)  # type: ignore[attr-defined]
+        call.__signature__ = declared.replace(parameters=shown)  # type: ignore[attr-defined]
         call.__annotations__ = {one.name: one.annotation for one in shown}
-        call.__annotations__["return"] = asked.return_annotation
+        call.__annotations__["return"] = declared.return_annotation
         return call
 
     for tool, effect in TOOLS.items():

@@ -59,8 +59,8 @@ class StoredMemory(BaseModel):
 
     @classmethod
     def of(cls, memory: Memory, **more: Any) -> Self:
-        taken = {name: getattr(memory, name) for name in StoredMemory.model_fields}
-        return cls(**taken | {"metadata": _shallow(memory.metadata)}, **more)
+        fields = {name: getattr(memory, name) for name in StoredMemory.model_fields}
+        return cls(**fields | {"metadata": _shallow(memory.metadata)}, **more)
 
 
 class ScoredMemory(StoredMemory):

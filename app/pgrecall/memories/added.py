@@ -51,8 +51,8 @@ class Added(UUID):
         return self.outcome == "inserted"
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        told = (self.outcome, self.similarity, self.same_subject, self.trust)
-        return type(self), (UUID(int=self.int), *told)
+        fields = (self.outcome, self.similarity, self.same_subject, self.trust)
+        return type(self), (UUID(int=self.int), *fields)
 
     def __repr__(self) -> str:
         how = self.outcome if self.similarity is None else f"{self.outcome} {self.similarity:.3f}"

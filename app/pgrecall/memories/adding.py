@@ -12,9 +12,9 @@ from pgrecall.core.validation import in_list, require_one_of
 from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.batch import Batch
+from pgrecall.memories.embed import DuplicatePolicy, Policy, prepared
 from pgrecall.memories.incoming import as_new
-from pgrecall.memories.preparing import DuplicatePolicy, Policy, prepared
-from pgrecall.memories.storing import stored, stored_batch
+from pgrecall.memories.insert import stored, stored_batch
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 

@@ -10,7 +10,7 @@ from pgrecall.core.steps import READS, TRANSACTION, VERB, Mode, Operation, needs
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.errors import InputError
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.reading import existing
+from pgrecall.memories.reading import stored_ids
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
@@ -27,7 +27,7 @@ def _needs(
     dry_run: bool = False,
     **others: object,
 ) -> Mode:
-    """To delete by filters takes two statements."""
+    """The mode: a deletion by filters takes two statements."""
     if dry_run:
         return READS
     return TRANSACTION if memory_ids is None else VERB
@@ -67,7 +67,7 @@ def delete(
     elif chosen.are_default:
         ids = require_ids(memory_ids)
         if dry_run:
-            return len((yield from existing(tables, agent_id, ids)))
+            return len((yield from stored_ids(tables, agent_id, ids)))
     else:
         raise InputError("name the memories to delete by ids or by filters, not by both")
     if not ids:

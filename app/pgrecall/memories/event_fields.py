@@ -30,5 +30,5 @@ def noted(
     """The parameters of a statement that writes events. Raises InputError."""
     if run is not None:
         require_name("run", run)
-    given = note(reason=reason, actor=actor, metadata=metadata)
-    return {f"note_{name}": value for name, value in given.items()}
+    values = note(reason=reason, actor=actor, metadata=metadata)
+    return {f"note_{name}": value for name, value in values.items()}

@@ -88,22 +88,22 @@ def export(
 
 def _wanted(filters: object) -> Filters:
     """The filters; what they do not name does not restrict anything."""
-    given = {} if filters is None else filters
-    if not isinstance(given, Mapping):
-        raise InputError(f"filters must be a mapping, got {shortened(given)}")
-    every: Any = {"statuses": STATUSES, "include_invalid": True, **given}
+    arguments = {} if filters is None else filters
+    if not isinstance(arguments, Mapping):
+        raise InputError(f"filters must be a mapping, got {shortened(arguments)}")
+    every: Any = {"statuses": STATUSES, "include_invalid": True, **arguments}
     return Filters.of(every)
 
 
 def _named(tables: Tables, agent_id: object) -> list[str] | None:
-    """The owners asked for, each once; None for all."""
+    """The owners that are named, each once; None for all."""
     if agent_id is None:
         return None
     several = None if isinstance(agent_id, Mapping) else in_list(agent_id)
-    given = [agent_id] if several is None else several
-    if not given:
+    owner_ids = [agent_id] if several is None else several
+    if not owner_ids:
         raise InputError("agent_id must name an agent, got an empty list")
-    return list(dict.fromkeys(require_owner(tables, one) for one in given))
+    return list(dict.fromkeys(require_owner(tables, one) for one in owner_ids))
 
 
 def _begin(after: object, named: list[str] | None) -> tuple[str | None, UUID]:

@@ -30,37 +30,37 @@ def renamed(values: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, A
     """
     if not fields:
         return dict(values)
-    left = deepcopy(dict(values))
-    taken = {old: value for old in fields if (value := _take(left, old)) is not _MISSING}
+    rest = deepcopy(dict(values))
+    moved = {old: value for old in fields if (value := pop_path(rest, old)) is not _MISSING}
     for old in fields:
-        _drop_empty(left, values, old)
-    for old, value in taken.items():
+        _drop_empty(rest, values, old)
+    for old, value in moved.items():
         new = fields[old]
-        holder, name = left, new
+        holder, name = rest, new
         if new.startswith(METADATA):
-            if left.get("metadata") is None:
-                left["metadata"] = {}
-            holder, name = left["metadata"], new.removeprefix(METADATA)
+            if rest.get("metadata") is None:
+                rest["metadata"] = {}
+            holder, name = rest["metadata"], new.removeprefix(METADATA)
             if not isinstance(holder, dict):
                 raise InputError(f"metadata must be a JSON object, got {shortened(holder)}")
         if name and value is not None and holder.get(name) is not None:
             raise InputError(f"{shortened(old)} and another field both become {shortened(new)}")
         if name and (value is not None or name not in holder):
             holder[name] = value
-    return left
+    return rest
 
 
-def _take(values: dict[str, Any], path: str) -> Any:
+def pop_path(values: dict[str, Any], path: str) -> Any:
     """Removes and returns what the path leads to; _MISSING if there is nothing."""
     if path in values:
         return values.pop(path)
     first, dot, rest = path.partition(".")
     inner = values.get(first)
-    return _take(inner, rest) if dot and isinstance(inner, dict) else _MISSING
+    return pop_path(inner, rest) if dot and isinstance(inner, dict) else _MISSING
 
 
-def _drop_empty(left: dict[str, Any], values: Mapping[str, Any], path: str) -> None:
-    """Removes the object that a path leads through if nothing of it is left."""
+def _drop_empty(rest: dict[str, Any], values: Mapping[str, Any], path: str) -> None:
+    """Removes the object that a path leads through if it is empty now."""
     first = path.partition(".")[0]
-    if first != path and left.get(first) == {} != values.get(first):
-        del left[first]
+    if first != path and rest.get(first) == {} != values.get(first):
+        del rest[first]

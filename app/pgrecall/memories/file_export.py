@@ -141,7 +141,7 @@ class _LinesWriter:
 
 
 def _last_line(file: BinaryIO) -> tuple[int, bytes]:
-    """Where the last complete line ends, and the line."""
+    """The end of the last complete line, and the line."""
     place = file.seek(0, os.SEEK_END)
     tail, end = b"", 0
     while place:
@@ -157,18 +157,18 @@ def _last_line(file: BinaryIO) -> tuple[int, bytes]:
 
 
 def _last_member(file: BinaryIO) -> tuple[int, bytes]:
-    """Where the last complete member of a gzip file ends, and its last line."""
+    """The end of the last complete member of a gzip file, and its last line."""
     file.seek(0)
     end, line = 0, b""
-    member, text, left = zlib.decompressobj(31), bytearray(), b""
-    while data := left or file.read(_PIECE):
+    member, text, rest = zlib.decompressobj(31), bytearray(), b""
+    while data := rest or file.read(_PIECE):
         try:
             text += member.decompress(data)
         except zlib.error:
             break
-        left = member.unused_data
+        rest = member.unused_data
         if member.eof:
-            end = file.tell() - len(left)
+            end = file.tell() - len(rest)
             line = bytes(text).rstrip(b"\n").rpartition(b"\n")[2]
             member, text = zlib.decompressobj(31), bytearray()
     return end, line

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar
 from uuid import UUID, uuid5
 
 from pgrecall.core.ids import id_of_key
@@ -20,6 +21,7 @@ from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.quoting import LONGEST, path_of, shortened
+from pgrecall.core.steps import Operation
 from pgrecall.core.validation import require_bool, require_callable, require_count
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError, InvalidLine, PgRecallError, SupersessionConflict
@@ -29,23 +31,26 @@ from pgrecall.memories.lines import (
     MOST_LINE_BYTES,
     TOO_LONG,
     Source,
+    describe_line_error,
     file_of_memories,
     lines_of,
     name_of,
-    reason_of,
     require_new,
 )
 from pgrecall.memories.parquet_file import is_parquet, rows_of
+from pgrecall.memories.reading import stored_ids
 from pgrecall.memories.record import (
     OWNER_FIELDS,
     STATE,
     Record,
     UnknownField,
-    record_of,
+    parse_record,
     unknown_fields,
 )
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
+
+T = TypeVar("T")
 
 BATCH_SIZE = 500
 MOST_LOOKED_AT = 10_000
@@ -81,7 +86,7 @@ class Store(Protocol):
         check_compliance: bool,
     ) -> list[Added]: ...
 
-    def existing(self, agent_id: str, memory_ids: list[UUID]) -> set[UUID]: ...
+    def _run(self, start: partial[Operation[T]]) -> T: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +103,11 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One memory of a file and its place there."""
+    """A memory of a file, and its place there."""
 
     number: int
     owner_id: str
-    """As stored: with the prefix of teams."""
+    """The stored id, with the prefix of teams."""
     values: Record
     id: UUID
     content: bytes
@@ -138,8 +143,9 @@ def import_file(
     besides, such as `status` and `retrieval_count`. `agent_id` or `team_id` in a line is its owner;
     lines without either are the agent's. Times are ISO 8601; those without a time zone are in
     `timezone`. `id` may be any text: one that is no UUID becomes the key. A line without id or key
-    gets an id derived from the whole line. So an import can be repeated. `fields` renames fields
-    first: old name, or path such as `meta.user`, → new name, or "" to leave the field out.
+    gets an id derived from the whole line. Therefore an import can be repeated.
+    `fields` renames fields first: old name, or path such as `meta.user`, → new name, or "" to
+    leave the field out.
 
     A line without state is skipped if an active memory says the same; one with state is known by
     its id, see `transfer.restore`. `check_compliance=False` also stores memories that are not
@@ -207,7 +213,8 @@ def _stored(
     owner_id, has_state = lines[0].owner_id, lines[0].has_state
     if owner_id.startswith(TEAM):
         store, owner_id = store.teams, owner_id.removeprefix(TEAM)
-    known = store.existing(owner_id, [line.id for line in lines])
+    stored_as = require_owner(store._tables, owner_id)
+    known = store._run(partial(stored_ids, store._tables, stored_as, [one.id for one in lines]))
     new = list({line.id: line for line in lines if line.id not in known}.values())
 
     def outcomes(some: list[Line]) -> list[str]:
@@ -223,16 +230,16 @@ def _stored(
             one.outcome if one.outcome in ("inserted", "known") else "duplicate" for one in added
         ]
 
-    found = Counter(known=len(lines) - len(new))
+    counts = Counter(known=len(lines) - len(new))
     try:
-        found.update(outcomes(new))
+        counts.update(outcomes(new))
     except (InputError, SupersessionConflict):
         for line in new:  # one by one, to store the good lines and to name the bad one
             try:
-                found.update(outcomes([line]))
+                counts.update(outcomes([line]))
             except (InputError, SupersessionConflict) as error:
                 refused.refuse(line.number, line.content, error)
-    return found
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,26 +274,26 @@ class _File:
             else:
                 yield line
 
-    def _unknown(self, left: Iterator[tuple[int, bytes, int]]) -> Iterator[str]:
+    def _unknown(self, rest: Iterator[tuple[int, bytes, int]]) -> Iterator[str]:
         """The unknown fields of further lines, to name all of a file at once.
 
         None of a pipe, whose end may never come.
         """
         most = MOST_LOOKED_AT if isinstance(self.source, Path) else 0
         with suppress(InputError):  # the file is damaged
-            for _, content, _ in islice(left, most):
+            for _, content, _ in islice(rest, most):
                 with suppress(InputError, ValueError, TypeError, RecursionError):
                     yield from unknown_fields(renamed(json.loads(content), self.fields))
 
     def _line(self, number: int, content: bytes, position: int) -> Line:
         if len(content) > MOST_LINE_BYTES:
             raise InputError(TOO_LONG)
-        told = json.loads(content.decode("utf-8-sig"))
-        if not isinstance(told, dict):
-            raise InputError(f"a line must be one JSON object, got {type(told).__name__}")
-        told = renamed(told, self.fields)
-        owner_id = self._owner({name: told.pop(name, None) for name in OWNER_FIELDS})
-        values = record_of(told, owner_id, zone=self.timezone)
+        fields = json.loads(content.decode("utf-8-sig"))
+        if not isinstance(fields, dict):
+            raise InputError(f"a line must be one JSON object, got {type(fields).__name__}")
+        fields = renamed(fields, self.fields)
+        owner_id = self._owner({name: fields.pop(name, None) for name in OWNER_FIELDS})
+        values = parse_record(fields, owner_id, zone=self.timezone)
         if values.get("key") is not None:
             id_ = id_of_key(owner_id, values["key"])
         elif values.get("id") is None:
@@ -317,8 +324,8 @@ class _File:
 
 
 def _digest(values: Mapping[str, Any]) -> bytes:
-    told = {name: value for name, value in values.items() if name != "embedding"}
-    return sha256(json.dumps(told, sort_keys=True, default=_as_text).encode()).digest()
+    fields = {name: value for name, value in values.items() if name != "embedding"}
+    return sha256(json.dumps(fields, sort_keys=True, default=_as_text).encode()).digest()
 
 
 def _as_text(value: object) -> str:
@@ -352,7 +359,7 @@ class Rejects:
 
     def refuse(self, number: int, content: bytes, error: Exception) -> None:
         """Writes the line, or raises InvalidLine where there is no file."""
-        reason = str(error) if isinstance(error, PgRecallError) else reason_of(error)
+        reason = str(error) if isinstance(error, PgRecallError) else describe_line_error(error)
         if self._path is None:
             raise InvalidLine(f"{self._shown}, line {number}: {reason}") from error
         try:

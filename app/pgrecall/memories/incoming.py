@@ -62,22 +62,22 @@ def as_new(
         case NewMemory():
             return memory
         case str():
-            given = fields
+            values = fields
         case Mapping():
-            given = memory
+            values = memory
         case _:
             raise InvalidMemory(
                 f"a memory must be text, a NewMemory or a dict, got {type(memory).__name__}"
             )
-    if not given.keys() <= _ALL:
-        raise _unknown(given, _ALL, () if beside is None else _options(beside))
+    if not values.keys() <= _ALL:
+        raise _unknown(values, _ALL, () if beside is None else _options(beside))
     if isinstance(memory, str):
-        if "content" in given:
+        if "content" in values:
             raise InputError("give the text of a memory once, not as content too")
-        return NewMemory(memory, **given)
-    if "content" not in given:
+        return NewMemory(memory, **values)
+    if "content" not in values:
         raise InvalidMemory("a memory needs content, its text")
-    return NewMemory(**given)
+    return NewMemory(**values)
 
 
 def _options(operation: Callable[..., Any]) -> list[str]:
@@ -98,17 +98,17 @@ STORED_DEFAULTS = {
 """The values stored in absent fields, except computed ones."""
 
 
-def checked_memory(memory: NewMemory) -> dict[str, Any]:
+def validated_memory(memory: NewMemory) -> dict[str, Any]:
     """Checks a memory. Returns the fields not at their defaults, as `new_memory` takes them.
 
     Defaults are not checked, which saves time, since most fields have them.
     """
     values = _values(memory)
-    given = dict(compress(zip(_NAMES, values, strict=True), map(is_not, values, _DEFAULTS)))
-    if isinstance(given["metadata"], dict) and not given["metadata"]:
-        del given["metadata"]
-    labels = require_labels(given.pop(LABELS, ()), error=InvalidMemory, scaled=True)
-    changed = checked(given)
+    set_fields = dict(compress(zip(_NAMES, values, strict=True), map(is_not, values, _DEFAULTS)))
+    if isinstance(set_fields["metadata"], dict) and not set_fields["metadata"]:
+        del set_fields["metadata"]
+    labels = require_labels(set_fields.pop(LABELS, ()), error=InvalidMemory, scaled=True)
+    changed = checked(set_fields)
     if labels:
         changed[LABELS] = [
             {"kind": one.kind, "value": one.value, "weight": one.weight} for one in labels

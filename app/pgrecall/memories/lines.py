@@ -42,7 +42,7 @@ def file_of_memories(path: object) -> Path:
 
 
 def name_of(source: Source) -> str:
-    """How errors call it."""
+    """The name in errors."""
     path = (
         source
         if isinstance(source, Path)
@@ -102,11 +102,11 @@ def naming_line(path: Path, number: int) -> Iterator[None]:
         yield
     except (InputError, ValueError, TypeError, RecursionError) as error:
         raise InvalidLine(
-            f"{shortened(path, LONGEST)}, line {number}: {reason_of(error)}"
+            f"{shortened(path, LONGEST)}, line {number}: {describe_line_error(error)}"
         ) from error
 
 
-def reason_of(error: Exception) -> str:
+def describe_line_error(error: Exception) -> str:
     """Says why a line cannot be read."""
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at column {error.colno}"

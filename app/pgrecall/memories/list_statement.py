@@ -73,11 +73,11 @@ def _following(ordering: Ordering, last: Sequence[Any]) -> str:
     condition = "false"
     for number, name in reversed([*enumerate(ordering.names)]):
         field = name.removeprefix("-")
-        found, value = column(field), f":last_{number}::{SORTABLE[field]}"
+        expression, value = column(field), f":last_{number}::{SORTABLE[field]}"
         if last[number] is None:  # only memories without a value are left
-            condition = f"({found} IS NULL AND {condition})"
+            condition = f"({expression} IS NULL AND {condition})"
             continue
-        later = f"{found} {'<' if name.startswith('-') else '>'} {value}"
-        missing = "" if name in ID else f" OR {found} IS NULL"
-        condition = f"({later}{missing} OR {found} = {value} AND {condition})"
+        later = f"{expression} {'<' if name.startswith('-') else '>'} {value}"
+        missing = "" if name in ID else f" OR {expression} IS NULL"
+        condition = f"({later}{missing} OR {expression} = {value} AND {condition})"
     return condition

@@ -76,12 +76,12 @@ def list_memories(
         as_of=as_of,
         embedding=include_embedding,
     )
-    found = [memory_in_full(row) for row in rows[:limit]]
+    memories = [memory_in_full(row) for row in rows[:limit]]
     counted = None
     if total:
         [[counted]] = yield reads(tables, "count", chosen, as_of=as_of, owner_id=agent_id)
-    more = ordering.cursor(found[-1]) if len(rows) > limit else None
-    return Page(found, cursor=more, total=counted)
+    more = ordering.cursor(memories[-1]) if len(rows) > limit else None
+    return Page(memories, cursor=more, total=counted)
 
 
 @needs(READS)
@@ -102,7 +102,7 @@ def owners(
         tables, "owners", of_teams=of_teams, prefix=prefix, most=limit + 1, after=begin
     )
     ids = [row.agent_id.removeprefix(tables.prefix) for row in rows[:limit]]
-    found = [
+    counts = [
         OwnerCount(
             agent_id=None if tables.prefix else id_,
             team_id=id_ if tables.prefix else None,
@@ -110,4 +110,4 @@ def owners(
         )
         for id_, row in zip(ids, rows, strict=False)
     ]
-    return Page(found, cursor=ids[-1] if len(rows) > limit else None)
+    return Page(counts, cursor=ids[-1] if len(rows) > limit else None)

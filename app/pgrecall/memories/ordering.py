@@ -1,4 +1,4 @@
-"""The order of a list, and cursors: where a page of it ends."""
+"""The order of a list, and the cursors at which its pages end."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ class Ordering:
         names = [order] if isinstance(order, str) else in_list(order)
         if names is None:
             raise InputError(f"order must be the names of columns, got {shortened(order)}")
-        found: list[str] = []
+        columns: list[str] = []
         for name in [*names, "id"]:
             if not isinstance(name, str) or name.removeprefix("-") not in SORTABLE:
                 raise UnknownName(
                     f"order: unknown column {shortened(name)}; known are {', '.join(SORTABLE)}"
                 )
-            if any(name.removeprefix("-") == one.removeprefix("-") for one in found):
+            if any(name.removeprefix("-") == one.removeprefix("-") for one in columns):
                 continue  # it decides nothing any more
-            found.append(name)
+            columns.append(name)
             if name.removeprefix("-") == "id":
                 break  # no two have the same
-        return cls(tuple(found))
+        return cls(tuple(columns))
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(name.removeprefix("-") for name in self.names)
 
     def cursor(self, memory: Memory) -> str:
-        """Where a page ends whose last memory this is."""
+        """The cursor of a page whose last memory this is."""
         last = [getattr(memory, name) for name in self.columns]
-        said = json.dumps({"order": self.names, "last": last}, default=_as_text)
-        return urlsafe_b64encode(said.encode()).decode().rstrip("=")
+        record = json.dumps({"order": self.names, "last": last}, default=_as_text)
+        return urlsafe_b64encode(record.encode()).decode().rstrip("=")
 
     def last(self, after: object) -> tuple[Any, ...]:
         """The values of the last memory of a page, from its cursor.
@@ -63,8 +63,8 @@ class Ordering:
         """
         text = require_text("after", after)
         try:
-            said = json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-            order, last = said["order"], said["last"]
+            record = json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+            order, last = record["order"], record["last"]
             if order == list(self.names):
                 pairs = zip(self.columns, last, strict=True)
                 return tuple(_VALUES[SORTABLE[name]](name, value) for name, value in pairs)
@@ -82,9 +82,9 @@ def _as_text(value: Any) -> str:
 
 
 def _moment(name: str, value: Any) -> datetime:
-    found = datetime.fromisoformat(value)
-    require_aware(name, found)
-    return found
+    moment = datetime.fromisoformat(value)
+    require_aware(name, moment)
+    return moment
 
 
 def _number(name: str, value: Any) -> float:
@@ -121,7 +121,7 @@ _VALUES: Mapping[str, Callable[[str, Any], Any]] = {
     "timestamptz": _or_none(_moment),
     "uuid": _or_none(_id),
 }
-"""How the value of a column is read from a cursor, by the type of the column."""
+"""Type of a column → function that reads its value from a cursor."""
 
 SORTABLE: Final[Mapping[str, str]] = {
     field.name: field.kind.type

@@ -20,7 +20,7 @@ class Overview:
     """Memories of agents and teams."""
     owners: int
     """Agents and teams that have memories."""
-    used: int
+    memories_retrieved: int
     """Memories retrieved at least once."""
     estimated: bool
     bytes: int
@@ -50,7 +50,7 @@ _OWNERS_OF_SHARDS = """
 
 def overview(connection: Connection, schema: str, *, distributed: bool = False) -> Overview:
     """Counts the rows of a small schema and estimates those of a large one."""
-    found = tables(schema)
+    known_tables = tables(schema)
     size, of_indexes, rows = _ON_SEVERAL_NODES if distributed else _HERE
     sizes = connection.execute(
         text(
@@ -64,9 +64,9 @@ def overview(connection: Connection, schema: str, *, distributed: bool = False) 
         {"schema": schema},
     ).one()
     estimated = sizes.memories >= EXACT_BELOW
-    columns = found.memories.c
+    columns = known_tables.memories.c
     if estimated and distributed:
-        named = {"memories": f'"{found.schema}".agent_memories'}
+        named = {"memories": f'"{schema}".agent_memories'}
         owners = connection.scalar(text(_OWNERS_OF_SHARDS), named) or 0
         memories, used = int(sizes.memories), int(sizes.used)
     elif estimated:
@@ -79,5 +79,5 @@ def overview(connection: Connection, schema: str, *, distributed: bool = False) 
         memories, owners = connection.execute(
             select(func.count(), func.count(columns.agent_id.distinct()))
         ).one()
-        used = connection.scalar(select(func.count()).select_from(found.memory_usage)) or 0
+        used = connection.scalar(select(func.count()).select_from(known_tables.memory_usage)) or 0
     return Overview(memories, owners, max(used, 0), estimated, sizes.bytes, sizes.index_bytes)

@@ -12,4 +12,4 @@ class OwnerCount:
     agent_id: str | None
     team_id: str | None
     memories: int
-    """How many memories it has, whatever their status and validity."""
+    """The number of its memories, whatever their status and validity."""

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Page(list[T]):
-    """One page of a list."""
+    """A page of a list."""
 
     __slots__ = ("next", "total")
 

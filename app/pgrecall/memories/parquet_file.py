@@ -36,11 +36,11 @@ def rows_of(path: Path) -> Iterator[tuple[int, bytes, int]]:
         for batch in file.iter_batches(batch_size=500):
             for row in batch.to_pylist():
                 number += 1
-                given = {
+                columns = {
                     name: json.loads(value) if name in _AS_JSON and value is not None else value
                     for name, value in row.items()
                 }
-                line = json.dumps(given, ensure_ascii=False, default=_as_text)
+                line = json.dumps(columns, ensure_ascii=False, default=_as_text)
                 yield number, line.encode(), size * number // total
 
 

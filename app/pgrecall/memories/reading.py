@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Unpack
 from uuid import UUID
@@ -15,22 +16,21 @@ from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
-    require_count,
     require_id,
     require_ids,
     require_name,
-    require_text,
 )
-from pgrecall.errors import InputError
+from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.owner import require_owner, require_owners
 
-FEWEST_DIGITS, SHOWN_DIGITS = 4, 8
-"""The fewest hexadecimal digits of an id that can be looked up, and that are shown."""
-MOST_IDS = 1_000
+FEWEST_DIGITS = 4
+"""The fewest hexadecimal digits of an id that can be looked up."""
+MOST_CANDIDATES = 5
+"""Ids in the error about a beginning that several have."""
 NAMED = "a memory's id, if there is no key,"
 
 
@@ -67,11 +67,11 @@ def get_many(
     """The agent's memories with these ids, valid or not, by id, in the order of the arguments."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    given = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
+    named = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
     require_bool("include_embedding", include_embedding)
     rows = yield _in_full(tables, agent_id, include_embedding, "several", ids=ids)
-    found = {row.id: memory_in_full(row) for row in rows}
-    return {one: found[one] for one in map(require_id, given) if one in found}
+    memories = {row.id: memory_in_full(row) for row in rows}
+    return {one: memories[one] for one in map(require_id, named) if one in memories}
 
 
 def _in_full(
@@ -89,14 +89,6 @@ def _of_key(agent_id: str, memory_id: object, key: str) -> UUID:
 
 
 @needs(READS)
-def key_id(tables: Tables, /, agent_id: str | UUID, key: str) -> Operation[UUID]:
-    """The id that belongs to a key, for methods that take ids. There need not be such a memory."""
-    agent_id = require_owner(tables, agent_id)
-    yield from ()  # no statement
-    return id_of_key(agent_id, require_name("key", key))
-
-
-@needs(READS)
 def count(
     tables: Tables,
     /,
@@ -105,7 +97,7 @@ def count(
     as_of: datetime | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[int]:
-    """How many memories a search with these filters would rank."""
+    """The number of memories that a search with these filters would rank."""
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
     chosen = yield from narrowing(tables, Filters.of(filters))
@@ -114,61 +106,69 @@ def count(
 
 
 @needs(READS)
-def existing(
-    tables: Tables, /, agent_id: str | UUID, memory_ids: UUID | str | Iterable[UUID | str]
-) -> Operation[set[UUID]]:
-    """The ids among these that the agent has; only the others need embedding and adding."""
-    agent_id = require_owner(tables, agent_id)
-    ids = require_ids(memory_ids)
-    rows = yield reads(tables, "ids_stored", owner_id=agent_id, ids=ids)
-    return {row.id for row in rows}
-
-
-@needs(READS)
-def find_ids(
-    tables: Tables, /, agent_id: str | UUID, prefix: str, *, limit: int = 10
-) -> Operation[list[UUID]]:
-    """The ids of the agent's memories that begin with these hexadecimal digits, in order.
-
-    Needs at least 4 digits, with or without hyphens. Raises InputError.
-    """
-    agent_id = require_owner(tables, agent_id)
-    require_count("limit", limit, at_least=1, at_most=MOST_IDS)
-    digits = require_text("prefix", prefix).replace("-", "").lower()
-    if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},32}}", digits):
-        raise InputError(
-            f"{shortened(prefix)} is neither the id of a memory nor its first digits "
-            f"({FEWEST_DIGITS} or more)"
-        )
-    rows = yield reads(
-        tables,
-        "ids_within",
-        owner_id=agent_id,
-        first=UUID(digits.ljust(32, "0")),
-        last=UUID(digits.ljust(32, "f")),
-        limit=limit,
-    )
+def stored_ids(tables: Tables, /, owner_id: str, ids: Sequence[UUID]) -> Operation[list[UUID]]:
+    """The ids among these that the owner has."""
+    rows = yield reads(tables, "ids_stored", owner_id=owner_id, ids=ids)
     return [row.id for row in rows]
 
 
 @needs(READS)
-def short_ids(
-    tables: Tables, /, agent_id: str | UUID, memory_ids: UUID | str | Iterable[UUID | str]
-) -> Operation[dict[UUID, str]]:
-    """The shortest unique beginning of each id among the agent's memories, at least 8 digits.
+def resolve(
+    tables: Tables,
+    /,
+    agent_id: str | UUID,
+    prefix_or_key: str,
+    *,
+    teams: Sequence[str | UUID] = (),
+) -> Operation[UUID]:
+    """The id of the agent's memory with this key, or whose id begins with these digits.
 
-    Ids made at about the same time begin alike, so their beginnings are longer. `find` returns the
-    whole id, until another memory is added whose id begins in the same way.
+    A key precedes digits. Digits are hexadecimal, at least 4, with or without hyphens. A whole id
+    is returned as it is. With `teams`, the memories of these teams are looked up, too.
+
+    Raises MemoryNotFound if there is no such memory, and InputError if several ids begin alike.
     """
-    agent_id = require_owner(tables, agent_id)
-    ids = require_ids(memory_ids)
-    rows = yield reads(tables, "ids_beside", owner_id=agent_id, ids=ids)
-    return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
+    owner_ids = [
+        require_owner(tables, agent_id),
+        *require_owners(tables.of_teams(), teams, "teams"),
+    ]
+    text = require_name("prefix_or_key", prefix_or_key)
+    with suppress(ValueError):
+        return UUID(text)
+    for owner_id in owner_ids:
+        id_ = id_of_key(owner_id, text)
+        if (yield _ids_within(tables, owner_id, id_, id_)):
+            return id_
+    digits = text.replace("-", "").lower()
+    if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},32}}", digits):
+        raise MemoryNotFound(
+            f"{shortened(text)} is neither the id of a memory nor its first digits "
+            f"({FEWEST_DIGITS} or more), and agent {shortened(agent_id)} has none with this key"
+        )
+    ids: set[UUID] = set()
+    for owner_id in owner_ids:
+        first, last = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+        rows = yield _ids_within(tables, owner_id, first, last)
+        ids.update(row.id for row in rows)
+    return _the_one(sorted(ids), agent_id, text)
 
 
-def _shortest(id_: UUID, others: Sequence[UUID | None]) -> str:
-    """The shortest beginning that differs from the neighbouring ids, which are the most similar."""
-    shared = [(128 - (id_.int ^ other.int).bit_length()) // 4 for other in others if other]
-    digits = max(SHOWN_DIGITS, 1 + max(shared, default=0))
-    hyphens = sum(digits > place for place in (8, 12, 16, 20))
-    return str(id_)[: digits + hyphens]
+def _ids_within(tables: Tables, owner_id: str, first: UUID, last: UUID) -> Run:
+    limit = MOST_CANDIDATES + 1
+    return reads(tables, "ids_within", owner_id=owner_id, first=first, last=last, limit=limit)
+
+
+def _the_one(ids: Sequence[UUID], agent_id: str | UUID, prefix: str) -> UUID:
+    """The only id. Raises MemoryNotFound for none, and InputError for several."""
+    if not ids:
+        raise MemoryNotFound(
+            f"agent {shortened(agent_id)} has no memory whose id begins with {shortened(prefix)}, "
+            "and none with this key"
+        )
+    if len(ids) > 1:
+        candidates = ", ".join(map(str, ids[:MOST_CANDIDATES]))
+        others = " and others" if len(ids) > MOST_CANDIDATES else ""
+        raise InputError(
+            f"several ids begin with {shortened(prefix)}: {candidates}{others}; give more digits"
+        )
+    return ids[0]

@@ -34,11 +34,11 @@ OWNER_FIELDS = ("agent_id", "team_id")
 _MOMENTS = tuple(field.name for field in NEW if field.kind is MOMENT)
 
 Check = Callable[[Any, str, "tzinfo | None"], Any]
-"""Of a value, the owner's stored id, and the time zone of times without one."""
+"""A function of a value, the owner's stored id, and the time zone of times without one."""
 
 
 class Record(dict[str, Any]):
-    """Fields that `record_of` has checked, so that a file's lines are not checked twice."""
+    """Fields that `parse_record` has checked, so that a file's lines are not checked twice."""
 
     __slots__ = ("owner_id",)
 
@@ -68,7 +68,7 @@ def unknown_fields(values: Mapping[str, Any]) -> list[str]:
     return [name for name, value in values.items() if value is not None and name not in known]
 
 
-def record_of(values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None = None) -> Record:
+def parse_record(values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None = None) -> Record:
     """The fields as they will be stored: times as datetimes, ids as UUIDs, what is None left out,
     unless it is one of TOLD_BY_NULL.
 
@@ -77,57 +77,55 @@ def record_of(values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None =
     """
     if unknown := unknown_fields(values):
         raise UnknownField(unknown)
-    told = {
+    fields = {
         name: value
         for name, value in values.items()
         if name in FIELDS and (value is not None or name in TOLD_BY_NULL)
     }
-    told |= {name: moment_of(name, told[name], zone) for name in _MOMENTS if name in told}
-    told |= _identity(told, owner_id)
-    if "content" not in told:
+    fields |= {name: moment_of(name, fields[name], zone) for name in _MOMENTS if name in fields}
+    fields |= _identity(fields, owner_id)
+    if "content" not in fields:
         raise InputError("the object has no content")
     state = {
         name: check(values[name], owner_id, zone)
         for name, check in STATE.items()
         if values.get(name) is not None
     }
-    return Record(checked(told) | state, owner_id)
+    return Record(checked(fields) | state, owner_id)
 
 
 def _identity(values: Mapping[str, Any], owner_id: str) -> dict[str, Any]:
-    given, key = values.get("id"), values.get("key")
-    if given is None or (isinstance(given, UUID) and key is None):
+    value, key = values.get("id"), values.get("key")
+    if value is None or (isinstance(value, UUID) and key is None):
         return {}
-    found = _referred("id", given, owner_id)
-    if key is None and is_uuid(given):
-        return {"id": found}
+    id_ = _referred("id", value, owner_id)
+    if key is None and is_uuid(value):
+        return {"id": id_}
     if key is None:
-        return {"id": None, "key": str(given)}
-    if isinstance(key, str) and found != id_of_key(owner_id, key):
-        raise InvalidMemory(
-            f"id {found} is not that of key {shortened(key)}: leave one of them out"
-        )
+        return {"id": None, "key": str(value)}
+    if isinstance(key, str) and id_ != id_of_key(owner_id, key):
+        raise InvalidMemory(f"id {id_} is not that of key {shortened(key)}: leave one of them out")
     return {"id": None}
 
 
-def id_of_source(given: str | int, owner_id: str) -> UUID:
+def id_of_source(value: str | int, owner_id: str) -> UUID:
     """The memory's id for an id in a file: the same if it is a UUID, else that of a key."""
-    return UUID(str(given)) if is_uuid(given) else id_of_key(owner_id, str(given))
+    return UUID(str(value)) if is_uuid(value) else id_of_key(owner_id, str(value))
 
 
-def is_uuid(given: object) -> bool:
+def is_uuid(value: object) -> bool:
     """True if an id in a file is a UUID."""
     try:
-        UUID(str(given))
+        UUID(str(value))
     except ValueError:
         return False
     return True
 
 
 def _moment(name: str, value: Any, _: str, zone: tzinfo | None) -> datetime | None:
-    found = moment_of(name, value, zone)
-    require_aware(name, found, error=InvalidMemory)
-    return found
+    moment = moment_of(name, value, zone)
+    require_aware(name, moment, error=InvalidMemory)
+    return moment
 
 
 def _referred(name: str, value: Any, owner_id: str, _: Any = None) -> UUID:
@@ -175,8 +173,8 @@ def _fields(name: str, value: Any, known: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _label(name: str, value: Any, *_: Any) -> dict[str, Any]:
-    given = {"value": value} if isinstance(value, str) else value
-    label = _fields(name, given, {"value": None, "kind": "keyword", "weight": 1.0})
+    fields = {"value": value} if isinstance(value, str) else value
+    label = _fields(name, fields, {"value": None, "kind": "keyword", "weight": 1.0})
     return {
         "value": require_name(name, label["value"], error=InvalidMemory),
         "kind": _one_of(LABEL_KINDS, f"kind of {name}", label["kind"]),
@@ -185,8 +183,8 @@ def _label(name: str, value: Any, *_: Any) -> dict[str, Any]:
 
 
 def _link(name: str, value: Any, owner_id: str, _: Any = None) -> dict[str, Any]:
-    given = value if isinstance(value, Mapping) else {"target_id": value}
-    link = _fields(name, given, {"target_id": None, "kind": "related", "weight": 1.0})
+    fields = value if isinstance(value, Mapping) else {"target_id": value}
+    link = _fields(name, fields, {"target_id": None, "kind": "related", "weight": 1.0})
     return {
         "target_id": _referred(f"target_id of {name}", link["target_id"], owner_id),
         "kind": require_name(f"kind of {name}", link["kind"], error=InvalidMemory),

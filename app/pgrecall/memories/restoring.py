@@ -14,10 +14,15 @@ from pgrecall.core.steps import Mode, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
+from pgrecall.memories.embed import Incoming, Policy, Position, prepared
 from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
-from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
-from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
-from pgrecall.memories.staging import DROP_STAGING, all_staged, copy_staged, create_staging
+from pgrecall.memories.memory_statements import (
+    DROP_STAGING,
+    all_staged,
+    copy_staged,
+    create_staging,
+)
+from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, parse_record
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import NEW, STATE_COLUMNS, TABLE
 from pgrecall.schema.owner import require_owner
@@ -65,19 +70,19 @@ def restore(
     """
     policy = Policy.of("keep", None, check_compliance, actor)
     agent_id = require_owner(tables, agent_id)
-    given = None if isinstance(memories, Mapping) else in_list(memories)
-    if given is None:
+    several = None if isinstance(memories, Mapping) else in_list(memories)
+    if several is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
     records: list[Record] = []
-    for position, one in enumerate(given):
-        with Position(position, len(given), named=True):
+    for position, one in enumerate(several):
+        with Position(position, len(several), named=True):
             if not isinstance(one, Mapping):
                 raise InvalidMemory(f"a memory must be a mapping, got {type(one).__name__}")
             if isinstance(one, Record) and one.owner_id == agent_id:
                 records.append(one)
                 continue
-            told = {name: one[name] for name in one if name not in OWNER_FIELDS}
-            records.append(record_of(told, agent_id))
+            values_of_memory = {name: one[name] for name in one if name not in OWNER_FIELDS}
+            records.append(parse_record(values_of_memory, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
     batch = yield from prepared(
         tables, agent_id, [NewMemory(**one) for one in fields], policy, named=True

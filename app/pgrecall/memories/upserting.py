@@ -12,11 +12,11 @@ from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.batch import Batch
+from pgrecall.memories.embed import Incoming, Policy, Position, prepared
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import as_new
-from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
-from pgrecall.memories.staging import with_memory
-from pgrecall.memories.storing import stored_batch
+from pgrecall.memories.insert import stored_batch
+from pgrecall.memories.memory_statements import with_memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 

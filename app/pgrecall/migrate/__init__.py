@@ -62,5 +62,5 @@ def __getattr__(name: str) -> Any:
     """Imports modules that need Alembic on first use: connecting alone does not need it."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
-    return found
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    return value

@@ -33,8 +33,8 @@ def set_default_profile(target: Target, name: str | None, *, schema: str = DEFAU
 def default_profile(target: Target, *, schema: str = DEFAULT_SCHEMA) -> str | None:
     """The profile set by `set_default_profile`, or None: calls that name none then use hybrid."""
     with _connected(target, schema) as connection:
-        found: str | None = connection.scalar(text(f'SELECT "{schema}".default_profile(NULL)'))
-    return found
+        profile: str | None = connection.scalar(text(f'SELECT "{schema}".default_profile(NULL)'))
+    return profile
 
 
 @contextmanager

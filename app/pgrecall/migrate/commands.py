@@ -172,9 +172,9 @@ def _migrating(target: Target, schema: str) -> Iterator[tuple[Connection, Status
 
 def _status(connection: Connection, schema: str) -> Status:
     pin_transaction(connection)
-    found = read_status(connection, schema)
+    status_now = read_status(connection, schema)
     connection.rollback()
-    return found
+    return status_now
 
 
 def _require_known(before: Status) -> None:
@@ -188,23 +188,23 @@ def _settings(
     if language is not None:
         require_same_language(before, language)
     language = DEFAULT_LANGUAGE if language is None else language
-    wanted_type = None if type_name is None else _embedding_type(type_name)
+    requested_type = None if type_name is None else _embedding_type(type_name)
     if before.dimensions is None or before.embedding_type is None:
         return Settings(
             before.schema,
             DEFAULT_DIMENSIONS if dimensions is None else dimensions,
-            wanted_type or _embedding_type("vector"),
+            requested_type or _embedding_type("vector"),
             language,
         )
-    wanted = (
-        wanted_type or before.embedding_type,
+    requested = (
+        requested_type or before.embedding_type,
         before.dimensions if dimensions is None else dimensions,
     )
     has = (before.embedding_type, before.dimensions)
-    if wanted != has:
+    if requested != has:
         raise SchemaError(
             f"schema {before.schema!r} stores {has[0]}({has[1]}), which cannot be changed to "
-            f"{wanted[0]}({wanted[1]}); create another schema with --schema"
+            f"{requested[0]}({requested[1]}); create another schema with --schema"
         )
     return Settings(before.schema, before.dimensions, before.embedding_type, language)
 

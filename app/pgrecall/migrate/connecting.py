@@ -45,13 +45,13 @@ def engine_of(target: str | URL | Engine, *, poolclass: type[Pool] = NullPool) -
     if isinstance(target, Engine):
         require_psycopg(target)
         return target
-    made = create_engine(
+    engine = create_engine(
         database_url(target),
         poolclass=poolclass,
         use_native_hstore=False,
         connect_args={**_CONNECT, "prepare_threshold": None},
     )
-    return pin_search_path(made)
+    return pin_search_path(engine)
 
 
 def async_engine_of(
@@ -64,13 +64,13 @@ def async_engine_of(
     from sqlalchemy.ext.asyncio import create_async_engine  # takes 50 ms
 
     connect = {**_CONNECT, "fallback_application_name": application}
-    made = create_async_engine(
+    engine = create_async_engine(
         database_url(target),
         use_native_hstore=False,
         connect_args=connect if prepares else {**connect, "prepare_threshold": None},
         **pool,
     )
-    return pin_search_path(made)
+    return pin_search_path(engine)
 
 
 def database_url(target: str | URL) -> URL:
@@ -217,34 +217,34 @@ _SERVER = text(
 
 def require_usable(connection: Connection, schema: str) -> None:
     """Raises PgvectorUnusable or MigrationFailed where the schema cannot be created or changed."""
-    found = connection.execute(_SERVER, {"schema": schema, "versions": VERSION_TABLE}).one()
-    if old := too_old(found.number, found.version):
+    server = connection.execute(_SERVER, {"schema": schema, "versions": VERSION_TABLE}).one()
+    if old := too_old(server.number, server.version):
         raise MigrationFailed(old)
-    if found.is_standby:
+    if server.is_standby:
         raise MigrationFailed("this server is a read-only standby: migrate on the primary")
-    if found.is_read_only:
+    if server.is_read_only:
         raise MigrationFailed(
             "transactions are read-only here: connect with default_transaction_read_only = off, "
             "or reset it by ALTER DATABASE or ALTER ROLE"
         )
-    if found.encoding != "UTF8":
+    if server.encoding != "UTF8":
         raise MigrationFailed(
-            f"the database's encoding is {found.encoding}; pgrecall needs UTF8 "
+            f"the database's encoding is {server.encoding}; pgrecall needs UTF8 "
             "(CREATE DATABASE … ENCODING 'UTF8')"
         )
-    if found.may_migrate is False:
+    if server.may_migrate is False:
         raise MigrationFailed(
-            f"permission denied for schema {schema}: it was created by {found.migrated_by}, so "
-            f"migrate as that role, or as a member of it (you are {found.role})"
+            f"permission denied for schema {schema}: it was created by {server.migrated_by}, so "
+            f"migrate as that role, or as a member of it (you are {server.role})"
         )
-    if found.may_create is False:
+    if server.may_create is False:
         raise MigrationFailed(
-            f"permission denied for schema {schema}: let its owner, {found.owner}, run "
-            f'`GRANT USAGE, CREATE ON SCHEMA "{schema}" TO {found.role}`'
+            f"permission denied for schema {schema}: let its owner, {server.owner}, run "
+            f'`GRANT USAGE, CREATE ON SCHEMA "{schema}" TO {server.role}`'
         )
-    if found.installed is None and found.available is None:
+    if server.installed is None and server.available is None:
         raise PgvectorUnusable(
             "pgvector is not installed on the database server: install its package "
             "(github.com/pgvector/pgvector, 0.8 or newer), then migrate again"
         )
-    require_pgvector(found.installed or found.available)
+    require_pgvector(server.installed or server.available)

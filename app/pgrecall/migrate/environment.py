@@ -53,8 +53,8 @@ Scope = Literal["LOCAL", "SESSION"]
 
 def run(context: EnvironmentContext) -> None:
     """Runs the migrations of the command, online or offline."""
-    given = context.config.attributes.get(SETTINGS)
-    settings = given or _settings_from_arguments(context)
+    configured = context.config.attributes.get(SETTINGS)
+    settings = configured or _settings_from_arguments(context)
     context.config.attributes[SETTINGS] = settings
     if context.is_offline_mode():
         context.configure(
@@ -79,7 +79,7 @@ def run(context: EnvironmentContext) -> None:
             _apply_repeatable(context, settings)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
-    if given and isinstance(target, Connection):  # by a function of ours, which has prepared it
+    if configured and isinstance(target, Connection):  # a function of ours has prepared it
         _run_on(target, context, settings)
     else:
         with own_connection(target) as connection:
@@ -179,7 +179,7 @@ def _optional_branch_left_out(context: EnvironmentContext) -> Iterator[None]:
 
 def _settled(connection: Connection, context: EnvironmentContext, settings: Settings) -> Settings:
     """The settings of the existing schema, if any; raises SchemaError if the given ones differ."""
-    given = context.get_x_argument(as_dictionary=True)
+    options = context.get_x_argument(as_dictionary=True)
     before = read_status(connection, settings.schema)
     connection.rollback()
     if before.dimensions is None or before.embedding_type is None:
@@ -190,10 +190,10 @@ def _settled(connection: Connection, context: EnvironmentContext, settings: Sett
         before.embedding_type,
         settings.language,
     )
-    if "language" in given:
+    if "language" in options:
         require_same_language(before, settings.language)
-    if ("dimensions" in given and settings.dimensions != has.dimensions) or (
-        "embedding_type" in given and settings.embedding_type != has.embedding_type
+    if ("dimensions" in options and settings.dimensions != has.dimensions) or (
+        "embedding_type" in options and settings.embedding_type != has.embedding_type
     ):
         raise SchemaError(
             f"schema {has.schema!r} stores {has.column_type}, which cannot be changed to "
@@ -325,8 +325,8 @@ def _settings_from_arguments(context: EnvironmentContext) -> Settings:
 
 
 def _url(context: EnvironmentContext) -> str:
-    given = context.get_x_argument(as_dictionary=True).get("url")
-    url = given or os.environ.get(DATABASE_URL) or context.config.get_main_option("sqlalchemy.url")
+    option = context.get_x_argument(as_dictionary=True).get("url")
+    url = option or os.environ.get(DATABASE_URL) or context.config.get_main_option("sqlalchemy.url")
     if not url:
         raise InputError(f"no database: set {DATABASE_URL} or pass -x url=postgresql://…")
     return url

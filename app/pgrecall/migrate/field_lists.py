@@ -57,14 +57,14 @@ def with_fields(text: str) -> str:
     return _LIST.sub(_written, text)
 
 
-def _written(found: re.Match[str]) -> str:
-    fields = [*_GROUPS[found["group"]]]
-    for name in re.findall(r"\w+", found["but"] or ""):
+def _written(match: re.Match[str]) -> str:
+    fields = [*_GROUPS[match["group"]]]
+    for name in re.findall(r"\w+", match["but"] or ""):
         fields.remove(FIELD[name])
     if not fields:
         return ""
-    items = (_one(found["each"] or "{}", field).replace(" ", "\0") for field in fields)
-    begun = found.string[: found.start("list")].rpartition("\n")[2]
+    items = (_one(match["each"] or "{}", field).replace(" ", "\0") for field in fields)
+    begun = match.string[: match.start("list")].rpartition("\n")[2]
     margin = len(begun) - len(begun.lstrip()) + 4 if begun.strip() else len(begun)
     lines = fill(
         ", ".join(items),
@@ -73,7 +73,7 @@ def _written(found: re.Match[str]) -> str:
         subsequent_indent=" " * margin,
         break_long_words=False,
     )
-    return (found["comma"] or "") + lines[len(begun) :].replace("\0", " ")
+    return (match["comma"] or "") + lines[len(begun) :].replace("\0", " ")
 
 
 def _one(each: str, field: Field) -> str:
@@ -88,7 +88,7 @@ def _one(each: str, field: Field) -> str:
         if field.name in COUNTERS
         else f"{'u' if field.part == 'usage' else 'm'}.{name}",
     }
-    return re.sub(r"\{\w*\}", lambda found: values[found[0]], each)
+    return re.sub(r"\{\w*\}", lambda match: values[match[0]], each)
 
 
 def _assessed(field: Field, name: str) -> str:

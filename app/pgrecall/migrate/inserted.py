@@ -35,7 +35,7 @@ from pgrecall.lifecycle import curating
 from pgrecall.lifecycle.garbage import LEAST_AGE
 from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
-from pgrecall.memories.preparing import DuplicatePolicy
+from pgrecall.memories.embed import DuplicatePolicy
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
@@ -92,25 +92,25 @@ _ARGUMENTS = re.compile(r"@arguments(?P<others>(?:, \w+ DEFAULT [\w.]+)*)@")
 def with_inserted(text: str) -> str:
     """The text of a file with what it names between two @."""
     text = _ARGUMENTS.sub(_arguments, _LIMIT.sub(_limit, text))
-    for name, made in _INSERTED.items():
+    for name, make in _INSERTED.items():
         if name in text:
-            text = text.replace(name, made())
+            text = text.replace(name, make())
     return text
 
 
-def _limit(found: re.Match[str]) -> str:
-    value = _LIMITS[found[1]]
+def _limit(match: re.Match[str]) -> str:
+    value = _LIMITS[match[1]]
     match value:
         case int():
-            return f"{value:,}" if found[2] else str(value)
+            return f"{value:,}" if match[2] else str(value)
         case float():
-            return f"{value:g}" if found[2] else f"{value!r}::float8"
+            return f"{value:g}" if match[2] else f"{value!r}::float8"
         case str():
             return "E'" + "".join(f"\\u{ord(one):04x}" for one in value) + "'"
         case datetime():
-            return f"{value.date()}" if found[2] else f"'{value.isoformat()}'"
+            return f"{value.date()}" if match[2] else f"'{value.isoformat()}'"
         case timedelta():
-            return f"{value.days:,}" if found[2] else f"'{value.days} days'"
+            return f"{value.days:,}" if match[2] else f"'{value.days} days'"
     return f"'{{{','.join(value)}}}'"
 
 
@@ -118,13 +118,13 @@ def _limit(found: re.Match[str]) -> str:
 def _declared() -> tuple[dict[str, str], dict[str, str]]:
     """Arguments of a search except its owner, with types and defaults; and the filters."""
     table = arguments_of(SearchArguments)
-    found = {
+    types = {
         name: f"{_TYPES[one.type]} DEFAULT {_default(DEFAULTS.get(name))}"
         for name, one in table.items()
         if name not in _LEFT_OUT
     }
-    filters = {name: found.pop(name) for name in FilterArguments.__annotations__ if name in found}
-    return _FIRST | {name: said for name, said in found.items() if name not in _FIRST}, filters
+    filters = {name: types.pop(name) for name in FilterArguments.__annotations__ if name in types}
+    return _FIRST | {name: kind for name, kind in types.items() if name not in _FIRST}, filters
 
 
 def _filters(*, newer: bool) -> dict[str, str]:
@@ -156,7 +156,7 @@ def _default(value: object) -> str:
 
 
 def _lines(declared: Mapping[str, str]) -> str:
-    return indent(",\n".join(f"{name} {said}" for name, said in declared.items()), " " * 4).strip()
+    return indent(",\n".join(f"{name} {kind}" for name, kind in declared.items()), " " * 4).strip()
 
 
 def _names(names: Sequence[str]) -> str:
@@ -177,10 +177,10 @@ def _arguments(found: re.Match[str]) -> str:
 def _fault() -> str:
     """The expression that finds what is wrong with the arguments of question(); NULL: nothing."""
     cases = [
-        f"WHEN {refused} THEN {quoted(f'{name} {said}')}"
+        f"WHEN {refused} THEN {quoted(f'{name} {message}')}"
         if shown is None
-        else f"WHEN {refused}\n        THEN format({quoted(f'{name} {said}')}, {shown})"
-        for name, refused, said, shown in _refused()
+        else f"WHEN {refused}\n        THEN format({quoted(f'{name} {message}')}, {shown})"
+        for name, refused, message, shown in _refused()
     ]
     return "\n        ".join(("CASE", *cases, "END"))
 
@@ -200,24 +200,24 @@ def _refused() -> Iterator[tuple[str, str, str, str | None]]:
                 refused = f"{name} NOT BETWEEN {least} AND {most}"
                 yield name, refused, f"must lie within {least} and {most}, got %s", name
             case Between(least, most, advice):
-                said = f"must lie between {least} and {most}, got %s; {advice}"
-                yield name, f"NOT ({name} > {least} AND {name} < {most})", said, name
+                message = f"must lie between {least} and {most}, got %s; {advice}"
+                yield name, f"NOT ({name} > {least} AND {name} < {most})", message, name
             case Length(most):
-                said = f"may have at most {most:,} characters, got %s: shorten it"
-                yield name, f"length({name}) > {most}", said, f"length({name})"
+                message = f"may have at most {most:,} characters, got %s: shorten it"
+                yield name, f"length({name}) > {most}", message, f"length({name})"
             case Texts(int(most)):
                 number = f"cardinality(asked_{name.removeprefix('query_')})"
                 yield name, f"{number} > {most}", f"may hold at most {most}, got %s", number
             case _ if check in (require_aware, require_period):
                 ends = [name] if check is require_aware else [f"lower({name})", f"upper({name})"]
-                said = _limit_of("must lie within @EARLIEST,@ and @LATEST,@, got %s")
+                message = _limit_of("must lie within @EARLIEST,@ and @LATEST,@, got %s")
                 for end in ends:
                     refused = _limit_of(f"{end} NOT BETWEEN @EARLIEST@ AND @LATEST@")
-                    yield name, refused, said, end
+                    yield name, refused, message, end
                 if check is require_period:
                     refused = f"{name} IS NOT NULL AND ({ends[0]} < {ends[1]}) IS NOT TRUE"
-                    said = "must be a range with a beginning and a later end, got %s"
-                    yield name, refused, said, name
+                    message = "must be a range with a beginning and a later end, got %s"
+                    yield name, refused, message, name
     for name, one in table.items():
         if one.needs is not None:
             missing = [_IS_MISSING.get(other, f"{other} IS NULL") for other in one.needs.names]

@@ -118,25 +118,25 @@ def _require_sessions(connection: Connection, guard: Guard) -> None:
     """Raises MigrationFailed if a pooler changes sessions between transactions.
 
     Such a pooler gives a free session to the next client, which is the guard, or uses its sessions
-    in turn. So each client must always meet the same backend, and both different ones. (The backend
-    number reported on connecting proves nothing: poolers of whole sessions and proxies without a
-    pool may report another one.)
+    in turn. Therefore each client must always meet the same backend, and both different ones. (The
+    number of a backend that is reported on connecting proves nothing: poolers of whole sessions and
+    proxies without a pool may report another one.)
     """
     driver: Any = connection.connection.driver_connection
     own = _backend(driver)
     driver.rollback()
-    for asked in (driver,) * _TIMES_ASKED + (guard,) + (driver,) * _TIMES_ASKED:
-        met = _backend(asked)
-        if (met == own) == (asked is guard):
+    for session in (driver,) * _TIMES_ASKED + (guard,) + (driver,) * _TIMES_ASKED:
+        met = _backend(session)
+        if (met == own) == (session is guard):
             raise _pooled(own, met)
-        if asked is driver:  # the guard's transaction stays open
+        if session is driver:  # the guard's transaction stays open
             driver.rollback()
     guard.rollback()
 
 
 def _backend(driver: Guard) -> int:
-    asked = driver.execute("SELECT pg_catalog.pg_backend_pid()", prepare=False)
-    [backend] = asked.fetchone() or (0,)
+    cursor = driver.execute("SELECT pg_catalog.pg_backend_pid()", prepare=False)
+    [backend] = cursor.fetchone() or (0,)
     return int(backend)
 
 
@@ -184,11 +184,11 @@ def _locked(guard: Guard, schema: str) -> bool:
 
 def _holders(guard: Guard, schema: str) -> str:
     """The sessions that hold a conflicting lock, as far as this role may see them."""
-    found = guard.execute(_HOLDERS, [f'"{schema}".{VERSION_TABLE}'], prepare=False).fetchall()
+    rows = guard.execute(_HOLDERS, [f'"{schema}".{VERSION_TABLE}'], prepare=False).fetchall()
     guard.rollback()
     return ", ".join(
         f"backend {pid} ({role or kind}, application {application or 'unnamed'})"
         if pid is not None
         else "a prepared transaction"
-        for pid, role, application, kind in found
+        for pid, role, application, kind in rows
     )

@@ -26,8 +26,8 @@ class EmbeddingColumn(UserDefinedType[Any]):
 
 
 def settings() -> Settings:
-    found: Settings = context.config.attributes[SETTINGS]
-    return found
+    value: Settings = context.config.attributes[SETTINGS]
+    return value
 
 
 def extension() -> str:

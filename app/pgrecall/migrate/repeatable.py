@@ -21,7 +21,7 @@ from pgrecall.migrate.statement_files import composing_functions
 from pgrecall.scoring.profiles import BUILT_IN
 
 FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verbs")
-"""Not `bound`, which revisions install, nor `policies` and `adhoc`, which are run by hand."""
+"""The folders of these files. Revisions install `bound`; `policies` and `adhoc` are run by hand."""
 FIRST = "migrate/replace_objects.sql"
 """The function that applies all files, including its own."""
 PROFILES = "profiles/"
@@ -53,18 +53,18 @@ class File:
 
         Readers may call functions that check arguments.
         """
-        if found := _FOR.match(self.text):
-            return _LEVELS[found[1]]
+        if match := _FOR.match(self.text):
+            return _LEVELS[match[1]]
         return "writer" if re.match("verbs/(?!require_)", self.path) else "reader"
 
     @property
-    def made(self) -> set[str]:
+    def creates(self) -> set[str]:
         """Its functions and views, as others write them: functions with a bracket."""
         created = _CREATED.findall(self.text)
         return {f"{name}(" for _, name in created} | {n for kind, n in created if kind == "VIEW"}
 
     @property
-    def used(self) -> set[str]:
+    def words(self) -> set[str]:
         """All words outside of comments, with a bracket if one follows."""
         return {*re.findall(r"\w+\(?", re.sub(r"--.*", "", self.text))}
 
@@ -72,7 +72,7 @@ class File:
 @cache
 def files() -> tuple[File, ...]:
     """All files, each after those it depends on, since some bodies are parsed at creation."""
-    found = [
+    paths = [
         File(path.relative_to(sql_folder()).as_posix(), _read(path))
         for folder in FOLDERS
         for path in sorted((sql_folder() / folder).glob("*.sql"))
@@ -80,14 +80,16 @@ def files() -> tuple[File, ...]:
         File(f"recall/score_{name}.sql", score_functions(profile))
         for name, profile in BUILT_IN.items()
     ]
-    found.append(File("recall/statement_text.sql", composing_functions()))
-    made = {file: file.made for file in found}
-    made_of = {
-        file: [other for other in found if other is not file and not used.isdisjoint(made[other])]
-        for file in found
-        for used in (file.used,)
+    paths.append(File("recall/statement_text.sql", composing_functions()))
+    created = {file: file.creates for file in paths}
+    dependencies = {
+        file: [
+            other for other in paths if other is not file and not used.isdisjoint(created[other])
+        ]
+        for file in paths
+        for used in (file.words,)
     }
-    return tuple(TopologicalSorter(made_of).static_order())
+    return tuple(TopologicalSorter(dependencies).static_order())
 
 
 def _read(path: Path) -> str:
@@ -128,11 +130,11 @@ def pending(connection: Connection, schema: str, extension_schema: str) -> list[
     applied: dict[str, str | None] = {
         row.file: row.hash for row in rows if not row.file.startswith(PROFILES)
     }
-    wanted = {
+    hashes = {
         file.path: hash_of(with_schemas(file.text, schema, extension_schema)) for file in files()
     }
     return sorted(
-        path for path in wanted.keys() | applied.keys() if wanted.get(path) != applied.get(path)
+        path for path in hashes.keys() | applied.keys() if hashes.get(path) != applied.get(path)
     )
 
 

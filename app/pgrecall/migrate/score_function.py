@@ -126,9 +126,9 @@ def _in_function(signal: Signal) -> str:
 def _names(values: Iterable[str]) -> list[str]:
     """The arguments that these expressions read: columns in the order of their first use, and then
     the others."""
-    found = [name for value in values for name in _NAME.findall(value) if name in _TYPES]
-    of_rows = dict.fromkeys(name for name in found if name not in _LATER)
-    return [*of_rows, *(name for name in _LATER if name in found)]
+    names = [name for value in values for name in _NAME.findall(value) if name in _TYPES]
+    of_rows = dict.fromkeys(name for name in names if name not in _LATER)
+    return [*of_rows, *(name for name in _LATER if name in names)]
 
 
 def quoted_lines(text: str) -> str:
@@ -156,31 +156,31 @@ def _facts(profile: Profile) -> str:
 
 
 def _followed(signal: Signal) -> dict[str, Any]:
-    """How well the rank index covers a signal; `terms` are those of `space.Term`."""
-    found: dict[str, Any] = {
+    """The coverage of a signal by the rank index; `terms` are those of `space.Term`."""
+    parameters: dict[str, Any] = {
         "reads_usage": signal.reads_usage,
         "uncovered": not space.is_covered(signal, with_entities=True),
         "roughly": space.is_followed_roughly(signal),
     }
-    found = {name: value for name, value in found.items() if value}
+    parameters = {name: value for name, value in parameters.items() if value}
     if isinstance(signal, Keyword):
-        found |= {"b": signal.b, "pivot": signal.pivot}
+        parameters |= {"b": signal.b, "pivot": signal.pivot}
     if isinstance(signal, Recency):
-        found["of_half_life"] = _of_half_life(signal)
+        parameters["of_half_life"] = _of_half_life(signal)
     if (option := needed_option(signal)) is not None:
-        found["needs"] = option
-    found["sql"] = value(signal)
-    return found | {"terms": [term.values for term in space.terms(signal) if term.share]}
+        parameters["needs"] = option
+    parameters["sql"] = value(signal)
+    return parameters | {"terms": [term.values for term in space.terms(signal) if term.share]}
 
 
 def _of_half_life(signal: Recency) -> str:
     """Its SQL with one half-life for all memories, the parameter `half_life`."""
     [one] = Profile("one", {signal: 1}).with_half_life(1).signals
-    speed, given = number(1), ":half_life::float8"
+    speed, half_life = number(1), ":half_life::float8"
     if signal.curve is Curve.EXPONENTIAL:
         speed = number(rate_of(1))
-        given = f"{speed} / {given}"
-    return value(one).replace(f":moment, {speed},", f":moment, {given},")
+        half_life = f"{speed} / {half_life}"
+    return value(one).replace(f":moment, {speed},", f":moment, {half_life},")
 
 
 def _without_decay(signal: Signal) -> dict[str, Any]:
@@ -191,8 +191,8 @@ def _without_decay(signal: Signal) -> dict[str, Any]:
 
 def _wrapped(arguments: list[str]) -> str:
     # Lines are only broken between arguments; a type may consist of several words.
-    kept = ", ".join(argument.replace(" ", "\0") for argument in arguments)
-    filled = fill(kept, 96, initial_indent="    ", subsequent_indent="    ")
+    text = ", ".join(argument.replace(" ", "\0") for argument in arguments)
+    filled = fill(text, 96, initial_indent="    ", subsequent_indent="    ")
     return filled.replace("\0", " ")
 
 

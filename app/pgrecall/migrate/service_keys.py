@@ -87,8 +87,8 @@ def presented(header: str) -> tuple[str, str] | None:
     What stands before the id does not matter: clients of Memory OS insist on mos_live_.
     """
     scheme, _, token = header.partition(" ")
-    found = _TOKEN.fullmatch(token.strip()) if scheme.lower() == "bearer" else None
-    return (found["id"], found["secret"]) if found else None
+    match = _TOKEN.fullmatch(token.strip()) if scheme.lower() == "bearer" else None
+    return (match["id"], match["secret"]) if match else None
 
 
 def matches(secret: str, stored: bytes | None) -> bool:
@@ -109,9 +109,9 @@ def _new_secret(key_id: str) -> tuple[str, str]:
 def _change(engine: Engine, schema: str, key_id: str, **values: Any) -> None:
     _require_schema(engine, schema)
     keys = tables(schema).service_keys
-    wanted = (keys.c.id == key_id) & keys.c.revoked_at.is_(None)
+    condition = (keys.c.id == key_id) & keys.c.revoked_at.is_(None)
     with map_errors(), engine.begin() as connection:
-        changed = connection.execute(update(keys).where(wanted).values(**values)).rowcount
+        changed = connection.execute(update(keys).where(condition).values(**values)).rowcount
     if not changed:
         raise InputError(f"there is no key {shortened(key_id)} in use: see `pgrecall keys list`")
 

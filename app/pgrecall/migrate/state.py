@@ -46,8 +46,8 @@ class Status:
     """Permission to build rank indexes and the index on embeddings: "allowed"; "refused", where
     pgvector is older than 0.8.3; or "accepted", by `accept_pgvector`."""
     nodes: Mapping[str, int]
-    """If Citus distributes the schema: the nodes with memories, as host:port, and how many shards
-    each has."""
+    """Node, as host:port, → number of its shards with memories; empty unless Citus distributes the
+    schema."""
 
 
 def status(target: Target, *, schema: str = DEFAULT_SCHEMA) -> Status:
@@ -113,7 +113,7 @@ def read_status(connection: Connection, schema: str) -> Status:
 
 
 def read_nodes(connection: Connection, schema: str) -> dict[str, int]:
-    """The nodes that the table of memories lies on, and their shards of it; empty unless Citus
+    """The nodes of the table of memories, and the number of its shards on each; empty unless Citus
     distributes it."""
     if not connection.scalar(
         text("SELECT to_regclass('pg_catalog.pg_dist_placement') IS NOT NULL")
@@ -139,13 +139,13 @@ def pin_transaction(connection: Connection) -> None:
 
 def extension_schema(connection: Connection) -> str | None:
     """The schema where pgvector is installed, if it is."""
-    found: str | None = connection.scalar(
+    schema_name: str | None = connection.scalar(
         text(
             "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
             "WHERE e.extname = 'vector'"
         )
     )
-    return found
+    return schema_name
 
 
 def qualified_language(connection: Connection, language: str) -> str:
@@ -167,12 +167,12 @@ def qualified_language(connection: Connection, language: str) -> str:
     raise InputError(f"unknown text language {shortened(language)}; this server has {known}")
 
 
-def require_same_language(before: Status, wanted: str) -> None:
+def require_same_language(before: Status, language: str) -> None:
     """Raises SchemaError if the schema has another language already."""
-    if before.language not in (None, wanted):
+    if before.language not in (None, language):
         raise SchemaError(
-            f"schema {before.schema!r} compares words by {before.language}, not {wanted}; "
-            f"`pgrecall migrate language {wanted}` changes it and parses all texts again"
+            f"schema {before.schema!r} compares words by {before.language}, not {language}; "
+            f"`pgrecall migrate language {language}` changes it and parses all texts again"
         )
 
 
@@ -193,8 +193,8 @@ def _embedding_model(connection: Connection, schema: str) -> str | None:
     there = text("SELECT to_regclass(:name) IS NOT NULL")
     if not connection.scalar(there, {"name": f'"{schema}".{table.name}'}):
         return None
-    found: str | None = connection.scalar(select(table.c.model))
-    return found
+    model: str | None = connection.scalar(select(table.c.model))
+    return model
 
 
 def _language(connection: Connection, schema: str) -> str | None:

@@ -99,5 +99,5 @@ def _condition(line: Line) -> str:
 
 
 def _joined(values: Iterator[str], between: str) -> str:
-    found = ",\n        ".join(values)
-    return f"concat_ws({between},\n        {found})"
+    text = ",\n        ".join(values)
+    return f"concat_ws({between},\n        {text})"

@@ -87,8 +87,8 @@ def shown(result: Any) -> Any:
         case None:
             raise MemoryNotFound()
         case Added():
-            told = (result.outcome, result.similarity, result.trust)
-            return AddedAnswer(UUID(int=result.int), *told)
+            fields = (result.outcome, result.similarity, result.trust)
+            return AddedAnswer(UUID(int=result.int), *fields)
         case Batch():
             refused = {place: str(error) for place, error in result.refused.items()}
             return BatchAnswer([shown(one) for one in result], refused)

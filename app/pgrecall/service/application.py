@@ -26,12 +26,12 @@ from pgrecall.service import memory_os_routes, memory_routes, pages, service_rou
 from pgrecall.service.answers import ErrorV1Answer, ProblemAnswer
 from pgrecall.service.document import DocumentedApp, errors_as
 from pgrecall.service.gate import Gate
-from pgrecall.service.key_ring import KeyRing
-from pgrecall.service.mcp_route import McpRoute, answering_mcp
-from pgrecall.service.owners_seen import confine
-from pgrecall.service.problems import Problem, problem_of
+from pgrecall.service.key_cache import KeyRing
+from pgrecall.service.mcp_route import McpRoute, serve_mcp
+from pgrecall.service.problems import Problem, to_problem
+from pgrecall.service.rls_session import confine
 from pgrecall.service.service_settings import ServiceSettings
-from pgrecall.service.stopping import watch_signals
+from pgrecall.service.shutdown import watch_signals
 
 MakeRepository = Callable[[AsyncEngine], AsyncMemoryRepository]
 
@@ -62,7 +62,7 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
 
 
 async def _answered(request: Request, error: Exception) -> Response:
-    return problem_of(error).response(request.url.path)
+    return to_problem(error).response(request.url.path)
 
 
 @asynccontextmanager
@@ -84,7 +84,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             confine(engine, settings.role, pooled=pooled)
         app.state.repo = app.state.make_repository(engine)
         app.state.prober = AsyncMemoryRepository(own, schema=settings.schema)
-        app.state.answer_mcp = await opened.enter_async_context(answering_mcp(settings.max_body))
+        app.state.answer_mcp = await opened.enter_async_context(serve_mcp(settings.max_body))
         # What is there stays: looking through it again for every few hundred objects of bodies
         # would stop all requests for a tenth of a second.
         gc.collect()

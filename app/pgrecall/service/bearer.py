@@ -24,4 +24,4 @@ class Key:
 
 
 OPEN = Key("", None, "maintain")
-"""Of every request to a service without keys."""
+"""The key of every request to a service without keys."""

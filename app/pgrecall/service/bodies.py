@@ -24,6 +24,7 @@ from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
 from pgrecall.core.vectors import VectorLike
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.ranking import arguments, filters
+from pgrecall.schema.fields import NEW
 from pgrecall.scoring.profile import Profile
 from pgrecall.service.bounds import BOUNDS, rules
 
@@ -50,37 +51,47 @@ def example(**fields: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
-def body_of(method: str, *, without: tuple[str, ...], in_url: bool, **fields: Any) -> type[Body]:
+def request_model(
+    method: str, *, without: tuple[str, ...], in_url: bool, **fields: Any
+) -> type[Body]:
     """A body with the arguments of a method of the repository. `fields` is its example.
 
     A memory's fields stand beside the other arguments. In a URL, metadata is JSON.
     """
     function = getattr(AsyncMemoryRepository, method)
     names = vars(filters) | vars(arguments) | vars(memory) | inspect.unwrap(function).__globals__
-    found: dict[str, Any] = {"owner": (str | None, Field(None, exclude=True))} if in_url else {}
-    taken = inspect.signature(function).parameters
-    if {"memory", "new"} & taken.keys():  # its fields stand in the memory
+    declared: dict[str, Any] = {"owner": (str | None, Field(None, exclude=True))} if in_url else {}
+    parameters = inspect.signature(function).parameters
+    if {"memory", "new"} & parameters.keys():  # its fields stand in the memory
         without = (*without, *MEMORY_FIELDS)
-    for one in [*taken.values()][2:]:  # after self and agent_id
+    for one in [*parameters.values()][2:]:  # after self and agent_id
         kind = eval(one.annotation, names)  # noqa: S307  our own signatures
         if one.name == "memory":
-            found |= {name: (info.annotation, info) for name, info in _MEMORY.model_fields.items()}
+            declared |= {
+                name: (info.annotation, info) for name, info in _MEMORY.model_fields.items()
+            }
         elif one.name not in (*without, "where"):
-            found[one.name] = _field(one.name, kind, one.default)
-    if in_url and "metadata" in found:
-        found["metadata"] = (Json[dict[str, Any]] | None, Field(None, examples=['{"a": 1}']))
-    if method in ("get", "upsert") and "key" in found:
-        found["key"] = _field("key", str, inspect.Parameter.empty)
-    if "teams" in found and "touch" in found:
-        found["touch"] = (bool | None, found["touch"][1])  # if NULL, the key decides
-    together = rules(found)
+            declared[one.name] = _field(one.name, kind, one.default)
+    if in_url and "metadata" in declared:
+        declared["metadata"] = (
+            Json[dict[str, Any]] | None,
+            Field(None, examples=['{"a": 1}']),
+        )
+    if method in ("get", "upsert") and "key" in declared:
+        declared["key"] = _field("key", str, inspect.Parameter.empty)
+    if "teams" in declared and "touch" in declared:
+        declared["touch"] = (
+            bool | None,
+            declared["touch"][1],
+        )  # if NULL, the key decides
+    together = rules(declared)
     if method == "update":  # a memory may have its session already; notes alone change nothing
-        notes = [name for name in found if name not in MEMORY_FIELDS]
+        notes = [name for name in declared if name not in MEMORY_FIELDS]
         together = {"not": {"propertyNames": {"enum": notes}}}
     name = "".join(part.capitalize() for part in method.split("_"))
-    made = create_model(f"{name}Body", __base__=Body, **found)
-    made.model_config |= ConfigDict(json_schema_extra={"examples": [fields], **together})
-    return made
+    model = create_model(f"{name}Body", __base__=Body, **declared)
+    model.model_config |= ConfigDict(json_schema_extra={"examples": [fields], **together})
+    return model
 
 
 def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
@@ -90,8 +101,8 @@ def _field(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
         default = [*default]
     elif not isinstance(default, str | int | float):
         default = None
-    said, bounds = _DESCRIPTIONS.get(name), BOUNDS.get(name)
-    info = Field(default, description=said, json_schema_extra=bounds)
+    description, bounds = _DESCRIPTIONS.get(name), BOUNDS.get(name)
+    info = Field(default, description=description, json_schema_extra=bounds)
     return _INSTEAD.get(name, _in_json(kind)), info
 
 
@@ -101,14 +112,14 @@ def _in_json(kind: Any) -> Any:
     kind = _LISTS.get(kind, kind)
     if get_origin(kind) not in (Union, UnionType):
         return kind
-    kept = (
+    kinds = (
         Vector if one == Sequence[float] else one
         for one in get_args(kind)
         if one not in _OBJECTS
         and not (one is str and UUID in get_args(kind))
         and not any(isinstance(value, Unset) for value in get_args(one))
     )
-    return reduce(or_, kept)
+    return reduce(or_, kinds)
 
 
 _OBJECTS = {Profile, tzinfo, *get_args(VectorLike)} - {Sequence[float]}
@@ -120,6 +131,7 @@ _LISTS: dict[Any, Any] = {
 }
 """Lists of a memory, whose texts are not blank. A filter's may be: its type has NULL, too."""
 _DESCRIPTIONS = {
+    **{field.name: field.comment for field in NEW},
     **descriptions(filters.FilterArguments),
     **descriptions(arguments.SearchArguments),
     **descriptions(NewMemory),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pgrecall.service.problems import Problem
 
 OF_ONE, OF_ALL = 4, 16
-"""How many of the largest bodies one caller may have in flight, and all together."""
+"""The number of largest bodies that one caller may have in flight, and all callers together."""
 
 
 class BodiesInFlight:
@@ -22,20 +22,20 @@ class BodiesInFlight:
     @contextmanager
     def of(self, caller: Hashable) -> Iterator[Callable[[int], None]]:
         """Yields a function that counts bytes of this caller; it raises Problem for too many."""
-        taken = 0
+        total = 0
 
         def take(size: int) -> None:
-            nonlocal taken
+            nonlocal total
             if self._of[caller] + size > OF_ONE * self._largest:
                 raise Problem(429, "too many bytes of your bodies are on their way", retry_after=1)
             if self._of.total() + size > OF_ALL * self._largest:
                 raise Problem(503, "too many bytes of bodies are on their way", retry_after=1)
             self._of[caller] += size
-            taken += size
+            total += size
 
         try:
             yield take
         finally:
-            self._of[caller] -= taken
+            self._of[caller] -= total
             if not self._of[caller]:
                 del self._of[caller]

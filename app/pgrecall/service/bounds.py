@@ -75,15 +75,15 @@ _NEEDS: dict[str, Sequence[str]] = {
 
 def rules(fields: Iterable[str]) -> Bounds:
     """Rules for the fields of a body together. NULL is no value, and 0 turns are none."""
-    given = {*fields}
-    found = [
+    names = {*fields}
+    conditions = [
         {"anyOf": [_is_null(name), *map(_is_given, others)]}
         for name, others in _NEEDS.items()
-        if name in given
+        if name in names
     ]
-    if {"id", "key"} <= given:
-        found.append({"anyOf": [_is_null("id"), _is_null("key")]})
-    return {"allOf": found} if found else {}
+    if {"id", "key"} <= names:
+        conditions.append({"anyOf": [_is_null("id"), _is_null("key")]})
+    return {"allOf": conditions} if conditions else {}
 
 
 def _is_null(name: str) -> Bounds:

@@ -38,11 +38,11 @@ class Caller:
         for team in teams:
             _require_owned(self.key, TEAM + team.removeprefix(TEAM))
 
-    def touch(self, asked: bool | None = None) -> bool:
+    def touch(self, requested: bool | None = None) -> bool:
         """True: count retrievals. Raises Problem for a key that may not."""
-        if asked:
+        if requested:
             require_scope(self.key, "write")
-        return self.key.may("write") if asked is None else asked
+        return self.key.may("write") if requested is None else requested
 
 
 def require_scope(key: Key, scope: Scope) -> None:
@@ -56,7 +56,7 @@ def _require_owned(key: Key, owner: str) -> None:
         raise Problem(403, "the key is not for this owner")
 
 
-def caller_of(request: Request, scope: Scope, owner: str | None = None) -> Caller:
+def authenticate(request: Request, scope: Scope, owner: str | None = None) -> Caller:
     """The caller of a request; raises Problem if the key may not do it for this owner."""
     key, state = request.scope[KEY], request.app.state
     if owner is None:
@@ -71,11 +71,11 @@ def caller_of(request: Request, scope: Scope, owner: str | None = None) -> Calle
 
 
 async def _reader(request: Request, owner: OwnerName = None) -> Caller:
-    return caller_of(request, "read", owner)
+    return authenticate(request, "read", owner)
 
 
 async def _writer(request: Request, owner: OwnerName = None) -> Caller:
-    return caller_of(request, "write", owner)
+    return authenticate(request, "write", owner)
 
 
 async def _key_of(request: Request) -> Key:  # of a request that is about no owner

@@ -13,7 +13,7 @@ HEAD_SECONDS = 10.0
 
 
 class LimitedConnection(HttpToolsProtocol):
-    """uvicorn's connection, which would wait for a head for ever and keep all of it.
+    """uvicorn's connection, which would wait for a head for ever and store all of it.
 
     A head is awaited from the connection's first moment, and then from the first byte after a
     request.

@@ -30,7 +30,7 @@ _BEARER = {"type": "http", "scheme": "bearer", "description": "A token of `pgrec
 
 def errors_as(model: type) -> dict[int | str, dict[str, Any]]:
     """The errors of a router, for its argument `responses`."""
-    return {status: {"model": model, "description": said} for status, said in _MEANINGS.items()}
+    return {status: {"model": model, "description": text} for status, text in _MEANINGS.items()}
 
 
 class DocumentedApp(FastAPI):
@@ -40,14 +40,14 @@ class DocumentedApp(FastAPI):
         """The document, made once."""
         if self.openapi_schema is not None:
             return self.openapi_schema
-        found = super().openapi()
-        found["components"]["securitySchemes"] = {"key": _BEARER}
-        schemas = found["components"]["schemas"]
+        document = super().openapi()
+        document["components"]["securitySchemes"] = {"key": _BEARER}
+        schemas = document["components"]["schemas"]
         for name, schema in schemas.items():
             if not name.endswith("Answer"):  # errors quote what was sent
                 _refuse_nul(schema)
         schemas |= COMPONENTS
-        for path, methods in found["paths"].items():
+        for path, methods in document["paths"].items():
             for operation in methods.values():
                 _refuse_nul(operation.get("parameters"))
                 operation["security"] = [] if path in PUBLIC else [{"key": []}]
@@ -55,7 +55,7 @@ class DocumentedApp(FastAPI):
                     if int(status) >= 400 and not path.startswith("/v1/"):
                         as_json = response["content"].pop("application/json")
                         response["content"]["application/problem+json"] = as_json
-        return found
+        return document
 
 
 def _refuse_nul(schema: Any) -> None:

@@ -14,11 +14,11 @@ from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.migrate.service_keys import presented
 from pgrecall.service.bearer import OPEN, Key
 from pgrecall.service.bodies_in_flight import BodiesInFlight
-from pgrecall.service.buckets import Buckets
-from pgrecall.service.key_ring import KeyRing
-from pgrecall.service.owners_seen import OWNERS
-from pgrecall.service.problems import Problem, problem_of
+from pgrecall.service.key_cache import KeyRing
+from pgrecall.service.problems import Problem, to_problem
+from pgrecall.service.rate_limit import Buckets
 from pgrecall.service.request_metrics import REFUSED, REQUESTS, RUNNING, WAITING
+from pgrecall.service.rls_session import OWNERS
 from pgrecall.service.service_settings import ServiceSettings
 
 KEY = "pgrecall.key"
@@ -33,7 +33,7 @@ MOST_METRICS = 8
 """The most requests for metrics at a time."""
 _LOOPBACK = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 WRONG_KEYS_PER_SECOND = 10.0
-"""From one address; each costs a query."""
+"""The limit for one address; each wrong key costs a query."""
 
 
 class Gate:
@@ -63,7 +63,7 @@ class Gate:
         except Exception as error:
             if answer.status:  # the app has answered it
                 return
-            problem = problem_of(error)
+            problem = to_problem(error)
             REFUSED.labels(problem.status).inc()
             await problem.response(scope["path"])(scope, receive, send)
 
@@ -86,14 +86,14 @@ class Gate:
 
     async def _key(self, scope: Scope, headers: Headers) -> Key:
         if self._ring is None:
-            for said in (headers.get("host", ""), headers.get("origin", "http://localhost")):
-                if not _LOOPBACK.fullmatch(said):
+            for address in (headers.get("host", ""), headers.get("origin", "http://localhost")):
+                if not _LOOPBACK.fullmatch(address):
                     raise Problem(421, "a service without keys is addressed as localhost only")
             if headers.get("sec-fetch-site") == "cross-site":  # a GET of a page has no Origin
                 raise Problem(421, "a service without keys answers no web page of another site")
             return OPEN
-        found = presented(headers.get("authorization", ""))
-        key = None if found is None else await self._ring.key(*found, self._settings.timeout)
+        parts = presented(headers.get("authorization", ""))
+        key = None if parts is None else await self._ring.key(*parts, self._settings.timeout)
         if key is None:
             if wait := self._wrong_keys.wait(_caller(scope)):
                 raise Problem(429, "too many requests without a valid key", retry_after=wait)
@@ -134,7 +134,7 @@ class Gate:
     ) -> None:
         began, status = time.perf_counter(), 0
         try:
-            await within(seconds, self._take_turn(scope, receive, answer))
+            await within(seconds, self._acquire_slot(scope, receive, answer))
         except TookTooLong:
             answer.is_late = True
             if not answer.has_turn:
@@ -147,7 +147,7 @@ class Gate:
                 labels = (scope["method"], route, answer.status or status)
                 REQUESTS.labels(*labels).observe(time.perf_counter() - began)
 
-    async def _take_turn(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _acquire_slot(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         """Ends, and gives the turn back, once the request's connection is free or closed."""
         with self._room:
             with WAITING.track_inprogress():
@@ -166,7 +166,7 @@ def _caller(scope: Scope) -> str:
 
 
 class _Room:
-    """As many requests as may be present at a time; raises Problem for more."""
+    """Admits as many requests as may be present at a time; raises Problem for more."""
 
     def __init__(self, most: int) -> None:
         self._most, self._present = most, 0

@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pgrecall.errors import ExtraMissing, MemoryNotFound, PgRecallError
-from pgrecall.service.caller import Caller, caller_of, require_scope
-from pgrecall.service.problems import problem_of
+from pgrecall.service.caller import Caller, authenticate, require_scope
+from pgrecall.service.problems import to_problem
 
 _CALLER: ContextVar[Caller] = ContextVar("pgrecall_caller")
-"""Of the request: tools run in its task, or in tasks that it starts."""
+"""The caller of the request: tools run in its task, or in tasks that it starts."""
 
 
 class McpRoute:
@@ -25,14 +25,14 @@ class McpRoute:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["route"] = self  # for the metrics
         request = Request(scope)
-        _CALLER.set(caller_of(request, "read", request.query_params.get("owner")))
+        _CALLER.set(authenticate(request, "read", request.query_params.get("owner")))
         if request.app.state.answer_mcp is None:
             raise ExtraMissing("/mcp needs the extra mcp: pip install 'pgrecall[mcp]'")
         await request.app.state.answer_mcp(scope, receive, send)
 
 
 @asynccontextmanager
-async def answering_mcp(max_body: int) -> AsyncIterator[ASGIApp | None]:
+async def serve_mcp(max_body: int) -> AsyncIterator[ASGIApp | None]:
     """The app that answers the messages of models; None without the extra mcp."""
     try:
         from pgrecall.mcp.memory_server import over_http
@@ -47,9 +47,9 @@ async def answering_mcp(max_body: int) -> AsyncIterator[ASGIApp | None]:
         try:
             require_scope(caller.key, "read" if effect == "reads" else "write")
             yield MemoryTools(caller.repo, touch=caller.touch()), caller.owner
-        except Exception as error:  # what a model is told is what other clients are told
+        except Exception as error:  # models get the errors of other clients
             kind = MemoryNotFound if isinstance(error, MemoryNotFound) else PgRecallError
-            raise kind(problem_of(error).detail) from error
+            raise kind(to_problem(error).detail) from error
 
     async with over_http(access, max_body=max_body) as answered:
         yield answered

@@ -31,7 +31,7 @@ from pgrecall.service.bounds import BOUNDS
 from pgrecall.service.caller import Caller, Reader, Writer
 
 IN_METADATA = ("external_id", "source_id", "parent_memory_id")
-"""Fields of theirs that are stored in the metadata here."""
+"""Fields of Memory OS that are stored in the metadata."""
 _COLUMNS = {"importance_score": "importance", "confidence_score": "confidence"}
 _FILTERS = {"tier": "tiers", "memory_nature": "memory_natures", "content_type": "content_types"}
 
@@ -63,11 +63,11 @@ class UpdateV1(Body):
 
     def columns(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """The fields by their names here, with `stored`, the memory's metadata before."""
-        given = {name: value for name, value in self.given().items() if value is not None}
-        own = {name: given.pop(name) for name in IN_METADATA if name in given}
-        kept = {name: value for name, value in stored.items() if name in IN_METADATA}
-        metadata = {**given.pop("metadata", stored), **kept, **own}
-        return {_COLUMNS.get(name, name): given[name] for name in given} | {"metadata": metadata}
+        fields = {name: value for name, value in self.given().items() if value is not None}
+        new_fields = {name: fields.pop(name) for name in IN_METADATA if name in fields}
+        stored_fields = {name: value for name, value in stored.items() if name in IN_METADATA}
+        metadata = {**fields.pop("metadata", stored), **stored_fields, **new_fields}
+        return {_COLUMNS.get(name, name): fields[name] for name in fields} | {"metadata": metadata}
 
 
 class CreateV1(UpdateV1):
@@ -151,9 +151,9 @@ async def get(caller: Reader, memory_id: Name) -> Response:
 @_routes.patch("/memories/{memory_id}", response_model=Record)
 async def update(caller: Writer, memory_id: Name, body: UpdateV1) -> Response:
     """Update a memory."""
-    found = await _read(caller, memory_id)
-    changes = body.columns(found.metadata)
-    return _enveloped(_shown(await caller.repo.update(caller.owner, found.id, **changes)))
+    memory = await _read(caller, memory_id)
+    changes = body.columns(memory.metadata)
+    return _enveloped(_shown(await caller.repo.update(caller.owner, memory.id, **changes)))
 
 
 @_routes.delete("/memories/{memory_id}", response_model=Record)
@@ -175,15 +175,15 @@ async def search(caller: Reader, body: SearchV1) -> Response:
         touch=caller.touch(),
         **_filters(**body.given("query", "embedding", "threshold", "limit")),
     )
-    found = {"results": [_result(hit) for hit in hits], "search_type": "semantic"}
-    return _enveloped({**found, "threshold": body.threshold})
+    data = {"results": [_result(hit) for hit in hits], "search_type": "semantic"}
+    return _enveloped({**data, "threshold": body.threshold})
 
 
 @_routes.post("/feedback", response_model=Record)
 async def feedback(caller: Writer, body: FeedbackV1) -> Response:
     """Record feedback: useful, not_useful, outdated or incorrect."""
-    found = await _read(caller, body.memory_id)
-    memory = await caller.repo.feedback(caller.owner, found.id, body.type, body.context)
+    rated = await _read(caller, body.memory_id)
+    memory = await caller.repo.feedback(caller.owner, rated.id, body.type, body.context)
     return _enveloped({**body.model_dump(), "relevance_score": _relevance(memory)})
 
 
@@ -191,19 +191,19 @@ async def feedback(caller: Writer, body: FeedbackV1) -> Response:
 async def context(caller: Reader, body: ContextV1) -> Response:
     """Memories for a prompt, as text of at most max_tokens."""
     began = time.perf_counter()
-    asked = {"max_tokens": body.max_tokens, "touch": caller.touch(), **_filters(tier=body.tier)}
-    packed = await caller.repo.context(caller.owner, body.query, profile=tiered, **asked)
+    arguments = {"max_tokens": body.max_tokens, "touch": caller.touch(), **_filters(tier=body.tier)}
+    packed = await caller.repo.context(caller.owner, body.query, profile=tiered, **arguments)
     memories = [
         {"id": _name(one), "content": one.content, "tier": one.tier, "score": value}
         for one, value in ((each.hit.memory, each.hit.score) for each in packed.packed)
     ]
-    found = {
+    data = {
         "context": packed.text if body.format == "text" else json.dumps(memories),
         "memories": memories,
         "token_count": packed.tokens,
         "retrieval_time_ms": round((time.perf_counter() - began) * 1000),
     }
-    return _enveloped(found)
+    return _enveloped(data)
 
 
 router = APIRouter()
@@ -211,15 +211,15 @@ for _prefix in ("/v1", "/api/v1"):  # its examples have both
     router.include_router(_routes, prefix=_prefix, include_in_schema=_prefix == "/v1")
 
 
-def _filters(**given: Any) -> dict[str, Any]:
+def _filters(**fields: Any) -> dict[str, Any]:
     """Filters of a search by their names here."""
-    several = {_FILTERS[name]: [one] for name, one in given.items() if name in _FILTERS and one}
-    return several | {name: one for name, one in given.items() if name not in _FILTERS}
+    several = {_FILTERS[name]: [one] for name, one in fields.items() if name in _FILTERS and one}
+    return several | {name: one for name, one in fields.items() if name not in _FILTERS}
 
 
-async def _read(caller: Caller, given: str) -> Memory:
+async def _read(caller: Caller, name: str) -> Memory:
     """The memory of this id. Ids such as mem_123, which were imported, are keys."""
-    by: dict[str, Any] = {"memory_id": UUID(given)} if is_uuid(given) else {"key": given}
+    by: dict[str, Any] = {"memory_id": UUID(name)} if is_uuid(name) else {"key": name}
     memory = await caller.repo.get(caller.owner, **by)
     if memory is None:
         raise MemoryNotFound()

@@ -14,7 +14,7 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.lifecycle.event import Event
 from pgrecall.service import answers
-from pgrecall.service.bodies import MEMORY_FIELDS, Body, body_of
+from pgrecall.service.bodies import MEMORY_FIELDS, Body, request_model
 from pgrecall.service.caller import Caller, Reader, Writer, require_scope
 
 router = APIRouter(tags=["memories"])
@@ -33,29 +33,29 @@ def route(
     """
     verb, path = request.split()
     in_path = "{memory_id}" in path
-    left_out = (*without, "memory_id") if in_path else without
-    body = body_of(method, without=left_out, in_url=verb == "GET", **example)
+    excluded = (*without, "memory_id") if in_path else without
+    body = request_model(method, without=excluded, in_url=verb == "GET", **example)
     stores = returns in (answers.AddedAnswer, answers.BatchAnswer)
     status = 201 if verb == "POST" and stores else 200
 
     async def endpoint(caller: Caller, given: Body, **named: UUID) -> Response:
-        asked = _arguments(caller, given, adds=method in ("add", "upsert"))
-        result = await getattr(caller.repo, method)(caller.owner, **asked, **named)
+        arguments = _arguments(caller, given, adds=method in ("add", "upsert"))
+        result = await getattr(caller.repo, method)(caller.owner, **arguments, **named)
         return answers.answer(answers.shown(result), status)
 
-    taken: dict[str, Any] = {"memory_id": UUID} if in_path else {}
-    taken |= {"caller": caller, "given": Annotated[body, Query()] if verb == "GET" else body}
+    hints: dict[str, Any] = {"memory_id": UUID} if in_path else {}
+    hints |= {"caller": caller, "given": Annotated[body, Query()] if verb == "GET" else body}
     endpoint.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(name, Parameter.KEYWORD_ONLY, annotation=one) for name, one in taken.items()]
+        [Parameter(name, Parameter.KEYWORD_ONLY, annotation=one) for name, one in hints.items()]
     )
-    said = getdoc(getattr(AsyncMemoryRepository, method)) or ""
+    documentation = getdoc(getattr(AsyncMemoryRepository, method)) or ""
     router.add_api_route(
         path,
         endpoint,
         methods=[verb],
         status_code=status,
         response_model=returns,
-        summary=" ".join(said.partition("\n\n")[0].split()),
+        summary=" ".join(documentation.partition("\n\n")[0].split()),
         operation_id=request,
     )
 
@@ -63,14 +63,16 @@ def route(
 def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
     """The method's arguments; raises Problem for what the key does not allow."""
     fields = type(body).model_fields
-    asked = body.given("owner")
+    values = body.given("owner")
     if adds:
-        asked["memory"] = NewMemory(**{one: asked.pop(one) for one in MEMORY_FIELDS & asked.keys()})
+        values["memory"] = NewMemory(
+            **{one: values.pop(one) for one in MEMORY_FIELDS & values.keys()}
+        )
     if "teams" in fields:
-        caller.require_teams(asked.get("teams") or ())
+        caller.require_teams(values.get("teams") or ())
         if "touch" in fields:
-            asked["touch"] = caller.touch(asked.get("touch"))
-    return asked
+            values["touch"] = caller.touch(values.get("touch"))
+    return values
 
 
 route("POST /memories", "add", Writer, answers.AddedAnswer, **TEA)

@@ -71,8 +71,8 @@ def _rows(operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[
             yield _row(name, field, field.get("description"), required)
 
 
-def _row(name: str, schema: Mapping[str, Any], said: str | None, required: bool) -> str:
-    cells = (name, _kind(schema), ("Required. " if required else "") + (said or ""))
+def _row(name: str, schema: Mapping[str, Any], description: str | None, required: bool) -> str:
+    cells = (name, _kind(schema), ("Required. " if required else "") + (description or ""))
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 

@@ -77,7 +77,7 @@ class Problem(Exception):
         return JSONResponse({"error": error, "meta": meta}, status, self.headers)
 
 
-def problem_of(error: Exception) -> Problem:
+def to_problem(error: Exception) -> Problem:
     """The client's view of an error, without the database's own messages."""
     match error:
         case Problem():

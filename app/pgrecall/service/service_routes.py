@@ -19,7 +19,7 @@ from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.service.answers import answer
 from pgrecall.service.bodies import Name
 from pgrecall.service.caller import AnyKey, require_scope
-from pgrecall.service.problems import Problem, problem_of
+from pgrecall.service.problems import Problem, to_problem
 from pgrecall.service.request_metrics import exposed
 
 READY_SECONDS = 2.0
@@ -57,12 +57,12 @@ async def status(request: Request, key: AnyKey) -> Response:
     state = request.app.state
     with map_errors():
         async with state.own.connect() as connection:
-            found = await connection.run_sync(read_status, state.settings.schema)
+            schema_status = await connection.run_sync(read_status, state.settings.schema)
     indexes = await state.repo.rank_indexes.status()
     of_teams = await state.repo.teams.rank_indexes.status()
     own = [one for one in indexes if key.owns(one.agent_id)]
     own += [one for one in of_teams if key.owns(TEAM + one.agent_id)]
-    return answer({"pgrecall": version("pgrecall"), **asdict(found), "rank_indexes": own})
+    return answer({"pgrecall": version("pgrecall"), **asdict(schema_status), "rank_indexes": own})
 
 
 @router.get("/metrics", response_class=Response)
@@ -81,11 +81,11 @@ async def health() -> Response:
 @router.get("/ready", response_model=dict[str, str])
 async def ready(request: Request) -> Response:
     """Succeeds if the database answers, at the schema's right revision."""
-    asked = request.app.state.prober.get("pgrecall", UUID(int=0))
+    lookup = request.app.state.prober.get("pgrecall", UUID(int=0))
     try:
-        await within(READY_SECONDS, asked)
+        await within(READY_SECONDS, lookup)
     except TookTooLong:
         raise Problem(503, "the database does not answer", retry_after=1) from None
     except Exception as error:
-        raise Problem(503, problem_of(error).title, retry_after=1) from None
+        raise Problem(503, to_problem(error).title, retry_after=1) from None
     return answer({"status": "ready"})

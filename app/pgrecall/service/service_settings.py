@@ -20,7 +20,7 @@ class ServiceSettings:
     agent: str = "default"
     """The owner of requests that name none, unless their key is for one owner only."""
     max_body: int = 8 * 1024 * 1024
-    """In bytes."""
+    """The most bytes of a body."""
     timeout: float = 30.0
     """Seconds for reading a body, and for answering it."""
     concurrency: int = 8
@@ -30,4 +30,4 @@ class ServiceSettings:
     rate: float | None = None
     """Requests per second that one worker accepts with one key; bursts of twice as many."""
     key_seconds: float = 2.0
-    """How long a key is cached, and so how long a revoked one may still be used."""
+    """Seconds for which a key is cached, and for which a revoked one may still be used."""

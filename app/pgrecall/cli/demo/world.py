@@ -39,7 +39,7 @@ def store(repo: MemoryRepository) -> int:
     """Stores the memories unless they are there; returns how many were new."""
     now = datetime.now(UTC)
     memories = list(_memories(now))
-    known = repo.existing(AGENT, [memory.id for memory in memories if memory.id])
+    known = repo.get_many(AGENT, [memory.id for memory in memories if memory.id])
     new = [memory for memory in memories if memory.id not in known]
     repo.add_many(AGENT, new)
     if new:

@@ -60,8 +60,8 @@ def proposed(floors: Sequence[Floor], precision: float) -> Floor | None:
     """The floor by which most queries without an answer return nothing, on the condition that at
     least this share of the queries that return nothing have no answer. None if no floor meets it.
     """
-    kept = [one for one in floors if (one.precision or 0) >= precision and one.silent]
-    return max(kept, key=lambda one: (one.silent, -one.min_relevance), default=None)
+    candidates = [one for one in floors if (one.precision or 0) >= precision and one.silent]
+    return max(candidates, key=lambda one: (one.silent, -one.min_relevance), default=None)
 
 
 def table_of(reaches: Sequence[Reach], others: Iterable[float] = ()) -> list[Floor]:
@@ -91,7 +91,7 @@ def _floor(reaches: Sequence[Reach], floor: float) -> Floor:
 
 
 def evaluate_floors(
-    asked: Asked,
+    context: Asked,
     checked: Sequence[CheckedQuery],
     profile: Profile,
     k: int,
@@ -102,8 +102,8 @@ def evaluate_floors(
     Some queries have an answer, and some have none.
     """
     rows: dict[int, list[Any]] = {}
-    for batch in (yield from asked.batches(checked, [profile], reads_words=True)):
-        for row in (yield batch.run(asked.tables, "reach", _places, k=k)):
+    for batch in (yield from context.batches(checked, [profile], reads_words=True)):
+        for row in (yield batch.run(context.tables, "reach", _places, k=k)):
             rows.setdefault(row.number, []).append(row)
     reaches = [
         (its[0].best, tuple(_relevant(its).values()), len(checked[number].relevant))
@@ -120,9 +120,9 @@ def _places(values: Values, batch: Batch) -> dict[str, str]:
 
 def _relevant(rows: Sequence[Any]) -> dict[UUID, tuple[float, float]]:
     """Maps ids to relevance. If two owners have a memory of one id, the better one counts."""
-    found: dict[UUID, tuple[float, float]] = {}
+    relevance: dict[UUID, tuple[float, float]] = {}
     for row in rows:
         if row.id is not None:
             reach = row.relevance, -1.0 if row.above is None else row.above
-            found[row.id] = max(found.get(row.id, reach), reach)
-    return found
+            relevance[row.id] = max(relevance.get(row.id, reach), reach)
+    return relevance

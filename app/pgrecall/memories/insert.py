@@ -7,9 +7,9 @@ from typing import Any
 
 from pgrecall.core.steps import Operation, Run
 from pgrecall.memories.added import Added
+from pgrecall.memories.embed import Incoming, Policy
 from pgrecall.memories.incoming import STORED_DEFAULTS
-from pgrecall.memories.preparing import Incoming, Policy
-from pgrecall.memories.staging import (
+from pgrecall.memories.memory_statements import (
     DROP_STAGING,
     Staged,
     copy_staged,
@@ -47,10 +47,10 @@ def stored_batch(
             statement = remember_staged(tables, staged, tuple(arguments))
             rows = yield Run(statement, bound | arguments)
             ids = [row.memory_id for row in rows]
-            found = yield reads(
+            duplicates = yield reads(
                 tables, "ids_stored", UNFILTERED, "trusts", owner_id=agent_id, ids=ids
             )
-            trusts = {one.id: one.trust for one in found}
+            trusts = {one.id: one.trust for one in duplicates}
             results |= {
                 part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows
             }

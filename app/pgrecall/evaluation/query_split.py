@@ -11,10 +11,10 @@ from pgrecall.evaluation.checked_query import CheckedQuery
 
 def question_key(query: CheckedQuery) -> Hashable:
     """A key that is equal for copies of one question, which must be in the same part."""
-    return query.agent_id, _asked(query)
+    return query.agent_id, query_key(query)
 
 
-def _asked(query: CheckedQuery) -> Hashable:
+def query_key(query: CheckedQuery) -> Hashable:
     words = None if query.query_text is None else _plain(query.query_text)
     if isinstance(query.query, str):
         return _plain(query.query), words

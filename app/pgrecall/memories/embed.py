@@ -14,7 +14,7 @@ from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.errors import InputError, NotCompliant
 from pgrecall.memories.event_fields import noted
-from pgrecall.memories.incoming import as_new, checked_memory
+from pgrecall.memories.incoming import as_new, validated_memory
 from pgrecall.ranking.entities import known_entities
 from pgrecall.schema import Layout, Tables
 
@@ -25,7 +25,7 @@ NEAR_DUPLICATE = 0.92
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How duplicates and memories that are not compliant are handled."""
+    """The treatment of duplicates, and of memories that are not compliant."""
 
     duplicates: DuplicatePolicy
     near_duplicates: float | None
@@ -88,8 +88,8 @@ def prepared(
     to_embed = [one for one in checked.values() if "embedding" not in one]
     if to_embed:
         embedded: Embedded = yield Ask("embed", tuple(values["content"] for values in to_embed))
-        for values, made in zip(to_embed, embedded.vectors, strict=True):
-            values["embedding"] = made
+        for values, embedding in zip(to_embed, embedded.vectors, strict=True):
+            values["embedding"] = embedding
             values["embedding_model"] = values.get("embedding_model") or embedded.model
     to_count = [one for one in checked.values() if "tokens" not in one]
     if to_count:
@@ -114,21 +114,21 @@ def _with_entities(
     """Adds the entities that are found in the memories that have none."""
     without = [values for values in memories if "entities" not in values]
     texts = tuple(values["content"] for values in without)
-    found: Found | None = (yield Ask("find_entities", texts)) if texts else None
-    if found is None:
+    finding: Found | None = (yield Ask("find_entities", texts)) if texts else None
+    if finding is None:
         return
     known: dict[int, list[str]] = {}
-    if found.looks_up:
+    if finding.looks_up:
         rows = yield known_entities(tables, [agent_id], texts)
         known = {row.number: row.entities for row in rows}
-    for number, (values, names) in enumerate(zip(without, found.names, strict=True), start=1):
+    for number, (values, names) in enumerate(zip(without, finding.names, strict=True), start=1):
         if entities := merged(known.get(number, ()), names):
             values["entities"] = entities
 
 
 def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> Incoming:
     """The embedding is the caller's, and missing if it is to be made."""
-    values = checked_memory(memory)
+    values = validated_memory(memory)
     if policy.check_compliance and values.get("compliant") is False:
         raise NotCompliant()
     if "key" in values:

@@ -9,7 +9,7 @@ from typing import Any
 from pgrecall.core.memory import LABELS
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Copy, Rows, Run
-from pgrecall.memories.preparing import Incoming, Policy
+from pgrecall.memories.embed import Incoming, Policy
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import NEW, TABLE
 from pgrecall.schema.verbs import call, columns_of, in_json

@@ -22,7 +22,7 @@ MOST = 10_000
 LOOKUP_SECONDS = 2.0
 """The most that a lookup may take, waiting for others included."""
 GRACE_SECONDS = 30.0
-"""How long after it was read a key may be used if it cannot be looked up, even a revoked one."""
+"""Seconds for which a key, even a revoked one, is accepted while look-ups fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +53,33 @@ class KeyRing:
 
         Raises Problem or DatabaseUnavailable if it cannot be looked up in so many seconds.
         """
-        found = self._fresh(key_id)
-        if found is None:
+        cached = self._fresh(key_id)
+        if cached is None:
             try:
-                found = await within(min(seconds, LOOKUP_SECONDS), self._looked_up(key_id))
+                cached = await within(min(seconds, LOOKUP_SECONDS), self._looked_up(key_id))
             except TookTooLong:
-                found = self._again(key_id)
-                if found is None:
+                cached = self._again(key_id)
+                if cached is None:
                     late = "the key cannot be looked up: the database does not answer"
                     raise Problem(503, late, retry_after=1) from None
             except DatabaseUnavailable:
-                found = self._again(key_id)
-                if found is None:
+                cached = self._again(key_id)
+                if cached is None:
                     raise
-        stored, key = (found.hash, found.key) if found else (None, None)
+        stored, key = (cached.hash, cached.key) if cached else (None, None)
         return key if matches(secret, stored) else None
 
     def _fresh(self, key_id: str) -> _Cached | None:
-        found = self._cached.get(key_id)
-        return found if found and time.monotonic() <= found.until else None
+        cached = self._cached.get(key_id)
+        return cached if cached and time.monotonic() <= cached.until else None
 
     def _again(self, key_id: str) -> _Cached | None:
         """The key as read up to GRACE_SECONDS ago; the next requests need not look it up."""
-        found, now = self._cached.get(key_id), time.monotonic()
-        if found is None or now > found.read_at + GRACE_SECONDS:
+        cached, now = self._cached.get(key_id), time.monotonic()
+        if cached is None or now > cached.read_at + GRACE_SECONDS:
             return None
-        until = min(now + self._seconds, found.read_at + GRACE_SECONDS)
-        self._cached[key_id] = again = replace(found, until=until)
+        until = min(now + self._seconds, cached.read_at + GRACE_SECONDS)
+        self._cached[key_id] = again = replace(cached, until=until)
         return again
 
     async def _looked_up(self, key_id: str) -> _Cached | None:

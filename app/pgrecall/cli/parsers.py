@@ -1,4 +1,4 @@
-"""How values are written on the command line that are no plain text or number."""
+"""Parsers of the values on the command line that are neither plain texts nor numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import UUID
@@ -14,6 +14,7 @@ from uuid import UUID
 import typer
 
 from pgrecall.core.dates import instant
+from pgrecall.core.memory import NewMemory, NewMemoryDict
 from pgrecall.core.quoting import shortened
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError
@@ -22,7 +23,7 @@ from pgrecall.scoring.profile import Profile
 
 ISO_8601 = "2026-11-21 or 2026-11-21T08:00+01:00, in --timezone if it has no zone"
 COMPARISONS = {">=": "$gte", "<=": "$lte", "!=": "$ne", ">": "$gt", "<": "$lt"}
-"""How metadata are compared → the operator of the filter; the longer ones come first."""
+"""Comparison of metadata → operator of the filter; the longer ones come first."""
 
 
 def option(help_: str | None, *names: str, **more: Any) -> Any:
@@ -36,20 +37,20 @@ def argument(help_: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Written:
-    """The type that Typer reads for a type, and the function that converts its values."""
+class Parser:
+    """The type that Typer reads, and the function that converts its values."""
 
-    typed: Any
-    read: Callable[[Any], Any]
+    raw_type: Any
+    parse: Callable[[Any], Any]
 
     @property
     def is_repeated(self) -> bool:
         """True if the option is written once for each value."""
-        return bool(self.typed == list[str])
+        return bool(self.raw_type == list[str])
 
 
 def moment(text: str) -> datetime:
-    """The moment meant; `in_zone` completes a time without a zone."""
+    """A time in ISO 8601. `in_zone` adds the zone if there is none."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -59,22 +60,30 @@ def moment(text: str) -> datetime:
         ) from None
 
 
+def days(number: float) -> timedelta:
+    """A number of days."""
+    try:
+        return timedelta(days=number)
+    except (OverflowError, ValueError):
+        raise InputError(f"must be a number of days, got {number}") from None
+
+
 def in_zone(value: Any, zone: tzinfo) -> Any:
-    """A moment, or each of a period; a time without a zone is in this one. Others pass."""
+    """A time, or both of a period, with this zone where it has none. Other values pass."""
     if isinstance(value, tuple):
-        return tuple(in_zone(one, zone) for one in value)
+        return tuple(in_zone(end, zone) for end in value)
     is_local = isinstance(value, datetime) and value.utcoffset() is None
     return instant(value.replace(tzinfo=zone)) if is_local else value
 
 
 def period(ends: tuple[str, str]) -> tuple[datetime, datetime]:
-    """From a moment to another."""
+    """The start and the end of a period."""
     return moment(ends[0]), moment(ends[1])
 
 
 def shares(texts: Sequence[str]) -> dict[str, float]:
     """NAME=NUMBER, each name once."""
-    found: dict[str, float] = {}
+    parsed: dict[str, float] = {}
     for text in texts:
         name, _, number = text.rpartition("=")
         try:
@@ -83,23 +92,23 @@ def shares(texts: Sequence[str]) -> dict[str, float]:
             share = -1.0
         if not name or share < 0:
             raise InputError(f"write NAME=NUMBER, such as fact=0.5; got {shortened(text)}")
-        if name in found:
+        if name in parsed:
             raise InputError(f"{shortened(name)} is given twice")
-        found[name] = share
-    return found
+        parsed[name] = share
+    return parsed
 
 
 def conditions(texts: Sequence[str]) -> dict[str, Any]:
-    """A metadata filter: KEY=VALUE, KEY>=VALUE and so on, or whole JSON objects."""
-    contained = pairs([text for text in texts if _sign(text) == "="])
-    compared: dict[str, Any] = {}
+    """A metadata filter: KEY=VALUE, KEY>=VALUE and so on, or JSON objects."""
+    equalities = pairs([text for text in texts if _sign(text) == "="])
+    comparisons: dict[str, Any] = {}
     for text in texts:
         if (sign := _sign(text)) != "=":
             key, _, value = text.partition(sign)
-            compared.setdefault(key, {})[COMPARISONS[sign]] = _value(value)
-    if both := contained.keys() & compared:
+            comparisons.setdefault(key, {})[COMPARISONS[sign]] = _value(value)
+    if both := equalities.keys() & comparisons:
         raise InputError(f"{shortened(min(both))} is given with = and with a comparison")
-    return contained | compared
+    return equalities | comparisons
 
 
 def _sign(text: str) -> str:
@@ -114,19 +123,19 @@ def _sign(text: str) -> str:
 
 
 def pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """Metadata: KEY=VALUE, or whole JSON objects."""
-    found: dict[str, Any] = {}
+    """Metadata: KEY=VALUE, or JSON objects."""
+    parsed: dict[str, Any] = {}
     for text in texts:
         if text.lstrip().startswith("{"):
-            found |= json_object(text)
+            parsed |= json_object(text)
             continue
         key, sign, value = text.partition("=")
         if not key or not sign:
             raise InputError(f"write KEY=VALUE or a JSON object; got {shortened(text)}")
-        if key in found:
+        if key in parsed:
             raise InputError(f"{shortened(key)} is given twice")
-        found[key] = _value(value)
-    return found
+        parsed[key] = _value(value)
+    return parsed
 
 
 def standard_input() -> BinaryIO:
@@ -137,7 +146,7 @@ def standard_input() -> BinaryIO:
 
 
 def content_of(text: str) -> str:
-    """The text of a memory; for -, all of standard input but the line ends behind it."""
+    """The text of a memory; - stands for standard input, without the line ends after it."""
     if text != "-":
         return text
     try:
@@ -158,14 +167,14 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """JSON, such as a number, true or a quoted text; any other text as it is."""
+    """JSON, such as a number, true or a quoted text; other texts are taken as they are."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
 
 
-def named_or_loaded(profile: str) -> Profile:
+def load_profile(profile: str) -> Profile:
     """The profile of a file if the name ends like one, else the built-in one."""
     if Path(profile).suffix.lower() in (".toml", ".json"):
         return profiles.load(profile)
@@ -175,24 +184,26 @@ def named_or_loaded(profile: str) -> Profile:
 def several(texts: Sequence[str]) -> list[Profile]:
     """Profiles, also several with commas between them."""
     names = (name.strip() for text in texts for name in text.split(","))
-    found = [named_or_loaded(name) for name in names if name]
-    if not found:
+    parsed = [load_profile(name) for name in names if name]
+    if not parsed:
         raise InputError("name at least one profile")
-    return found
+    return parsed
 
 
-WRITTEN: dict[Any, Written] = {
-    datetime: Written(str, moment),
-    tuple[datetime, datetime]: Written(tuple[str, str], period),
-    Sequence[str]: Written(list[str], list),
-    Sequence[str | UUID]: Written(list[str], list),
-    Mapping[str, float]: Written(list[str], shares),
-    Mapping[str, Any]: Written(list[str], conditions),
-    dict[str, Any]: Written(list[str], pairs),
-    str | tzinfo: Written(str, require_zone),
-    Profile | str: Written(str, named_or_loaded),
-    list[Profile]: Written(list[str], several),
+PARSERS: dict[Any, Parser] = {
+    datetime: Parser(str, moment),
+    timedelta: Parser(float, days),
+    tuple[datetime, datetime]: Parser(tuple[str, str], period),
+    Sequence[str]: Parser(list[str], list),
+    Sequence[str | UUID]: Parser(list[str], list),
+    Mapping[str, float]: Parser(list[str], shares),
+    Mapping[str, Any]: Parser(list[str], conditions),
+    dict[str, Any]: Parser(list[str], pairs),
+    str | tzinfo: Parser(str, require_zone),
+    NewMemory | NewMemoryDict | str: Parser(str, content_of),
+    Profile | str: Parser(str, load_profile),
+    list[Profile]: Parser(list[str], several),
 }
-"""Type → how it is written. What is not here, Typer reads by itself."""
+"""Type → parser. Typer reads other types by itself."""
 MOMENTS = (datetime, tuple[datetime, datetime])
-"""Types of values that may be written without a time zone."""
+"""Types of values that may lack a time zone."""

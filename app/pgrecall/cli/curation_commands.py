@@ -1,0 +1,236 @@
+"""pgrecall near-duplicates, clusters, consolidate, complete-tasks, prune, gc, delete, erase"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
+from rich.text import Text
+
+from pgrecall.cli.app import App
+from pgrecall.cli.call import Call
+from pgrecall.cli.memory_ids import short_ids
+from pgrecall.cli.options import OptionalIds
+from pgrecall.cli.output import (
+    Output,
+    counted,
+    number,
+    plain,
+    progress_bar,
+    right,
+    table,
+    warnings,
+    working,
+)
+from pgrecall.cli.parsers import option
+from pgrecall.errors import InputError
+from pgrecall.lifecycle.erased import Erased
+from pgrecall.lifecycle.garbage import GarbageRun
+
+app = App()
+
+Yes = Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")]
+
+
+@app.method(
+    "upkeep.near_duplicates",
+    "pgrecall near-duplicates --threshold 0.9 --agent zoe",
+    threshold=option("Only pairs that are more similar, 0 to 1."),
+)
+def near_duplicates(call: Call) -> Output:
+    """List pairs of memories that say nearly the same."""
+    with working("comparing memories"):
+        pairs = call()
+        pair_ids = {id_ for pair in pairs for id_ in (pair.older_id, pair.newer_id)}
+        ids = short_ids(call.repo, call.agent, pair_ids)
+    rows = (
+        (
+            f"{pair.similarity:.4f}",
+            f"{plain(pair.older_content)}\n{ids[pair.older_id]}",
+            f"{plain(pair.newer_content)}\n{ids[pair.newer_id]}",
+        )
+        for pair in pairs
+    )
+    texts = (Column(name, ratio=1, overflow="fold") for name in ("older", "newer"))
+    shown = table(*right("similarity"), *texts, rows=rows)
+    return Output(pairs, shown, otherwise="no near duplicates")
+
+
+@app.method("upkeep.clusters", "pgrecall clusters --min-similarity 0.7 --agent zoe")
+def clusters(call: Call) -> Output:
+    with working("comparing memories"):
+        clusters = call()
+        members = [memory.id for cluster in clusters for memory in cluster.memories]
+        ids = short_ids(call.repo, call.agent, members)
+    lines: list[Text] = []
+    for place, cluster in enumerate(clusters, start=1):
+        lines.append(Text(f"cluster {place}", style="bold"))
+        for member, share in zip(cluster.memories, cluster.similarities, strict=True):
+            lines.append(Text(f"  {share:.3f}  {ids[member.id]}  {plain(member.content)}"))
+    records = (
+        {
+            "ids": [str(member.id) for member in cluster.memories],
+            "similarities": [round(share, 6) for share in cluster.similarities],
+            "contents": [member.content for member in cluster.memories],
+        }
+        for cluster in clusters
+    )
+    return Output(records, *lines, otherwise="no clusters")
+
+
+@app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe")
+def consolidate(call: Call) -> Output:
+    with progress_bar("consolidating", transient=True) as advance:
+        consolidations = call(on_progress=advance)
+    return Output(
+        (
+            {"id": one.memory_id, "sources": one.source_ids, "importance": one.importance}
+            for one in consolidations
+        ),
+        *(
+            f"{one.memory_id} replaces {len(one.source_ids)} memories, "
+            f"importance {one.importance:g}"
+            for one in consolidations
+        ),
+        otherwise="nothing to consolidate",
+    )
+
+
+@app.method(
+    "upkeep.complete_stale_tasks",
+    "pgrecall complete-tasks --days 14 --agent zoe",
+    older_than=option("Only tasks created and last accessed longer ago.", "--days"),
+)
+def complete_tasks(call: Call) -> Output:
+    return number("completed", call(), "task completed", "tasks completed")
+
+
+@app.method(
+    "upkeep.prune",
+    "pgrecall prune --days 365 --agent zoe",
+    "pgrecall prune --days 30 --below-score 0.2 --agent zoe",
+    older_than=option("Only memories created longer ago.", "--days"),
+    below_score=option("Only memories with a lower score without a query, 0 to 1."),
+    profile=option(
+        "Profile, or file, that scores. Default: that of `pgrecall profiles default`, at first "
+        "five_factor.",
+        "--profile",
+        "-p",
+    ),
+)
+def prune(call: Call) -> Output:
+    return number("archived", call(), "archived")
+
+
+@app.method(
+    "upkeep.collect_garbage",
+    "pgrecall gc --dry-run",
+    "pgrecall gc --agent zoe --max-age-hours 2160",
+)
+def gc(call: Call, any_age: Annotated[bool, option("Ignore age.", "--any-age")] = False) -> Output:
+    """Collect garbage: archive memories with little trust, old or expired ones, and delete the
+    least trusted.
+
+    Works in short transactions, safely beside writers and other runs. Each run is a row in
+    gc_runs.
+    """
+    policy = call.arguments["policy"]
+    policy = replace(policy, max_age_hours=None if any_age else policy.max_age_hours)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=warnings, transient=True) as progress:
+        task = progress.add_task("collecting garbage", total=None)
+        run = call(
+            policy=policy,
+            on_progress=lambda run: progress.update(task, description=_run_line(run)),
+        )
+    start = "dry run: " if run.dry_run else ""
+    return Output([run], f"{start}{_run_line(run)} in {run.seconds:.1f} s")
+
+
+def _run_line(run: GarbageRun) -> str:
+    return (
+        f"{run.scanned:,} live memories scanned, {run.archived:,} archived, "
+        f"{run.deleted:,} deleted, {run.swept:,} leftovers, "
+        f"{run.events:,} old events and {run.runs:,} old runs removed"
+    )
+
+
+@app.method(
+    "delete",
+    "pgrecall delete 0197a3c2 0197a3d8 --agent zoe",
+    "pgrecall delete --tag draft --created-before 2026-01-01 --dry-run --agent zoe",
+    memory_ids=OptionalIds,
+)
+def delete(call: Call, yes: Yes = False) -> Output:
+    """Delete memories by their ids, or all that pass filters. Their history remains."""
+    dry_run = call.arguments["dry_run"]
+    if "memory_ids" not in call.arguments and not yes and not dry_run:
+        _confirm(f"Delete {counted(call(dry_run=True), 'memory', 'memories')}", call)
+    return number("deleted", call(), "to be deleted" if dry_run else "deleted")
+
+
+def _confirm(what: str, call: Call) -> None:
+    question = f"{what} of {plain(call.agent)}? This cannot be undone."
+    typer.confirm(question, abort=True, err=True)
+
+
+@app.method(
+    "erase",
+    "pgrecall erase 0197a3c2 --agent zoe --vacuum",
+    "pgrecall erase --everything --agent zoe --dry-run",
+    memory_ids=OptionalIds,
+    vacuum=option("Then remove the deleted rows from the tables: VACUUM."),
+)
+def erase(
+    call: Call,
+    everything: Annotated[
+        bool, option("Erase the agent, instead of some memories.", "--everything")
+    ] = False,
+    yes: Yes = False,
+) -> Output:
+    """Delete memories, or everything of an agent, and leave nothing: neither history nor counters.
+
+    `delete` keeps the history. An interrupted erasure of an agent can be started again.
+    """
+    ids, dry_run = call.arguments.get("memory_ids", ()), call.arguments["dry_run"]
+    if bool(ids) == everything:
+        raise InputError("name memories by their ids, or --everything of the agent; not both")
+    if not yes and not dry_run:
+        _confirm(f"Erase {counted(len(ids), 'memory', 'memories') if ids else 'everything'}", call)
+    if not everything:
+        with working("erasing"):
+            erased = call()
+        return Output([erased], *_erasure(erased))
+    with progress_bar("erasing", transient=True) as advance:
+        erased = call.repo.upkeep.erase_owner(
+            call.agent,
+            dry_run=dry_run,
+            on_progress=lambda done, memories: advance(done.memories, memories),
+        )
+    if call.arguments["vacuum"] and not dry_run:
+        with working("vacuuming"):
+            call(memory_ids=())
+    return Output([erased], *_erasure(erased))
+
+
+def _erasure(erased: Erased) -> list[str]:
+    counts = (
+        counted(erased.memories, "memory", "memories"),
+        counted(erased.counters, "counter", "counters"),
+        counted(erased.labels, "label", "labels"),
+        counted(erased.links, "link", "links"),
+        counted(erased.events, "event", "events"),
+        counted(erased.positions, "position", "positions"),
+        counted(erased.mentions, "mention", "mentions"),
+        counted(erased.runs, "run of the garbage collection", "runs of the garbage collection"),
+    )
+    start = "dry run: " if erased.dry_run else ""
+    lines = [f"{start}{', '.join(counts)} erased"]
+    if erased.derived:
+        lines.append(
+            "not erased, but made from erased memories: " + ", ".join(map(str, erased.derived))
+        )
+    return lines

@@ -1,0 +1,329 @@
+"""pgrecall evaluate, tune"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pgrecall.cli.app import App
+from pgrecall.cli.call import Call
+from pgrecall.cli.options import Profiles
+from pgrecall.cli.output import (
+    Output,
+    plain,
+    progress_bar,
+    require_writable,
+    right,
+    table,
+    working,
+)
+from pgrecall.cli.parsers import argument, option
+from pgrecall.core.quoting import listed
+from pgrecall.errors import InputError, PgRecallError
+from pgrecall.evaluation import chart
+from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.queries_file import load_queries
+from pgrecall.evaluation.relevance_thresholds import Floor
+from pgrecall.evaluation.results import METRICS, Evaluation, ProfileEvaluation, Scores
+from pgrecall.evaluation.tuned import FEWEST, Tuning
+from pgrecall.execution import MemoryRepository
+from pgrecall.scoring import profiles
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
+from pgrecall.scoring.signals import Recency
+
+app = App()
+
+STEP = 0.05
+"""The distance between two values of min_relevance that are shown."""
+VERDICTS = {
+    "better": ("better on the held-out queries", "green"),
+    "thin": (
+        "better on the held-out queries, but there are too few to be sure: judge more queries",
+        "yellow",
+    ),
+    "no better": ("no better on the held-out queries; no profile is proposed", "red"),
+}
+"""Verdict → its text and its color. Other verdicts name a baseline that is better."""
+
+QueriesFile = Annotated[
+    Path | None,
+    argument(
+        "A JSON Lines file. Each line has query (a text or a vector) and relevant (ids), and may "
+        "have group, time, query_time and agent.",
+        show_default=False,
+    ),
+]
+Recorded = Annotated[
+    bool, option("Use the queries recorded with feedback and outcomes.", "--recorded")
+]
+JUDGED: dict[str, Any] = {
+    "without": ("agent_id", "queries"),
+    "agents": option(
+        "Agent that the queries are about. May be repeated: then each query names its own.",
+        "--agent",
+        "-a",
+    ),
+    "k": option("The k of recall@k and nDCG@k.", "-k"),
+}
+"""The options that `evaluate` and `tune` share."""
+
+
+@app.method(
+    "evaluation.evaluate",
+    "pgrecall evaluate queries.jsonl --agent zoe -p five_factor -p hybrid",
+    "pgrecall evaluate --recorded --agent zoe --plot chart.png",
+    profiles=Profiles,
+    **JUDGED,
+)
+def evaluate(
+    call: Call,
+    file: QueriesFile = None,
+    recorded: Recorded = False,
+    plot: Annotated[Path | None, option("Draw a chart, too: .png or .svg.")] = None,
+) -> Output:
+    """Measure how well profiles find the memories that answer judged queries.
+
+    recall@k is the share of the relevant memories among the first k. MRR is the mean of 1 / the
+    rank of the first relevant memory. nDCG@k is 1 for the best possible order. Every profile is
+    compared with the first: the difference has a 95 % interval, and a color where it is clear.
+    Similarity alone, keyword alone and hybrid are always measured, too.
+
+    Queries that name no relevant memory show what each min_relevance does: how many of them find
+    nothing, and how much recall that costs.
+    """
+    _require_source(file, recorded=recorded)
+    if plot is not None:
+        chart.require_drawable(plot)
+        require_writable(plot)
+    compared = call.arguments.get("profiles") or list(BUILT_IN.values())
+    with working("ranking"):
+        evaluation = call(agent_id=None, queries=_queries(call, file), profiles=compared)
+    return Output(
+        [evaluation],
+        *evaluation_tables(evaluation),
+        *render_floors(evaluation),
+        notes=_missing(evaluation.missing, call),
+        problem=None if plot is None else _failure(chart.draw, evaluation, plot),
+    )
+
+
+@app.method(
+    "evaluation.tune",
+    "pgrecall tune queries.jsonl --agent zoe --start five_factor --output tuned.toml",
+    "pgrecall tune --recorded --agent zoe --precision 0.9",
+    start=option(
+        "Profile to start from: a name, or a .toml or .json file. Default: that of `pgrecall "
+        "profiles default`, at first hybrid."
+    ),
+    held_out=option("Share of the queries, or of the agents, to judge by."),
+    precision=option(
+        "Propose a min_relevance: of the queries that find nothing, at least this share has no "
+        "answer, 0 to 1."
+    ),
+    **JUDGED,
+)
+def tune(
+    call: Call,
+    file: QueriesFile = None,
+    recorded: Recorded = False,
+    output: Annotated[
+        Path, option("File for the profile: .toml or .json.", "--output", "-o")
+    ] = Path("tuned.toml"),
+    force: Annotated[bool, option("Overwrite the file.", "--force")] = False,
+) -> Output:
+    """Search for weights and a half-life that find more, and write them as a profile.
+
+    One part of the judged queries chooses the profile, and the other part, held out, judges it. The
+    profile is only written if it does better on the held-out queries, and no worse than similarity
+    alone, keyword alone and hybrid. A profile without the signal keyword may get it. With several
+    agents, each is in one part. --precision proposes a min_relevance, too. The same --seed gives
+    the same profile.
+    """
+    _require_source(file, recorded=recorded)
+    if output.suffix.lower() not in (".toml", ".json"):
+        raise InputError(f"{output}: the name of a profile file must end in .toml or .json")
+    if output.exists() and not force:
+        raise InputError(f"{output} already exists; name another file, or pass --force")
+    require_writable(output)
+    DEFAULT.renamed(output.stem)  # a name that no profile can have is reported before the work
+    with progress_bar("searching") as advance:
+        queries = _queries(call, file)
+        tuning: Tuning = call(agent_id=None, queries=queries, on_progress=advance)
+    problem = None
+    if tuning.proposed is not None:
+        problem = _failure(profiles.save, tuning.proposed.renamed(output.stem), output)
+    is_written = tuning.proposed is not None and problem is None
+    return Output(
+        [tuning.record() | {"written": str(output) if is_written else None}],
+        *_tuning(tuning),
+        *([f"written to {output}"] if is_written else []),
+        notes=_missing(tuning.training.missing + tuning.held_out.missing, call),
+        problem=problem,
+    )
+
+
+def _failure(function: Any, *arguments: Any) -> PgRecallError | None:
+    """Calls the function. Its error is raised after the results are printed."""
+    try:
+        function(*arguments)
+    except PgRecallError as problem:
+        return problem
+    return None
+
+
+def _require_source(file: Path | None, *, recorded: bool) -> None:
+    """Raises InputError unless there is one source of queries."""
+    if (file is None) != recorded:
+        raise InputError("give either a file of judged queries or --recorded")
+    if file is not None and not file.is_file():
+        raise InputError(f"{file} is not a file")
+
+
+def _queries(call: Call, file: Path | None) -> list[JudgedQuery]:
+    """The file's queries, or those recorded; raises InputError where there are none."""
+    agents: Sequence[str] = call.arguments.get("agents", ())
+    repo: MemoryRepository = call.repo
+    if file is not None:
+        agent = agents[0] if len(agents) == 1 else None
+        return load_queries(file, agent, of_teams=bool(repo._tables.prefix))
+    if not agents:
+        raise InputError("--recorded needs --agent: the agent whose queries were recorded")
+    queries = [query for agent in agents for query in repo.evaluation.recorded_queries(agent)]
+    if not queries:
+        raise InputError(
+            f"no queries are recorded for {listed(agents)}; record them with "
+            "`pgrecall feedback … --query` or `pgrecall outcome … --query`"
+        )
+    return queries
+
+
+def _missing(missing: int, call: Call) -> list[Text]:
+    """A note about relevant memories that the agents do not have."""
+    if not missing:
+        return []
+    agents = call.arguments.get("agents")
+    owners = plain(listed(agents)) if agents else "the agents that the queries name"
+    one = missing == 1
+    text = (
+        f"{missing:,} relevant {'memory does' if one else 'memories do'} not exist for {owners} "
+        f"and {'counts' if one else 'count'} as not found"
+    )
+    return [Text(text, style="yellow")]
+
+
+def evaluation_tables(evaluation: Evaluation) -> list[RenderableType]:
+    """A table of all queries, and one of each group."""
+    compared = evaluation.compared
+    tables: list[RenderableType] = [
+        _table("all queries", evaluation, [(one, one.overall) for one in compared])
+    ]
+    for group in evaluation.profiles[0].by_group:
+        rows = [(one, one.by_group[group]) for one in compared]
+        tables.append(_table(group, evaluation, rows))
+    return tables
+
+
+def _table(
+    title: str, evaluation: Evaluation, rows: list[tuple[ProfileEvaluation, Scores]]
+) -> Table:
+    """The profiles, and below a line the baselines."""
+    first = rows[0][1]
+    title += f": {first.queries:,}"
+    if first.owners > 1:
+        unit = {"owners": "agents", "queries": "queries"}[first.intervals_over]
+        title += f" of {first.owners:,} agents, intervals over {unit}"
+    k, compares = evaluation.k, len(rows) > 1
+    names = {"recall": f"recall@{k}", "mrr": "MRR", "ndcg": f"nDCG@{k}"}
+    columns = [
+        column
+        for metric in METRICS
+        for column in right(names[metric], *(["± first"] if compares else []))
+    ]
+    cells = [(one.profile.name, *_cells(scores, compares=compares)) for one, scores in rows]
+    shown = table("profile", *columns, rows=cells, title=title)
+    shown.rows[len(evaluation.profiles) - 1].end_section = True
+    return shown
+
+
+def _cells(scores: Scores, *, compares: bool) -> list[Text | str]:
+    cells: list[Text | str] = []
+    for metric in METRICS:
+        cells.append(f"{scores.means[metric]:.3f}")
+        if compares:
+            cells.append(_difference(scores, metric))
+    return cells
+
+
+def _difference(scores: Scores, metric: str) -> Text:
+    if metric not in scores.differences:
+        return Text("")
+    difference = scores.differences[metric]
+    color = "" if not difference.is_clear else "green" if difference.mean > 0 else "red"
+    return Text(
+        f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]", style=color
+    )
+
+
+def render_floors(evaluation: Evaluation) -> list[RenderableType]:
+    """A table of min_relevance by STEP, with the profile's, as far as memories are found."""
+    profile = evaluation.profiles[0].profile
+    rows = []
+    for floor in evaluation.floors or ():
+        is_own = floor.min_relevance == profile.min_relevance
+        if is_own or not round(floor.min_relevance * 1e6) % round(STEP * 1e6):
+            numbers = (floor.min_relevance, floor.silent, floor.lost, floor.precision, floor.recall)
+            cells = ["" if number is None else f"{number:.3f}" for number in numbers]
+            rows.append((*cells, "the profile's" if is_own else ""))
+        if floor.silent == 1 and floor.lost == 1:
+            break
+    silent = ("nothing found, no answer", "nothing found, answer")
+    columns = right("min_relevance", *silent, "precision", f"recall@{evaluation.k}", "")
+    title = f"min_relevance, by {profile.name}"
+    return [table(*columns, rows=rows, title=title)] if rows else []
+
+
+def _tuning(tuning: Tuning) -> list[RenderableType]:
+    old, new = tuning.start.weights, tuning.found.weights
+    rows = [
+        (name, f"{old[name]:.3f}" if name in old else "–", f"{weight:.3f}")
+        for name, weight in new.items()  # in the order of the start; a new signal comes last
+    ]
+    old_half_life, half_life = _half_life(tuning.start), _half_life(tuning.found)
+    if half_life is not None and old_half_life is not None:
+        rows.append(("half-life, days", f"{old_half_life:.1f}", f"{half_life:.1f}"))
+    lines: list[RenderableType] = [
+        table("signal", *right(tuning.start.name, "found"), rows=rows, title="weights"),
+        Text("\nqueries that chose the profile", style="bold"),
+        *evaluation_tables(tuning.training),
+        Text("\nheld-out queries", style="bold"),
+        *evaluation_tables(tuning.held_out),
+    ]
+    if tuning.questions < FEWEST:
+        lines.append(Text(f"only {tuning.questions} queries were held out", style="yellow"))
+    if tuning.precision is not None:
+        lines.append(_proposal(tuning.floor, tuning.precision, tuning.held_out.k))
+    other = (f"{tuning.verdict}; no profile is proposed", "red")
+    text, color = VERDICTS.get(tuning.verdict, other)
+    return [*lines, Text(text, style=color)]
+
+
+def _proposal(floor: Floor | None, precision: float, k: int) -> RenderableType:
+    if floor is None:
+        return Text(f"no min_relevance reaches a precision of {precision:g}", style="yellow")
+    return (
+        f"proposed: min_relevance {floor.min_relevance:.3f}. Of the held-out queries, "
+        f"{floor.silent:.0%} of those without an answer find nothing, and {floor.lost:.0%} of "
+        f"the others; recall@{k} {floor.recall:.3f}"
+    )
+
+
+def _half_life(profile: Profile) -> float | None:
+    return next(
+        (signal.half_life_in_days for signal, _ in profile if isinstance(signal, Recency)), None
+    )
