@@ -28,8 +28,9 @@ DECLARE
     total bigint;
 BEGIN
     profile := coalesce(profile, default_profile());
-    min_relevance := coalesce(min_relevance, CASE WHEN query IS NOT NULL OR query_text IS NOT NULL
-                                                  THEN (facts_of(profile) ->> 'min_relevance')::float8 END);
+    min_relevance := coalesce(
+        min_relevance, CASE WHEN query IS NOT NULL OR query_text IS NOT NULL
+                            THEN (facts_of(profile) ->> 'min_relevance')::float8 END);
     asked := question(@passed@);
     -- A verdict on the memories considered, not a condition, so that a rank index finds the same.
     asked.options := array_remove(array_remove(asked.options, 'min_relevance'), 'min_score');
@@ -37,10 +38,12 @@ BEGIN
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     PERFORM require_share('max_similarity', coalesce(max_similarity, 0));
-    IF max_tokens IS NULL OR max_tokens < 1 OR max_skips IS NULL OR max_skips NOT BETWEEN 1 AND @MAX_CONSIDERED@
+    IF max_tokens IS NULL OR max_tokens < 1
+       OR max_skips IS NULL OR max_skips NOT BETWEEN 1 AND @MAX_CONSIDERED@
        OR k > @MAX_CONSIDERED@ OR consider NOT BETWEEN k AND @MAX_CONSIDERED@ THEN
-        RAISE EXCEPTION 'max_tokens must be at least 1, max_skips and k lie within 1 and @MAX_CONSIDERED@, and '
-            'consider within k and @MAX_CONSIDERED@; got %, %, % and %', max_tokens, max_skips, k, consider
+        RAISE EXCEPTION 'max_tokens must be at least 1, max_skips and k lie within 1 and '
+            '@MAX_CONSIDERED@, and consider within k and @MAX_CONSIDERED@; got %, %, % and %',
+            max_tokens, max_skips, k, consider
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF diversity IS NULL OR NOT (diversity >= 0 AND diversity < 1) THEN
         RAISE EXCEPTION 'diversity must lie within 0 and 1 and be less than 1, got %', diversity
@@ -49,8 +52,8 @@ BEGIN
        OR EXISTS (SELECT FROM jsonb_each(reserve) r WHERE jsonb_typeof(r.value) <> 'number'
                      OR r.value::numeric NOT BETWEEN 0 AND 1)
        OR (SELECT sum(r.value::float8) FROM jsonb_each(reserve) r) > 1 + 1e-9 THEN
-        RAISE EXCEPTION 'reserve maps types of memory to shares within 0 and 1 that do not exceed 1 '
-            'together, got %', left(reserve::text, 60)
+        RAISE EXCEPTION 'reserve maps types of memory to shares within 0 and 1 that do not exceed '
+            '1 together, got %', left(reserve::text, 60)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     most := k;
@@ -85,21 +88,25 @@ BEGIN
     END LOOP;
     RETURN QUERY EXECUTE context_text(asked.facts, asked.options, NULL)
         USING ranked, asked.owners, asked.weighed,
-              ranked_apart('best', ranked, asked.options, asked.owners, @passed@) || packing, asked.compared,
+              ranked_apart('best', ranked, asked.options, asked.owners, @passed@) || packing,
+              asked.compared,
               @passed@;
 END
 $function$;
 
 COMMENT ON FUNCTION context IS
-    'The best memories for a prompt within max_tokens, in order, packed by score as the repository does for its plain style; then those left out, and why. near: the memory that a near duplicate resembles, or the hit that a turn came along with.';
+    'The best memories for a prompt within max_tokens, in order, packed by score as the repository '
+    'does for its plain style; then those left out, and why. near: the memory that a near '
+    'duplicate resembles, or the hit that a turn came along with.';
 
 CREATE OR REPLACE FUNCTION context_text(facts jsonb, options text[], sources jsonb) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN format(
         'WITH packed AS MATERIALIZED (SELECT * FROM (%s) hits) '
-        'SELECT p.step, p.verdict, p.cost, p.agent_id, p.id, p.content, p.memory_type, p.created_at, '
-        'p.score, n.id, %s%s FROM packed p LEFT JOIN packed n ON n.place = p.near '
-        'ORDER BY p.verdict <> ''packed'', CASE WHEN p.verdict = ''packed'' THEN p.step END, p.place',
+        'SELECT p.step, p.verdict, p.cost, p.agent_id, p.id, p.content, p.memory_type, '
+        'p.created_at, p.score, n.id, %s%s FROM packed p LEFT JOIN packed n ON n.place = p.near '
+        'ORDER BY p.verdict <> ''packed'', CASE WHEN p.verdict = ''packed'' THEN p.step END, '
+        'p.place',
         statement_for('context', facts, options || index_options(sources)),
         CASE WHEN 'relevance' = ANY (options) THEN 'p.relevance' ELSE 'NULL::float8' END,
         CASE WHEN sources IS NOT NULL THEN ', p.passed, p.total' END);

@@ -1,5 +1,5 @@
--- The repository's explain for psql, by the same statements: what the memory scores even where it is
--- excluded, which conditions it meets, and how many of the memories that pass come before it.
+-- The repository's explain for psql, by the same statements: what the memory scores even where it
+-- is excluded, which conditions it meets, and how many of the memories that pass come before it.
 CREATE OR REPLACE FUNCTION explain(
     agent text,
     memory_id uuid,
@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION explain(
     @later@
 ) RETURNS TABLE (
     agent_id text, rank bigint, ranked bigint, returned boolean, score float8, needed_score float8,
-    signals jsonb, reasons text[], terms jsonb, relevance float8, beside uuid, lent float8, lender uuid
+    signals jsonb, reasons text[], terms jsonb, relevance float8, beside uuid, lent float8,
+    lender uuid
 )
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -31,15 +32,18 @@ BEGIN
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
-    described := format('SELECT agent_id, score, content, signals, meets, %s, %s, %s FROM (%s) hits',
-        CASE WHEN asked.options @> '{redistribute,keyword,words}' THEN 'has_terms' ELSE 'true AS has_terms' END,
+    described := format(
+        'SELECT agent_id, score, content, signals, meets, %s, %s, %s FROM (%s) hits',
+        CASE WHEN asked.options @> '{redistribute,keyword,words}' THEN 'has_terms'
+             ELSE 'true AS has_terms' END,
         CASE WHEN min_relevance IS NULL THEN 'NULL::float8 AS relevance' ELSE 'relevance' END,
-        CASE WHEN asked.compared IS NULL THEN 'NULL::integer AS unmet_comparison' ELSE 'unmet_comparison' END,
+        CASE WHEN asked.compared IS NULL THEN 'NULL::integer AS unmet_comparison'
+             ELSE 'unmet_comparison' END,
         statement_for('explain', asked.facts, alone(asked.options)));
     FOREACH agent IN ARRAY asked.owners LOOP
         EXECUTE described INTO own
-          USING most, asked.owners, asked.weighed, jsonb_build_object('id', memory_id), asked.compared,
-                @passed@;
+          USING most, asked.owners, asked.weighed, jsonb_build_object('id', memory_id),
+                asked.compared, @passed@;
         EXIT WHEN own.agent_id IS NOT NULL;
     END LOOP;
     agent := searched;
@@ -49,14 +53,14 @@ BEGIN
     END IF;
     EXECUTE statement_for('standing', asked.facts, asked.options) INTO standing
       USING most, asked.owners, asked.weighed,
-            ranked_apart('scores', most, asked.options, asked.owners, @passed@) || jsonb_build_object(
-                'whose', own.agent_id, 'id', memory_id, 'own_score', own.score),
+            ranked_apart('scores', most, asked.options, asked.owners, @passed@)
+            || jsonb_build_object('whose', own.agent_id, 'id', memory_id, 'own_score', own.score),
             asked.compared,
             @passed@;
     agent := standing.last_owner;
     EXECUTE described INTO last
-      USING most, asked.owners, asked.weighed, jsonb_build_object('id', standing.last_id), asked.compared,
-            @passed@;
+      USING most, asked.owners, asked.weighed, jsonb_build_object('id', standing.last_id),
+            asked.compared, @passed@;
     agent := searched;
     agent_id := own.agent_id;
     rank := standing.before + 1;
@@ -69,17 +73,20 @@ BEGIN
                    'contribution', s.weight * s.value,
                    'share', CASE WHEN score > 0 THEN s.weight * s.value / score ELSE 0 END,
                    'behind', s.weight * (last.signals[s.place] - s.value))
-                   || CASE WHEN s.name = 'keyword' AND query_text IS NOT NULL THEN jsonb_build_object(
-                          'of_terms', s.value / s.length_factor, 'length_factor', s.length_factor)
-                      ELSE '{}' END
+                   || CASE WHEN s.name = 'keyword' AND query_text IS NOT NULL
+                           THEN jsonb_build_object('of_terms', s.value / s.length_factor,
+                                                   'length_factor', s.length_factor)
+                           ELSE '{}' END
                    ORDER BY s.place)
           FROM (SELECT e.place, e.said ->> 'name' AS name, asked.weighed[e.place] AS weight,
                        own.signals[e.place] AS value,
                        keyword(1, octet_length(own.content), (e.said ->> 'b')::float8,
                                (e.said ->> 'pivot')::float8) AS length_factor
-                  FROM jsonb_array_elements(asked.facts -> 'signals') WITH ORDINALITY e(said, place)) s);
+                  FROM jsonb_array_elements(asked.facts -> 'signals')
+                       WITH ORDINALITY e(said, place)) s);
     lent := standing.raised - own.score;
-    unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e WHERE e.value = 'false' ORDER BY e.key);
+    unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e
+                    WHERE e.value = 'false' ORDER BY e.key);
     IF lend IS NOT NULL THEN
         lender := standing.beside;
     ELSIF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
@@ -97,22 +104,24 @@ BEGIN
                                  WHEN name = 'compared'
                                  THEN 'filtered by metadata '
                                       || (asked.compared -> own.unmet_comparison - 1 ->> 'operator')
-                                 ELSE unmet_condition(own.agent_id, memory_id, name, asked.moment) END
+                                 ELSE unmet_condition(
+                                     own.agent_id, memory_id, name, asked.moment) END
                        FROM unnest(unmet) name)
         || CASE WHEN score < min_score AND NOT comes_along
-                THEN ARRAY[format('its score %s is below min_score %s', round(score::numeric, 6), min_score)]
+                THEN ARRAY[format('its score %s is below min_score %s',
+                                  round(score::numeric, 6), min_score)]
                 ELSE '{}' END
         || CASE WHEN unmet = '{}' AND rank > k AND NOT comes_along
-                THEN ARRAY[format('outranked: %s memories come before it and %s are returned; the last of '
-                                  'them scores %s, this one %s', standing.before, k,
+                THEN ARRAY[format('outranked: %s memories come before it and %s are returned; '
+                                  'the last of them scores %s, this one %s', standing.before, k,
                                   round(standing.last_score::numeric, 6), round(score::numeric, 6))]
                 ELSE '{}' END;
     returned := reasons = '{}';
     terms := (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
                    'term', t.term, 'matched', t.term = ANY (tsvector_to_array(m.terms)),
-                   'weight', t.weight, 'share', coalesce(t.weight / t.total, 0), 'memories', t.memories,
-                   'left_out', t.weight = 0)
+                   'weight', t.weight, 'share', coalesce(t.weight / t.total, 0),
+                   'memories', t.memories, 'left_out', t.weight = 0)
                    ORDER BY t.weight DESC, t.term), '[]')
           FROM agent_memories m, LATERAL (
                 SELECT w.*, nullif(sum(w.weight) OVER (), 0) AS total
@@ -124,10 +133,14 @@ END
 $function$;
 
 COMMENT ON FUNCTION explain IS
-    'Why recall with the same arguments returns a memory, or why not: its rank among the memories that pass, its score, each signal''s part of it and how far that is behind the last memory returned, the reasons that exclude it, the terms of the query by weight (left_out: no memory has it), and its relevance. beside: the hit that it comes along with by expand_session. lent: how much its score is raised, by a share of the score of lender.';
+    'Why recall with the same arguments returns a memory, or why not: its rank among the memories '
+    'that pass, its score, each signal''s part of it and how far that is behind the last memory '
+    'returned, the reasons that exclude it, the terms of the query by weight (left_out: no memory '
+    'has it), and its relevance. beside: the hit that it comes along with by expand_session. lent: '
+    'how much its score is raised, by a share of the score of lender.';
 
-CREATE OR REPLACE FUNCTION unmet_condition(agent text, memory_id uuid, name text, moment timestamptz)
-    RETURNS text
+CREATE OR REPLACE FUNCTION unmet_condition(
+    agent text, memory_id uuid, name text, moment timestamptz) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN (SELECT CASE name
@@ -135,7 +148,8 @@ BEGIN
             CASE WHEN m.valid_from > moment THEN 'valid only from ' || m.valid_from END,
             CASE WHEN m.valid_until <= moment THEN 'valid only until ' || m.valid_until END,
             CASE WHEN m.invalidated_at <= moment
-                 THEN coalesce(m.invalidation_reason, 'invalidated') || ' at ' || m.invalidated_at END,
+                 THEN coalesce(m.invalidation_reason, 'invalidated') || ' at '
+                      || m.invalidated_at END,
             CASE WHEN m.expires_at <= moment THEN 'expired at ' || m.expires_at END)
         WHEN 'statuses' THEN 'status is ' || m.status
         WHEN 'as_of' THEN 'created after as_of, at ' || m.created_at
@@ -146,4 +160,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION unmet_condition IS 'Why a condition excludes a memory, in words.';
+COMMENT ON FUNCTION unmet_condition IS
+    'Why a condition excludes a memory, in words.';

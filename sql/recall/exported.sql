@@ -1,5 +1,6 @@
 -- For readers.
--- UTC and shortest exact numbers, whatever the session has set, so that what is read back is the same.
+-- UTC and shortest exact numbers, whatever the session has set, so that what is read back is the
+-- same.
 CREATE OR REPLACE FUNCTION exported(
     agent text, memory_id uuid, with_events boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET TimeZone = 'UTC'
@@ -14,7 +15,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    SELECT * INTO u FROM memory_usage c WHERE c.agent_id = agent AND c.memory_id = exported.memory_id;
+    SELECT * INTO u FROM memory_usage c
+     WHERE c.agent_id = agent AND c.memory_id = exported.memory_id;
     SELECT row_to_json(r)::text INTO line FROM (SELECT
         CASE WHEN NOT starts_with(m.agent_id, 'team:') THEN m.agent_id END AS agent_id,
         CASE WHEN starts_with(m.agent_id, 'team:') THEN substr(m.agent_id, 6) END AS team_id,
@@ -43,4 +45,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION exported IS
-    'A memory of an owner with its counters, labels and links from it, with_events also its history, as a line of JSON that pgrecall import reads; NULL where there is none.';
+    'A memory of an owner with its counters, labels and links from it, with_events also its '
+    'history, as a line of JSON that pgrecall import reads; NULL where there is none.';

@@ -4,7 +4,8 @@ CREATE OR REPLACE FUNCTION facts_of(profile text) RETURNS jsonb
 DECLARE
     facts jsonb;
 BEGIN
-    IF to_regproc(format('%I.%I', current_schema(), 'profile_' || coalesce(profile, ''))) IS NULL THEN
+    IF to_regproc(format('%I.%I', current_schema(), 'profile_' || coalesce(profile, '')))
+       IS NULL THEN
         RAISE EXCEPTION 'unknown profile %; there are %', quote_nullable(left(profile, 60)), (
             SELECT string_agg(substr(p.proname, 7), ', ' ORDER BY p.proname) FROM pg_proc p
              WHERE p.pronamespace = current_schema()::regnamespace
@@ -17,7 +18,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION facts_of IS
-    'What recall needs to know about a profile; raises PM007 with the known profiles for an unknown name.';
+    'What recall needs to know about a profile; raises PM007 with the known profiles for an '
+    'unknown name.';
 
 CREATE OR REPLACE FUNCTION weights_of(
     facts jsonb, profile text, weights jsonb, normalise boolean DEFAULT false) RETURNS float8[]
@@ -29,7 +31,8 @@ DECLARE
     total float8;
 BEGIN
     IF weights IS NULL THEN
-        RETURN ARRAY(SELECT (s ->> 'weight')::float8 FROM jsonb_array_elements(facts -> 'signals') s);
+        RETURN ARRAY(SELECT (s ->> 'weight')::float8
+                       FROM jsonb_array_elements(facts -> 'signals') s);
     ELSIF jsonb_typeof(weights) <> 'object' THEN
         RAISE EXCEPTION 'weights must map signals to numbers, got %', left(weights::text, 60)
             USING ERRCODE = 'invalid_parameter_value';
@@ -37,13 +40,15 @@ BEGIN
     FOR given IN SELECT w.key AS name, w.value FROM jsonb_each(weights) w LOOP
         IF given.name <> ALL (names) THEN
             RAISE EXCEPTION 'profile % has no signal %; its signals are %',
-                quote_literal(profile), quote_literal(left(given.name, 60)), array_to_string(names, ', ')
+                quote_literal(profile), quote_literal(left(given.name, 60)),
+                array_to_string(names, ', ')
                 USING ERRCODE = 'PM007';
         ELSIF jsonb_typeof(given.value) <> 'number' THEN
             RAISE EXCEPTION 'profile %: the weight of % must be a number, got %',
                 quote_literal(profile), given.name, left(given.value::text, 60)
                 USING ERRCODE = 'invalid_parameter_value';
-        ELSIF NOT normalise AND given.value::numeric <> 0 AND given.value::numeric NOT BETWEEN 1e-12 AND 1 THEN
+        ELSIF NOT normalise AND given.value::numeric <> 0
+              AND given.value::numeric NOT BETWEEN 1e-12 AND 1 THEN
             RAISE EXCEPTION 'profile %: the weight of % must be 0 or lie within 1e-12 and 1, got %',
                 quote_literal(profile), given.name, left(given.value::text, 60)
                 USING ERRCODE = 'invalid_parameter_value';
@@ -52,8 +57,10 @@ BEGIN
     weighed := ARRAY(SELECT coalesce((weights ->> one)::float8, 0) FROM unnest(names) one);
     IF normalise AND (SELECT max(one) FROM unnest(weighed) one) > 0 THEN
         -- Divided by the largest first, as in Python.
-        weighed := ARRAY(SELECT one / (SELECT max(w) FROM unnest(weighed) w) FROM unnest(weighed) one);
-        weighed := ARRAY(SELECT one / (SELECT sum(w) FROM unnest(weighed) w) FROM unnest(weighed) one);
+        weighed := ARRAY(SELECT one / (SELECT max(w) FROM unnest(weighed) w)
+                           FROM unnest(weighed) one);
+        weighed := ARRAY(SELECT one / (SELECT sum(w) FROM unnest(weighed) w)
+                           FROM unnest(weighed) one);
     END IF;
     total := (SELECT coalesce(sum(one), 0) FROM unnest(weighed) one);
     IF abs(total - 1) > 1e-9 THEN
@@ -66,15 +73,19 @@ END
 $function$;
 
 COMMENT ON FUNCTION weights_of IS
-    'The weights of a profile''s signals, in their order, or the given ones instead; a signal that is not named weighs 0.';
+    'The weights of a profile''s signals, in their order, or the given ones instead; a signal that '
+    'is not named weighs 0.';
 
-CREATE OR REPLACE FUNCTION redistributed(facts jsonb, weights float8[], untold text[]) RETURNS float8[]
+CREATE OR REPLACE FUNCTION redistributed(facts jsonb, weights float8[], untold text[])
+    RETURNS float8[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     WITH told AS (
-        SELECT w.place, CASE WHEN s.said ->> 'name' = ANY (untold) THEN 0 ELSE w.weight END AS weight
+        SELECT w.place,
+               CASE WHEN s.said ->> 'name' = ANY (untold) THEN 0 ELSE w.weight END AS weight
           FROM unnest(weights) WITH ORDINALITY w(weight, place)
-          JOIN jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place) USING (place))
+          JOIN jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
+         USING (place))
     SELECT CASE WHEN sum(weight) > 0 AND untold <> '{}'
                 THEN array_agg(weight / (SELECT nullif(sum(weight), 0) FROM told) ORDER BY place)
                 ELSE weights END
@@ -82,13 +93,15 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION redistributed IS
-    'The weights of a profile, where those of untold, the signals that a query lacks, go to the others in proportion. Unchanged where no other signal has a weight.';
+    'The weights of a profile, where those of untold, the signals that a query lacks, go to the '
+    'others in proportion. Unchanged where no other signal has a weight.';
 
 CREATE OR REPLACE FUNCTION profile_options(facts jsonb, given text[]) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN array_remove(ARRAY[
         CASE WHEN facts @? '$.signals[*] ? (@.reads_usage == true)' THEN 'usage' END,
-        CASE WHEN 'query' = ANY (given) AND (facts -> 'requires_embedding')::boolean THEN 'embedding' END,
+        CASE WHEN 'query' = ANY (given) AND (facts -> 'requires_embedding')::boolean
+             THEN 'embedding' END,
         CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")' THEN 'keyword' END,
         CASE WHEN facts ? 'redistribute' THEN 'redistribute' END], NULL);
 
@@ -100,16 +113,19 @@ CREATE OR REPLACE FUNCTION with_half_life(facts jsonb, profile text, half_life f
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF half_life NOT BETWEEN @SHORTEST_HALF_LIFE@ AND @LONGEST_HALF_LIFE@ THEN
-        RAISE EXCEPTION 'half_life must lie within @SHORTEST_HALF_LIFE,@ and @LONGEST_HALF_LIFE,@ days, got %', half_life
+        RAISE EXCEPTION 'half_life must lie within @SHORTEST_HALF_LIFE,@ and @LONGEST_HALF_LIFE,@ '
+            'days, got %', half_life
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF NOT facts @? '$.signals[*] ? (@.name == "recency")' THEN
-        RAISE EXCEPTION 'profile % has no recency signal, so no half-life can be set', quote_literal(profile)
+        RAISE EXCEPTION 'profile % has no recency signal, so no half-life can be set',
+            quote_literal(profile)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN jsonb_set(facts, '{signals}', (
         SELECT jsonb_agg(CASE WHEN s.said ? 'of_half_life'
-                              THEN s.said || jsonb_build_object('sql', s.said -> 'of_half_life',
-                                                                'uncovered', true, 'terms', '[]'::jsonb)
+                              THEN s.said || jsonb_build_object(
+                                  'sql', s.said -> 'of_half_life', 'uncovered', true,
+                                  'terms', '[]'::jsonb)
                               ELSE s.said END ORDER BY s.place)
           FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
 END

@@ -14,4 +14,5 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION filled IS
-    'The template, where :name is replaced by the text that fillers has for the name, or else by otherwise, in which %s is the name.';
+    'The template, where :name is replaced by the text that fillers has for the name, or else by '
+    'otherwise, in which %s is the name.';

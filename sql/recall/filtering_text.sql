@@ -1,5 +1,6 @@
 -- For EXECUTE … USING limit, last, owner, compared, the filters, and as_of.
-CREATE OR REPLACE FUNCTION filtering_text(name text, options text[], places jsonb DEFAULT '{}') RETURNS text
+CREATE OR REPLACE FUNCTION filtering_text(name text, options text[], places jsonb DEFAULT '{}')
+    RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     named text[] := regexp_split_to_array($$limit, last, owner_id, compared,
@@ -8,7 +9,8 @@ BEGIN
     -- Usage counts for profiles alone, unless trust decays.
     RETURN filled(filled(composed(name, array_remove(options, 'usage')),
                          '{"keys": "agent_memories.agent_id, agent_memories.id"}' || places),
-        (SELECT jsonb_object_agg(n.name, '$' || n.place) FROM unnest(named) WITH ORDINALITY n(name, place)));
+        (SELECT jsonb_object_agg(n.name, '$' || n.place)
+           FROM unnest(named) WITH ORDINALITY n(name, place)));
 END
 $function$;
 

@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION history(agent text, memory_id uuid)
 BEGIN
     PERFORM require_owner(agent);
     RETURN QUERY
-    SELECT e.id, e.occurred_at, e.event_type, e.reason, e.actor, o.trust, n.trust, n.trust - o.trust,
+    SELECT e.id, e.occurred_at, e.event_type, e.reason, e.actor,
+           o.trust, n.trust, n.trust - o.trust,
            n.trust_provenance - o.trust_provenance, n.trust_consensus - o.trust_consensus,
            n.trust_governance - o.trust_governance, n.trust_usage - o.trust_usage,
            coalesce(e.old_values, '{}'), coalesce(e.new_values, '{}'), e.metadata

@@ -12,4 +12,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION labels IS 'The labels of a memory, heaviest first.';
+COMMENT ON FUNCTION labels IS
+    'The labels of a memory, heaviest first.';

@@ -12,4 +12,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION links IS 'The links from and to a memory, strongest first.';
+COMMENT ON FUNCTION links IS
+    'The links from and to a memory, strongest first.';

@@ -23,7 +23,8 @@ BEGIN
     sorted := list_order(order_by);
     last := last_of_page(after, sorted.names, sorted.types);
     RETURN QUERY EXECUTE format(
-        'SELECT id, content, memory_type, created_at, cursor_of(%L, jsonb_build_array(%s)) FROM (%s) listed',
+        'SELECT id, content, memory_type, created_at, cursor_of(%L, jsonb_build_array(%s)) '
+        'FROM (%s) listed',
         to_jsonb(sorted.names), array_to_string(sorted.columns, ', '),
         filtering_text('list', asked.options
             || CASE WHEN sorted.reads_usage THEN '{listed_by_usage}' ELSE '{}' END::text[]
@@ -33,13 +34,15 @@ BEGIN
                            FROM unnest('agent_memories.agent_id'::text || sorted.expressions,
                                        'agent_id'::text || sorted.columns) s(e, c)),
                 'order', order_clause(sorted.names),
-                'following', following_clause(sorted.names, sorted.types, sorted.expressions, last))))
+                'following', following_clause(
+                    sorted.names, sorted.types, sorted.expressions, last))))
         USING most, last, agent, asked.compared, @filters@, as_of;
 END
 $function$;
 
 COMMENT ON FUNCTION list_memories IS
-    'Memories that pass the filters, in the order of any columns (-name: the largest first; NULL last; ties by id). after: the cursor of the last row of the page before.';
+    'Memories that pass the filters, in the order of any columns (-name: the largest first; NULL '
+    'last; ties by id). after: the cursor of the last row of the page before.';
 
 CREATE OR REPLACE FUNCTION list_order(
     order_by text[], OUT names text[], OUT columns text[], OUT types text[], OUT expressions text[],
@@ -78,7 +81,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION list_order IS
-    'The columns of an order, the last being id, with their types and how they are read. Raises PM007 for one that memories cannot be sorted by.';
+    'The columns of an order, the last being id, with their types and how they are read. Raises '
+    'PM007 for one that memories cannot be sorted by.';
 
 CREATE OR REPLACE FUNCTION order_clause(names text[]) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -91,8 +95,8 @@ CREATE OR REPLACE FUNCTION order_clause(names text[]) RETURNS text
 COMMENT ON FUNCTION order_clause IS
     'What follows ORDER BY; NULL comes last. The id is never NULL.';
 
-CREATE OR REPLACE FUNCTION following_clause(names text[], types text[], expressions text[], last jsonb)
-    RETURNS text
+CREATE OR REPLACE FUNCTION following_clause(
+    names text[], types text[], expressions text[], last jsonb) RETURNS text
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     condition text := 'false';
@@ -102,7 +106,8 @@ BEGIN
     END IF;
     FOR n IN REVERSE cardinality(names) .. 1 LOOP
         condition := CASE
-            WHEN last ->> (n - 1) IS NULL THEN format('%s IS NULL AND (%s)', expressions[n], condition)
+            WHEN last ->> (n - 1) IS NULL
+            THEN format('%s IS NULL AND (%s)', expressions[n], condition)
             ELSE format(CASE WHEN names[n] IN ('id', '-id') THEN '%1$s %2$s %3$s'
                              ELSE '%1$s %2$s %3$s OR %1$s IS NULL OR %1$s = %3$s AND (%4$s)' END,
                         expressions[n], CASE WHEN starts_with(names[n], '-') THEN '<' ELSE '>' END,
@@ -119,10 +124,12 @@ COMMENT ON FUNCTION following_clause IS
 CREATE OR REPLACE FUNCTION cursor_of(names jsonb, last jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN translate(
-        encode(convert_to(jsonb_build_object('order', names, 'last', last)::text, 'UTF8'), 'base64'),
+        encode(convert_to(jsonb_build_object('order', names, 'last', last)::text, 'UTF8'),
+               'base64'),
         E'+/=\n', '-_');
 
-COMMENT ON FUNCTION cursor_of IS 'The cursor of a memory in a list.';
+COMMENT ON FUNCTION cursor_of IS
+    'The cursor of a memory in a list.';
 
 CREATE OR REPLACE FUNCTION last_of_page(after text, names text[], types text[]) RETURNS jsonb
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -159,4 +166,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION last_of_page IS
-    'The values in a cursor; NULL: there is none. Raises invalid_parameter_value for one that cannot be used.';
+    'The values in a cursor; NULL: there is none. Raises invalid_parameter_value for one that '
+    'cannot be used.';

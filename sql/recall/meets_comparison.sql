@@ -15,4 +15,6 @@ CREATE OR REPLACE FUNCTION meets_comparison(
             WHEN '$lte' THEN found <= asked END END;
 
 COMMENT ON FUNCTION meets_comparison IS
-    'Whether a value in metadata, NULL where there is none, meets a comparison. asked: its value; among: for $in and $nin, its values. Orderings compare numbers with numbers and texts with texts.';
+    'Whether a value in metadata, NULL where there is none, meets a comparison. asked: its value; '
+    'among: for $in and $nin, its values. Orderings compare numbers with numbers and texts with '
+    'texts.';

@@ -17,4 +17,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION next_exported IS
-    'The ids of the next memories of an owner behind this id, in order: at most so many, fewer if their text exceeds most_bytes.';
+    'The ids of the next memories of an owner behind this id, in order: at most so many, fewer if '
+    'their text exceeds most_bytes.';

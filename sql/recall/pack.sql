@@ -59,7 +59,8 @@ BEGIN
         ELSE
             IF kept_back IS NULL AND (skipped >= max_skips OR looked_at >= eligible) THEN
                 -- No further memory is considered: what was reserved and not used is free for all.
-                kept_back := ARRAY(SELECT one FROM unnest(verdicts, steps) WITH ORDINALITY u(v, s, one)
+                kept_back := ARRAY(SELECT one
+                                     FROM unnest(verdicts, steps) WITH ORDINALITY u(v, s, one)
                                     WHERE v = 'reserved' AND one <= ranked ORDER BY s);
                 waiting := array_fill(0::bigint, ARRAY[cardinality(reserved_types)]);
             END IF;
@@ -88,8 +89,9 @@ BEGIN
                     taken := taken + 1;
                     skipped := 0;
                     leader := this;
-                    along := ARRAY(SELECT u.turn FROM unnest(hits, turns) WITH ORDINALITY u(hit, turn, n)
-                           WHERE u.hit = this ORDER BY u.n);
+                    along := ARRAY(SELECT u.turn
+                                     FROM unnest(hits, turns) WITH ORDINALITY u(hit, turn, n)
+                                    WHERE u.hit = this ORDER BY u.n);
                     CONTINUE;
                 END IF;
                 steps[this] := looked_at;
@@ -166,4 +168,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION pack IS
-    'Which of the ranked memories go into a prompt, and why the others do not. Takes the best by score, or by maximal marginal relevance, until the budget is spent, `most` are packed, or max_skips in a row did not fit; last come memories held back for a reserve that was not used. After a hit come those of its turns that fit, in the order of the pairs hits and turns. They do not count towards `most`, and near is their hit.';
+    'Which of the ranked memories go into a prompt, and why the others do not. Takes the best by '
+    'score, or by maximal marginal relevance, until the budget is spent, `most` are packed, or '
+    'max_skips in a row did not fit; last come memories held back for a reserve that was not used. '
+    'After a hit come those of its turns that fit, in the order of the pairs hits and turns. They '
+    'do not count towards `most`, and near is their hit.';

@@ -4,7 +4,8 @@ CREATE OR REPLACE FUNCTION question(
     @arguments@,
     @later@,
     OUT moment timestamptz, OUT owners text[], OUT asked_entities text[], OUT asked_words text,
-    OUT weighed float8[], OUT facts jsonb, OUT options text[], OUT contained jsonb, OUT compared jsonb)
+    OUT weighed float8[], OUT facts jsonb, OUT options text[], OUT contained jsonb,
+    OUT compared jsonb)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -25,7 +26,8 @@ BEGIN
     IF NOT apply_decay THEN
         facts := jsonb_set(facts, '{signals}', (
             SELECT jsonb_agg(CASE WHEN s.said ? 'undecayed'
-                                  THEN s.said -> 'undecayed' || jsonb_build_object('name', s.said -> 'name')
+                                  THEN s.said -> 'undecayed'
+                                       || jsonb_build_object('name', s.said -> 'name')
                                   ELSE s.said END ORDER BY s.place)
               FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
     END IF;
@@ -34,8 +36,10 @@ BEGIN
     END IF;
     IF query_entities IS NULL AND query_text IS NOT NULL
        AND facts @? '$.signals[*] ? (@.name == "entity_overlap")' THEN
-        EXECUTE format('SELECT entities FROM (%s) found', filled(composed('entities', '{}'),
-                    '{"owners": "$1", "texts": "$2", "longest": "@MAX_NAME_LENGTH@", "most": "@MAX_QUERY_ENTITIES@"}'))
+        EXECUTE format('SELECT entities FROM (%s) found', filled(
+                    composed('entities', '{}'),
+                    '{"owners": "$1", "texts": "$2", "longest": "@MAX_NAME_LENGTH@", '
+                    '"most": "@MAX_QUERY_ENTITIES@"}'))
            INTO query_entities USING owners, ARRAY[query_text];
     END IF;
     asked_entities := '{}';
@@ -50,8 +54,9 @@ BEGIN
         RAISE EXCEPTION 'apply_decay must be true or false, got NULL'
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF current_setting('gin_fuzzy_search_limit') <> '0' THEN
-        RAISE EXCEPTION 'gin_fuzzy_search_limit is %, with which searches miss memories at random: set it to 0',
-            current_setting('gin_fuzzy_search_limit') USING ERRCODE = 'object_not_in_prerequisite_state';
+        RAISE EXCEPTION 'gin_fuzzy_search_limit is %, with which searches miss memories at random: '
+            'set it to 0', current_setting('gin_fuzzy_search_limit')
+            USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     IF statuses IS DISTINCT FROM '{active}' OR greatest(
         @sizes@) IS NOT NULL THEN
@@ -68,9 +73,11 @@ BEGIN
         contained := coalesce((
             SELECT jsonb_object_agg_unique((metadata_path(m.key))[1], m.value)
               FROM jsonb_each(metadata) m
-             WHERE m.key NOT IN (SELECT one ->> 'key' FROM jsonb_array_elements(compared) one)), '{}');
+             WHERE m.key NOT IN (SELECT one ->> 'key'
+                                   FROM jsonb_array_elements(compared) one)), '{}');
     END IF;
-    asked_words := CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
+    asked_words := CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")'
+                             OR min_relevance IS NOT NULL
                         THEN query_text END;
     IF facts ? 'redistribute' THEN  -- the statement does it for a text without any term
         weighed := redistributed(facts, weighed, array_remove(ARRAY[
@@ -135,19 +142,25 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM require(count(*) <= @MAX_VALUES@, 'metadata may have at most @MAX_VALUES,@ values')
-       FROM jsonb_path_query(metadata, 'strict $.** ? (@.type() <> "object" && @.type() <> "array")');
-    PERFORM require(length(key) <= @MAX_FILTER_TEXT@ AND cardinality(metadata_path(key)) <= @MAX_DEPTH@, format(
-                        'metadata[%s]: a path may have at most @MAX_DEPTH@ keys and @MAX_FILTER_TEXT,@ characters',
-                        quote_literal(left(key, 60))))
+       FROM jsonb_path_query(
+                metadata, 'strict $.** ? (@.type() <> "object" && @.type() <> "array")');
+    PERFORM require(
+                length(key) <= @MAX_FILTER_TEXT@
+                AND cardinality(metadata_path(key)) <= @MAX_DEPTH@,
+                format('metadata[%s]: a path may have at most @MAX_DEPTH@ keys and '
+                       '@MAX_FILTER_TEXT,@ characters', quote_literal(left(key, 60))))
        FROM jsonb_object_keys(metadata) key;
     compared := (
         SELECT jsonb_agg(jsonb_build_object('key', m.key, 'path', m.path::text,
                                             'operator', c.key, 'value', c.value))
           FROM (SELECT e.key, e.value, metadata_path(e.key) AS path FROM jsonb_each(metadata) e) m,
-               jsonb_each(CASE WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")' THEN m.value
-                               WHEN cardinality(m.path) > 1 THEN jsonb_build_object('$eq', m.value) END) c);
+               jsonb_each(CASE WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")'
+                               THEN m.value
+                               WHEN cardinality(m.path) > 1
+                               THEN jsonb_build_object('$eq', m.value) END) c);
     IF jsonb_array_length(compared) > @MAX_COMPARISONS@ THEN
-        RAISE EXCEPTION 'metadata may have at most @MAX_COMPARISONS@ comparisons, got %', jsonb_array_length(compared)
+        RAISE EXCEPTION 'metadata may have at most @MAX_COMPARISONS@ comparisons, got %',
+            jsonb_array_length(compared)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     FOR one IN SELECT c.*, coalesce(jsonb_typeof(c.value), 'null') AS kind
@@ -156,7 +169,8 @@ BEGIN
             RAISE EXCEPTION 'metadata[%]: unknown operator %; the operators are %',
                 quote_literal(left(one.key, 60)), quote_literal(left(one.operator, 60)),
                 array_to_string(known, ', ') USING ERRCODE = 'PM007';
-        ELSIF one.operator IN ('$gt', '$gte', '$lt', '$lte') AND one.kind NOT IN ('number', 'string')
+        ELSIF one.operator IN ('$gt', '$gte', '$lt', '$lte')
+                  AND one.kind NOT IN ('number', 'string')
               OR one.operator IN ('$in', '$nin') AND one.kind <> 'array'
               OR one.operator = '$exists' AND one.kind <> 'boolean' THEN
             RAISE EXCEPTION 'metadata[%]: % takes %, got %', quote_literal(left(one.key, 60)),
@@ -172,18 +186,21 @@ END
 $function$;
 
 COMMENT ON FUNCTION metadata_comparisons IS
-    'The comparisons in a metadata filter, such as {"key": {"$gte": 3}}, as a list of key, path, operator and value; NULL: none.';
+    'The comparisons in a metadata filter, such as {"key": {"$gte": 3}}, as a list of key, path, '
+    'operator and value; NULL: none.';
 
 -- The same as `path_of` in Python.
 CREATE OR REPLACE FUNCTION metadata_path(key text) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(
         SELECT regexp_replace(s.step, '\\([.\\])', '\1', 'g')
-          FROM regexp_split_to_table(key, '(?<!(?:^|[^\\])(?:\\\\)*\\)\.') WITH ORDINALITY s(step, place)
+          FROM regexp_split_to_table(key, '(?<!(?:^|[^\\])(?:\\\\)*\\)\.')
+               WITH ORDINALITY s(step, place)
          ORDER BY s.place);
 
 COMMENT ON FUNCTION metadata_path IS
-    'The keys of a path in a metadata filter, which dots separate; \. is a dot and \\ a backslash in a key.';
+    'The keys of a path in a metadata filter, which dots separate; \. is a dot and \\ a backslash '
+    'in a key.';
 
 CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -206,4 +223,5 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION require_vector IS 'Raises PM006 for a query vector that cannot be compared.';
+COMMENT ON FUNCTION require_vector IS
+    'Raises PM006 for a query vector that cannot be compared.';

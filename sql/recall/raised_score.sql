@@ -3,4 +3,5 @@ CREATE OR REPLACE FUNCTION raised_score(score float8, share float8, hit_score fl
     RETURN greatest(score, least(score + share * coalesce(hit_score, 0), 1));
 
 COMMENT ON FUNCTION raised_score IS
-    'The score of a turn, raised by a share of the score of the hit beside it; NULL: there is no hit.';
+    'The score of a turn, raised by a share of the score of the hit beside it; NULL: there is no '
+    'hit.';

@@ -38,4 +38,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION ranked_apart IS
-    'Values of a statement about owners who may be on different nodes of Citus, for each of whom another one is run first.';
+    'Values of a statement about owners who may be on different nodes of Citus, for each of whom '
+    'another one is run first.';

@@ -39,18 +39,18 @@ BEGIN
         -- Without a loop over its rows, so that it may run in parallel.
         RETURN QUERY EXECUTE recall_text(asked.facts, asked.options, NULL)
             USING ranked, asked.owners, asked.weighed,
-                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@), asked.compared,
-                  @passed@;
+                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@),
+                  asked.compared, @passed@;
         RETURN;
     END IF;
     WHILE NOT answered LOOP
         answered := sources IS NULL;
-        FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent,
-            lender, importance, tier, key, last_accessed_at, steps, passed, total IN
+        FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside,
+            lent, lender, importance, tier, key, last_accessed_at, steps, passed, total IN
             EXECUTE recall_text(asked.facts, asked.options, sources)
             USING ranked, asked.owners, asked.weighed, coalesce(sources,
-                      ranked_apart('best', ranked, asked.options, asked.owners, @passed@)), asked.compared,
-                  @passed@
+                      ranked_apart('best', ranked, asked.options, asked.owners, @passed@)),
+                  asked.compared, @passed@
         LOOP
             answered := sources IS NULL OR are_enough(sources, passed, total);
             EXIT WHEN NOT answered;
@@ -68,7 +68,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION recall IS
-    'The k best memories for a query by a profile, best first, ties by id, with score, similarity and signals. touch: count their retrieval, which moves last_accessed_at unless the profile has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how much the score was raised, by a share of the score of lender. expand: add memories that are linked to the hits, up to so many steps away.';
+    'The k best memories for a query by a profile, best first, ties by id, with score, similarity '
+    'and signals. touch: count their retrieval, which moves last_accessed_at unless the profile '
+    'has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how '
+    'much the score was raised, by a share of the score of lender. expand: add memories that are '
+    'linked to the hits, up to so many steps away.';
 
 CREATE OR REPLACE FUNCTION recall_text(
     facts jsonb, options text[], sources jsonb, name text DEFAULT 'search') RETURNS text
@@ -89,11 +93,13 @@ END
 $function$;
 
 COMMENT ON FUNCTION recall_text IS
-    'The statement that recall runs: every memory scored, or the candidates of the rank indexes in sources.';
+    'The statement that recall runs: every memory scored, or the candidates of the rank indexes in '
+    'sources.';
 
--- The hits of recall, and the memories linked to them: placed among the hits by their score, or behind
--- them where turns came along, which no link leads from.
-CREATE OR REPLACE FUNCTION expanded(expand integer, strategy text, touch boolean, agent text, @arguments@,
+-- The hits of recall, and the memories linked to them: placed among the hits by their score, or
+-- behind them where turns came along, which no link leads from.
+CREATE OR REPLACE FUNCTION expanded(
+    expand integer, strategy text, touch boolean, agent text, @arguments@,
     @later@)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
@@ -106,8 +112,8 @@ DECLARE
     hit_owners text[] := '{}';
     hit_ids uuid[] := '{}';
 BEGIN
-    FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent, lender,
-        importance, tier, key, last_accessed_at, steps IN
+    FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent,
+        lender, importance, tier, key, last_accessed_at, steps IN
         WITH hits AS MATERIALIZED (
             SELECT r.*, row_number() OVER () AS place FROM recall(@given@, false, strategy,
                    normalise_weights => normalise_weights, half_life => half_life) r
@@ -121,8 +127,9 @@ BEGIN
              ORDER BY l.score DESC, l.id
              LIMIT k
         )
-        SELECT u.agent_id, u.id, u.content, u.memory_type, u.created_at, u.score, u.similarity, u.signals,
-               u.beside, u.lent, u.lender, u.importance, u.tier, u.key, u.last_accessed_at, u.steps
+        SELECT u.agent_id, u.id, u.content, u.memory_type, u.created_at, u.score, u.similarity,
+               u.signals, u.beside, u.lent, u.lender, u.importance, u.tier, u.key,
+               u.last_accessed_at, u.steps
           FROM (SELECT h.* FROM hits h UNION ALL SELECT l.* FROM linked l) u
          ORDER BY CASE WHEN expand_session > 0 AND lend IS NULL THEN u.place END, u.score DESC, u.id
     LOOP
@@ -160,7 +167,8 @@ BEGIN
                 WHEN min_score IS NOT NULL THEN '{min_score}' ELSE '{}' END::text[], NULL, 'linked')
             USING most, asked.owners, asked.weighed, jsonb_build_object(
                       'steps', steps,
-                      'hit_owners', (ARRAY(SELECT h.o FROM unnest(hit_owners) h(o) WHERE h.o = agent))::text,
+                      'hit_owners', (ARRAY(SELECT h.o FROM unnest(hit_owners) h(o)
+                                            WHERE h.o = agent))::text,
                       'hit_ids', (ARRAY(SELECT h.i FROM unnest(hit_owners, hit_ids) h(o, i)
                                          WHERE h.o = agent))::text),
                   asked.compared, @passed@;

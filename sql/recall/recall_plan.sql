@@ -28,8 +28,8 @@ BEGIN
     FOR line IN EXECUTE CASE WHEN run THEN 'EXPLAIN (VERBOSE, ANALYZE, BUFFERS) '
                              ELSE 'EXPLAIN (VERBOSE) ' END || statement
         USING ranked, asked.owners, asked.weighed, coalesce(sources,
-                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@)), asked.compared,
-              @passed@
+                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@)),
+              asked.compared, @passed@
     LOOP
         RETURN NEXT regexp_replace(line, '\[[-0-9.e,]{40,}\]', '[…]', 'g');  -- the query vector
     END LOOP;
@@ -37,4 +37,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION recall_plan IS
-    'The statement that recall runs first with these arguments, and its plan. run: run it, and show times and buffers.';
+    'The statement that recall runs first with these arguments, and its plan. run: run it, and '
+    'show times and buffers.';

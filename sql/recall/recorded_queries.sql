@@ -26,4 +26,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION recorded_queries IS
-    'Each query that feedback or outcomes were recorded with, the memories with more votes for than against them, and the time of the first vote on one of them. Memories created later are left out.';
+    'Each query that feedback or outcomes were recorded with, the memories with more votes for '
+    'than against them, and the time of the first vote on one of them. Memories created later are '
+    'left out.';

@@ -23,13 +23,14 @@ DECLARE
 BEGIN
     SELECT coalesce(string_agg(format(':%s_weight::float8 * %s', s.name, s.sql), E'\n         + '
                                ORDER BY e.place) FILTER (WHERE s.has_value), '0::float8'),
-           format('ARRAY[%s]', string_agg(CASE WHEN s.has_value THEN s.sql ELSE '0::float8' END, ', '
-                                          ORDER BY e.place)),
+           format('ARRAY[%s]', string_agg(
+               CASE WHEN s.has_value THEN s.sql ELSE '0::float8' END, ', ' ORDER BY e.place)),
            jsonb_object_agg(s.name || '_weight', format('($3)[%s]', e.place))
       INTO score, signals, weights
       FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place),
            LATERAL (SELECT e.said ->> 'name' AS name, e.said ->> 'sql' AS sql,
-                           NOT e.said ? 'needs' OR e.said ->> 'needs' = ANY (options) AS has_value) s;
+                           NOT e.said ? 'needs'
+                           OR e.said ->> 'needs' = ANY (options) AS has_value) s;
     IF 'redistributes' = ANY (options) THEN
         score := format(E'(%s)\n         / (SELECT asked.weights_in_use FROM asked)', score);
     END IF;
@@ -43,7 +44,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION scored_text IS
-    'The SQL of the score and of the values of all signals by a profile, in a statement with these options. weights: what stands for the weight of each, if $3 has all.';
+    'The SQL of the score and of the values of all signals by a profile, in a statement with these '
+    'options. weights: what stands for the weight of each, if $3 has all.';
 
 CREATE OR REPLACE FUNCTION statement_for(name text, facts jsonb, options text[]) RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -60,10 +62,12 @@ COMMENT ON FUNCTION statement_for IS
 CREATE OR REPLACE FUNCTION alone(options text[]) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(SELECT o FROM unnest(options) o
-                  WHERE o NOT IN ('divided', 'teams', 'min_score', 'expand_session', 'lend')) || 'alone'::text;
+                  WHERE o NOT IN ('divided', 'teams', 'min_score', 'expand_session', 'lend'))
+           || 'alone'::text;
 
 COMMENT ON FUNCTION alone IS
-    'The options of the same statement about one of its owners, without turns and a floor of scores.';
+    'The options of the same statement about one of its owners, without turns and a floor of '
+    'scores.';
 
 CREATE OR REPLACE FUNCTION named_signals(names jsonb, signals float8[]) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE

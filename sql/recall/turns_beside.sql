@@ -35,4 +35,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION turns_beside IS
-    'The turns before and after a memory in its session, at most so many each way, and their distance.';
+    'The turns before and after a memory in its session, at most so many each way, and their '
+    'distance.';

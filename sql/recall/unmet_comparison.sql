@@ -32,4 +32,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION unmet_comparison IS
-    'The place, from 1, of the first comparison of metadata_comparisons that the metadata does not meet; 0: it meets all.';
+    'The place, from 1, of the first comparison of metadata_comparisons that the metadata does not '
+    'meet; 0: it meets all.';
