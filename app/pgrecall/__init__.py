@@ -138,7 +138,7 @@ _MODULES = {
     "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
     "core.openai_embedder": "OpenAIEmbedder",
     "core.tokens": "tiktoken_counter",
-    "evaluation.floors": "Floor",
+    "evaluation.relevance_thresholds": "Floor",
     "evaluation.judged_query": "JudgedQuery",
     "evaluation.queries_file": "load_queries save_queries",
     "evaluation.results": "Difference Evaluation ProfileEvaluation Scores",
