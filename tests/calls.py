@@ -128,7 +128,7 @@ def operations(
         "upkeep.clusters": Operation(near, [[f"memory {n}" for n in (2, 1, 3, 4, 0)]]),
         "upkeep.collect_garbage": Operation({}, 8, "archived"),
         "upkeep.complete_stale_tasks": Operation({}, 1, "completed"),
-        "upkeep.consolidate": Operation(near, [0.6], "consolidated initial linked"),
+        "upkeep.consolidate": Operation(near, [0.6], "consolidated initial"),
         "upkeep.demote": Operation(ids, 1, "demoted"),
         "upkeep.erase_owner": Operation({}, 7),
         "upkeep.extend_expiry": Operation(ids | {"expires_at": LATER}, 1),

@@ -11,12 +11,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy import Engine, QueuePool, create_engine
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from pgrecall import AsyncMemoryRepository, GarbagePolicy, MemoryRepository, NewMemory, import_file
 from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable
+from tests.integration.conftest import in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql, stored
 
 BACKENDS = """
@@ -292,91 +293,27 @@ def test_an_interrupted_import_says_how_many_are_stored(engine: Engine, tmp_path
 # What a connection that dies takes with it; see also test_killed_clients.py
 
 
-BATCH = [NewMemory(str(i), embedding=NORTH) for i in range(100)]
-
-
-class Killer:
-    """Ends the server's side of a connection right after it executed a statement with these words,
-    which no other has."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.armed_for: str | None = None
-
-    def watch(self, victims: Engine) -> None:
-        event.listen(victims, "after_cursor_execute", self._after)
-
-    def _after(self, connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
-        if self.armed_for and self.armed_for in statement:
-            self.armed_for = None
-            driver: Any = connection.connection.driver_connection
-            victim = driver.info.backend_pid
-            sql(self._engine, "SELECT pg_terminate_backend(:victim, 5000)", victim=victim)
-
-
-@pytest.fixture
-def killer(engine: Engine) -> Killer:
-    return Killer(engine)
-
-
-@pytest.fixture
-def pooled(database_url: str, killer: Killer) -> Iterator[Engine]:
-    victims = create_engine(database_url, poolclass=QueuePool, pool_size=1, max_overflow=0)
-    killer.watch(victims)
-    yield victims
-    victims.dispose()
-
-
-@pytest.mark.parametrize("step", ["CREATE TEMPORARY TABLE", "remember_rows"])
+@pytest.mark.parametrize("bind", ["Connection", "AsyncConnection"])
 def test_the_callers_transaction_is_lost_with_its_connection(
-    pooled: Engine, killer: Killer, engine: Engine, step: str
+    engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner, bind: str
 ) -> None:
-    def work() -> None:
-        with pooled.begin() as connection:
-            repo = MemoryRepository(connection)
-            repo.add("agent", NewMemory("before", embedding=None))
-            killer.armed_for = step
-            repo.add_many("agent", BATCH)
+    def work(repo: MemoryRepository) -> None:
+        repo.add("agent", NewMemory("before", embedding=None))
+        repo.add_many("agent", [NewMemory(str(n), embedding=NORTH) for n in range(9)])
 
-    with pytest.raises(DatabaseUnavailable):
-        work()
+    ending = sessions_that_end(engine, "agent_memories", of="NEW.content = '7'")
+    with ending, pytest.raises(DatabaseUnavailable):
+        in_transaction(bind, engine, async_engine, loop, work, commit=True)
 
     assert stored(engine, "agent") == 0
 
 
-def test_an_asynchronous_callers_transaction_too(
-    database_url: str, killer: Killer, engine: Engine
-) -> None:
-    async def work() -> None:
-        victims = create_async_engine(database_url, pool_size=1)
-        killer.watch(victims.sync_engine)
-        try:
-            async with victims.begin() as connection:
-                repo = AsyncMemoryRepository(connection)
-                await repo.add("agent", NewMemory("before", embedding=None))
-                killer.armed_for = "CREATE TEMPORARY TABLE"
-                await repo.add_many("agent", BATCH)
-        finally:
-            await victims.dispose()
-
-    with pytest.raises(DatabaseUnavailable):
-        asyncio.run(work())
-
-    assert stored(engine, "agent") == 0
-
-
-def test_a_search_whose_connection_dies_counts_nothing(
-    pooled: Engine, killer: Killer, engine: Engine
-) -> None:
-    MemoryRepository(pooled).add("agent", NewMemory("a", embedding=NORTH))
-
-    def work() -> None:
-        with pooled.begin() as connection:
-            killer.armed_for = ".touch("
-            MemoryRepository(connection).search("agent", NORTH)
-
-    with pytest.raises(OperationalError):  # of the caller's COMMIT
-        work()
+def test_a_search_whose_connection_dies_counts_nothing(engine: Engine, memory_id: UUID) -> None:
+    ending = sessions_that_end(engine, "memory_usage", at_commit=True)
+    with ending, engine.connect() as connection:
+        assert len(MemoryRepository(connection).search("agent", NORTH)) == 1
+        with pytest.raises(OperationalError):
+            connection.commit()
 
     assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []
 

@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,8 +31,7 @@ from pgrecall.lifecycle.garbage import GarbagePolicy
 from tests.integration.compass import North
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, awaited, sql
-from tests.integration.test_both_repositories import ONE, A, furnish, number
-from tests.migrations.asking import open_transaction, terminate, wait_until_blocked
+from tests.integration.test_both_repositories import A, furnish, number
 
 OLD = datetime(2026, 1, 1, tzinfo=UTC)
 Work = Callable[[MemoryRepository], Any]
@@ -280,26 +278,6 @@ def test_an_operation_cut_off_at_any_moment_leaves_whole_transactions(
         assert dump(engine, case.ignored) == without(complete, case.ignored), (
             f"{name}, repeated after it was cut off at moment {moment} of {moments}"
         )
-
-
-def test_a_verb_cut_off_in_its_middle_leaves_all_as_it_was(
-    stage: Stage, engine: Engine, database_url: str
-) -> None:
-    """Waiting for a table that it comes to after it has locked or written others."""
-    case = Case(lambda repo: repo.record_outcome(A, ONE, "failure"), furnish)
-    stage.set(case)
-    before = dump(engine)
-    lock = "LOCK TABLE pgrecall.memory_usage IN SHARE MODE"
-
-    with open_transaction(database_url, lock), ThreadPoolExecutor() as threads:
-        cut_off = threads.submit(case.work, stage.repo)
-        terminate(database_url, wait_until_blocked(database_url, "SELECT"))
-        with pytest.raises(DatabaseUnavailable):
-            cut_off.result()
-
-    assert dump(engine) == before
-    case.work(stage.repo)
-    assert dump(engine) != before
 
 
 KILLED = """
