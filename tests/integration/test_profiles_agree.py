@@ -291,9 +291,6 @@ def assert_agree(
     return len(wanted)
 
 
-# Questions
-
-
 DICE = random.Random("questions")
 
 
@@ -403,9 +400,6 @@ def test_the_view_shows_the_signals_of_the_scorer_and_values_as_stored(world: Wo
         for age, clock in (("age_days", "created_at"), ("days_since_access", "last_accessed_at")):
             days = row[clock] and max(0.0, (now - row[clock]) / timedelta(days=1))
             assert found[age] == (days if days is None else pytest.approx(days, rel=1e-9))
-
-
-# Other profiles
 
 
 DERIVED = {

@@ -85,9 +85,6 @@ def contents(rows: Rows) -> list[str]:
     return [row["content"] for row in rows]
 
 
-# As the repository does
-
-
 HALVES = {"similarity": 0.5, "importance": 0.5}
 ASKED: tuple[dict[str, Any], ...] = (
     {},
@@ -244,9 +241,6 @@ def test_the_plan_of_a_search_is_that_of_its_statement(repo: MemoryRepository) -
     assert measured.record().keys() == {"strategy", "statement", "plan"}
 
 
-# What is refused
-
-
 @contextmanager
 def refused(error: type[PgRecallError], match: str) -> Iterator[None]:
     """As the repository would say it."""
@@ -380,9 +374,6 @@ def test_a_query_entity_that_is_null_or_there_twice_counts_for_nothing(
     assert row["signals"]["entity_overlap"] == 1
     names = [f"entity {n}" for n in range(32)]
     assert len(recall(connection, "tiered", agent, query_entities=names * 2)) == 1
-
-
-# Where they run, and what they leave alone
 
 
 CALL = (
