@@ -358,7 +358,7 @@ def test_a_search_ranks_as_the_scorer_does(world: World, name: str) -> None:
         found = assert_agree(world, SYSTEMS[name], asked)
         assert (found == 0) == (question == "min_score nobody reaches")
     for how, weigh in WEIGHED.items():
-        asked = about(teams=TEAMS, query_entities=["Ann", "Zoë", "Sir W."])
+        asked = QUESTIONS["query_entities"] | {"teams": TEAMS}
         assert assert_agree(world, SYSTEMS[name], asked, weigh, normalise=how == "normalised") > 0
 
 
@@ -468,7 +468,7 @@ def test_the_random_profiles_have_every_kind_of_recency() -> None:
 
 def test_other_profiles_rank_as_the_scorer_does(world: World) -> None:
     for number, profile in enumerate(OTHERS):
-        asked = about(teams=TEAMS, query_entities=["Ann", "Zoë", "Sir W."], k=200)
+        asked = QUESTIONS["query_entities"] | {"teams": TEAMS, "k": 200}
         asked |= {"query_time": (before(100), before(60)), "as_of": before(-365 * (number % 2))}
         assert assert_agree(world, profile, asked) > 0
     alone = Profile("time_alone", {Time(unknown=0.25): 1.0})
