@@ -140,8 +140,12 @@ def test_both_look_through_a_rank_index_or_neither(
         ], asked
         for name in ("score", "lent"):
             assert [row[name] for row in rows] == near([getattr(hit, name) for hit in hits]), asked
-        assert plan[0]["recall_plan"].startswith("/* pgrecall search */")
-        looked = any("rank_candidates" in row["recall_plan"] for row in plan)
+        lines = [row["recall_plan"] for row in plan]
+        shown = "\n".join(lines[lines.index("") :])  # after the text of the statement
+        assert lines[0].startswith("/* pgrecall search */")
+        assert "Sort" in shown
+        assert not re.search(r"score_|signals_|recency_|similarity\(|is_valid|trust\(", shown)
+        looked = "rank_candidates" in shown
         assert looked == (planned.strategy == "index") >= (hits.strategy == "index")
         if "query_time" in asked and "importance" not in asked.get("weights", ()):
             assert profile == "trust" or hits.strategy == "exact"
