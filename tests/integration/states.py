@@ -25,7 +25,6 @@ from sqlalchemy.exc import DBAPIError
 from pgrecall import GarbagePolicy, JudgedQuery, MemoryRepository, NewMemory, embedded, migrate
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
-from pgrecall.ranking.hits import Strategy
 from pgrecall.testing import new_database
 from tests.calls import CALLS, GOOD, PROCEDURES, Direction, Things, works
 from tests.conftest import accept_pgvector
@@ -124,37 +123,32 @@ More = Callable[[MemoryRepository, list[UUID], Direction], Any]
 OLD = timedelta(hours=1000)
 
 
-def searching(profile: str, strategy: Strategy) -> More:
-    return lambda r, ids, at: r.search("one", at(3), profile=profile, strategy=strategy)
-
-
-MORE: dict[str, More] = {
+SEARCHED: dict[str, dict[str, Any]] = {
     **{
-        f"search {profile} {strategy}": searching(profile, strategy)
+        f"{profile} {strategy}": {"profile": profile, "strategy": strategy}
         for profile in ("five_factor", "last_access", "trust", "tiered")
         for strategy in ("exact", "index")
     },
-    "search words exact": lambda r, ids, at: r.search(
-        "one", at(3), query_text="tea milk", strategy="exact"
-    ),
-    "search words index": lambda r, ids, at: r.search(
-        "one", at(3), query_text="tea milk", strategy="index"
-    ),
+    "words exact": {"query_text": "tea milk", "strategy": "exact"},
+    "words index": {"query_text": "tea milk", "strategy": "index"},
+    "tags index": {"tags": ["draft"], "strategy": "index"},
+    "labels": {"labels": ["onelabel"]},
+    "metadata": {"metadata": {"a": {"$gte": 5}}},
+    "text": {"text": "tea"},
+    "expand": {"expand": 1},
+    "expand_session": {"query_text": "tea", "expand_session": 2, "lend": 0.3},
+    "teams": {"query_text": "tea", "teams": ["one"]},
+    "min_relevance": {"query_text": "tea", "min_relevance": 0.1},
+}
+
+
+def searching(asked: dict[str, Any]) -> More:
+    return lambda r, ids, at: r.search("one", at(3), **asked)
+
+
+MORE: dict[str, More] = {
+    **{f"search {name}": searching(asked) for name, asked in SEARCHED.items()},
     "search words alone": lambda r, ids, at: r.search("one", query_text="tea milk"),
-    "search tags index": lambda r, ids, at: r.search(
-        "one", at(3), tags=["draft"], strategy="index"
-    ),
-    "search labels": lambda r, ids, at: r.search("one", at(3), labels=["onelabel"]),
-    "search metadata": lambda r, ids, at: r.search("one", at(3), metadata={"a": {"$gte": 5}}),
-    "search text": lambda r, ids, at: r.search("one", at(3), text="tea"),
-    "search expand": lambda r, ids, at: r.search("one", at(3), expand=1),
-    "search expand_session": lambda r, ids, at: r.search(
-        "one", at(3), query_text="tea", expand_session=2, lend=0.3
-    ),
-    "search teams": lambda r, ids, at: r.search("one", at(3), query_text="tea", teams=["one"]),
-    "search min_relevance": lambda r, ids, at: r.search(
-        "one", at(3), query_text="tea", min_relevance=0.1
-    ),
     "context diversity": lambda r, ids, at: r.context(
         "one", at(3), query_text="tea", diversity=0.3, max_similarity=0.9
     ),
@@ -240,19 +234,21 @@ class State:
         """What a name stands for; all but a procedure and a script is to be rolled back."""
         kind, _, called = name.partition(": ")
         things, repository = Things.named(self.things), MemoryRepository(self.connection)
-        if kind == "method":
-            return [partial(work, repository) for work in works(called, things, self.shape.at)]
-        if kind == "more":
-            return [lambda: MORE[called](repository, self.ids, self.shape.at)]
-        if kind == "procedure":
-            return [partial(self._call, call) for call in PROCEDURES[called]]
-        if kind == "script":
-            return [lambda: self._script(called)]
-        if kind == "view":
-            query = f"* FROM pgrecall.{called} WHERE agent_id = 'one'"
-            key = "term" if called == "telling_terms" else "id"
-            by_id = f"{query} AND {key}::text = '{things.memory}'"
-            return [lambda: self._ask(query), lambda: self._ask(by_id)]
+        at = self.shape.at
+        match kind:
+            case "method":
+                return [partial(work, repository) for work in works(called, things, at)]
+            case "more":
+                return [lambda: MORE[called](repository, self.ids, at)]
+            case "procedure":
+                return [partial(self._call, call) for call in PROCEDURES[called]]
+            case "script":
+                return [lambda: self._script(called)]
+            case "view":
+                query = f"* FROM pgrecall.{called} WHERE agent_id = 'one'"
+                key = "term" if called == "telling_terms" else "id"
+                both = (query, f"{query} AND {key}::text = '{things.memory}'")
+                return [partial(self._ask, asked) for asked in both]
         return [partial(self._ask, self._function(call)) for call in CALLS[called]]
 
     def pages(self, name: str) -> int:

@@ -286,9 +286,6 @@ def test_another_schema_and_type_of_vector(elsewhere: Database, script: str) -> 
     assert elsewhere.ask(script, schema="ours", **variables).printed
 
 
-# top_memories.sql
-
-
 @pytest.fixture
 def compass(database: Database) -> dict[str, UUID]:
     """Memories by their angle to NORTH, otherwise alike."""
@@ -360,9 +357,6 @@ def test_top_and_explain_by_every_profile(
     assert shown == pytest.approx(weights, abs=1e-12)
 
 
-# explain_memory.sql
-
-
 def explained(database: Database, memory: UUID, **variables: Any) -> dict[str, str]:
     """The rank and each signal's value."""
     tables = database.ask("explain_memory.sql", agent=AGENT, memory=memory, **variables).tables
@@ -429,9 +423,6 @@ def test_explain_what_is_not_known_of_a_memory(database: Database) -> None:
     assert "memory must be the id of a memory of this agent" in unknown.errors
 
 
-# decaying.sql
-
-
 def test_decaying_this_week(database: Database) -> None:
     soon: dict[str, Any] = {"created_at": days_ago(PERISHABLE)}
     database.add("recent", created_at=days_ago(1))
@@ -479,9 +470,6 @@ def test_decaying_by_the_clock_of_a_profile_and_by_the_curve_of_trust(database: 
     }
 
 
-# duplicates.sql
-
-
 def duplicates(database: Database, **variables: Any) -> tuple[list[Row], list[Row]]:
     tables = database.ask("duplicates.sql", **{"agent": AGENT} | variables).tables
     return tables["Exact duplicates"], tables["Near duplicates"]
@@ -522,9 +510,6 @@ def test_duplicates_near(database: Database) -> None:
     assert UUID(pair["older"]) < UUID(pair["newer"])
 
 
-# busiest_agents.sql
-
-
 def test_busiest_agents(own: Database) -> None:
     long_ago, lately = days_ago(30), days_ago(1)
     for text in ("a", "another a", "a third"):
@@ -544,9 +529,6 @@ def test_busiest_agents(own: Database) -> None:
     assert (much["memories"], much["retrievals"]) == ("1", "40")
     assert (late["memories"], late["retrieved_memories"], late["retrievals"]) == ("2", "1", "2")
     assert (many["memories"], many["retrievals"], many["last_access"]) == ("3", "0", "")
-
-
-# index_health.sql
 
 
 def test_health_shows_indexes_scans_dead_rows_and_hot_updates(own: Database) -> None:
@@ -585,9 +567,6 @@ def test_health_shows_indexes_scans_dead_rows_and_hot_updates(own: Database) -> 
     usage = tables["memory_usage"]
     assert (usage["updates"], usage["hot_percent"]) == ("4", "100.0")
     assert int(usage["dead_rows"]) > 0
-
-
-# unused_memories.sql
 
 
 def test_unused_memories_the_longest_unused_first(database: Database) -> None:

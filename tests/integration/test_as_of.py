@@ -332,9 +332,6 @@ def test_without_a_period_the_statement_is_as_it_was(mine: Owner, shared_engine:
     assert not any("time_nearness" in plan for plan in plans), "it is inlined"
 
 
-# On the command line
-
-
 @pytest.fixture
 def run(local_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)

@@ -290,9 +290,6 @@ def test_of_one_id_at_agent_and_team_the_better_answers(
     assert found.profiles[0].overall.means == {"recall": 1.0, "mrr": 1.0, "ndcg": 1.0}
 
 
-# Metrics
-
-
 FIVE = ("a", "b", "c", "d", "e")
 """Ranked in this order: 0°, 10°, … from the query."""
 
@@ -398,9 +395,6 @@ def test_no_bit_of_a_metric_depends_on_the_plan(world: World) -> None:
     assert found[0] == found[1] == found[2]
 
 
-# Several profiles, groups, intervals
-
-
 def test_differences_are_to_the_first_and_paired(world: World) -> None:
     queries = random_queries(world, 30)
     asked: dict[str, Any] = {"profiles": ["half_life", "trust", "half_life"], "as_of": NOW}
@@ -439,9 +433,6 @@ def test_a_difference_over_few_queries_is_not_clear(mine: Owner, five: dict[str,
             assert (difference.queries, difference.is_clear) == (queries, queries == 10)
 
 
-# What it works on
-
-
 TEMPORARY = "SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'"
 
 
@@ -469,9 +460,6 @@ def test_queries_may_come_one_by_one_and_name_an_id_twice(
         found = mine.evaluation.evaluate(iter(several), profiles=[MEANING], k=3)
         assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 4, 1 / 2]
         assert found.profiles[0].per_query["recall"] == [1, 1, 0, 0.5]
-
-
-# Bad input
 
 
 NAIVE = NOW.replace(tzinfo=None)

@@ -84,9 +84,6 @@ def test_a_profile_may_be_named_or_one_s_own_or_weighed_anew(
     assert (alone[0].signals["recency"], alone[0].contributions["recency"]) == (0.5, 0)
 
 
-# What a hit tells
-
-
 def hit_of(repo: MemoryRepository, agent: str, memory: NewMemory) -> ScoredMemory:
     repo.add(agent, memory)
     [hit] = repo.search(agent, NORTH, **ASKED)

@@ -291,9 +291,6 @@ def assert_agree(
     return len(wanted)
 
 
-# Questions
-
-
 DICE = random.Random("questions")
 
 
@@ -361,7 +358,7 @@ def test_a_search_ranks_as_the_scorer_does(world: World, name: str) -> None:
         found = assert_agree(world, SYSTEMS[name], asked)
         assert (found == 0) == (question == "min_score nobody reaches")
     for how, weigh in WEIGHED.items():
-        asked = about(teams=TEAMS, query_entities=["Ann", "Zoë", "Sir W."])
+        asked = QUESTIONS["query_entities"] | {"teams": TEAMS}
         assert assert_agree(world, SYSTEMS[name], asked, weigh, normalise=how == "normalised") > 0
 
 
@@ -403,9 +400,6 @@ def test_the_view_shows_the_signals_of_the_scorer_and_values_as_stored(world: Wo
         for age, clock in (("age_days", "created_at"), ("days_since_access", "last_accessed_at")):
             days = row[clock] and max(0.0, (now - row[clock]) / timedelta(days=1))
             assert found[age] == (days if days is None else pytest.approx(days, rel=1e-9))
-
-
-# Other profiles
 
 
 DERIVED = {
@@ -474,7 +468,7 @@ def test_the_random_profiles_have_every_kind_of_recency() -> None:
 
 def test_other_profiles_rank_as_the_scorer_does(world: World) -> None:
     for number, profile in enumerate(OTHERS):
-        asked = about(teams=TEAMS, query_entities=["Ann", "Zoë", "Sir W."], k=200)
+        asked = QUESTIONS["query_entities"] | {"teams": TEAMS, "k": 200}
         asked |= {"query_time": (before(100), before(60)), "as_of": before(-365 * (number % 2))}
         assert assert_agree(world, profile, asked) > 0
     alone = Profile("time_alone", {Time(unknown=0.25): 1.0})

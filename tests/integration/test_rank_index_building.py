@@ -51,9 +51,6 @@ def own_site(own_url: str, own_engine: Engine) -> Iterator[Site]:
         yield made
 
 
-# What it finds
-
-
 def test_a_search_finds_through_the_index_what_exact_ranking_finds(site: Site) -> None:
     """By walking the graph, even where reading all positions would be cheaper."""
     fill(site.repo)
@@ -139,9 +136,6 @@ def test_agents_of_few_memories_or_without_embeddings_are_searched_rightly(site:
     site.run("UPDATE pgrecall.agent_memories SET status = 'archived'")
     for nobody in ("0", "nobody"):
         assert site.repo.rank_indexes.build(agent_id=nobody, at_least=1) == []
-
-
-# What it leaves alone
 
 
 def test_nobody_waits_for_a_build(site: Site) -> None:
@@ -245,9 +239,6 @@ def test_a_session_in_a_hurry_waits_for_writers_and_builds_all_the_same(site: Si
         wait_until("it has taken longer than that", lambda: bool(site.values(blocked)))
 
     assert running.result().memories == SOME + 1
-
-
-# Who writes while it builds
 
 
 def test_what_was_written_before_and_committed_after_is_not_missed(site: Site) -> None:
@@ -365,9 +356,6 @@ def test_a_deletion_that_is_not_committed_makes_no_other_wait_for_the_build(site
     assert not {filled[0], filled[1]} & set(site.positions(running.result()))
 
 
-# When it fails
-
-
 def test_a_build_that_is_ended_leaves_what_there_was_and_maintenance_drops_the_rest(
     site: Site,
 ) -> None:
@@ -394,9 +382,6 @@ def test_a_build_that_is_ended_leaves_what_there_was_and_maintenance_drops_the_r
     assert maintain(site.repo) == []
     assert site.tables() == [relation]
     assert_as_exact(site.another())
-
-
-# Two at once
 
 
 @pytest.mark.parametrize("level", ["READ COMMITTED", "SERIALIZABLE", "AUTOCOMMIT"])
@@ -430,9 +415,6 @@ def test_a_build_that_waited_for_another_does_not_lose_what_was_written_in_betwe
 
     assert late in found(site.repo, NORTH, "index")
     assert_as_exact(site.repo)
-
-
-# Layouts and parameters
 
 
 def test_any_layout_can_have_rank_indexes_and_schemas_keep_theirs_apart(empty_url: str) -> None:
@@ -504,9 +486,6 @@ def test_parameters_are_checked(site: Site) -> None:
                 connection.execute(call.encode())
 
 
-# A caller's transaction
-
-
 def test_a_build_takes_part_in_the_callers_transaction(site: Site) -> None:
     """It sees what it has written itself; another agent is not kept waiting."""
     impatient, others = site.another(IMPATIENT), fill(site.repo, "other")
@@ -552,9 +531,6 @@ def test_a_build_in_an_old_snapshot_is_refused(site: Site, level: str) -> None:
             connection.exec_driver_sql(
                 "SELECT pgrecall.make_rank_index('agent', clock_timestamp())"
             )
-
-
-# A change of the language meanwhile
 
 
 CHANGE = "SELECT pgrecall.change_text_language('simple')"
@@ -613,9 +589,6 @@ def test_a_session_that_has_built_often_knows_the_language_of_now(own_site: Site
 
     noted = "SELECT term_memories, common_terms FROM pgrecall.rank_indexes"
     assert own_site.rows(noted) == [(number, {"memory": number})]
-
-
-# By hand
 
 
 def test_by_hand_an_index_is_built_maintained_and_dropped(site: Site) -> None:

@@ -224,7 +224,7 @@ def test_landmarks_are_one_in_25_and_at_most_two_thousand(
     repo: MemoryRepository, engine: Engine
 ) -> None:
     """The first pages, by the size of the table and the rows that it is known to have."""
-    indexed(repo, more="".join(f" w{word}z" for word in range(80)), m=4, ef_construction=8)
+    indexed(repo, more="".join(f" w{word}z" for word in range(40)), m=4, ef_construction=8)
     with looking(engine) as found:
         named = f"pgrecall.{found.relation}"
         found.sql(f"ALTER TABLE {named} SET (autovacuum_enabled = off)")

@@ -38,9 +38,6 @@ from tests.migrations.asking import value, wait_until_blocked
 PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
 
 
-# Months of use
-
-
 WEEKS, AT_FIRST, A_WEEK, QUERIES = 14, 700, 15, 6
 LOADING = """
     INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding, importance, confidence,
@@ -128,9 +125,6 @@ def test_months_of_use_with_the_maintenance_it_prescribes_find_what_exact_rankin
     assert builds["age"] >= 2
     assert builds["due"] >= 2
     assert value(own_url, "SELECT count(*) FROM pgrecall.rank_indexes") == 1
-
-
-# When it is due
 
 
 def test_only_active_memories_make_an_agent_large_and_keep_its_index(site: Site) -> None:
@@ -249,9 +243,6 @@ def test_real_changes_are_counted_once_for_each_memory(site: Site) -> None:
 
     [status] = site.repo.rank_indexes.status(agent_id=A)
     assert (status.written, status.changed, status.used, status.beside) == (1, 2, 2, 3)
-
-
-# What maintenance does
 
 
 def test_only_what_is_due_is_built(site: Site) -> None:
@@ -402,9 +393,6 @@ def test_a_search_whose_index_goes_in_the_middle_finds_everything(
 
     assert ids(hits) == found(site.repo, at(70), "exact")
     assert len(site.tables()) == replaced
-
-
-# Checking
 
 
 def check_of(repo: MemoryRepository, **asked: Any) -> RankIndexCheck:

@@ -183,9 +183,6 @@ def mean_recall(
     return fmean(shares)
 
 
-# Profiles and weights
-
-
 @pytest.mark.parametrize("name", profiles.BUILT_IN)
 def test_every_built_in_profile_finds_the_exact_answer(whole: MemoryRepository, name: str) -> None:
     """Whichever signal leads, and also without a query."""
@@ -427,9 +424,6 @@ def test_what_begins_or_ends_after_the_moment_of_the_index_is_found_while_it_hol
         assert contents(hits)[0] == "holds later"
 
 
-# What is asked about
-
-
 def test_what_an_index_does_not_hold_is_ranked_exactly(whole: MemoryRepository) -> None:
     """Moments before that of the index, and memories that it leaves out."""
     cases: list[dict[str, Any]] = [
@@ -466,9 +460,6 @@ def test_as_many_hits_as_asked_for_and_more_than_an_index_is_good_for_by_exact_r
     assert both(whole, **asked)[0].candidates in range(50, 111)
     assert both(whole, k=80, **asked)[0].candidates in range(400, 500)
     assert both(whole, **asked)[1].candidates is None
-
-
-# Owners
 
 
 AMONG: tuple[tuple[str, list[str]], ...] = (
@@ -532,9 +523,6 @@ def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(
             own.search(agent, QUERY, strategy=strategy)
 
 
-# Hits
-
-
 def test_neighbours_of_hits_come_along(undone: MemoryRepository) -> None:
     ranked = undone.search(BIG, QUERY, k=MANY, strategy="exact", touch=False)
     best, second, far, farther = (ranked[n].memory.id for n in (0, 1, -1, -2))
@@ -567,9 +555,6 @@ def test_each_hit_is_counted_once_where_it_belongs(undone: MemoryRepository, wor
         undone.update(BIG, hit.memory.id, metadata={"seen": True})
     after, _ = both(undone, k=20)
     assert (ids_of(after), after.candidates) == (ids_of(before), before.candidates)
-
-
-# What is not as it should be
 
 
 def test_agents_with_indexes_see_only_their_own(

@@ -43,9 +43,6 @@ BY_MEANING: dict[str, Any] = {"profile": "last_access", "weights": {"similarity"
 BY_AGE: dict[str, Any] = {"profile": "five_factor", "weights": {"similarity": 0.1, "recency": 0.9}}
 
 
-# Noting
-
-
 def test_the_first_use_since_the_build_copies_the_position_and_others_write_nothing(
     site: Site,
 ) -> None:
@@ -209,9 +206,6 @@ def test_no_copy_outlives_its_memory(site: Site, first: str) -> None:
     assert other.result() == 3
     assert site.used(index) == []
     assert not {*filled[:3]} & {*site.positions(index)}
-
-
-# Finding
 
 
 def test_a_search_locks_the_used_memories_first_as_whoever_drops_both_tables(site: Site) -> None:

@@ -85,9 +85,6 @@ def contents(rows: Rows) -> list[str]:
     return [row["content"] for row in rows]
 
 
-# As the repository does
-
-
 HALVES = {"similarity": 0.5, "importance": 0.5}
 ASKED: tuple[dict[str, Any], ...] = (
     {},
@@ -143,8 +140,12 @@ def test_both_look_through_a_rank_index_or_neither(
         ], asked
         for name in ("score", "lent"):
             assert [row[name] for row in rows] == near([getattr(hit, name) for hit in hits]), asked
-        assert plan[0]["recall_plan"].startswith("/* pgrecall search */")
-        looked = any("rank_candidates" in row["recall_plan"] for row in plan)
+        lines = [row["recall_plan"] for row in plan]
+        shown = "\n".join(lines[lines.index("") :])  # after the text of the statement
+        assert lines[0].startswith("/* pgrecall search */")
+        assert "Sort" in shown
+        assert not re.search(r"score_|signals_|recency_|similarity\(|is_valid|trust\(", shown)
+        looked = "rank_candidates" in shown
         assert looked == (planned.strategy == "index") >= (hits.strategy == "index")
         if "query_time" in asked and "importance" not in asked.get("weights", ()):
             assert profile == "trust" or hits.strategy == "exact"
@@ -242,9 +243,6 @@ def test_the_plan_of_a_search_is_that_of_its_statement(repo: MemoryRepository) -
     measured = repo.plan(AGENT, QUERY, strategy="index", run=True)
     assert (measured.strategy, "actual time" in measured.plan) == ("index", True)
     assert measured.record().keys() == {"strategy", "statement", "plan"}
-
-
-# What is refused
 
 
 @contextmanager
@@ -380,9 +378,6 @@ def test_a_query_entity_that_is_null_or_there_twice_counts_for_nothing(
     assert row["signals"]["entity_overlap"] == 1
     names = [f"entity {n}" for n in range(32)]
     assert len(recall(connection, "tiered", agent, query_entities=names * 2)) == 1
-
-
-# Where they run, and what they leave alone
 
 
 CALL = (

@@ -166,9 +166,6 @@ def test_the_moment_is_that_of_the_first_vote(mine: Owner) -> None:
     assert (another.query, another.as_of) == ("another", times[3])
 
 
-# What was known at the time
-
-
 def ranks(mine: Owner, profile: Profile, **more: Any) -> list[float]:
     """1 / the rank of the label of each recorded query."""
     queries = mine.evaluation.recorded_queries()

@@ -232,9 +232,6 @@ def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_n
     assert (hit.relevance, "relevance" in hit.record()) == (None, False)
 
 
-# Contexts
-
-
 LENIENT = Profile("lenient", {Similarity(): 0.5, Keyword(): 0.5}, redistribute=True)
 STRICT = Profile("strict", dict(LENIENT.signals), redistribute=True, min_relevance=0.7)
 WORDLESS = Profile("wordless", {Similarity(): 0.5, Importance(): 0.5}, min_relevance=0.7)

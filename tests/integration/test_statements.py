@@ -176,9 +176,6 @@ def test_statement_refuses_what_it_does_not_know(
     assert refused.value.sqlstate == "PM007"
 
 
-# Random arguments
-
-
 OF_ONE = (
     *("memory_natures", "content_types", "components", "output_types", "domains"),
     *("categories", "loops"),
@@ -312,9 +309,6 @@ def test_in_psql_no_link_leads_from_a_turn_that_came_along(
     rows = recall(connection, "hybrid", "sailor", query=None, **given)
 
     assert [row["content"] for row in rows] == ["boat", "shore"]
-
-
-# The files
 
 
 def test_the_files_keep_to_their_form() -> None:

@@ -163,9 +163,6 @@ def test_the_scorer_measures_over_a_change_of_summer_time_as_the_database_does(m
     assert score(by_age, told, as_of=as_of).score == pytest.approx(1 / 4)
 
 
-# The command line
-
-
 @pytest.fixture
 def run(local_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
@@ -225,9 +222,6 @@ def test_a_server_has_the_one_it_was_started_with(run: Run, local_url: str) -> N
             assert dates_in(found["text"]) == [DATES[PAGO_PAGO]]
 
     asyncio.run(session())
-
-
-# HTTP, MCP, LangChain and LangGraph
 
 
 def test_a_request_names_it(service: Service, agent: str) -> None:

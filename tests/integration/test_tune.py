@@ -125,9 +125,6 @@ def half_life_of(profile: Profile) -> float:
     return next(s.half_life_in_days for s in profile.signals if isinstance(s, Recency))
 
 
-# What is planted
-
-
 def test_planted_weights_are_found_again_and_the_record_says_all_in_plain_values(
     world: World, queries: list[JudgedQuery]
 ) -> None:
@@ -192,9 +189,6 @@ def test_a_half_life_may_be_a_whole_number_and_a_rate_become_one(
     assert recency.half_life == pytest.approx(10, rel=1.2)
 
 
-# What is proposed
-
-
 @quickly
 def test_nothing_is_proposed_where_the_start_is_the_truth(world: World) -> None:
     found = tuned(world, labelled_by(world.repo, START, 24), START)
@@ -230,9 +224,6 @@ def test_the_parts_are_what_was_asked_for(world: World, queries: list[JudgedQuer
         assert found.held_out.k == 3
 
 
-# Copies of a question
-
-
 @quickly
 def test_copies_of_a_vector_are_kept_back_together(
     world: World, queries: list[JudgedQuery]
@@ -266,9 +257,6 @@ def test_a_question_is_its_vector_or_text_with_its_words_and_entities(world: Wor
     entities = [JudgedQuery(None, world.ids[:1], query_entities=[f"E{n}"]) for n in range(10)]
     for several in (words, entities):
         assert tuned(world, several, START, held_out=0.3).questions == 3
-
-
-# What stays as it is
 
 
 @quickly
@@ -382,9 +370,6 @@ def test_where_there_is_nothing_to_tell_apart_the_start_stays(mine: Owner, world
         assert (found.verdict, found.found.weights) == ("no better", START.weights)
 
 
-# Progress, and what is left behind
-
-
 def test_progress_is_told_to_its_end_and_nothing_is_left_or_counted(
     world: World, queries: list[JudgedQuery]
 ) -> None:
@@ -466,9 +451,6 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
     assert found == tuned(world, queries[:12], START)
     assert sql(world.engine, "TABLE public.pgrecall_pairs") == [(1,)]
     sql(world.engine, "DROP TABLE public.pgrecall_pairs")
-
-
-# Bad input
 
 
 GOOD = JudgedQuery(NORTH, [UNKNOWN])
@@ -558,9 +540,6 @@ def everybody(module_engine: Engine) -> Owners:
     return Owners(module_engine, repo, ids, queries)
 
 
-# Whose memories
-
-
 def test_each_query_is_ranked_among_its_own_owners_memories(everybody: Owners) -> None:
     asked: dict[str, Any] = {"profiles": [OF_OWNERS, PLANTED_IN_ALL], "as_of": NOW, "k": 3}
     together = everybody.repo.evaluation.evaluate(None, everybody.queries, **asked)
@@ -635,9 +614,6 @@ def test_nobody_is_asked_who_was_not_named(everybody: Owners) -> None:
             )
 
 
-# Intervals
-
-
 def test_from_five_owners_on_intervals_are_over_owners(everybody: Owners) -> None:
     for number, over in ((FEWEST_OWNERS, "owners"), (FEWEST_OWNERS - 1, "queries")):
         several = [q for q in everybody.queries if q.agent_id in AGENTS[:number]]
@@ -658,9 +634,6 @@ def test_from_five_owners_on_intervals_are_over_owners(everybody: Owners) -> Non
         assert (of_group["owners"], of_group["intervals_over"]) == (1, "queries")
 
 
-# Baselines
-
-
 def test_what_is_asked_is_measured_beside_the_baselines(everybody: Owners) -> None:
     label = everybody.ids[AGENTS[0]][:1]
     both = [JudgedQuery(NORTH, label, query_text="tea")]
@@ -678,9 +651,6 @@ def test_what_is_asked_is_measured_beside_the_baselines(everybody: Owners) -> No
     for queries, asked, beside in cases:
         found = everybody.repo.evaluation.evaluate(AGENTS[0], queries, profiles=asked)
         assert [one.profile.name for one in found.baselines] == beside
-
-
-# Tuning
 
 
 def test_what_is_planted_in_all_owners_is_found_again_and_none_is_in_both_parts(

@@ -161,9 +161,6 @@ def counted(contents: Sequence[str]) -> Counter[str]:
     return Counter(word for content in contents for word in set(content.split()))
 
 
-# Finding
-
-
 def assert_found(
     repo: MemoryRepository, asked_for: Sequence[Any], least: float, **asked: Any
 ) -> None:
@@ -296,9 +293,6 @@ def test_filters_narrow_alike_and_never_leave_fewer(whole: MemoryRepository) -> 
         assert fmean(shares) >= 0.95, asked
 
 
-# What words weigh
-
-
 def test_the_words_that_many_have_are_noted_at_the_build(
     world: World, whole: MemoryRepository
 ) -> None:
@@ -409,9 +403,6 @@ def test_what_was_written_changed_and_deleted_since_is_known(undone: MemoryRepos
     having = {hit.memory.id for hit in found if hit.signals["keyword"]}
     assert having == {first, old}
     assert [hit.memory.id for hit in found[:2]] == [hit.memory.id for hit in exact[:2]]
-
-
-# Teams
 
 
 @pytest.mark.parametrize(
