@@ -47,7 +47,7 @@ class File:
     path: Path
     values: Mapping[str, str]
 
-    def asked(self) -> dict[str, str]:
+    def sensitive(self) -> dict[str, str]:
         """The values that need consent in a project's file."""
         return {name: value for name, value in self.values.items() if name in PERSONAL}
 
@@ -79,8 +79,8 @@ def settings() -> Settings:
     if (own := file_at(user_file())) is not None:
         configured.used = {name: Setting(value, own.path) for name, value in own.values.items()}
     if (project := project_file()) is not None:
-        sensitive = project.asked()
-        configured.consent = consent.given(project.path, sensitive) if sensitive else None
+        sensitive = project.sensitive()
+        configured.consent = consent.stored_answer(project.path, sensitive) if sensitive else None
         for name, value in project.values.items():
             is_allowed = name not in sensitive or configured.consent is True
             (configured.used if is_allowed else configured.withheld)[name] = Setting(

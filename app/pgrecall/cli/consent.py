@@ -10,18 +10,18 @@ from pathlib import Path
 from pgrecall.errors import InputError
 
 
-def given(file: Path, values: Mapping[str, str]) -> bool | None:
+def stored_answer(file: Path, values: Mapping[str, str]) -> bool | None:
     """True if the user allows the file to set these values; None: no answer about them yet."""
     try:
-        answer = json.loads(_note(file).read_text(encoding="utf-8"))
+        answer = json.loads(_answer_file(file).read_text(encoding="utf-8"))
         return bool(answer["allowed"]) if answer["values"] == _digest(values) else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
 
-def note(file: Path, values: Mapping[str, str], allowed: bool) -> None:
+def store_answer(file: Path, values: Mapping[str, str], allowed: bool) -> None:
     """Stores the user's answer, in place of an earlier one about the file."""
-    path = _note(file)
+    path = _answer_file(file)
     answer = {"file": str(file), "values": _digest(values), "allowed": allowed}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def folder() -> Path:
     return Path(platformdirs.user_state_path("pgrecall")) / "consents"
 
 
-def _note(file: Path) -> Path:
+def _answer_file(file: Path) -> Path:
     name = sha256(str(file).encode("utf-8", "surrogateescape")).hexdigest()
     return folder() / f"{name}.json"
 

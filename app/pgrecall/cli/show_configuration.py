@@ -81,13 +81,13 @@ def trust(file: OfProject = None) -> Output:
 
     Look at it first. Your consent is for these values: if one of them changes, it ends.
     """
-    return _decided(_of_project(file), True)
+    return _decide(_of_project(file), True)
 
 
 @app.function("pgrecall config distrust")
 def distrust(file: OfProject = None) -> Output:
     """Withdraw or refuse consent: commands go on without the file's database and embedder."""
-    return _decided(_of_project(file), False)
+    return _decide(_of_project(file), False)
 
 
 def _of_project(path: Path | None) -> File:
@@ -99,11 +99,11 @@ def _of_project(path: Path | None) -> File:
     return file
 
 
-def _decided(file: File, allowed: bool) -> Output:
-    sensitive = file.asked()
+def _decide(file: File, allowed: bool) -> Output:
+    sensitive = file.sensitive()
     if not sensitive:
         raise InputError(f"{file.path} names neither a database nor an embedder: nothing to decide")
-    consent.note(file.path, sensitive, allowed)
+    consent.store_answer(file.path, sensitive, allowed)
     values = {name: _shown(name, value) for name, value in sensitive.items()}
     lines = [f"{name} {'is' if allowed else 'is not'} used: {one}" for name, one in values.items()]
     return Output([{"file": str(file.path), "allowed": allowed, **values}], *lines)

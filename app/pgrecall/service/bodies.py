@@ -40,7 +40,7 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    def given(self, *without: str) -> dict[str, Any]:
+    def sent_fields(self, *without: str) -> dict[str, Any]:
         """The fields that the request has."""
         names = self.model_fields_set.difference(without)
         return {name: getattr(self, name) for name in names}
@@ -156,7 +156,7 @@ _MEMORY: type[Body] = create_model(
 )
 _MEMORY.model_config |= ConfigDict(json_schema_extra=rules(_MEMORY.model_fields))
 MEMORY_FIELDS = frozenset(_MEMORY.model_fields)
-_NEW = Annotated[_MEMORY, AfterValidator(lambda body: NewMemory(**body.given()))]  # type: ignore[valid-type]
+_NEW = Annotated[_MEMORY, AfterValidator(lambda body: NewMemory(**body.sent_fields()))]  # type: ignore[valid-type]
 _INSTEAD |= {
     "new": _NEW,
     "memories": Annotated[list[_NEW], Field(min_length=1, max_length=1000)],

@@ -77,7 +77,7 @@ def rules(fields: Iterable[str]) -> Bounds:
     """Rules for the fields of a body together. NULL is no value, and 0 turns are none."""
     names = {*fields}
     conditions = [
-        {"anyOf": [_is_null(name), *map(_is_given, others)]}
+        {"anyOf": [_is_null(name), *map(_is_present, others)]}
         for name, others in _NEEDS.items()
         if name in names
     ]
@@ -91,5 +91,5 @@ def _is_null(name: str) -> Bounds:
     return {"properties": {name: {"type": "null"}}}
 
 
-def _is_given(name: str) -> Bounds:
+def _is_present(name: str) -> Bounds:
     return {"required": [name], "properties": {name: {"not": {"enum": [None, 0]}}}}

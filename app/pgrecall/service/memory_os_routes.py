@@ -63,7 +63,7 @@ class UpdateV1(Body):
 
     def columns(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """The fields by their names here, with `stored`, the memory's metadata before."""
-        fields = {name: value for name, value in self.given().items() if value is not None}
+        fields = {name: value for name, value in self.sent_fields().items() if value is not None}
         new_fields = {name: fields.pop(name) for name in IN_METADATA if name in fields}
         stored_fields = {name: value for name, value in stored.items() if name in IN_METADATA}
         metadata = {**fields.pop("metadata", stored), **stored_fields, **new_fields}
@@ -173,7 +173,7 @@ async def search(caller: Reader, body: SearchV1) -> Response:
         profile=tiered,
         min_score=body.threshold,
         touch=caller.touch(),
-        **_filters(**body.given("query", "embedding", "threshold", "limit")),
+        **_filters(**body.sent_fields("query", "embedding", "threshold", "limit")),
     )
     data = {"results": [_result(hit) for hit in hits], "search_type": "semantic"}
     return _enveloped({**data, "threshold": body.threshold})

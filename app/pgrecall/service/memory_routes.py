@@ -63,7 +63,7 @@ def route(
 def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
     """The method's arguments; raises Problem for what the key does not allow."""
     fields = type(body).model_fields
-    values = body.given("owner")
+    values = body.sent_fields("owner")
     if adds:
         values["memory"] = NewMemory(
             **{one: values.pop(one) for one in MEMORY_FIELDS & values.keys()}
