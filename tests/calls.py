@@ -65,9 +65,8 @@ def operations(
     queries: int = 12,
 ) -> dict[str, Operation]:
     """All methods of a repository, about two memories, a forgotten one and one to be approved."""
-    new, keyed = (
-        NewMemory("new 9", embedding=at(9), **more) for more in ({"id": NEW}, {"key": "k"})
-    )
+    new = NewMemory("new 9", id=NEW, embedding=at(9))
+    keyed = NewMemory("new 9", key="k", embedding=at(9))
     judged = [JudgedQuery(at(n), [one], query_text=f"onesecret {n}") for n in range(queries)]
     near: dict[str, Any] = {"min_similarity": 0.5, "more_than": 1}
     query: dict[str, Any] = {"query": at(0)}

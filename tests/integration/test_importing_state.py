@@ -47,7 +47,6 @@ def test_what_another_system_knew_comes_along(mine: Owner, tmp_path: Path) -> No
     file = tmp_path / "grace.jsonl"
     file.write_text(GRACE % {"agent": mine.name}, encoding="utf-8")
     zone = ZoneInfo("Europe/Berlin")
-    one, two, three, four = (mine.resolve(f"mem_{n}") for n in range(1, 5))
 
     def imported() -> tuple[int, int]:
         done = import_file(mine.repo, mine.name, file, fields=FIELDS, timezone=zone)
@@ -55,6 +54,7 @@ def test_what_another_system_knew_comes_along(mine: Owner, tmp_path: Path) -> No
 
     assert imported() == (5, 0)
 
+    one, two, three, four = (mine.resolve(f"mem_{n}") for n in range(1, 5))
     first, second = mine.read(one), mine.read(two)
     assert (first.key, first.content, first.metadata) == ("mem_1", "first", {"author": "ann"})
     assert first.created_at == datetime(2026, 5, 1, 8, tzinfo=UTC)

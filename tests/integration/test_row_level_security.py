@@ -65,7 +65,6 @@ OF_NO_OWNER = {
         "recall_text",
         "statement",
         "statement_for",
-        "numbered",
     ),
     *(
         "require_note",
