@@ -21,7 +21,7 @@ from pgrecall import Hits, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import DatabaseError, InputError
 from pgrecall.rank_index.space import AXES, Missing
 from tests.conftest import DIMENSIONS
-from tests.integration.owner import plain
+from tests.integration.owner import Owner, plain
 from tests.integration.rank_indexes import build, recall
 from tests.integration.rank_indexes import ids as ids_of
 from tests.integration.support import NORTH, contents, read, similar, sql
@@ -141,18 +141,18 @@ def undone(world: World) -> Iterator[MemoryRepository]:
 
 
 @pytest.fixture
-def own(world: World, agent: str) -> Iterator[MemoryRepository]:
+def own(world: World, agent: str) -> Iterator[Owner]:
     """For tests that index an agent of their own."""
-    repo = MemoryRepository(world.engine)
-    yield repo
-    for among in (repo, repo.teams):
-        among.upkeep.erase_owner(agent)
-        among.rank_indexes.drop(agent)
+    owner = Owner(world.engine, agent)
+    yield owner
+    for one in (owner, owner.team):
+        one.upkeep.erase_owner()
+        one.rank_indexes.drop()
 
 
-def indexed(repo: MemoryRepository, agent: str, stored: Sequence[NewMemory]) -> list[UUID]:
-    ids = repo.add_many(agent, stored)
-    build(repo, agent)
+def indexed(owner: Owner, stored: Sequence[NewMemory]) -> list[UUID]:
+    ids = owner.add_many(stored)
+    build(owner.repo, owner.name)
     return list(map(_plain, ids))
 
 
@@ -169,6 +169,10 @@ def both(
         repo.search(agent, query, **asked),
         repo.search(agent, query, **(asked | {"strategy": "exact"})),
     )
+
+
+def both_of(own: Owner, query: Any = QUERY, **asked: Any) -> tuple[Hits, Hits]:
+    return both(own.repo, own.name, query, **asked)
 
 
 def mean_recall(
@@ -402,7 +406,7 @@ def test_the_best_memory_is_hidden_as_soon_as_it_is_gone(
 
 
 def test_what_begins_or_ends_after_the_moment_of_the_index_is_found_while_it_holds(
-    own: MemoryRepository, agent: str
+    own: Owner,
 ) -> None:
     known: dict[str, Any] = {"embedding": QUERY, "created_at": ago(2)}
     passing = [
@@ -410,10 +414,10 @@ def test_what_begins_or_ends_after_the_moment_of_the_index_is_found_while_it_hol
         NewMemory("expires", **known, expires_at=SOON),
         NewMemory("holds later", **known, valid_from=MOMENT + timedelta(hours=2)),
     ]
-    indexed(own, agent, [*memories_of(agent, 300), *passing])
+    indexed(own, [*memories_of(own.name, 300), *passing])
 
     def at(as_of: datetime) -> tuple[Hits, Hits]:
-        return both(own, agent, as_of=as_of, k=2, weights={"similarity": 1.0})
+        return both_of(own, as_of=as_of, k=2, weights={"similarity": 1.0})
 
     assert sorted(contents(at(SOON - timedelta(minutes=1))[0])) == ["ends", "expires"]
     late, exact = at(SOON)
@@ -486,9 +490,7 @@ def test_agents_and_teams_are_ranked_together_whichever_have_an_index(
         assert fmean(shares) >= 0.97
 
 
-def test_a_filter_that_few_of_one_owner_pass_and_all_of_another_finds_them(
-    own: MemoryRepository, agent: str
-) -> None:
+def test_a_filter_that_few_of_one_owner_pass_and_all_of_another_finds_them(own: Owner) -> None:
     def stored(name: str, count: int, usefulness: float, tagged: int) -> list[NewMemory]:
         rng = np.random.default_rng(3)
         return [
@@ -502,25 +504,23 @@ def test_a_filter_that_few_of_one_owner_pass_and_all_of_another_finds_them(
             for n in range(count)
         ]
 
-    indexed(own, agent, stored("mine", 600, 0.1, 1))
-    indexed(own.teams, agent, stored("theirs", 1_000, 1.0, 100))
-    found, exact = both(own, agent, teams=[agent], tags=["wanted"], as_of=SOON)
+    indexed(own, stored("mine", 600, 0.1, 1))
+    indexed(own.team, stored("theirs", 1_000, 1.0, 100))
+    found, exact = both_of(own, teams=[own.name], tags=["wanted"], as_of=SOON)
     assert all(content.startswith("theirs") for content in contents(exact))
     assert recall(found, exact) >= 0.9
 
 
-def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(
-    own: MemoryRepository, agent: str
-) -> None:
-    own.add_many(agent, memories_of(agent, 120))
+def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(own: Owner) -> None:
+    own.add_many(memories_of(own.name, 120))
     for at_least, taken in ((120, "index"), (121, "exact")):
-        own.rank_indexes.build(agent_id=agent, at_least=at_least)
+        own.repo.rank_indexes.build(agent_id=own.name, at_least=at_least)
         for asked, strategy in {"auto": taken, "index": "index", "exact": "exact"}.items():
-            assert both(own, agent, strategy=asked)[0].strategy == strategy
+            assert both_of(own, strategy=asked)[0].strategy == strategy
     others: list[Any] = ["", "Index", "candidates", None, 1, ["index"], {}]
     for strategy in others:
         with pytest.raises(InputError, match=r"strategy must be one of auto, exact, index"):
-            own.search(agent, QUERY, strategy=strategy)
+            own.search(QUERY, strategy=strategy)
 
 
 def test_neighbours_of_hits_come_along(undone: MemoryRepository) -> None:
@@ -557,21 +557,19 @@ def test_each_hit_is_counted_once_where_it_belongs(undone: MemoryRepository, wor
     assert (ids_of(after), after.candidates) == (ids_of(before), before.candidates)
 
 
-def test_agents_with_indexes_see_only_their_own(
-    own: MemoryRepository, world: World, agent: str
-) -> None:
+def test_agents_with_indexes_see_only_their_own(own: Owner, world: World) -> None:
     """Even where an index is listed as that of another, of the same ids."""
     mine = [replace(m, content=f"mine: {m.content}") for m in memories_of(BIG, 300)]
-    ids = indexed(own, agent, mine)
+    ids = indexed(own, mine)
     listed = "UPDATE pgrecall.rank_indexes SET relation = :relation WHERE agent_id = :me"
-    for relation in (relation_of(own, agent), relation_of(own, BIG)):
-        sql(world.engine, listed, relation=relation, me=agent)
+    for relation in (relation_of(own.repo, own.name), relation_of(own.repo, BIG)):
+        sql(world.engine, listed, relation=relation, me=own.name)
         for query in QUERIES:
-            found, exact = both(own, agent, query, as_of=SOON)
+            found, exact = both_of(own, query, as_of=SOON)
             assert set(ids_of(found)) <= set(ids)
             assert all(hit.memory.content.startswith("mine: ") for hit in found)
             assert len(found) == len(exact)
-    sql(world.engine, "DELETE FROM pgrecall.rank_indexes WHERE agent_id = :me", me=agent)
+    sql(world.engine, "DELETE FROM pgrecall.rank_indexes WHERE agent_id = :me", me=own.name)
 
 
 def relation_of(repo: MemoryRepository, agent: str) -> str:
@@ -594,51 +592,49 @@ def poor(count: int) -> list[NewMemory]:
 
 @pytest.mark.parametrize("how", ["DROP TABLE", "TRUNCATE"])
 def test_an_index_that_has_gone_behind_our_back_costs_no_hits(
-    own: MemoryRepository, world: World, agent: str, how: str
+    own: Owner, world: World, how: str
 ) -> None:
-    indexed(own, agent, memories_of(agent, 200))
-    sql(world.engine, f"{how} pgrecall.{relation_of(own, agent)}")
+    indexed(own, memories_of(own.name, 200))
+    sql(world.engine, f"{how} pgrecall.{relation_of(own.repo, own.name)}")
 
-    found, exact = both(own, agent, teams=["indexed"], as_of=SOON)  # beside one that is there
-    assert {hit.memory.agent_id for hit in exact} == {agent, None}
+    found, exact = both_of(own, teams=["indexed"], as_of=SOON)  # beside one that is there
+    assert {hit.memory.agent_id for hit in exact} == {own.name, None}
     assert recall(found, exact) >= 0.9
     for written in (0, 15, 120):
-        own.add_many(agent, poor(written))
+        own.add_many(poor(written))
         for strategy in ("index", "auto"):  # in this order: auto may know of it from before
-            found, exact = both(own, agent, strategy=strategy, as_of=datetime.now(UTC))
+            found, exact = both_of(own, strategy=strategy, as_of=datetime.now(UTC))
             assert found.strategy == "exact"
             assert found == exact
-    assert own.rank_indexes.drop(agent)
+    assert own.rank_indexes.drop()
 
 
 @pytest.mark.parametrize("how", ["rebuilt", "dropped", "rolled back"])
 def test_an_index_that_another_client_has_changed_costs_no_hits(
-    own: MemoryRepository, world: World, agent: str, how: str
+    own: Owner, world: World, how: str
 ) -> None:
-    own.add_many(agent, memories_of(agent, 200))
+    own.add_many(memories_of(own.name, 200))
     if how != "rolled back":
-        build(own, agent)
-    own.add_many(agent, poor(15))
-    both(own, agent, strategy="auto")  # so that it knows what there is
+        build(own.repo, own.name)
+    own.add_many(poor(15))
+    both_of(own, strategy="auto")  # so that it knows what there is
     with create_engine(world.engine.url, poolclass=NullPool).connect() as connection:
         other = MemoryRepository(connection)
-        other.rank_indexes.drop(agent) if how == "dropped" else build(other, agent)
+        other.rank_indexes.drop(own.name) if how == "dropped" else build(other, own.name)
         connection.rollback() if how == "rolled back" else connection.commit()
 
-    found, exact = both(own, agent, strategy="auto", as_of=SOON)
+    found, exact = both_of(own, strategy="auto", as_of=SOON)
     assert recall(found, exact) >= 0.9
 
 
-def test_an_index_of_a_moment_ahead_is_not_used_before_it(
-    own: MemoryRepository, agent: str
-) -> None:
+def test_an_index_of_a_moment_ahead_is_not_used_before_it(own: Owner) -> None:
     now = datetime.now(UTC)
     passing = NewMemory("soon over", embedding=QUERY, expires_at=now + timedelta(days=5))
-    own.add_many(agent, [*memories_of(agent, 100), passing])
-    own.rank_indexes.build(agent_id=agent, at_least=1, as_of=now + timedelta(days=10))
+    own.add_many([*memories_of(own.name, 100), passing])
+    own.repo.rank_indexes.build(agent_id=own.name, at_least=1, as_of=now + timedelta(days=10))
 
     for strategy in ("index", "auto"):
-        found, _ = both(own, agent, weights={"similarity": 1.0}, strategy=strategy)
+        found, _ = both_of(own, weights={"similarity": 1.0}, strategy=strategy)
         assert found.strategy == "exact"
         assert found[0].memory.content == "soon over"
 
@@ -652,23 +648,21 @@ class Behind(datetime):
 
 
 def test_a_client_whose_clock_is_behind_uses_an_index_all_the_same(
-    own: MemoryRepository, agent: str, monkeypatch: pytest.MonkeyPatch
+    own: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own.add_many(agent, memories_of(agent, 100))
-    build(own, agent)
+    own.add_many(memories_of(own.name, 100))
+    build(own.repo, own.name)
 
     for name, module in list(sys.modules.items()):
         if name.startswith("pgrecall.") and vars(module).get("datetime") is datetime:
             monkeypatch.setattr(module, "datetime", Behind)
-    found, _ = both(own, agent)
+    found, _ = both_of(own)
 
     assert found.strategy == "index"
 
 
-def test_a_relation_of_a_hostile_name_is_never_executed(
-    own: MemoryRepository, world: World, agent: str
-) -> None:
-    own.add_many(agent, memories_of(agent, 60))
+def test_a_relation_of_a_hostile_name_is_never_executed(own: Owner, world: World) -> None:
+    own.add_many(memories_of(own.name, 60))
     rename = "UPDATE pgrecall.rank_indexes SET relation = :relation WHERE agent_id = :agent"
     for relation in (
         'x"; CREATE TABLE pgrecall.executed (); --',
@@ -680,11 +674,11 @@ def test_a_relation_of_a_hostile_name_is_never_executed(
         "RANKS_0123456789ABCDEF0123456789ABCDEF",
         "",
     ):
-        build(own, agent)
-        sql(world.engine, rename, relation=relation, agent=agent)
+        build(own.repo, own.name)
+        sql(world.engine, rename, relation=relation, agent=own.name)
         with pytest.raises(DatabaseError, match="relation must be the table of a rank index"):
-            own.search(agent, QUERY, strategy="index", touch=False)
-        assert own.rank_indexes.drop(agent)  # and nothing else is dropped
+            own.search(QUERY, strategy="index", touch=False)
+        assert own.rank_indexes.drop()  # and nothing else is dropped
 
-        assert own.search(agent, QUERY, strategy="exact", touch=False)
+        assert own.search(QUERY, strategy="exact", touch=False)
         assert sql(world.engine, "SELECT to_regclass('pgrecall.executed')") == [(None,)]
