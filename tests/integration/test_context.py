@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, bindparam, event, text
 
-from pgrecall import Context, LeftOut, Memory, MemoryRepository, NewMemory, Packed, profiles
+from pgrecall import Context, LeftOut, MemoryRepository, NewMemory, Packed, profiles
 from pgrecall.context.styles import STYLES
 from pgrecall.core.tokens import estimated_tokens
 from pgrecall.errors import InputError, InvalidVector
 from tests.integration.compass import Compass
-from tests.integration.support import NORTH, NOW, at, before, similar, sql
+from tests.integration.support import NORTH, NOW, at, before, read, similar, sql
 from tests.unit.test_context_style import HOSTILE, READERS, STORABLE_TYPES, in_order, reckoned
 from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 
@@ -59,14 +59,8 @@ def costs(found: Context) -> dict[str, int]:
     return {one.hit.memory.content: one.tokens for one in every}
 
 
-def stored(repo: MemoryRepository, agent: str, id_: UUID) -> Memory:
-    found = repo.get(agent, id_)
-    assert found is not None
-    return found
-
-
 def retrievals(repo: MemoryRepository, agent: str, ids: list[UUID]) -> list[int]:
-    return [stored(repo, agent, id_).retrieval_count for id_ in ids]
+    return [read(repo, agent, id_).retrieval_count for id_ in ids]
 
 
 def counting(engine: Engine, counter: Callable[[str], Any]) -> MemoryRepository:
@@ -494,7 +488,7 @@ def test_a_counter_that_returns_nonsense_is_refused_and_nothing_stored(
                 write(broken)
 
     assert stored_tokens(shared_engine, agent) == {"tea": 1}
-    assert stored(sound, agent, id_).retrieval_count == 0
+    assert read(sound, agent, id_).retrieval_count == 0
     with pytest.raises(ZeroDivisionError):
         counting(shared_engine, lambda _: 1 // 0).add(agent, note("a", 0.5))
     none: Any
@@ -600,29 +594,23 @@ def test_hostile_bodies_of_hostile_types_come_back_each_on_its_own(
         read_back(found, style)
 
 
-@pytest.mark.parametrize("style", STYLES)
 def test_a_memory_of_100_000_characters_stays_in_its_block(
-    repo: MemoryRepository, agent: str, style: str
+    repo: MemoryRepository, agent: str
 ) -> None:
-    long = [
+    every = [
         ("[/0123]\n" * 12_500)[:100_000],
         "<&>" * 33_333 + "x",
         "\r" * 50_000 + "x" + "\u2028" * 49_999,
+        "after",
     ]
     kinds = [sign * 200 for sign in ']<"*']
-    repo.add_many(
-        agent,
-        [
-            NewMemory(one, memory_type=kind, embedding=None)
-            for one, kind in zip([*long, "after"], kinds, strict=True)
-        ],
-    )
+    repo.add_many(agent, [note(one, 0.5, kind) for one, kind in zip(every, kinds, strict=True)])
 
-    found = repo.context(agent, style=style, **WITH_ALL)
-    tight = repo.context(agent, style=style, **WITH_ALL | {"max_tokens": 120_000})
-
-    assert {len(one.hit.memory.content) for one in found.packed} == {100_000, 5}
-    assert {len(kind) for kind, *_ in READERS[style](found.text, found.marker)} == {60}
-    read_back(found, style)
-    assert 0 < tight.tokens <= 120_000
-    read_back(tight, style)
+    for style in STYLES:
+        found = repo.context(agent, style=style, **WITH_ALL)
+        assert {len(one.hit.memory.content) for one in found.packed} == {100_000, 5}
+        assert {len(kind) for kind, *_ in READERS[style](found.text, found.marker)} == {60}
+        read_back(found, style)
+        tight = repo.context(agent, style=style, **WITH_ALL | {"max_tokens": 120_000})
+        assert 0 < tight.tokens <= 120_000
+        read_back(tight, style)

@@ -116,24 +116,13 @@ GRACES_FACTORS: Mapping[str, Callable[[float], float]] = {
 
 def grace_row(number: int, curve: str, half_life: float, trust: float, **values: Any) -> Row:
     accessed, created = values.pop("accessed", None), values.pop("created", 20)
-    return {
-        "id": number,
-        "memory_ref": f"mem_{number:016x}",
-        "loop_id": "loop-1",
-        "component": "reflection",
-        "output_type": "reasoning",
-        "result_data": f'"result {number}"',
-        "trust_score": trust,
-        "provenance_score": 0.75,
-        "consensus_score": 0.5,
-        "governance_score": 1.0,
-        "usage_score": 0.0,
-        "decay_curve": curve,
-        "half_life_hours": half_life,
-        "last_accessed_at": None if accessed is None else before(accessed),
-        "importance": number / 10,
-        "created_at": before(created),
-    } | values
+    row: Row = {"id": number, "memory_ref": f"mem_{number:016x}", "loop_id": "loop-1"}
+    row |= {"component": "reflection", "output_type": "reasoning"}
+    row |= {"result_data": f'"result {number}"', "importance": number / 10}
+    row |= {"trust_score": trust, "provenance_score": 0.75, "consensus_score": 0.5}
+    row |= {"governance_score": 1.0, "usage_score": 0.0, "created_at": before(created)}
+    row |= {"decay_curve": curve, "half_life_hours": half_life}
+    return row | {"last_accessed_at": accessed and before(accessed)} | values
 
 
 def grace_score(row: Row) -> float:
@@ -295,25 +284,13 @@ IBEX_AGENT, IBEX_ORGANISATION = UUID(int=900), UUID(int=901)
 
 
 def ibex_row(number: int, similarity: float, age: float | None, **values: Any) -> Row:
-    created = None if age is None else before(age)
-    return {
-        "id": UUID(int=number),
-        "org_id": IBEX_ORGANISATION,
-        "agent_id": IBEX_AGENT,
-        "content": f"memory {number}",
-        "content_tokens": 3,
-        "category": "factual",
-        "valid_from": before(100),
-        "observed_at": before(50),
-        "created_at": created,
-        "updated_at": before(1),
-        "embedding": str(similar(similarity)),
-        "embedding_model": "bge-m3",
-        "confidence": 0.8,
-        "usefulness_score": 0.5,
-        "retrieval_count": 0,
-        "similarity": similarity,
-    } | values
+    row: Row = {"id": UUID(int=number), "org_id": IBEX_ORGANISATION, "agent_id": IBEX_AGENT}
+    row |= {"content": f"memory {number}", "content_tokens": 3, "category": "factual"}
+    row |= {"valid_from": before(100), "observed_at": before(50), "updated_at": before(1)}
+    row |= {"created_at": None if age is None else before(age), "retrieval_count": 0}
+    row |= {"embedding": str(similar(similarity)), "embedding_model": "bge-m3"}
+    row |= {"confidence": 0.8, "usefulness_score": 0.5, "similarity": similarity}
+    return row | values
 
 
 def ibex_score(row: Row) -> float:
@@ -418,30 +395,14 @@ TIER_HOURS = {"short": 6, "medium": 7 * 24, "long": 90 * 24}
 
 def memory_os_line(number: int, tier: str, similarity: float, **values: Any) -> Row:
     """A memory as the API returns it, with a vector, which the API does not return."""
-    return {
-        "id": f"mem_{number}",
-        "content": f"memory {number}",
-        "content_type": "fact",
-        "tier": tier,
-        "memory_nature": "semantic",
-        "relevance_score": 0.3,
-        "importance_score": 0.5,
-        "confidence_score": 0.9,
-        "decay_rate": 0.1,
-        "access_count": 0,
-        "last_accessed_at": None,
-        "parent_memory_id": None,
-        "external_id": None,
-        "source_id": "crm",
-        "metadata": {},
-        "pii_detected": False,
-        "pii_fields": [],
-        "integrity_hash": "9f2c",
-        "created_at": before(3).isoformat(),
-        "updated_at": before(1).isoformat(),
-        "expires_at": None,
-        "embedding": similar(similarity),
-    } | values
+    line: Row = {"id": f"mem_{number}", "content": f"memory {number}", "content_type": "fact"}
+    line |= {"tier": tier, "memory_nature": "semantic", "relevance_score": 0.3, "metadata": {}}
+    line |= {"importance_score": 0.5, "confidence_score": 0.9, "decay_rate": 0.1}
+    line |= {"access_count": 0, "last_accessed_at": None, "parent_memory_id": None}
+    line |= {"external_id": None, "source_id": "crm", "pii_detected": False, "pii_fields": []}
+    line |= {"integrity_hash": "9f2c", "created_at": before(3).isoformat()}
+    line |= {"updated_at": before(1).isoformat(), "expires_at": None}
+    return line | {"embedding": similar(similarity)} | values
 
 
 def memory_os_score(line: Row) -> float:
@@ -533,16 +494,9 @@ def test_radaros(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
     entity |= {"description": "a friend", "facts": entity_facts, "events": events}
     entity |= {"relationships": [{"targetEntityId": "acme", "type": "works_at"}]}
     entity |= {"createdAt": before(9).isoformat(), "updatedAt": before(3).isoformat()}
-    acme = {
-        "entityId": "acme",
-        "entityType": "company",
-        "name": "Acme",
-        "properties": {"a": 1},
-        "facts": [],
-        "events": [],
-        "relationships": [],
-        "createdAt": before(9).isoformat(),
-    }
+    acme: Row = {"entityId": "acme", "entityType": "company", "name": "Acme"}
+    acme |= {"properties": {"a": 1}, "facts": [], "events": [], "relationships": []}
+    acme |= {"createdAt": before(9).isoformat()}
     learnings = [
         radaros_fact(7, 14, title="Refunds", content="Ask first.", tags=["refund"], context="shop")
         | {"scope": "user", "userId": "ann", "importance": 0.75, "similarity": 0.25},
@@ -551,24 +505,20 @@ def test_radaros(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
     ]
     theirs.execute(RADAROS + LEARNINGS)
     of_ann = {"namespace": "memory:entities:global:user:ann"}
-    user_facts = [{"namespace": "memory:user-facts", "key": "ann", "value": Jsonb(facts)}]
-    insert(theirs, "kv_store", user_facts)
-    insert(
-        theirs, "kv_store", [of_ann | {"key": e["entityId"], "value": e} for e in (entity, acme)]
-    )
+    noted = {"namespace": "memory:learnings"}
     insert(
         theirs,
         "kv_store",
-        [{"namespace": "memory:learnings", "key": one["id"], "value": one} for one in learnings],
+        [{"namespace": "memory:user-facts", "key": "ann"} | {"value": Jsonb(facts)}],
     )
     insert(
-        theirs,
-        "agentium_learnings",
-        [
-            {"id": one["id"], "content": one["title"], "embedding": str(similar(one["similarity"]))}
-            for one in learnings
-        ],
+        theirs, "kv_store", [of_ann | {"key": e["entityId"], "value": e} for e in (entity, acme)]
     )
+    insert(theirs, "kv_store", [noted | {"key": one["id"], "value": one} for one in learnings])
+    vectors = [{"id": one["id"], "content": one["title"]} for one in learnings]
+    for row, learnt in zip(vectors, learnings, strict=True):
+        row["embedding"] = str(similar(learnt["similarity"]))
+    insert(theirs, "agentium_learnings", vectors)
 
     moves(own_url, "radaros", 10)
 
@@ -626,15 +576,11 @@ SIESTAI = (
 
 def siestai_row(number: int, similarity: float, importance: float, **values: Any) -> Row:
     created, accessed = values.pop("created", 40), values.pop("accessed", None)
-    return {
-        "id": UUID(int=number),
-        "content": f"memory {number}",
-        "embedding": str(similar(similarity)),
-        "memory_type": "fact",
-        "importance": importance,
-        "created_at": naive(before(created)),
-        "last_accessed_at": naive(before(created if accessed is None else accessed)),
-    } | values
+    row: Row = {"id": UUID(int=number), "content": f"memory {number}", "memory_type": "fact"}
+    row |= {"embedding": str(similar(similarity)), "importance": importance}
+    row |= {"created_at": naive(before(created))}
+    used = created if accessed is None else accessed
+    return row | {"last_accessed_at": naive(before(used))} | values
 
 
 def siestai_score(row: Row) -> float:

@@ -106,15 +106,15 @@ def test_nothing_of_ours_calls_what_was_planted(server_url: str, template: str) 
             "VALUES ('one', gen_random_uuid(), 'written by hand')"
         )
         as_attacker(url, *planted())
-        for statement in every:
-            with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(url, autocommit=True) as connection:
+            for statement in every:
                 connection.execute("SET search_path = pgrecall, public")
                 if statement.startswith("CALL"):
                     got = outcome(connection, statement)
                 else:
                     with connection.transaction(force_rollback=True):
                         got = outcome(connection, statement)
-            assert "planted" not in got, statement
+                assert "planted" not in got, statement
 
 
 def test_a_migration_calls_nothing_that_was_planted(server_url: str) -> None:

@@ -202,17 +202,17 @@ def test_what_others_made_of_a_signature_that_changes_is_told_of(
     assert migrate.status(migrated).pending == ["sql/views/team_memories.sql"]
 
 
-def test_a_file_that_is_gone_is_dropped(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_gone_is_dropped(migrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as one:
         text = "CREATE OR REPLACE FUNCTION passing() RETURNS integer LANGUAGE sql RETURN 1;\n"
         added(one, File("signals/passing.sql", text))
-        migrate.upgrade(empty_url, dimensions=3)
-        run(empty_url, "SELECT pgrecall.passing()")
-    assert migrate.status(empty_url).pending == ["sql/signals/passing.sql"]
+        migrate.upgrade(migrated)
+        run(migrated, "SELECT pgrecall.passing()")
+    assert migrate.status(migrated).pending == ["sql/signals/passing.sql"]
 
-    assert migrate.upgrade(empty_url).pending == []
+    assert migrate.upgrade(migrated).pending == []
 
-    assert value(empty_url, "SELECT to_regproc('pgrecall.passing') IS NULL")
+    assert value(migrated, "SELECT to_regproc('pgrecall.passing') IS NULL")
 
 
 def test_all_or_nothing_is_applied(migrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,20 +307,19 @@ def test_who_is_let_in_at_another_level_loses_what_is_beyond(
     run(migrated, f'DROP ROLE "{roles[0]}"', f'CREATE ROLE "{roles[0]}"')
 
 
-def test_roles_and_levels_that_there_are_not(empty_url: str, roles: list[str]) -> None:
+def test_roles_and_levels_that_there_are_not(migrated: str, roles: list[str]) -> None:
     with pytest.raises(SchemaMissing, match="migrate up"):
-        migrate.grant(empty_url, roles[0], "reader")
-    migrate.upgrade(empty_url, dimensions=3)
+        migrate.grant(migrated, roles[0], "reader", schema="nowhere")
     with pytest.raises(InputError, match="level"):
-        migrate.grant(empty_url, roles[0], "owner")  # type: ignore[arg-type]
-    [owner] = values(empty_url, "SELECT current_user::text")
+        migrate.grant(migrated, roles[0], "owner")  # type: ignore[arg-type]
+    [owner] = values(migrated, "SELECT current_user::text")
     for name, message in (("nobody", "no role nobody"), (owner, f"{owner} owns the schema pgrec")):
         with pytest.raises(InputError, match=message):
-            migrate.grant(empty_url, name, "reader")
+            migrate.grant(migrated, name, "reader")
         with pytest.raises(InputError, match=message):
-            migrate.revoke(empty_url, name)
-    run(empty_url, "GRANT SELECT ON pgrecall.agent_memories TO PUBLIC")
-    assert grantees(empty_url, "agent_memories") == ["PUBLIC"]
+            migrate.revoke(migrated, name)
+    run(migrated, "GRANT SELECT ON pgrecall.agent_memories TO PUBLIC")
+    assert grantees(migrated, "agent_memories") == ["PUBLIC"]
 
 
 def test_of_a_role_that_is_gone_the_note_is_taken_away(migrated: str, roles: list[str]) -> None:

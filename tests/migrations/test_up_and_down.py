@@ -94,25 +94,24 @@ def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
     assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
 
-def test_several_schemas_in_one_database(empty_url: str) -> None:
-    one = migrate.upgrade(empty_url, dimensions=3, schema="one")
-    two = migrate.upgrade(empty_url, dimensions=4, embedding_type="halfvec", schema="two")
-    assert migrate.embedding_index(empty_url, schema="one") == replace(one, embedding_index=True)
-    for schema, dimensions in (("one", 3), ("two", 4)):
-        repo = repository(empty_url, schema)
+def test_several_schemas_in_one_database(migrated: str) -> None:
+    one = migrate.status(migrated)
+    two = migrate.upgrade(migrated, dimensions=4, embedding_type="halfvec", schema="two")
+    assert migrate.embedding_index(migrated) == replace(one, embedding_index=True)
+    for schema, dimensions in (("pgrecall", 3), ("two", 4)):
+        repo = repository(migrated, schema)
         repo.add_many(
             "a", [NewMemory(f"{n}", embedding=[n] + [1] * (dimensions - 1)) for n in range(60)]
         )
         repo.rank_indexes.build(agent_id="a", at_least=1)
 
-    migrate.downgrade(empty_url, schema="one")
+    migrate.downgrade(migrated)
 
     assert (one.dimensions, one.embedding_type) == (3, "vector")
-    assert migrate.status(empty_url, schema="two") == two
+    assert migrate.status(migrated, schema="two") == two
     assert (two.dimensions, two.embedding_type) == (4, "halfvec")
-    assert migrate.status(empty_url, schema="one").revision is None
-    assert migrate.status(empty_url).revision is None
-    found = repository(empty_url, "two").search("a", [1, 0, 0, 0], strategy="index")
+    assert migrate.status(migrated).revision is None
+    found = repository(migrated, "two").search("a", [1, 0, 0, 0], strategy="index")
     assert (found.strategy, len(found)) == ("index", 10)
 
 
