@@ -116,7 +116,7 @@ BEGIN
         lender, importance, tier, key, last_accessed_at, steps IN
         WITH hits AS MATERIALIZED (
             SELECT r.*, row_number() OVER () AS place FROM recall(@given@, false, strategy,
-                   normalise_weights => normalise_weights, half_life => half_life) r
+                   @named_later@) r
         ), linked AS (
             SELECT l.*, NULL::bigint AS place
               FROM linked_memories(

@@ -4,7 +4,7 @@
 -- that for a left join while the tables are nearly empty, and cache the plan. A CASE removes rows
 -- without a memory: a condition that the planner understands would turn a full join into a left
 -- one. Another makes it expect few words, so that it hashes these and not the memories with their
--- embeddings (ADR-0046).
+-- embeddings (ADR-0033).
 SELECT agent_memories.agent_id, agent_memories.id, :score AS score
      , coalesce(words.share, 0::float8) AS share --? words
      , words.coverage --? words

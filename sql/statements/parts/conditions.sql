@@ -1,6 +1,6 @@
 -- The conditions on a memory alone. The planner believes the first one to be true, as it does of
 -- any IS NOT NULL: without statistics it would expect a single memory of what nearly every one
--- meets (ADR-0046).
+-- meets (ADR-0033).
 SELECT FROM pgrecall.agent_memories WHERE
        (CASE WHEN true
              AND (pgrecall.is_valid(agent_memories.valid_from, agent_memories.valid_until,
