@@ -28,7 +28,7 @@ from pgrecall.core.ids import new_id
 from pgrecall.errors import MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.calls import CALLS, PROCEDURES
+from tests.calls import CALLS, OF_ALL, PROCEDURES
 from tests.integration.citus import URL, distributed, on_citus, one_and_several_nodes
 from tests.integration.conftest import empty
 from tests.integration.support import NOW, at, awaited, before
@@ -43,10 +43,7 @@ from tests.integration.test_both_repositories import (
 )
 
 pytestmark = on_citus
-ON_ALL_NODES = {
-    *("owners", "erase, and vacuum"),
-    *(f"rank_indexes.{name}" for name in ("build", "maintain", "progress", "status")),
-}
+ON_ALL_NODES = OF_ALL | {"erase, and vacuum"}
 """Operations on all owners, or on whole tables."""
 IN_TWO_PHASES = {
     *("add_many", "delete, by a filter", "transfer.restore", "upsert_many"),
