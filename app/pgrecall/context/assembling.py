@@ -33,7 +33,7 @@ from pgrecall.ranking.question import Question
 from pgrecall.ranking.touched import touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.search.owner_by_owner import owner_by_owner
+from pgrecall.search.owner_by_owner import ALL_AT_ONCE, owner_by_owner
 from pgrecall.search.searching import hit, require_strategy
 
 MAX_RESERVES = 100
@@ -128,7 +128,9 @@ def context(
     )
     # Memories below a floor are ranked and then left out, so that a rank index finds the same.
     search = replace(search, min_score=None, min_relevance=None, shows_relevance=floor is not None)
-    apart = yield from owner_by_owner(tables, search, strategy)
+    apart = ALL_AT_ONCE
+    if search.is_divided:
+        apart = yield from owner_by_owner(tables, search, strategy)
     while True:
         over = partial(pack_candidates, packing=packing)
         indexed = yield from through_indexes(tables, search, strategy, over)

@@ -16,10 +16,10 @@ from sqlalchemy import Engine
 
 from pgrecall.context.assembled import Context
 from pgrecall.core.quoting import did_you_mean, shortened
-from pgrecall.core.steps import ALONE, EMBEDS, TRANSACTION, Ask, Copy, Keep, Mode, Run
+from pgrecall.core.steps import ALONE, EMBEDS, TRANSACTION, Ask, Copy, Mode, Run
 from pgrecall.execution.embedding_model import record_model, unrecorded_model
 from pgrecall.execution.inspection import LAYOUTS, inspect
-from pgrecall.execution.row_cache import cache_rows, cached_rows
+from pgrecall.execution.row_cache import kept
 from pgrecall.schema import Layout, Tables, tables
 from pgrecall.schema.verbs import lift_limits
 
@@ -249,7 +249,7 @@ class Invocation(Generic[T]):
                 yield connect
             self.counts |= step.counts
             if step.keep is not None:
-                reply = yield from self._kept(step, step.keep)
+                reply = yield from kept(self.engine, step, step.keep)
                 continue
             if not self.durable and "durable" in step.parameters:
                 step = step._replace(parameters={**step.parameters, "durable": False})
@@ -268,14 +268,6 @@ class Invocation(Generic[T]):
             return ConnectionRequest(mode)
         self.engine = self.replica
         return ConnectionRequest(mode, replica=True)
-
-    def _kept(self, step: Run, keep: Keep) -> Generator[Run, Any, Any]:
-        assert self.engine is not None
-        rows = cached_rows(self.engine, step, keep)
-        if rows is None:
-            rows = yield step
-            cache_rows(self.engine, step, rows)
-        return rows
 
 
 def known(values: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,23 +18,20 @@ MAX_ENTRIES = 10_000
 _caches: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
 
 
-def cached_rows(engine: Engine, step: Run, keep: Keep) -> Any | None:
-    """The rows if they are known and less than TTL_SECONDS old, or those to keep in their place."""
+def kept(engine: Engine, step: Run, keep: Keep) -> Generator[Run, Any, Any]:
+    """The rows if they are known and less than TTL_SECONDS old, or else those of the statement."""
     entries = _caches.setdefault(engine, {})
     if keep.anew:
         entries.clear()
+    key = step.statement, repr(step.parameters)
+    at, rows = entries.get(key, (0.0, None))
     if keep.rows is not None:
-        cache_rows(engine, step, keep.rows)
-    at, rows = entries.get(_key(step), (0.0, None))
-    return rows if time.monotonic() - at < TTL_SECONDS else None
-
-
-def cache_rows(engine: Engine, step: Run, rows: Any) -> None:
-    entries = _caches.setdefault(engine, {})
+        rows = keep.rows
+    elif rows is not None and time.monotonic() - at < TTL_SECONDS:
+        return rows
+    else:
+        rows = yield step
     if len(entries) >= MAX_ENTRIES:
         entries.clear()
-    entries[_key(step)] = time.monotonic(), rows
-
-
-def _key(step: Run) -> Any:
-    return step.statement, repr(step.parameters)
+    entries[key] = time.monotonic(), rows
+    return rows

@@ -21,7 +21,7 @@ from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked
-from pgrecall.schema import Layout, Tables, verbs
+from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import MEMORY, call
 
@@ -115,7 +115,9 @@ def touch(
     if not ids:
         return 0
     if key is None:
-        rows = yield verbs.touch(tables, agent_id, ids, accessed=True, durable=True)
+        rows = yield call(
+            tables, "touch", agent=agent_id, memory_ids=ids, accessed=True, durable=True
+        )
     else:
         key = require_name("key", key)
         rows = yield call(tables, "touch_once", agent=agent_id, memory_ids=ids, key=key)

@@ -67,8 +67,7 @@ def export(
     require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
     named = _named(tables, agent_id)
     owner_id, last_id = _begin(after, named)
-    wanted = _wanted(filters)
-    chosen = yield from narrowing(tables, wanted)
+    chosen = yield from narrowing(tables, _wanted(filters))
     exported = 0
     if owner_id is None:
         owner_id = yield from _next(tables, named, None)

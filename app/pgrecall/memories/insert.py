@@ -43,9 +43,7 @@ def stored_batch(
         part = [ordinal for ordinal in memories if first <= ordinal < first + _PART]
         if part:
             bound = {"agent": agent_id, "first": first, "last": first + _PART - 1}
-            arguments = policy.arguments
-            statement = remember_staged(tables, staged, tuple(arguments))
-            rows = yield Run(statement, bound | arguments)
+            rows = yield Run(remember_staged(tables, staged), bound | policy.arguments)
             ids = [row.memory_id for row in rows]
             duplicates = yield reads(
                 tables, "ids_stored", UNFILTERED, "trusts", owner_id=agent_id, ids=ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from pgrecall.schema.verbs import call, columns_of, in_json
 STAGING = "pg_temp.pgrecall_staging"
 DROP_STAGING = Run(Statement(f"DROP TABLE {STAGING}"))
 _FIELDS = tuple(field.name for field in NEW)
+_POLICY = tuple(field.name for field in fields(Policy))
 _ALWAYS = ("id", "content", "embedding")
 _TYPES = {field.name: field.kind.type for field in TABLE}
 
@@ -53,14 +55,14 @@ def _with_memory(
     fields: Collection[str],
     typed: Collection[str],
 ) -> Statement:
-    def given(names: Collection[str]) -> str:
+    def named(names: Collection[str]) -> str:
         casts = {name: "::jsonb" if name in typed else "" for name in names}
-        named = (f'"{name.removeprefix("new_")}" => :{name}{cast}' for name, cast in casts.items())
-        return ", ".join(named)
+        each = (f'"{name.removeprefix("new_")}" => :{name}{cast}' for name, cast in casts.items())
+        return ", ".join(each)
 
     return Statement(
         f'/* pgrecall {function} */ SELECT {columns_of(function)} FROM "{schema}".{function}('  # noqa: S608  ours
-        f'{given(arguments)}, {parameter} => "{schema}".new_memory({given(fields)}))'
+        f'{named(arguments)}, {parameter} => "{schema}".new_memory({named(fields)}))'
     )
 
 
@@ -95,7 +97,7 @@ def all_staged(value: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def remember_staged(tables: Tables, staged: Staged, arguments: Collection[str]) -> Statement:
+def remember_staged(tables: Tables, staged: Staged) -> Statement:
     """Stores the staged rows with ordinals `first` to `last`.
 
     Rows: ordinal (from 1 within this range), memory_id, outcome, similarity, same_subject.
@@ -106,7 +108,7 @@ def remember_staged(tables: Tables, staged: Staged, arguments: Collection[str]) 
     values = {"memories": all_staged(f"{schema}.new_memory({memory})")}
     if LABELS in staged:
         values[LABELS] = all_staged(f"s.{LABELS}")
-    values |= {name: f":{name}" for name in ("agent", *arguments)}
+    values |= {name: f":{name}" for name in ("agent", *_POLICY)}
     named = ", ".join(f"{name} => {value}" for name, value in values.items())
     return Statement(
         f"/* pgrecall remember_rows */ SELECT {columns_of('remember_rows')} "  # noqa: S608  ours

@@ -10,6 +10,7 @@
 @filtered@                    the filters as they are passed on: tags => tags
 @named_filters@, @sizes@      the name of each filter that is not NULL, and the sizes of lists
 @numbers@                     the number of each parameter, as recall passes them
+@filtering_numbers@           the same, as list_memories passes them
 @fault@, @words@              what question() refuses
 @packing@                     the values by which tokens of the plain style are estimated
 """
@@ -258,11 +259,24 @@ def _packing() -> str:
 
 def _numbers() -> str:
     """The numbers of a statement's parameters. An agent may be one of several owners."""
-    first = ["ranked", "owners", "weighed", "sources", "compared"]
-    numbers = {name: f"${number}" for number, name in enumerate([*first, *_passed()], start=1)}
+    numbers = _numbered("ranked", "owners", "weighed", "sources", "compared", *_passed())
     period = numbers["query_time"]
     numbers |= {"period_from": f"lower({period})", "period_to": f"upper({period})"}
     numbers |= {"owner_id": numbers["agent"], "worded_owners": numbers["owners"]}
+    return _as_jsonb(numbers)
+
+
+def _filtering_numbers() -> str:
+    """The same of a statement that filters, and does not rank."""
+    first = "limit", "last", "owner_id", "compared"
+    return _as_jsonb(_numbered(*first, *_declared()[1], "as_of"))
+
+
+def _numbered(*names: str) -> dict[str, str]:
+    return {name: f"${number}" for number, name in enumerate(names, start=1)}
+
+
+def _as_jsonb(numbers: Mapping[str, str]) -> str:
     return f"'{json.dumps(numbers)}'::jsonb"
 
 
@@ -292,6 +306,7 @@ _INSERTED: Mapping[str, Callable[[], str]] = {
     "@named_filters@": _named_filters,
     "@sizes@": _sizes,
     "@numbers@": _numbers,
+    "@filtering_numbers@": _filtering_numbers,
     "@fault@": _fault,
     "@words@": _words,
     "@packing@": _packing,

@@ -133,9 +133,7 @@ class Question:
             owners = [search.agent_id, *search.teams]
             rows = yield known_entities(tables, owners, [question.entities_in])
             entities = rows[0].entities if rows else ()
-        filters = search.filters
-        if "text" in filters.values:
-            filters = yield from narrowing(tables, filters)
+        filters = yield from narrowing(tables, search.filters)
         known = yield owner_facts(tables, [search.agent_id, *search.teams])
         return replace(
             search,

@@ -10,7 +10,7 @@ from pgrecall.core.steps import Operation, Uncounted
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.schema.verbs import touch
+from pgrecall.schema.verbs import call
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
 
@@ -24,8 +24,8 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], search: Search) -> Ope
     how = touch_parameters(search.profile)
     if len(owners) == 1 or search.distributed:
         for owner_id, ids in sorted(owners.items()):
-            counting = touch(tables, owner_id, ids, **how)._replace(counts=True)
-            if (yield counting) is Uncounted:
+            counting = call(tables, "touch", agent=owner_id, memory_ids=ids, **how)
+            if (yield counting._replace(counts=True)) is Uncounted:
                 return False
     elif owners:
         memories = [hit.memory for hit in hits]

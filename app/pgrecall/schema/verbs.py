@@ -84,15 +84,6 @@ def columns_of(function: str) -> str:
     return COLUMNS.get(function, function)
 
 
-def touch(tables: Tables, agent: str, memory_ids: Sequence[Any], **how: bool) -> Run:
-    """Counts one retrieval of each of `memory_ids` and returns how many of them exist.
-
-    `how`: accessed, whether last_accessed_at is set too; durable, whether the commit waits until it
-    is on disk.
-    """
-    return call(tables, "touch", agent=agent, memory_ids=memory_ids, **how)
-
-
 def lift_limits(tables: Tables) -> Run:
     """Turns off the limits of time for this transaction; returns what they were as `limits`, its
     isolation level, and when it began."""

@@ -110,7 +110,7 @@ class Profile:
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each signal by its name, in the profile's order."""
-        return {signal.name: weight for signal, weight in self}
+        return {signal.name: weight for signal, weight in self.signals.items()}
 
     def find(self, kind: type[S]) -> S | None:
         """Its signal of this kind; None if it has none."""
@@ -180,6 +180,11 @@ class Profile:
 
     def _with(self, change: Callable[[Signal], Signal]) -> Profile:
         return replace(self, signals={change(signal): weight for signal, weight in self})
+
+
+def contributions(weights: Mapping[str, float], signals: Mapping[str, float]) -> dict[str, float]:
+    """weight · value of each signal by its name, in the profile's order."""
+    return {name: weight * signals[name] for name, weight in weights.items()}
 
 
 def _are_signals(signals: object) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.memory import Memory
-from pgrecall.scoring.profile import Profile
 
 RECORD_DECIMALS = 6
 
@@ -90,11 +89,6 @@ class ScoredMemory:
             record["lent"] = round(self.lent, RECORD_DECIMALS)
             record["lender"] = str(self.lender)
         return record
-
-
-def contributions(profile: Profile, signals: Mapping[str, float]) -> dict[str, float]:
-    """weight · value of each signal by its name, in the profile's order."""
-    return {name: weight * signals[name] for name, weight in profile.weights.items()}
 
 
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:

@@ -16,8 +16,8 @@ from pgrecall.core.dates import instant, moment_of
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.scored_memory import Breakdown, ScoredValues, contributions
+from pgrecall.scoring.profile import Profile, contributions
+from pgrecall.scoring.scored_memory import Breakdown, ScoredValues
 from pgrecall.scoring.signals import (
     Clock,
     Confidence,
@@ -107,7 +107,7 @@ def _scored(
         untold = (name for name, of in _OF_QUERY.items() if of not in values)
         profile = profile.without(*untold)
     signals = {signal.name: _value(signal, values, moment) for signal in profile.signals}
-    shares = contributions(profile, signals)
+    shares = contributions(profile.weights, signals)
     return Breakdown(math.fsum(shares.values()), signals, shares)
 
 

@@ -31,6 +31,7 @@ class Ranked:
 
 
 ALL_AT_ONCE = Ranked({"exact": True})
+"""Of a search whose owners are not divided."""
 
 
 def each_owner(search: Search) -> list[Search]:
@@ -42,12 +43,11 @@ def each_owner(search: Search) -> list[Search]:
 
 
 def owner_by_owner(tables: Tables, search: Search, strategy: Strategy) -> Operation[Ranked]:
-    """The memories that one statement would rank first among those of all these owners.
+    """The memories that one statement would rank first among those of all these owners, who may be
+    on different nodes.
 
     Each owner is ranked through its rank index, or all its memories are scored.
     """
-    if not search.is_divided:
-        return ALL_AT_ONCE
     alone = replace(search, k=search.most, expand_session=0, lend=None, min_score=None)
     rows: list[Sequence[Any]] = []
     candidates: list[int] = []

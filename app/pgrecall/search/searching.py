@@ -21,7 +21,7 @@ from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
-from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword
 from pgrecall.search.owner_by_owner import ALL_AT_ONCE, each_owner, owner_by_owner
@@ -160,7 +160,8 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
     """Converts rows of the search statement."""
     usual = profile.weights
     for row in rows:
-        weights = usual if getattr(row, "has_terms", True) else in_effect(profile, row).weights
+        effective = in_effect(profile, row)
+        weights = usual if effective is profile else effective.weights
         signals = dict(zip(weights, row.signals, strict=True))
         yield ScoredMemory(
             memory=leading_memory(row),
@@ -168,7 +169,7 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
             similarity=row.similarity,
             cosine=row.cosine,
             signals=signals,
-            contributions={name: weight * signals[name] for name, weight in weights.items()},
+            contributions=contributions(weights, signals),
             steps=getattr(row, "steps", 0),
             relevance=getattr(row, "relevance", None),
             beside=getattr(row, "beside", None),
