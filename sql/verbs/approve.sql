@@ -9,11 +9,7 @@ DECLARE
     other uuid;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
-    PERFORM lock_same(
-        agent,
-        ARRAY(SELECT m.content_hash FROM agent_memories m
-               WHERE m.agent_id = agent AND m.id = ANY (memory_ids)),
-        memory_ids);
+    PERFORM lock_same(agent, '{}', memory_ids);
     FOR old IN
         SELECT m.* FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
@@ -26,13 +22,14 @@ BEGIN
             changed.superseded_by := NULL;
         END IF;
         IF old.status = 'pending' AND old.edition IS NOT NULL THEN
+            -- Before the lookup, as in store_memories.
+            changed.edition := next_edition(agent, old.content_hash);
             SELECT s.memory_id INTO other FROM same_memory(agent, changed) s;
             IF FOUND THEN
                 RAISE EXCEPTION 'memory % cannot be approved: memory % says the same; reject this '
                     'one, and revive that one if it is no longer recalled', old.id, other
                     USING ERRCODE = 'PM004';
             END IF;
-            changed.edition := next_edition(agent, old.content_hash);
         END IF;
         PERFORM write_memory(agent, changed);
         PERFORM note_change('approved', old, changed, ARRAY['status', 'needs_review'], reason,

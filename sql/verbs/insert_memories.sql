@@ -1,7 +1,7 @@
 -- The plan is generic, since planning for the values copies the whole batch several times.
 CREATE OR REPLACE FUNCTION insert_memories(
-    agent text, memories agent_memories[], ids uuid[], edition integer, actor text,
-    metadata jsonb) RETURNS uuid[]
+    agent text, memories agent_memories[], ids uuid[], by_text boolean, actor text,
+    metadata jsonb, editions integer[] DEFAULT NULL) RETURNS uuid[]
     LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB'
     SET plan_cache_mode = force_generic_plan AS $function$
 #variable_conflict use_column
@@ -9,8 +9,8 @@ DECLARE
     stored uuid[] := '{}';
     trusts jsonb[] := '{}';
     -- Edition 0 is for a text that does not exist at all, not even under a key.
-    numbers integer[] := CASE WHEN edition > 0 THEN ARRAY(
-        SELECT greatest(next_edition(agent, said.hash), 1) - 1
+    numbers integer[] := CASE WHEN editions IS NOT NULL THEN ARRAY(
+        SELECT greatest(editions[said.place], 1) - 1
                + row_number() OVER (PARTITION BY said.hash ORDER BY said.place)
           FROM (SELECT m.ordinality AS place, content_hash(m.content) AS hash
                   FROM unnest(memories) WITH ORDINALITY m) said
@@ -26,11 +26,12 @@ BEGIN
             @state but edition@, edition)
         SELECT agent, m.id, m.key, @columns: m.{}@,
                @state but edition: m.{}@,
-               CASE WHEN m.edition > 0 THEN numbers[date_part('epoch', m.inserted_at)::integer]
-                    ELSE m.edition END
-          FROM assessed(agent, memories, ids, insert_memories.edition) m
+               coalesce(CASE WHEN m.edition = 0
+                             THEN numbers[date_part('epoch', m.inserted_at)::integer] END,
+                        m.edition)
+          FROM assessed(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
          -- A pending memory is compared with other texts when it is approved.
-         WHERE m.edition IS NULL OR m.edition > 0 OR m.status = 'pending'
+         WHERE m.edition IS NULL OR editions IS NOT NULL OR m.status = 'pending'
             OR NOT is_said(agent, m.content_hash)
          ORDER BY CASE WHEN m.key IS NULL THEN m.content_hash END,
                   CASE WHEN m.key IS NOT NULL THEN m.id END, m.inserted_at
@@ -47,10 +48,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION insert_memories IS
-    'Inserts memories with these ids, and their first events; returns the ids inserted. The '
-    'edition is 0 for new texts, 1 for one more memory of each text, which gets the next number, '
-    'and NULL for memories that are not identified by their text. Skips ids and editions that '
-    'exist, and with edition 0 also texts that exist.';
+    'Inserts memories with these ids, and their first events; returns the ids inserted. by_text: '
+    'whether memories without a key are identified by their text. editions: the next_edition of '
+    'each text, read before the caller looked for the same memory; without them, texts that exist '
+    'are skipped. Skips ids and editions that exist.';
 
 -- This is a function of its own, so that the setting reaches nothing else: a plan made while the
 -- table was nearly empty would read all of it for each memory.

@@ -4,26 +4,33 @@ CREATE OR REPLACE FUNCTION lock_same(agent text, hashes bytea[], memory_ids uuid
 #variable_conflict use_column
 DECLARE
     ids uuid[] := ARRAY(
-        WITH RECURSIVE said AS (
+        WITH RECURSIVE texts AS (
+            SELECT unnest(hashes) AS hash
+             UNION
             -- OFFSET 0: each is looked up by key. A join, or a list of hashes in a plan for any
             -- list, might read all memories of the owner.
-            SELECT m.id, m.superseded_by FROM (SELECT DISTINCT unnest(hashes) AS it) hash
+            SELECT m.content_hash FROM unnest(memory_ids) it
+             CROSS JOIN LATERAL (SELECT n.content_hash FROM agent_memories n
+                                  WHERE n.agent_id = agent AND n.id = it
+                                 OFFSET 0) m),
+        same AS (
+            SELECT m.id, m.superseded_by FROM texts
              CROSS JOIN LATERAL (SELECT n.id, n.superseded_by FROM agent_memories n
-                                  WHERE n.agent_id = agent AND n.content_hash = hash.it
+                                  WHERE n.agent_id = agent AND n.content_hash = texts.hash
                                     AND n.status = 'active'
                                  OFFSET 0) m
              UNION
-            SELECT m.id, m.superseded_by FROM (SELECT DISTINCT unnest(hashes) AS it) hash
+            SELECT m.id, m.superseded_by FROM texts
              CROSS JOIN LATERAL (SELECT n.id, n.superseded_by FROM agent_memories n
-                                  WHERE n.agent_id = agent AND n.content_hash = hash.it
+                                  WHERE n.agent_id = agent AND n.content_hash = texts.hash
                                     AND n.superseded_by IS NOT NULL
                                  OFFSET 0) m
              UNION
-            SELECT m.id, m.superseded_by FROM said
+            SELECT m.id, m.superseded_by FROM same
              CROSS JOIN LATERAL (SELECT n.id, n.superseded_by FROM agent_memories n
-                                  WHERE n.agent_id = agent AND n.id = said.superseded_by
+                                  WHERE n.agent_id = agent AND n.id = same.superseded_by
                                  OFFSET 0) m)
-        SELECT said.id FROM said) || memory_ids;
+        SELECT id FROM same) || memory_ids;
 BEGIN
     IF ids = '{}' THEN
         RETURN;
@@ -35,5 +42,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION lock_same IS
-    'Locks, in the order of the key, these memories, the active or superseded memories with these '
-    'texts, and the successors of the superseded ones.';
+    'Locks, in the order of the key, these memories, the active or superseded memories with their '
+    'texts or these hashes, and the successors of the superseded ones.';

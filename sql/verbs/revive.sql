@@ -10,11 +10,7 @@ DECLARE
     other uuid;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
-    PERFORM lock_same(
-        agent,
-        ARRAY(SELECT m.content_hash FROM agent_memories m
-               WHERE m.agent_id = agent AND m.id = ANY (memory_ids)),
-        memory_ids);
+    PERFORM lock_same(agent, '{}', memory_ids);
     FOR old IN
         SELECT m.* FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
@@ -28,13 +24,14 @@ BEGIN
         changed.superseded_by := NULL;
         changed.expires_at := CASE WHEN old.expires_at > moment THEN old.expires_at END;
         IF old.edition IS NOT NULL THEN
+            -- Before the lookup, as in store_memories.
+            IF old.status <> 'active' THEN
+                changed.edition := next_edition(agent, old.content_hash);
+            END IF;
             SELECT s.memory_id INTO other FROM same_memory(agent, changed) s;
             IF FOUND THEN
                 RAISE EXCEPTION 'memory % cannot be revived: memory % says the same', old.id, other
                     USING ERRCODE = 'PM004';
-            END IF;
-            IF old.status <> 'active' THEN
-                changed.edition := next_edition(agent, old.content_hash);
             END IF;
         END IF;
         IF old.superseded_by IS NOT NULL AND force IS NOT TRUE THEN

@@ -4,7 +4,8 @@
 -- Only the unique index on text and edition keeps two writers apart, no lock. The first memory of a
 -- text has edition 0; another one (valid at another time, or of another kind) gets the next number.
 -- Of two writers one gets the number; the other waits, looks again and finds the first. Existing
--- memories are locked before another edition is added.
+-- memories are locked before another edition is added, and the number is read before the same
+-- memory is looked up: one that comes in between is found, and one that comes later has the number.
 CREATE OR REPLACE FUNCTION store_memories(
     agent text, memories agent_memories[], duplicates text, near_duplicates float8,
     check_compliance boolean, actor text, metadata jsonb, superseding uuid[] DEFAULT NULL,
@@ -29,6 +30,7 @@ DECLARE
     firsts integer[];
     others integer[];
     hashes bytea[];
+    editions integer[];
     one record;
     adds boolean;
 BEGIN
@@ -82,7 +84,7 @@ BEGIN
         memories[1].valid_from := coalesce(given_from, begins);
     END IF;
 
-    stored := insert_memories(agent, memories, ids, CASE WHEN by_text THEN 0 END, actor, metadata);
+    stored := insert_memories(agent, memories, ids, by_text, actor, metadata);
     -- Few owners have superseded memories: for most, this is one lookup in an index.
     IF EXISTS (SELECT FROM agent_memories m
                 WHERE m.agent_id = agent AND m.superseded_by IS NOT NULL) THEN
@@ -107,9 +109,16 @@ BEGIN
             -- one.
             others := new_kinds(agent, memories, ids, stored);
             IF others <> '{}' THEN
+                editions := ARRAY(SELECT next_edition(agent, content_hash(memories[n].content))
+                                    FROM unnest(others) n);
+                -- Others may have stored one of them before its edition was read.
+                IF others <> new_kinds(agent, memories, ids, stored) THEN
+                    CONTINUE;
+                END IF;
                 stored := insert_memories(
                     agent, ARRAY(SELECT memories[n] FROM unnest(others) n),
-                    ARRAY(SELECT ids[n] FROM unnest(others) n), 1, actor, metadata);
+                    ARRAY(SELECT ids[n] FROM unnest(others) n), by_text, actor, metadata,
+                    editions);
                 PERFORM supersede_successors(agent, stored, actor, NULL);
                 RETURN QUERY SELECT n, ids[n], 'inserted', NULL::float8 FROM unnest(others) n
                               WHERE (ids[n] NOT IN (SELECT s FROM unnest(stored) s)) = false;
@@ -141,6 +150,7 @@ BEGIN
                 IF superseding IS NOT NULL THEN
                     asked.valid_from := given_from;
                 END IF;
+                editions := ARRAY[next_edition(agent, new.content_hash)];
                 SELECT * INTO same FROM same_memory(
                     agent, asked, CASE WHEN cardinality(ids) > 1 AND NOT adds
                                        THEN coalesce(one.alike, '{}') END);
@@ -165,8 +175,8 @@ BEGIN
                 END IF;
             END IF;
             CONTINUE WHEN cardinality(insert_memories(
-                agent, memories[ordinal:ordinal], ARRAY[new.id], CASE WHEN by_text THEN 1 END,
-                actor, metadata)) = 0;
+                agent, memories[ordinal:ordinal], ARRAY[new.id], by_text, actor, metadata,
+                editions)) = 0;
             adds := true;
             PERFORM supersede_successors(agent, ARRAY[new.id], actor, superseding);
             memory_id := new.id;

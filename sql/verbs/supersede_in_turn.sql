@@ -61,10 +61,7 @@ CREATE OR REPLACE FUNCTION supersede_successors(agent text, ids uuid[], actor te
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
-    PERFORM lock_same(agent, ARRAY(
-        SELECT (SELECT m.content_hash FROM agent_memories m
-                 WHERE m.agent_id = agent AND m.id = i.id)
-          FROM unnest(ids) i(id)));
+    PERFORM lock_same(agent, '{}', ids);
     PERFORM supersede_in_turn(
                agent, new.id, old.superseded_by, new.valid_from, new.valid_until, actor, but)
        FROM unnest(ids) i(id)

@@ -50,9 +50,7 @@ BEGIN
     IF changes ?| ARRAY['content', 'memory_type', 'component', 'session', 'turn',
                             'created_at', 'valid_from', 'valid_until'] THEN
         PERFORM lock_same(
-            agent, ARRAY[content_hash(changes ->> 'content'), (
-                SELECT m.content_hash FROM agent_memories m
-                 WHERE m.agent_id = agent AND m.id = update_memory.memory_id)], ARRAY[memory_id]);
+            agent, ARRAY[content_hash(changes ->> 'content')], ARRAY[memory_id]);
     END IF;
     SELECT * INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = update_memory.memory_id FOR NO KEY UPDATE;
@@ -64,14 +62,15 @@ BEGIN
     changed := jsonb_populate_record(old, changes);
     changed.content_hash := content_hash(changed.content);
     IF old.edition IS NOT NULL AND old.status = 'active' THEN
+        -- Before the lookup, as in store_memories.
+        IF changed.content_hash <> old.content_hash THEN
+            changed.edition := next_edition(agent, changed.content_hash);
+        END IF;
         SELECT s.memory_id INTO other FROM same_memory(agent, changed) s;
         IF FOUND THEN
             RAISE EXCEPTION '% has an active memory of this content already: %',
                 named_owner(agent), other
                 USING ERRCODE = 'PM004';
-        END IF;
-        IF changed.content_hash <> old.content_hash THEN
-            changed.edition := next_edition(agent, changed.content_hash);
         END IF;
     END IF;
     PERFORM write_memory(agent, changed);

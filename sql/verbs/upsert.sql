@@ -17,9 +17,7 @@ BEGIN
     END IF;
     memory_id := (require_incoming(agent, ARRAY[memory], 'keep', NULL, check_compliance, actor))[1];
     FOR attempt IN 1 .. 5 LOOP
-        PERFORM lock_same(agent, ARRAY(
-            SELECT m.content_hash FROM agent_memories m
-             WHERE m.agent_id = agent AND m.id = upsert.memory_id), ARRAY[upsert.memory_id]);
+        PERFORM lock_same(agent, '{}', ARRAY[upsert.memory_id]);
         -- Locked here too: it may have been added since the statement before.
         SELECT * INTO old FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = upsert.memory_id FOR NO KEY UPDATE;

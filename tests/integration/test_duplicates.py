@@ -9,22 +9,30 @@ import random
 import re
 import unicodedata
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
 
 from pgrecall import Memory, NewMemory
 from pgrecall.core.ids import id_of_key
 from pgrecall.errors import DuplicateMemory, SupersessionConflict
 from pgrecall.memories.added import Added
+from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, north, plain
 from tests.integration.rank_indexes import build
 from tests.integration.support import NORTH, NOW, at, before
 from tests.integration.test_fields import FULL
+from tests.integration.test_races import OVERLAPPING, WAITING
+from tests.migrations.asking import wait_until
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 FUTURE = datetime(2900, 1, 1, tzinfo=UTC)
@@ -612,3 +620,60 @@ def test_an_index_sees_what_was_said_again_in_the_past_since_its_build(mine: Own
     [hit] = found = mine.search(NORTH, k=1, profile="last_access", strategy="index", touch=False)
     assert (found.strategy, hit.memory.content) == ("index", "old")
     assert hit.memory.last_accessed_at < built.as_of
+
+
+NEXT_EDITION_WAITS = """
+ALTER FUNCTION pgrecall.next_edition(text, bytea) RENAME TO next_edition_now;
+CREATE FUNCTION pgrecall.next_edition(agent text, hash bytea) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(1);
+    RETURN pgrecall.next_edition_now(agent, hash);
+END $$
+"""
+WRITES: dict[str, Callable[[Owner, UUID], object]] = {
+    "update": lambda of, other: of.update(other, content="tea", embedding=None),
+    "revive": lambda of, other: of.revive([other]),
+    "approve": lambda of, other: of.upkeep.approve([other]),
+    "add": lambda of, other: of.add(plain("tea")),
+    "add_many": lambda of, other: of.add_many([plain("tea"), plain("milk")]),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_memory_that_becomes_active_while_an_edition_is_read_is_found(
+    server_url: str, template: str, name: str
+) -> None:
+    with (
+        new_database(server_url, template) as url,
+        psycopg.connect(url, autocommit=True) as beside,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        mine = Owner(create_engine(url, poolclass=NullPool), "one")
+        archived = mine.add(plain("tea"))
+        put_away = "UPDATE pgrecall.agent_memories SET status = 'archived' WHERE id = %s"
+        beside.execute(put_away, [archived])
+        other = mine.add(plain("coffee" if name == "update" else "tea"), duplicates="keep")
+        if name == "revive":
+            beside.execute(put_away, [other])
+        elif name == "approve":
+            beside.execute(
+                "UPDATE pgrecall.agent_memories SET status = 'pending' WHERE id = %s", [other]
+            )
+        elif name.startswith("add"):
+            beside.execute(
+                "UPDATE pgrecall.agent_memories SET memory_type = 'entity' WHERE id = %s", [other]
+            )
+        beside.execute(NEXT_EDITION_WAITS)
+        with beside.transaction():
+            beside.execute("SELECT pg_advisory_xact_lock(1)")
+            written = threads.submit(WRITES[name], mine, other)
+            wait_until("it waits", lambda: mine.sql(WAITING) == [1])
+            beside.execute(
+                "UPDATE pgrecall.agent_memories SET status = 'active', edition = 5 WHERE id = %s",
+                [archived],
+            )
+        with suppress(DuplicateMemory):
+            written.result()
+
+        assert mine.sql(OVERLAPPING) == []
+        assert "tea" in mine.sql("SELECT content FROM pgrecall.agent_memories")

@@ -483,6 +483,27 @@ def test_texts_that_are_updated_and_revived_at_once_stay_one_of_each(
         assert_chained(mine.history(memory_id))
 
 
+def test_an_upsert_locks_successors_in_the_order_of_all(crowd: Engine, mine: Owner) -> None:
+    low, high = sorted(["a", "b"], key=lambda key: id_of_key(A, key))
+    mine.supersede(mine.add(new("old", key=high)), new("new", key=low))
+
+    def in_transaction(call: Callable[[MemoryRepository], Any]) -> Any:
+        with crowd.begin() as connection:  # it is not retried after a deadlock
+            return call(MemoryRepository(connection))
+
+    with ThreadPoolExecutor(2) as threads:
+        with crowd.begin() as holding:
+            holding.exec_driver_sql(HELD.replace(" FOR", f" AND key = '{low}' FOR"))
+            both = [id_of_key(A, low), id_of_key(A, high)]
+            revived = threads.submit(in_transaction, lambda repo: repo.revive(A, both, force=True))
+            wait_until("one waits", lambda: mine.sql(WAITING) == [1])
+            again = new("older", key=high)
+            upserted = threads.submit(in_transaction, lambda repo: repo.upsert(A, again))
+            wait_until("both wait", lambda: mine.sql(WAITING) == [2])
+
+        assert (revived.result(), upserted.result().outcome) == (1, "replaced")
+
+
 # Everything beside the garbage collection
 
 
