@@ -1,5 +1,5 @@
--- The rules are those of rank_index/strategy.py, from measurements: when a rank index is worth
--- using, and with how many candidates. It is faster to score all memories of small owners, for many
+-- The rules are those of rank_index/strategy.py: when a rank index is worth using, and with how
+-- many candidates. It is faster to score all memories of small owners, for many
 -- hits, and with signals that positions do not cover.
 CREATE OR REPLACE FUNCTION index_sources(
     strategy text, owners text[], moment timestamptz, facts jsonb, weighed float8[],
@@ -23,7 +23,7 @@ BEGIN
         RAISE EXCEPTION 'strategy must be one of auto, exact, index, got %',
             quote_nullable(left(strategy, 60))
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF strategy = 'exact' OR ranked > 80
+    ELSIF strategy = 'exact' OR ranked > @MAX_K@
        OR options && '{statuses,period}' OR NOT 'valid' = ANY (options)
        OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners))
        OR cardinality(owners) > 1 AND is_distributed() THEN  -- one statement, on one node
@@ -32,9 +32,9 @@ BEGIN
     SELECT coalesce(sum(s.weight) FILTER (WHERE s.name = 'similarity'), 0),
            coalesce(sum(s.weight) FILTER (
                WHERE s.uncovered AND (has_entities OR s.name <> 'entity_overlap')
-                  OR s.name = 'frequency' AND s.weight > 0.1), 0),
+                  OR s.name = 'frequency' AND s.weight > @MAX_FREQUENCY@), 0),
            coalesce(bool_or(s.roughly AND s.weight > 0), false),
-           bool_or(s.name <> 'keyword' AND s.weight > 0.6 * s.rest),
+           bool_or(s.name <> 'keyword' AND s.weight > @MOSTLY_ONE@ * s.rest),
            coalesce(bool_or(s.reads_usage AND s.weight > 0), false)
       INTO leans, beyond, rough, one_sided, follows_use
       FROM (SELECT t.*, weighed[place] AS weight,
@@ -42,7 +42,7 @@ BEGIN
               FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place),
                    jsonb_to_record(said) AS t(
                        name text, uncovered boolean, roughly boolean, reads_usage boolean)) s;
-    IF strategy = 'auto' AND (query IS NULL OR leans = 0 OR beyond > 0.1) THEN
+    IF strategy = 'auto' AND (query IS NULL OR leans = 0 OR beyond > @MAX_UNCOVERED@) THEN
         RETURN NULL;
     END IF;
     SELECT jsonb_build_object(
@@ -67,16 +67,19 @@ BEGIN
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
         undecayed,relevance,min_relevance,min_similarity,min_score,expand_session,lend}';
     candidates := CASE WHEN has_words
-                       THEN greatest(6 * ranked, 64) * CASE WHEN rough THEN 2 ELSE 1 END
-                       ELSE least(greatest(6 * ranked, most)
+                       THEN greatest(@PER_HIT@ * ranked, @FEWEST_BY_WORDS@)
+                            * CASE WHEN rough THEN 2 ELSE 1 END
+                       ELSE least(greatest(@PER_HIT@ * ranked, most)
                                   * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
-                                  * CASE WHEN filtered THEN 3 ELSE 1 END, 1000) END;
+                                  * CASE WHEN filtered THEN @FILTERED@ ELSE 1 END,
+                                  @MAX_CANDIDATES@) END;
     keyword := jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")');
     RETURN indexes || jsonb_build_object(
         'k', ranked, 'filtered', filtered, 'walk', 3 * most / 2,
         'keyword_b', keyword -> 'b', 'keyword_pivot', keyword -> 'pivot',
-        'enough', candidates / CASE WHEN filtered THEN 5 ELSE 3 END, 'candidates', candidates,
-        'reach', least(greatest(4 * candidates, 3 * most / 2), 1000));
+        'enough', candidates / CASE WHEN filtered THEN @FILTERED_ENOUGH@ ELSE @ENOUGH@ END,
+        'candidates', candidates,
+        'reach', least(greatest(@PER_CANDIDATE@ * candidates, 3 * most / 2), @MAX_CANDIDATES@));
 END
 $function$;
 
@@ -88,8 +91,9 @@ CREATE OR REPLACE FUNCTION are_enough(sources jsonb, passed bigint, total bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN total >= (sources -> 'k')::integer
        AND (passed >= (sources -> 'enough')::integer
-            OR (sources -> 'filtered')::boolean AND (sources -> 'candidates')::integer = 1000
-               AND passed >= 2 * (sources -> 'k')::integer);
+            OR (sources -> 'filtered')::boolean
+               AND (sources -> 'candidates')::integer = @MAX_CANDIDATES@
+               AND passed >= @AT_LAST@ * (sources -> 'k')::integer);
 
 COMMENT ON FUNCTION are_enough IS
     'Returns true if enough rows passed the filters for the best of them to be the best of all: '
@@ -101,12 +105,14 @@ DECLARE
     candidates integer := (sources -> 'candidates')::integer;
     more bigint := 2 * candidates * (sources -> 'enough')::bigint / greatest(passed, 1);
 BEGIN
-    IF total IS NULL OR total < (sources -> 'k')::integer OR candidates = 1000 OR more > 2000 THEN
+    IF total IS NULL OR total < (sources -> 'k')::integer OR candidates = @MAX_CANDIDATES@
+       OR more > 2 * @MAX_CANDIDATES@ THEN
         RETURN NULL;
     END IF;
-    candidates := least(more, 1000);
+    candidates := least(more, @MAX_CANDIDATES@);
     RETURN sources || jsonb_build_object('candidates', candidates,
-        'reach', least(greatest(4 * candidates, (sources -> 'walk')::integer), 1000));
+        'reach', least(greatest(@PER_CANDIDATE@ * candidates, (sources -> 'walk')::integer),
+                       @MAX_CANDIDATES@));
 END
 $function$;
 

@@ -16,8 +16,8 @@ BEGIN
     LOOP
         SELECT * INTO found FROM walk(relation, query, asked, walked, all_compared);
         EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, found.met, found.best);
-        all_compared := walked = 1000;
-        walked := least(4 * walked, 1000);
+        all_compared := walked = @MAX_CANDIDATES@;
+        walked := least(4 * walked, @MAX_CANDIDATES@);
     END LOOP;
     RETURN QUERY SELECT unnest(found.ids[:candidates]);
 END
@@ -25,8 +25,8 @@ $function$;
 
 COMMENT ON FUNCTION near_positions IS
     'Returns memories of a rank index whose positions have the largest inner products with the '
-    'query, largest first, at most 1000. It walks through the graph, or reads all positions if '
-    'landmarks show that walks miss some.';
+    'query, largest first, at most @MAX_CANDIDATES@. It walks through the graph, or reads all '
+    'positions if landmarks show that walks miss some.';
 
 -- The settings hold inside the function, which calls no other, and are restored when it ends.
 CREATE OR REPLACE FUNCTION walk(

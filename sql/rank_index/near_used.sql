@@ -18,14 +18,14 @@ DECLARE
     missed boolean;
 BEGIN
     LOOP
-        PERFORM set_config('hnsw.ef_search', least(walked, 1000)::text, true);
+        PERFORM set_config('hnsw.ef_search', least(walked, @MAX_CANDIDATES@)::text, true);
         EXECUTE format($$
             SELECT array_agg(memory_id)
               FROM (SELECT memory_id FROM %I
                      ORDER BY position OPERATOR(@extschema:vector@.<#>) $1
                      LIMIT $2) near $$,
             relation) INTO ids USING query, candidates;
-        EXIT WHEN known <@ ids OR walked > 1000;
+        EXIT WHEN known <@ ids OR walked > @MAX_CANDIDATES@;
         EXECUTE format($$
             SELECT EXISTS (
                 SELECT FROM %1$I k
@@ -37,7 +37,7 @@ BEGIN
             INTO missed USING query, known, coalesce(ids, '{}'), candidates;
         EXIT WHEN NOT missed;
         walked := 4 * walked;
-        IF walked > 1000 THEN
+        IF walked > @MAX_CANDIDATES@ THEN
             PERFORM set_config('enable_indexscan', 'off', true),
                     set_config('enable_seqscan', 'on', true);
         END IF;

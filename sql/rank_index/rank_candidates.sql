@@ -83,7 +83,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_candidates IS
-    'Returns candidates to score exactly, some of them twice: at most 1000 memories whose '
-    'positions have the largest inner products with the query (with words: plus the weight of '
-    'their words); memories written or changed since the build; and, with used_query, the best '
+    'Returns candidates to score exactly, some of them twice: at most @MAX_CANDIDATES@ memories '
+    'whose positions have the largest inner products with the query (with words: plus the weight '
+    'of their words); memories written or changed since the build; and, with used_query, the best '
     'memories used since then, without their time of use.';

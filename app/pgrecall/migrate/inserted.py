@@ -37,6 +37,9 @@ from pgrecall.lifecycle.garbage import LEAST_AGE
 from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.embed import DuplicatePolicy
+from pgrecall.rank_index import strategy
+from pgrecall.rank_index.index import LEVELS
+from pgrecall.rank_index.space import MAX_FREQUENCY, MOSTLY_ONE
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
@@ -71,6 +74,7 @@ _TYPES: dict[Any, str] = {
     Profile | str: "text",
 }
 _LIMITS: Mapping[str, Any] = {
+    **{name: one for name, one in vars(strategy).items() if name.isupper()},
     **vars(limits),
     "OPERATORS": OPERATORS,
     "DUPLICATES": get_args(DuplicatePolicy),
@@ -80,6 +84,9 @@ _LIMITS: Mapping[str, Any] = {
     "MAX_CURATED": curating.MOST,
     "LEAST_AGE": LEAST_AGE,
     "LEAST_LENDERS": LEAST_LENDERS,
+    "MOSTLY_ONE": MOSTLY_ONE,
+    "MAX_FREQUENCY": MAX_FREQUENCY,
+    "FEWEST_BY_WORDS": LEVELS[0],
     "STATEMENTS": RANKING,
     "OPTIONS": (*known_options(), "include_invalid"),
     "SHORTEST_HALF_LIFE": SHORTEST_HALF_LIFE,
