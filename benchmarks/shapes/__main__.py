@@ -60,17 +60,18 @@ def main(
     other: Annotated[Path, typer.Argument(help="A checkout after `make .venv/test`.")],
     only: Annotated[str, typer.Option(help="A part of the names of the calls.")] = "",
     rounds: Annotated[int, typer.Option(min=2, help="How often both take their turn.")] = 30,
+    big: Annotated[int, typer.Option(help="Memories of the owner that has most.")] = 10_000,
 ) -> None:
     """Prints the lower quartile of each call in both, and their ratio."""
     console = Console()
     console.print(machine(), highlight=False)
     pythons = {"other": str(other / ".venv" / "bin" / "python"), "this": sys.executable}
-    start = datetime.now(UTC).isoformat()
+    words = [datetime.now(UTC).isoformat(), str(big)]
     table = Table("call", "other, ms", "this, ms", "ratio", "ids", show_edge=False)
     with server() as url, ExitStack() as opened, progress_bar() as progress:
         task = progress.add_task("filling two databases", total=None)
         workers = [
-            opened.enter_context(_started(python, opened.enter_context(new_database(url)), start))
+            opened.enter_context(_started(python, opened.enter_context(new_database(url)), *words))
             for python in pythons.values()
         ]
         names = [name for name in workers[1].calls if only in name and name in workers[0].calls]
@@ -102,8 +103,8 @@ def _compared(name: str, workers: list[Worker], rounds: int) -> list[str]:
 
 
 @contextmanager
-def _started(python: str, url: str, start: str) -> Iterator[Worker]:
-    command = [python, str(WORKER), url, start]
+def _started(python: str, *words: str) -> Iterator[Worker]:
+    command = [python, str(WORKER), *words]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, encoding="utf-8") as process:
         yield Worker(process)

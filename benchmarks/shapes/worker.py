@@ -1,9 +1,9 @@
 """Run by the Python of a checkout, by path: executes its calls as it is told, and times them.
 
 It uses only what every version has. Its database has the same memories, with the same ids, as that
-of any other checkout: 10,000, 1,000 and 100 of three owners among 9,000 of others, in sessions,
-with tags and some retrievals, statistics up to date. The owner of 10,000 is there twice, the second
-time with a rank index.
+of any other checkout: 10,000 (or as told), 1,000 and 100 of three owners among 9,000 of others, in
+sessions, with tags and some retrievals, statistics up to date. The owner of 10,000 is there twice,
+the second time with a rank index.
 
 Each line of its input is JSON, {"call": name, "times": number}; each line of its output is what
 they took, in milliseconds, and the ids that they returned.
@@ -168,4 +168,5 @@ def main(url: str, start: datetime) -> None:
 
 
 if __name__ == "__main__":
+    OWNERS["big"] = int(sys.argv[3])
     main(sys.argv[1], datetime.fromisoformat(sys.argv[2]).astimezone(UTC))
