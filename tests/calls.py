@@ -115,6 +115,7 @@ def operations(
         "resolve": Operation({"prefix_or_key": str(one)[:35]}, one),
         "revive": Operation({"memory_ids": [gone]}, 1, "revived"),
         "search": Operation(query | {"k": 2}, five[:2]),
+        "search_many": Operation({"queries": [at(0), None], "k": 2}, [five[:2], five[:2]]),
         "supersede": Operation({"memory_id": one, "new": new}, "inserted", "initial superseded"),
         "touch": Operation({"memory_ids": [one, other]}, 2),
         "transfer.export": Operation({"write": lambda lines: None}, 8),
@@ -143,7 +144,7 @@ def operations(
 READING = {
     *("context", "count", "evaluation.evaluate", "evaluation.recorded_queries", "explain"),
     *("get", "get_many", "history", "labels.find", "labels.of", "links.of", "list", "owners"),
-    *("plan", "resolve", "search", "transfer.export"),
+    *("plan", "resolve", "search", "search_many", "transfer.export"),
     *("upkeep.clusters", "upkeep.near_duplicates"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""

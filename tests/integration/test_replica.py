@@ -101,7 +101,7 @@ def test_an_operation_does_the_same_and_what_only_reads_asks_the_replica_alone(
     check(both, case)
 
     if case.name in GOOD:
-        counting = {"primary"} if case.name in ("search", "context") else set()
+        counting = {"primary"} if case.name in ("search", "search_many", "context") else set()
         assert {*asked} == ({"replica"} if case.name in READING else {"primary"}) | counting
 
 

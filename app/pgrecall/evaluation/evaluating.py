@@ -24,9 +24,9 @@ from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.prepared_queries import (
     answered,
     by_owner,
-    embedded,
     prepared,
     searched_owners,
+    with_vectors,
 )
 from pgrecall.evaluation.ranks import metrics, ranks
 from pgrecall.evaluation.relevance_thresholds import evaluate_floors
@@ -107,7 +107,7 @@ def evaluate(
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
     answered(checked)
-    checked = yield from embedded(checked)
+    checked = yield from with_vectors(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
     context = Asked(tables, teams, chosen, as_of, floors)
@@ -120,7 +120,7 @@ def evaluate(
 def measured(
     context: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
 ) -> Operation[Evaluation]:
-    """Evaluates checked and embedded queries."""
+    """Evaluates checked and with_vectors queries."""
     compared = (*profiles, *_baselines(profiles, checked))
     ranking = yield from ranks(context.tables, (yield from context.batches(checked, compared)))
     values = [

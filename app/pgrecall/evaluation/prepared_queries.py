@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any
 from uuid import UUID
 
 from pgrecall.core.dates import Period, period_of, require_dates
-from pgrecall.core.embedders import Embedded
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Ask, Operation
+from pgrecall.core.steps import Operation
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import CheckedQuery, checked_query
-from pgrecall.ranking.question import other_owners
-from pgrecall.schema import Layout, Tables
+from pgrecall.ranking.question import embedded, other_owners
+from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner, require_owners
 
 
@@ -124,21 +122,7 @@ def with_periods(
     return [replace(query, query_time=found(query)) for query in checked]
 
 
-def embedded(checked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
+def with_vectors(checked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
     """The queries with their vectors. Raises InputError with the number of the query."""
-    vectors: list[Any] = []
-    for query in checked:
-        vector = query.query
-        if isinstance(vector, str):
-            embedding: Embedded = yield Ask("embed_query", (vector,))
-            vector = embedding.vectors[0]
-        vectors.append(vector)
-    layout: Layout = yield Ask("layout")
-    queries = []
-    for number, (query, vector) in enumerate(zip(checked, vectors, strict=True)):
-        try:
-            stored = None if vector is None else layout.vector(vector)
-        except InputError as error:
-            raise type(error)(f"query {number}: {error}") from None
-        queries.append(replace(query, vector=stored))
-    return queries
+    vectors = yield from embedded([query.query for query in checked])
+    return [replace(one, vector=vector) for one, vector in zip(checked, vectors, strict=True)]

@@ -31,7 +31,7 @@ from pgrecall.evaluation.candidate_statements import (
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.evaluating import measured
 from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.prepared_queries import answered, by_owner, embedded, prepared
+from pgrecall.evaluation.prepared_queries import answered, by_owner, prepared, with_vectors
 from pgrecall.evaluation.query_split import (
     held_out_count,
     question_key,
@@ -122,7 +122,7 @@ def tune(
     of_owners = len(by_owner(checked)) > 1
     held_out_count(share, len(by_owner(checked)) if of_owners else len(checked), of_owners)
     chosen = Filters.of(filters)
-    named = yield from embedded(named)
+    named = yield from with_vectors(named)
     checked = answered(named)
     profile = start_profile or (yield from default_profile(tables))
     searched = _searched(profile, checked)

@@ -36,7 +36,8 @@ _CATALOGUE = Statement(
            (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace),
            EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS has_citus,
            pg_jit_available()
-               AND current_setting('jit_above_cost')::float8 BETWEEN float8 '0' AND '99999' AS compiles,
+               AND current_setting('jit_above_cost')::float8 BETWEEN float8 '0' AND '99999'
+               AS compiles,
            to_regprocedure(quote_ident(n.nspname::text) || '.default_profile(text)') IS NOT NULL
                AS has_default_profile,
            convert_to(current_setting('client_encoding'), 'UTF8') AS encoding,

@@ -137,6 +137,7 @@ class Methods(Advises):
     update = method(lambda: changing.update)
     delete = method(lambda: deleting.delete)
     search = method(lambda: searching.search)
+    search_many = method(lambda: searching.search_many)
     context = method(lambda: assembling.context)
     explain = method(lambda: explaining.explain)
     plan = method(lambda: planning.plan)

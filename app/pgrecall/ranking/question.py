@@ -13,6 +13,7 @@ from pgrecall.core.embedders import Embedded
 from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
+from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
@@ -144,6 +145,25 @@ class Question:
             distributed=layout.distributed,
             profile=redistributed(search, has_query=query is not None, entities=entities),
         )
+
+
+def embedded(queries: Sequence[VectorLike | str | None]) -> Operation[list[StoredVector | None]]:
+    """The vectors of queries; each text is embedded once. Raises InputError with the number of the
+    query whose vector does not fit."""
+    of_texts: dict[str, VectorLike] = {}
+    for query in queries:
+        if isinstance(query, str) and query not in of_texts:
+            made: Embedded = yield Ask("embed_query", (query,))
+            of_texts[query] = made.vectors[0]
+    layout: Layout = yield Ask("layout")
+    vectors: list[StoredVector | None] = []
+    for number, query in enumerate(queries):
+        vector = of_texts[query] if isinstance(query, str) else query
+        try:
+            vectors.append(None if vector is None else layout.vector(vector))
+        except InputError as error:
+            raise type(error)(f"query {number}: {error}") from None
+    return vectors
 
 
 def other_owners(tables: Tables, agent_id: str, teams: Sequence[str | UUID]) -> tuple[str, ...]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Unpack, get_args
 from uuid import UUID
 
 from pgrecall.core.memory import leading_memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Uncounted, needs
-from pgrecall.core.validation import require_bool, require_count
+from pgrecall.core.validation import in_list, require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index.strategy import through_indexes
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Hits, Strategy
-from pgrecall.ranking.question import Question
+from pgrecall.ranking.question import Question, embedded
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
@@ -30,6 +31,7 @@ MAX_STEPS = 2
 """The greatest `expand`."""
 
 
+# Linked memories are scored by a second statement, with the same now().
 @needs(lambda *_, expand=0, **__: READS_TOGETHER if expand else READS)
 def search(
     tables: Tables,
@@ -74,22 +76,76 @@ def search(
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
-    # Linked memories are scored by a second statement, with the same now().
     on_replica = yield Ask("replica")
     request = yield from question.resolved(tables)
+    may_count = touch and not on_replica
+    hits, counted = yield from _hits(tables, request, expand, strategy, may_count=may_count)
+    if touch and counted is None:
+        counted = yield from touched(tables, hits, request)
+    hits.touched = bool(counted)
+    return hits
+
+
+@needs(READS_TOGETHER)
+def search_many(
+    tables: Tables,
+    /,
+    agent_id: str | UUID | Sequence[str | UUID],
+    queries: Iterable[VectorLike | str | None],
+    *,
+    k: int = 10,
+    expand: int = 0,
+    strategy: Strategy = "auto",
+    touch: bool = True,
+    **arguments: Unpack[SearchArguments],
+) -> Operation[list[Hits]]:
+    """The results of `search` for each query, in their order.
+
+    `agent_id` is the owner for all queries, or a list with an owner for each. The other arguments
+    are those of `search` and apply to all. Each text is embedded once, and all searches run in one
+    transaction, with the same now(). `touch` counts one retrieval of each memory, even if several
+    searches return it.
+
+    Raises the errors of `search`, with the number of the query, before any search runs.
+    """
+    require_bool("touch", touch)
+    require_strategy(strategy)
+    require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
+    questions: list[Question] = []
+    for number, (owner, query) in enumerate(_each(agent_id, queries)):
+        try:
+            questions.append(Question.of(tables, owner, query, k=k, arguments=arguments))
+        except InputError as error:
+            raise type(error)(f"query {number}: {error}") from None
+    vectors = yield from embedded([question.query for question in questions])
+    several: list[Hits] = []
+    for question, vector in zip(questions, vectors, strict=True):
+        request = yield from question.resolved(tables, vector)
+        hits, _ = yield from _hits(tables, request, expand, strategy, may_count=False)
+        several.append(hits)
+    if touch and several:
+        counted = yield from touched(tables, [*chain(*several)], request)
+        for hits in several:
+            hits.touched = counted
+    return several
+
+
+def _hits(
+    tables: Tables, request: Search, expand: int, strategy: Strategy, *, may_count: bool
+) -> Operation[tuple[Hits, bool | None]]:
+    """The hits of a search, and whether its statement counted them; None if it did not try."""
     apart = ALL_AT_ONCE
     if request.is_divided:
         apart = yield from owner_by_owner(tables, request, strategy)
     indexed = yield from through_indexes(tables, request, strategy)
     adds_hits = expand or request.expand_session
     alone = indexed is None and not adds_hits and not (request.is_large or request.distributed)
-    at_once = touch and alone and not on_replica
-    counted = True
+    counted: bool | None = None
     if indexed is None:
         may_prepare, values = request.may_prepare, apart.parameters
         ranked = partial(ranks, tables, "search", request, may_prepare=may_prepare, **values)
         rows: Any = Uncounted
-        if at_once:
+        if may_count and alone:
             rows = yield ranked("touch", counts=True, **touch_parameters(request.profile))
             counted = rows is not Uncounted
         if rows is Uncounted:
@@ -107,10 +163,23 @@ def search(
     if expand and hits:
         linked = yield from _neighbours(tables, request, hits, expand)
         hits[:] = [*hits, *linked] if request.brings_along else sorted([*hits, *linked], key=place)
-    if touch and not at_once:
-        counted = yield from touched(tables, hits, request)
-    hits.touched = touch and counted
-    return hits
+    return hits, counted
+
+
+def _each(agent_id: object, queries: object) -> Iterator[tuple[Any, Any]]:
+    """Each query with its owner; raises InputError."""
+    several = in_list(queries)
+    if several is None:
+        raise InputError(f"queries must be a list, got {type(queries).__name__}")
+    owners = in_list(agent_id)
+    if owners is None:
+        owners = [agent_id] * len(several)
+    elif len(owners) != len(several):
+        raise InputError(
+            f"agent_id must be one owner, or one for each query: got {len(owners)} owners for "
+            f"{len(several)} queries"
+        )
+    return zip(owners, several, strict=True)
 
 
 def require_strategy(strategy: object) -> None:
