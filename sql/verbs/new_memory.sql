@@ -1,6 +1,6 @@
--- An argument that the caller leaves out is NULL, and `assessed` decides the field. To store no
--- value, pass created_at '-infinity' (unknown), expires_at 'infinity' (never), trust 'NaN' (never
--- assessed), trust_curve 'none' or trust_half_life_hours 'NaN' (none of its own).
+-- An argument that the caller leaves out is NULL, and `with_defaults` decides the field. To store
+-- no value, pass created_at '-infinity' (unknown), expires_at 'infinity' (never), trust 'NaN'
+-- (never assessed), trust_curve 'none' or trust_half_life_hours 'NaN' (none of its own).
 CREATE OR REPLACE FUNCTION new_memory(
     content text, embedding agent_memories.embedding%TYPE DEFAULT NULL,
     embedding_model text DEFAULT NULL, id uuid DEFAULT NULL, key text DEFAULT NULL,

@@ -128,8 +128,8 @@ TRANSACTION: Final = Mode()
 def needs(mode: Mode | Callable[..., Mode]) -> Callable[[F], F]:
     """Says what an operation needs: a mode, or a function from its arguments to one."""
 
-    def noted(operation: F) -> F:
+    def with_mode(operation: F) -> F:
         vars(operation)["mode"] = mode
         return operation
 
-    return noted
+    return with_mode

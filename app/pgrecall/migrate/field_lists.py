@@ -3,7 +3,7 @@
 `@columns@` becomes `usefulness, confidence, …`, and `@columns but usefulness: m.{}@` becomes
 `m.confidence, …`: what stands behind the colon, once for each field of the group. There, {} is the
 field, {name} its name in a text, {type} its type, {given} what `new_memory` has for it, {assessed}
-what `assessed` has, and {read} its value in a memory m with the usage u.
+what `with_defaults` has, and {read} its value in a memory m with the usage u.
 """
 
 from __future__ import annotations

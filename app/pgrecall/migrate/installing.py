@@ -26,16 +26,16 @@ def install_profile(connection: Connection, settings: Settings, profile: Profile
         raise InvalidProfile(
             f"{name} is a built-in profile, which a migration installs; give yours another name"
         )
-    noted = tables(settings.schema).profiles
-    connection.execute(noted.delete().where(noted.c.name == name))
-    connection.execute(noted.insert().values(name=name, definition=as_values(profile)))
+    profiles = tables(settings.schema).profiles
+    connection.execute(profiles.delete().where(profiles.c.name == name))
+    connection.execute(profiles.insert().values(name=name, definition=as_values(profile)))
     _write(connection, profile)
 
 
 def install_profiles(connection: Connection, settings: Settings) -> None:
     """Replaces the functions of installed profiles if they have changed."""
-    noted = tables(settings.schema).profiles
-    for row in connection.execute(noted.select().order_by(noted.c.name)):
+    profiles = tables(settings.schema).profiles
+    for row in connection.execute(profiles.select().order_by(profiles.c.name)):
         try:
             profile = from_values(row.definition)
         except (InvalidProfile, UnknownName) as error:

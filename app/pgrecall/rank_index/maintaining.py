@@ -90,7 +90,7 @@ def maintain_rank_indexes(
             as_before = building.Build(index.at_least, index.m, index.ef_construction, None)
             due.append((owner_id, index.built_at, as_before))
         else:
-            yield Part(partial(building.note_use, owner_id=owner_id))
+            yield Part(partial(building.log_usage, owner_id=owner_id))
             if status.beside:
                 beside.append(index)
     if beside:
@@ -113,8 +113,8 @@ def _placed(indexes: Sequence[RankIndex]) -> Job[None]:
         for first in range(0, len(ids), BATCH):
             batch = ids[first : first + BATCH]
             yield Part(partial(building.place_memories, owner_id=owner_id, ids=batch))
-        noted = partial(building.note_placed, built_at=index.built_at, until=until)
-        yield Part(partial(noted, owner_id=owner_id))
+        log_placed = partial(building.note_placed, built_at=index.built_at, until=until)
+        yield Part(partial(log_placed, owner_id=owner_id))
 
 
 def _how(at_least: int, m: int, ef_construction: int, as_of: datetime | None) -> building.Build:
@@ -157,7 +157,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
                 # Uses in flight were noted in the former index.
                 waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
                 yield Part(partial(waiting, written="memory_usage"))
-                yield Part(partial(building.note_use, owner_id=owner_id))
+                yield Part(partial(building.log_usage, owner_id=owner_id))
                 yield Part(partial(building.drop_former_positions, owner_id=owner_id))
     if on_progress is not None:
         yield Ask(on_progress, ("", len(due), len(due)))

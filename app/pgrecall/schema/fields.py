@@ -59,7 +59,7 @@ class Field(NamedTuple):
     computed: str | None = None
     """The expression of a generated column, behind our schema."""
     assessed: bool = False
-    """True if the SQL function `assessed` decides it, rather than its default."""
+    """True if the SQL function `with_defaults` decides it, rather than its default."""
     shown: bool = True
     """True if `Memory` and the view memory_records have it."""
 
