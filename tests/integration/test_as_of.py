@@ -235,7 +235,7 @@ def nearness(mine: Owner, **arguments: Any) -> dict[str, float]:
 def test_it_falls_evenly_over_the_length_of_the_period_or_a_day(mine: Owner) -> None:
     days = {22: 6 / 7, 21: 1, 17: 1, 14: 1, 10.5: 0.5, 24.5: 0.5, 7: 0, 28: 0, 2: 0, 400: 0}
     hour = before(17), before(17) + timedelta(hours=1)
-    mine.add_many([north(f"{d}", created_at=before(d)) for d in days])
+    mine.add_many([north(f"{d}", observed_at=before(d)) for d in days])
 
     week = nearness(mine, query_time=WEEK)
     short = nearness(mine, query_time=(hour[0] - timedelta(hours=7), hour[0]))
@@ -244,6 +244,18 @@ def test_it_falls_evenly_over_the_length_of_the_period_or_a_day(mine: Owner) -> 
     assert {day for day, near in short.items() if near} == {"17"}
     later = nearness(mine, query_time=tuple(one + timedelta(hours=6) for one in hour))
     assert later["17"] == pytest.approx(0.75)
+
+
+def test_what_is_written_a_day_later_is_within_the_period(mine: Owner) -> None:
+    day = timedelta(days=1)
+    late = {"in it": -day / 4, "the day after": day / 2, "half a day too late": 3 * day / 2}
+    mine.add_many([north(name, created_at=before(14) + by) for name, by in late.items()])
+    mine.add(north("observed", created_at=before(9), observed_at=before(14) + day / 2))
+
+    asked = before(15), before(14)
+    expected = {"in it": 1, "the day after": 1, "half a day too late": 0.5, "observed": 0.5}
+    assert nearness(mine, query_time=asked) == pytest.approx(expected)
+    assert nearness(mine, query_time=WEEK)["half a day too late"] == pytest.approx(1 - 0.5 / 7)
 
 
 def test_what_was_observed_counts_before_what_was_written(mine: Owner) -> None:
@@ -306,7 +318,7 @@ def test_dates_in_the_text_are_found_when_asked_for(mine: Owner) -> None:
 def test_an_evaluation_finds_dates_too(mine: Owner) -> None:
     as_of = datetime(2026, 5, 27, tzinfo=UTC)
     moments = [as_of - timedelta(days=day) for day in (1, 6)]
-    _, label = mine.add_many([north(f"{one}", created_at=one) for one in moments])
+    _, label = mine.add_many([north(f"{one}", observed_at=one) for one in moments])
     query = JudgedQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
 
     for dates, mrr in (("auto", 1), (None, 1 / 2)):

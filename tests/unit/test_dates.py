@@ -49,7 +49,36 @@ NAMED: list[tuple[str, str, str]] = [
     ("Q2 2025", "2025-04-01", "2025-07-01"),
     ("last year", "2025-01-01", "2026-01-01"),
     ("who joined in 2024?", "2024-01-01", "2025-01-01"),
-    ("what went live in autumn 2025", "2025-01-01", "2026-01-01"),
+    ("the minutes of 10.01.2026", "2026-01-10", "2026-01-11"),
+    ("on 17.01.2026", "2026-01-17", "2026-01-18"),
+    ("in November", "2025-11-01", "2025-12-01"),
+    # Seasons
+    ("what went live in autumn 2025", "2025-09-01", "2025-12-01"),
+    ("in spring of 2026", "2026-03-01", "2026-06-01"),
+    ("last summer", "2025-06-01", "2025-09-01"),
+    ("in the summer", "2026-06-01", "2026-09-01"),
+    ("this spring", "2026-03-01", "2026-06-01"),
+    ("the winter of 2024", "2024-12-01", "2025-03-01"),
+    # Weeks and weekends
+    ("in the first week of 2026", "2026-01-01", "2026-01-08"),
+    ("in the last week of May", "2026-05-25", "2026-06-01"),
+    ("the second week of March 2025", "2025-03-08", "2025-03-15"),
+    ("last weekend", "2026-08-08", "2026-08-10"),
+    ("the first weekend of August 2025", "2025-08-02", "2025-08-04"),
+    ("the last weekend of July", "2026-07-25", "2026-07-27"),
+    # Before and after
+    ("before May 3rd", "2026-04-26", "2026-05-03"),
+    ("before 2025", "2024-01-01", "2025-01-01"),
+    ("since May", "2026-05-01", "2026-08-12T21:00"),
+    ("after January 4th", "2026-01-05", "2026-01-12"),
+    ("the Friday before 10.01.2026", "2026-01-09", "2026-01-10"),
+    ("the Monday after May 3rd, 2026", "2026-05-04", "2026-05-05"),
+    ("two weeks before May 3rd", "2026-04-19", "2026-04-26"),
+    ("the day before January 4th", "2026-01-03", "2026-01-04"),
+    ("the night before Friday", "2026-08-06", "2026-08-07"),
+    ("the month before March 31st 2025", "2025-02-28", "2025-03-31"),
+    ("the weekend before 20 October 2025", "2025-10-18", "2025-10-20"),
+    ("the weekend after 20 October 2025", "2025-10-25", "2025-10-27"),
     ("on 3 May 2024", "2024-05-03", "2024-05-04"),
     ("on the 3rd of May", "2026-05-03", "2026-05-04"),
     ("May 3rd, 2024", "2024-05-03", "2024-05-04"),
@@ -74,6 +103,8 @@ NOTHING = (
     *("a second lorry", "count ten seconds", "for two weeks", "after a week of lessons", "…", ""),
     *("Who chairs the committee now?", "the 14:30 train", "an eye for an eye", "10 12 14"),
     *("what about the 12th", "3.5 metres, 2/3 of it, room 12", "1000 bricks and ISO 27001"),
+    *("What will fall?", "the spring in the watch broke", "a summer job", "the winter coat"),
+    *("the day before", "two days before the race", "since when", "after the meeting"),
     *("in the 90s", "what is planned in two weeks", "in 2030", "99999999999 years ago"),
 )
 
@@ -87,6 +118,20 @@ OTHER_LANGUAGES: list[tuple[str, str, str, str]] = [
     ("fr", "en février", "2026-02-01", "2026-03-01"),
     ("fr", "l'année dernière", "2025-01-01", "2026-01-01"),
     ("es", "en junio de 2025", "2025-06-01", "2025-07-01"),
+    ("de", "am 10.01.2026", "2026-01-10", "2026-01-11"),
+    ("de", "im letzten Sommer", "2025-06-01", "2025-09-01"),
+    ("de", "in der ersten Woche 2026", "2026-01-01", "2026-01-08"),
+    ("de", "vor dem 4. Januar", "2025-12-28", "2026-01-04"),
+    ("de", "die Woche nach dem 4. Januar", "2026-01-05", "2026-01-12"),
+    ("de", "letztes Wochenende", "2026-08-08", "2026-08-10"),
+    ("fr", "l'été dernier", "2025-06-01", "2025-09-01"),
+    ("fr", "avant le 4 janvier", "2025-12-28", "2026-01-04"),
+    ("fr", "la première semaine de mars", "2026-03-01", "2026-03-08"),
+    ("fr", "le week-end dernier", "2026-08-08", "2026-08-10"),
+    ("es", "hace dos semanas", "2026-07-27", "2026-08-03"),
+    ("es", "antes del 4 de enero", "2025-12-28", "2026-01-04"),
+    ("es", "el verano pasado", "2025-06-01", "2025-09-01"),
+    ("es", "en la primera semana de 2026", "2026-01-01", "2026-01-08"),
     ("nl", "vorige maand", "2026-07-01", "2026-08-01"),
     ("pt", "semana passada", "2026-08-03", "2026-08-10"),
     ("ru", "на прошлой неделе", "2026-08-03", "2026-08-10"),
@@ -106,7 +151,11 @@ def test_a_period_is_found() -> None:
 
 def test_what_only_looks_like_a_date_is_none() -> None:
     assert periods(("en", text) for text in NOTHING) == dict.fromkeys(NOTHING)
-    assert period_of("So war das: die drei, die da kamen", "de", as_of=NOW) is None
+    for language, text in (
+        *(("de", "So war das: die drei, die da kamen"), ("de", "nach Hause, vor allem")),
+        *(("fr", "elle a été à Paris"), ("fr", "depuis toujours")),
+    ):
+        assert period_of(text, language, as_of=NOW) is None
 
 
 def test_other_languages_are_looked_at_where_named() -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from importlib import import_module
 from itertools import islice, takewhile
 from typing import Any
 
+from pgrecall.core.calendar_phrases import LANGUAGES, LONGEST, Dated, calendar_phrase, is_half
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import ExtraMissing, InputError, UnknownName
 
@@ -22,11 +23,12 @@ AUTO = "auto"
 ENGLISH = "en"
 MOST_WORDS = 100
 """Only the first words of a text are parsed; a question takes some milliseconds."""
-LONGEST = 5
-"""The most words in one phrase, such as "the 3rd of May 2024"."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-/.:'’][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s\b")
+_ELIDED = re.compile(r"^(?:c|d|l|qu)['’]")
+"""French articles before a vowel."""
+_DOTTED = re.compile(r"\d\.\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _NAME = re.compile(r"(?<![^\W_])(?!(?:the|and)\b)[^\W\d_]{3,}")
@@ -46,18 +48,6 @@ _BEFORE_DATES = frozenset(
 _SPANS = frozenset(("last", "past"))
 _LENGTHS = {"week": 7, "day": 1, "part_of_day": 1}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The period of one phrase, and the range of its words in the text."""
-
-    kind: str
-    start: datetime
-    end: datetime
-    first: int
-    last: int
-    is_relative: bool
 
 
 def period_record(period: Period | None) -> dict[str, Any]:
@@ -136,25 +126,33 @@ def instant(local: datetime) -> datetime:
     return moment.astimezone(timezone(offset))
 
 
-def _phrases(text: str, language: str, moment: datetime) -> Iterator[_Found]:
+def _phrases(text: str, language: str, moment: datetime) -> Iterator[Dated]:
     """Yields phrases that name a period. At each word, the longest phrase wins."""
     words = list(islice(_WORD.finditer(text), MOST_WORDS))
     known = [_LETTERS.findall(_plain(word[0])) for word in words]
-    vocabulary = _vocabulary(language)
+    vocabulary = _vocabulary(language) | _digits(language).keys()
+    plain = [_ELIDED.sub("", _plain(word[0])) for word in words]
+
+    @cache
+    def longest(place: int, most: int) -> Dated | None:
+        beyond = takewhile(vocabulary.issuperset, known[place : place + most])
+        for size in range(len(list(beyond)), 0, -1):
+            with suppress(ValueError, OverflowError):  # outside the years of datetime
+                if (found := _read(text, words, place, size, language, moment)) is not None:
+                    return found
+        return None
+
     place = 0
     while place < len(words):
-        beyond = takewhile(vocabulary.issuperset, known[place : place + LONGEST])
-        for size in range(len(list(beyond)), 0, -1):
-            try:
-                phrase = _read(text, words, place, size, language, moment)
-            except (ValueError, OverflowError):
-                phrase = None  # outside the years of datetime
-            if phrase is not None:
-                yield phrase
-                place += size
-                break
-        else:
+        phrase: Dated | None = None
+        with suppress(ValueError, OverflowError):
+            phrase = calendar_phrase(plain, place, language, moment, longest)
+        phrase = phrase or longest(place, LONGEST)
+        if phrase is None:
             place += 1
+        else:
+            yield phrase._replace(first=place)
+            place = phrase.beyond
 
 
 def _read(
@@ -164,11 +162,13 @@ def _read(
     size: int,
     language: str,
     moment: datetime,
-) -> _Found | None:
+) -> Dated | None:
     """The period that `size` words from `place` on name together, or None."""
     window = words[place : place + size]
     phrase = text[window[0].start() : window[-1].end()]
-    if not _may_name(phrase, window[0][0], size):
+    if not _may_name(phrase, window[0][0], size) or is_half(
+        [_plain(word[0]) for word in window], language
+    ):
         return None
     if language == ENGLISH and any(
         _is_doubtful(text, words, number) for number in range(place, place + size)
@@ -194,10 +194,10 @@ def _read(
         if before not in _SPANS:
             return None  # a duration
         start, end = start if data.period == "day" else _midnight(day, moment), moment
-        return _Found("span", start, end, place, place + size, is_relative)
+        return Dated("span", start, end, place + size, is_relative)
     if before in _HABITS and not is_relative:
         return None
-    return _Found(data.period, start, end, place, place + size, is_relative)
+    return Dated(data.period, start, end, place + size, is_relative)
 
 
 def _may_name(phrase: str, first: str, size: int) -> bool:
@@ -257,34 +257,34 @@ def _midnight(day: datetime, moment: datetime) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=moment.tzinfo)
 
 
-def _put_together(phrases: list[_Found]) -> list[_Found]:
+def _put_together(phrases: list[Dated]) -> list[Dated]:
     """Merges neighbouring phrases such as "June last year" and "last week on Monday"."""
-    joined: list[_Found] = []
+    joined: list[Dated] = []
     for one in phrases:
         last = joined[-1] if joined else None
-        if last is not None and one.first - last.last <= 1:
+        if last is not None and one.first - last.beyond <= 1:
             inner, outer = (last, one) if one.is_relative else (one, last)
             if (both := _within(inner, outer)) is not None:
-                joined[-1] = replace(both, first=last.first, last=one.last)
+                joined[-1] = both._replace(first=last.first, beyond=one.beyond)
                 continue
         joined.append(one)
     return joined
 
 
-def _within(inner: _Found, outer: _Found) -> _Found | None:
+def _within(inner: Dated, outer: Dated) -> Dated | None:
     """A month or day placed in the year or week that is named next to it; None if neither fits."""
     if inner.is_relative or not outer.is_relative:
         return None
     if (inner.kind, outer.kind) == ("month", "year"):
         start = inner.start.replace(year=outer.start.year)
-        return replace(inner, start=start, end=_whole("month", start, start)[1])
+        return inner._replace(start=start, end=_whole("month", start, start)[1])
     if (inner.kind, outer.kind) == ("day", "week"):
         start = outer.start + timedelta(days=inner.start.weekday())
-        return replace(inner, start=start, end=start + timedelta(days=1))
+        return inner._replace(start=start, end=start + timedelta(days=1))
     return None
 
 
-def _holds(outer: _Found, inner: _Found) -> bool:
+def _holds(outer: Dated, inner: Dated) -> bool:
     """True if `inner` lies within `outer` and is shorter."""
     within = outer.start <= inner.start and inner.end <= outer.end
     return within and inner.end - inner.start < outer.end - outer.start
@@ -294,6 +294,8 @@ def _parsed(phrase: str, language: str, base: datetime, **settings: str) -> Any:
     """dateparser's result for a phrase: date_obj, without a time zone, and period."""
     from dateparser.date import DateDataParser
 
+    digits = _digits(language)
+    phrase = " ".join(digits.get(word, word) for word in phrase.split()) if digits else phrase
     chosen = {
         "RELATIVE_BASE": base,
         "PREFER_DATES_FROM": "past",
@@ -302,6 +304,8 @@ def _parsed(phrase: str, language: str, base: datetime, **settings: str) -> Any:
         "TIMEZONE": "UTC",
         "RETURN_AS_TIMEZONE_AWARE": False,
         **settings,
+        # With points the day comes first, in every language.
+        **({"DATE_ORDER": "DMY"} if _DOTTED.search(phrase) else {}),
     }
     return DateDataParser(languages=[language], settings=chosen).get_date_data(phrase)
 
@@ -311,6 +315,18 @@ def _vocabulary(language: str) -> frozenset[str]:
     """Every word that dateparser knows in a language. Other words rule a phrase out cheaply."""
     data = import_module(f"dateparser.data.date_translation_data.{language}")
     return frozenset(_LETTERS.findall(_plain(str(data.info)))) | {"q"}
+
+
+@cache
+def _digits(language: str) -> Mapping[str, str]:
+    """The words for numbers that dateparser does not know in a language, such as the Spanish."""
+    known = LANGUAGES.get(language)
+    numbers = {} if known is None else known.numbers
+    return {
+        word: str(number)
+        for word, number in numbers.items()
+        if number > 1 and word not in _vocabulary(language)
+    }
 
 
 def _plain(text: str) -> str:

@@ -134,7 +134,8 @@ def _(signal: Keyword) -> str:
 def _(signal: Time) -> str:
     return (
         "pgrecall.time_nearness(coalesce(agent_memories.observed_at, agent_memories.created_at), "
-        f":period_from::timestamptz, :period_to::timestamptz, {number(signal.unknown)})"
+        f":period_from::timestamptz, :period_to::timestamptz, {number(signal.unknown)}, "
+        "agent_memories.observed_at IS NULL)"
     )
 
 

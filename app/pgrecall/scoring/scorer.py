@@ -61,6 +61,7 @@ OTHER_NAMES: Mapping[str, str] = {
 SECONDS_PER_DAY = 86_400
 SECONDS_PER_HOUR = 3_600
 LEAST_HALF_WIDTH = timedelta(hours=12)
+WRITTEN_AFTER = timedelta(days=1)
 DEFAULT_TRUST_HALF_LIFE_HOURS = 168
 
 
@@ -218,7 +219,8 @@ def _(signal: Frequency, values: Mapping[str, Any], as_of: datetime) -> float:
 @_value.register
 def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
     period = values.get(_PERIOD)
-    moment = values.get("observed_at") or values.get("created_at")
+    observed = values.get("observed_at")
+    moment = observed or values.get("created_at")
     if period is None:
         return 0.0
     if moment is None:
@@ -226,7 +228,8 @@ def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
     start, end = map(instant, period)
     if start <= moment < end:
         return 1.0
-    distance: timedelta = start - moment if moment < start else moment - end
+    late = end if observed else end + WRITTEN_AFTER
+    distance: timedelta = start - moment if moment < start else max(moment - late, timedelta())
     half_width = max((end - start) / 2, LEAST_HALF_WIDTH)
     return max(1.0 - float(distance / half_width) / 2, 0.0)
 

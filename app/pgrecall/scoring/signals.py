@@ -258,7 +258,8 @@ class Time(Signal):
     otherwise max(0, 1 - distance / length). The length is that of the period, at least a day.
 
     A memory's time is observed_at, or created_at if that is unknown; `unknown` is the value if both
-    are. 0 if the query has no period.
+    are. What was written down within a day after the period, without an observed_at, counts as
+    within it. 0 if the query has no period.
     """
 
     name: ClassVar[str] = "time"
