@@ -318,7 +318,7 @@ def test_dates_in_the_text_are_found_when_asked_for(mine: Owner) -> None:
 def test_an_evaluation_finds_dates_too(mine: Owner) -> None:
     as_of = datetime(2026, 5, 27, tzinfo=UTC)
     moments = [as_of - timedelta(days=day) for day in (1, 6)]
-    _, label = mine.add_many([north(f"{one}", observed_at=one) for one in moments])
+    _, label = mine.add_many([north(f"{one}", created_at=one, observed_at=one) for one in moments])
     query = JudgedQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
 
     for dates, mrr in (("auto", 1), (None, 1 / 2)):
