@@ -17,7 +17,10 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "benchmarks/*.png", "examples/*/*.md", "C*.md")
 """Files beside docs/ that are part of the site, at the same place relative to its pages."""
+BEHIND = ("adr/", "reference/", "C", "benchmarks/")
+"""Pages that a search of the site shows after those that say how to do something."""
 WRITTEN = {
+    "<!-- readme: ": lambda words: section(" ".join(words)),
     "<!-- functions: ": functions.reference,
     "<!-- schema: ": schema.reference,
     "<!-- docstring: ": lambda names: f"```text\n{import_module(names[0]).__doc__}```",
@@ -52,10 +55,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     del config, files
+    if page.file.src_uri.startswith(BEHIND):
+        page.meta["search"] = {"boost": 0.1 if page.file.src_uri.startswith("adr/") else 0.5}
     for beginning, write in WRITTEN.items():
         line = re.compile(rf"^{re.escape(beginning)}(.*) -->$", re.MULTILINE)
         markdown = line.sub(lambda found, write=write: write(found[1].split()), markdown)  # type: ignore[misc]
     return inside(markdown, page.file.src_uri)
+
+
+def section(title: str) -> str:
+    """The section of the README, so that its program stands once."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [found] = re.findall(rf"^## {title}$.*?(?=^## )", readme, re.MULTILINE | re.DOTALL)
+    return str(found).replace("](docs/", "](").replace("](benchmarks/", "](../benchmarks/")
 
 
 def inside(markdown: str, name: str) -> str:
