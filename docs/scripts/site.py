@@ -56,7 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     del config, files
     if page.file.src_uri.startswith(BEHIND):
-        page.meta["search"] = {"boost": 0.1 if page.file.src_uri.startswith("adr/") else 0.5}
+        page.meta["search"] = {"boost": 0.1}
     for beginning, write in WRITTEN.items():
         line = re.compile(rf"^{re.escape(beginning)}(.*) -->$", re.MULTILINE)
         markdown = line.sub(lambda found, write=write: write(found[1].split()), markdown)  # type: ignore[misc]

@@ -277,6 +277,7 @@ def reader(tutorial: Reader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader
         yield found
     found.stop_services()
     engine.dispose()
+    found.names["engine"].dispose()  # a page may have made another
 
 
 def test_the_tutorial(tutorial: Reader) -> None:

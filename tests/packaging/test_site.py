@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
 import subprocess
@@ -10,6 +12,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
+from tests.node import node
 
 ROOT = Path(__file__).parents[2]
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -72,6 +76,59 @@ def test_the_reference_has_full_signatures(site: Path) -> None:
         assert f'id="pgrecall.MemoryRepository.{name}"' in page
     for name in ("Upkeep.collect_garbage", "RankIndexes.build", "Labels.add"):
         assert f'id="{parts}.{name}"' in page
+
+
+def test_each_argument_of_a_long_signature_has_its_line(site: Path) -> None:
+    page = (site / "reference" / "repository.html").read_text(encoding="utf-8")
+    signatures = re.findall(r'<div class="doc-signature.*?</div>', page, re.DOTALL)
+    lines = html.unescape(re.sub(r"<[^>]+>", "", "".join(signatures))).splitlines()
+
+    assert "    min_relevance: float | None = None," in lines
+    assert max(map(len, lines)) < 80
+
+
+ANSWERS = {
+    "async": "tasks.html#use-asyncio-or-a-transaction-of-your-own",
+    "csv": "moving.html#csv",
+    "delete user": "tasks.html#delete-a-memory-or-a-user-for-good",
+    "erase": "gdpr.html#erase",
+    "extract": "extracting.html",
+    "fastapi": "fastapi.html",
+    "foreign key": "own-tables.html#a-foreign-key",
+    "gdpr": "gdpr.html",
+    "jupyter": "notebooks.html",
+    "langgraph": "frameworks.html",
+    "multi-tenant": "tenants.html",
+    "notebook": "notebooks.html",
+    "rerank": "tasks.html#rerank-with-a-model-of-yours",
+    "retry": "tasks.html#catch-errors-and-retry",
+    "rls": "tenants.html",
+    "stdin": "moving.html#import",
+    "tenant": "tenants.html",
+    "top_k": "tasks.html#choose-how-many-hits",
+    "typescript": "typescript.html",
+    "user_id": "tenants.html#an-owner-for-each-user_id",
+}
+"""What people search for → the place that a search should find first."""
+
+
+def test_a_search_finds_how_to_do_something_before_decisions(site: Path) -> None:
+    script = Path(__file__).parent / "site_search.js"
+    done = subprocess.run(
+        [str(node()), str(script), str(site), *ANSWERS], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+
+    assert {words: pages[0][0] if pages else None for words, pages in found.items()} == ANSWERS
+
+
+def test_the_first_page_has_the_program_of_the_readme(site: Path) -> None:
+    page = (site / "index.html").read_text(encoding="utf-8")
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))
+
+    assert 'pip install "pgrecall[local]"' in text
+    assert "repo = MemoryRepository(create_engine(url), embedder=LocalEmbedder())" in text
+    assert "0.73  Ines drinks her tea without milk." in text
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
