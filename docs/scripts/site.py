@@ -17,7 +17,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "examples/*/*.md", "C*.md")
 """Files beside docs/ that are part of the site, at the same place relative to its pages."""
-BEHIND = ("adr/", "reference/", "C", "benchmarks/")
+BEHIND = ("adr/", "benchmarks/", "migrating/", "reference/", "C")
 """Pages that a search of the site shows after those that say how to do something."""
 WRITTEN = {
     "<!-- readme: ": lambda words: section(" ".join(words)),
