@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -50,7 +50,7 @@ def text(x: float, y: float, words: str, kind: str = "ink", **more: str) -> str:
     return f'<text class="{kind}" x="{x:g}" y="{y:g}"{attributes}>{escape(words)}</text>'
 
 
-def bars(title: str, groups: dict[str, Sequence[Bar]]) -> str:
+def bars(title: str, groups: Mapping[str, Sequence[Bar]]) -> str:
     """Horizontal bars from zero, with one scale in each group."""
     parts, y = [], 30.0
     for name, group in groups.items():
@@ -65,7 +65,8 @@ def bars(title: str, groups: dict[str, Sequence[Bar]]) -> str:
             parts += [
                 text(MARGIN, y + 18, one.label, weight=weight),
                 text(WIDTH - MARGIN, y + 18, one.shown, weight=weight, anchor="end"),
-                f'<rect class="{kind}" x="{MARGIN}" y="{y + 23:g}" width="{width:.1f}" height="7"/>',
+                f'<rect class="{kind}" x="{MARGIN}" y="{y + 23:g}" height="7"'
+                f' width="{width:.1f}"/>',
             ]
             y += 34
         y += 8
