@@ -20,7 +20,6 @@ OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "examples/*/*.md", "C*.md")
 BEHIND = ("adr/", "benchmarks/", "migrating/", "reference/", "C")
 """Pages that a search of the site shows after those that say how to do something."""
 WRITTEN = {
-    "<!-- readme: ": lambda words: section(" ".join(words)),
     "<!-- functions: ": functions.reference,
     "<!-- schema: ": schema.reference,
     "<!-- docstring: ": lambda names: f"```text\n{import_module(names[0]).__doc__}```",
@@ -61,13 +60,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         line = re.compile(rf"^{re.escape(beginning)}(.*) -->$", re.MULTILINE)
         markdown = line.sub(lambda found, write=write: write(found[1].split()), markdown)  # type: ignore[misc]
     return inside(markdown, page.file.src_uri)
-
-
-def section(title: str) -> str:
-    """The section of the README, so that its program stands once."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    [found] = re.findall(rf"^## {title}$.*?(?=^## )", readme, re.MULTILINE | re.DOTALL)
-    return str(found).replace("](docs/", "](").replace("](benchmarks/", "](../benchmarks/")
 
 
 def inside(markdown: str, name: str) -> str:

@@ -124,15 +124,6 @@ def test_a_search_finds_how_to_do_something_before_decisions(site: Path) -> None
     assert {words: one for words, one in first.items() if not one.startswith(ANSWERS[words])} == {}
 
 
-def test_the_first_page_has_the_program_of_the_readme(site: Path) -> None:
-    page = (site / "index.html").read_text(encoding="utf-8")
-    text = html.unescape(re.sub(r"<[^>]+>", "", page))
-
-    assert 'pip install "pgrecall[local]"' in text
-    assert "repo = MemoryRepository(create_engine(url), embedder=LocalEmbedder())" in text
-    assert "0.73  Ines drinks her tea without milk." in text
-
-
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_links_of_pages_beside_docs_lead_to_files(name: str) -> None:
     links = re.findall(r"\]\(([^)#\s]+)", (ROOT / name).read_text(encoding="utf-8"))
