@@ -85,7 +85,8 @@ def _diagram(found: list[Table]) -> str:
     )
     drawn = "".join([heads, *lines, *boxes])
     return (
-        f'<div style="overflow-x:auto"><svg viewBox="0 0 {4 * (WIDTH + 60) - 40} {max(bottoms)}" role="img" '
+        '<div style="overflow-x:auto"><svg role="img" '
+        f'viewBox="0 0 {4 * (WIDTH + 60) - 40} {max(bottoms)}" '
         'aria-label="Tables and their keys" font-size="13" font-family="monospace" '
         f'fill="currentColor" style="min-width:900px">{drawn}</svg></div>\n'
     )
