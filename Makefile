@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo example test docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
+.PHONY: demo example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -24,6 +24,9 @@ example: .venv/local  ## Run the application of examples/assistant on an embedde
 
 test: .venv/test  ## Run the whole suite
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+charts: .venv/test  ## Draw the figures of benchmarks/RESULTS.md into docs/charts
+	$(BIN)/python -m docs.scripts.charts
 
 docs: .venv/test  ## Build the documentation site in build/docs, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -76,7 +79,7 @@ bench-evaluation: .venv/test  ## Measure what profiles, weights and floors find 
 	$(BIN)/python -m benchmarks.evaluation $(if $(PASSAGES),--passages $(PASSAGES))
 
 bench-index: .venv/test  ## Measure rank indexes (PASSAGES=file.jsonl.gz adds real text)
-	$(BIN)/python -m benchmarks.index --plot benchmarks/recall.png $(if $(PASSAGES),--passages $(PASSAGES))
+	$(BIN)/python -m benchmarks.index --plot build/recall.png $(if $(PASSAGES),--passages $(PASSAGES))
 
 bench-life: .venv/test  ## Measure writing, touching and garbage collection
 	$(BIN)/python -m benchmarks.life

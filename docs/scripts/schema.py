@@ -23,7 +23,7 @@ def reference(parts: list[str]) -> str:
 
 def _tables(found: list[Table]) -> str:
     return "\n".join(
-        f"## {table.name}\n\n{table.comment}\n\n| column | type | default | what it is |\n"
+        f"## {table.name}\n\n{table.comment}\n\n| column | what it is | type | default |\n"
         "|---|---|---|---|\n" + "\n".join(map(_row, table.columns)) + "\n"
         for table in sorted(found, key=lambda table: (_column_of(table), table.name))
     )
@@ -40,7 +40,7 @@ def _row(column: Column[object]) -> str:
     else:
         shown = "NULL" if column.nullable else ""
     comment = escape(column.comment or "").replace("|", "\\|")
-    return f"| {name} | {kind.lower()} | {shown} | {comment} |"
+    return f"| {name} | {comment} | {kind.lower()} | {shown} |"
 
 
 def _column_of(table: Table) -> int:
@@ -85,7 +85,8 @@ def _diagram(found: list[Table]) -> str:
     )
     drawn = "".join([heads, *lines, *boxes])
     return (
-        f'<div><svg viewBox="0 0 {4 * (WIDTH + 60) - 40} {max(bottoms)}" role="img" '
+        '<div style="overflow-x:auto"><svg role="img" '
+        f'viewBox="0 0 {4 * (WIDTH + 60) - 40} {max(bottoms)}" '
         'aria-label="Tables and their keys" font-size="13" font-family="monospace" '
-        f'fill="currentColor" style="max-width:100%">{drawn}</svg></div>\n'
+        f'fill="currentColor" style="min-width:900px">{drawn}</svg></div>\n'
     )

@@ -15,8 +15,10 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "benchmarks/*.png", "examples/*/*.md", "C*.md")
+OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "examples/*/*.md", "C*.md")
 """Files beside docs/ that are part of the site, at the same place relative to its pages."""
+BEHIND = ("adr/", "benchmarks/", "migrating/", "reference/", "C")
+"""Pages that a search of the site shows after those that say how to do something."""
 WRITTEN = {
     "<!-- functions: ": functions.reference,
     "<!-- schema: ": schema.reference,
@@ -52,6 +54,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     del config, files
+    if page.file.src_uri.startswith(BEHIND):
+        page.meta["search"] = {"boost": 0.1}
     for beginning, write in WRITTEN.items():
         line = re.compile(rf"^{re.escape(beginning)}(.*) -->$", re.MULTILINE)
         markdown = line.sub(lambda found, write=write: write(found[1].split()), markdown)  # type: ignore[misc]

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,9 @@ from pgrecall import MemoryRepository, embedded, profiles
 from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.testing import hurry
+from tests.integration.chat_endpoint import chat_endpoint
 from tests.integration.serving import started, stop
+from tests.node import skip_without_network, with_npm
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = "docs/tutorial.md"
@@ -45,6 +48,8 @@ GO_ON = sorted(
 )
 FENCE = re.compile(r'^```(\w*)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PACKAGES = Path(__file__).parent / "typescript"
+"""The packages of npm that pages install, at versions that were tried."""
 PSQL = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1")
 
 README = """
@@ -110,7 +115,7 @@ class Reader:
     def python(self, block: Block) -> str:
         printed = io.StringIO()
         with redirect_stdout(printed):
-            exec(compile(block.code, "page", "exec"), self.names)
+            exec(compile(block.code, "page", "exec", dont_inherit=True), self.names)
         return printed.getvalue()
 
     def sql(self, block: Block) -> str:
@@ -126,6 +131,11 @@ class Reader:
         (self.folder / block.title).write_text(block.code, encoding="utf-8")
         return ""
 
+    def ts(self, block: Block) -> str:
+        code = block.code.replace("localhost:8080", self.services[-1][1])
+        (self.folder / block.title).write_text(code, encoding="utf-8")
+        return ""
+
     def sh(self, block: Block) -> str:
         return "".join(map(self.command, block.code.replace("\\\n", "").splitlines()))
 
@@ -136,6 +146,8 @@ class Reader:
                 for word in words[2:]:
                     assert Requirement(word).extras <= EXTRAS, line
                 return ""
+            case ["npm" | "npx" | "node", *_]:
+                return self._node(line.replace("localhost:8080", self.services[-1][1]))
             case ["make", *_]:
                 return self._run(["make", "--dry-run", "--directory", str(ROOT), *words[1:]])
             case ["pgrecall" | ".venv/bin/pgrecall", "serve", *options]:
@@ -167,6 +179,29 @@ class Reader:
     def _run(self, command: list[str], given: str = "") -> str:
         done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return done.stdout
+
+    def _node(self, line: str) -> str:
+        """Runs a command of Node.js. Packages have the versions of PACKAGES."""
+        words = line.split()
+        if words[:2] == ["npm", "install"]:
+            shutil.copytree(PACKAGES, self.folder, dirs_exist_ok=True)
+            pinned = (PACKAGES / "package.json").read_text(encoding="utf-8")
+            for word in words[2:]:
+                assert word.startswith("--") or f'"{word}"' in pinned, line
+            line = "npm ci --fetch-retries 0 --prefer-offline"
+        path = f"{with_npm(self.folder)}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-euc", line],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=os.environ | {"PATH": path},
+            check=False,
+        )
+        if done.returncode:
+            skip_without_network(done.stderr)
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
         return done.stdout
 
     def stop_services(self) -> None:
@@ -236,9 +271,13 @@ def reader(tutorial: Reader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader
         tutorial.folder, {**tutorial.names, "url": shown, "engine": engine, "repo": repo}
     )
     at_home(monkeypatch, found)
-    yield found
+    with chat_endpoint() as address:
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        monkeypatch.setenv("OPENAI_API_KEY", "of a fake")
+        yield found
     found.stop_services()
     engine.dispose()
+    found.names["engine"].dispose()  # a page may have made another
 
 
 def test_the_tutorial(tutorial: Reader) -> None:

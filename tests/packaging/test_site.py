@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
 import subprocess
@@ -10,6 +12,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
+from tests.node import node
 
 ROOT = Path(__file__).parents[2]
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -72,6 +76,52 @@ def test_the_reference_has_full_signatures(site: Path) -> None:
         assert f'id="pgrecall.MemoryRepository.{name}"' in page
     for name in ("Upkeep.collect_garbage", "RankIndexes.build", "Labels.add"):
         assert f'id="{parts}.{name}"' in page
+
+
+def test_each_argument_of_a_long_signature_has_its_line(site: Path) -> None:
+    page = (site / "reference" / "repository.html").read_text(encoding="utf-8")
+    signatures = re.findall(r'<div class="doc-signature.*?</div>', page, re.DOTALL)
+    lines = html.unescape(re.sub(r"<[^>]+>", "", "".join(signatures))).splitlines()
+
+    assert "    min_relevance: float | None = None," in lines
+    assert max(map(len, lines)) < 80
+
+
+ANSWERS = {
+    "async": "tasks.html#use-asyncio-or-a-transaction-of-your-own",
+    "csv": "moving.html",
+    "delete user": "tasks.html#delete-a-memory-or-a-user-for-good",
+    "erase": "gdpr.html#erase",
+    "extract": "extracting.html",
+    "fastapi": "fastapi.html",
+    "foreign key": "own-tables.html#a-foreign-key",
+    "gdpr": "gdpr.html",
+    "jupyter": "notebooks.html",
+    "langgraph": "frameworks.html",
+    "multi-tenant": "tenants.html",
+    "notebook": "notebooks.html",
+    "rerank": "tasks.html#rerank-with-a-model-of-yours",
+    "retry": "tasks.html#catch-errors-and-retry",
+    "rls": "tenants.html",
+    "stdin": "moving.html",
+    "tenant": "tenants.html",
+    "top_k": "tasks.html#choose-how-many-hits",
+    "typescript": "typescript.html",
+    "timeout": "operations.html",
+    "user_id": "tenants.html#an-owner-for-each-user_id",
+}
+"""What people search for → the page, or the place on it, that a search should find first."""
+
+
+def test_a_search_finds_how_to_do_something_before_decisions(site: Path) -> None:
+    script = Path(__file__).parent / "site_search.js"
+    done = subprocess.run(
+        [str(node()), str(script), str(site), *ANSWERS], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+
+    first = {words: pages[0][0] if pages else "" for words, pages in found.items()}
+    assert {words: one for words, one in first.items() if not one.startswith(ANSWERS[words])} == {}
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

@@ -26,7 +26,8 @@ COMPONENTS: dict[str, Bounds] = {
     "Shown": {"description": "A text that shows something.", "pattern": f"[^{_BLANK}]"}
 }
 """Schemas that bounds refer to, since they are long."""
-_SHOWN: Bounds = {"minLength": 1, "allOf": [{"$ref": "#/components/schemas/Shown"}]}
+SHOWN = [{"$ref": "#/components/schemas/Shown"}]
+_SHOWN: Bounds = {"minLength": 1, "allOf": SHOWN}
 
 
 def _length(most: int) -> Bounds:

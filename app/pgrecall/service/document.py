@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from pgrecall.service.bounds import COMPONENTS
+from pgrecall.service.bounds import COMPONENTS, SHOWN
 from pgrecall.service.gate import PUBLIC
 
 _MEANINGS = {
@@ -46,6 +46,7 @@ class DocumentedApp(FastAPI):
         for name, schema in schemas.items():
             if not name.endswith("Answer"):  # errors quote what was sent
                 _refuse_nul(schema)
+            _narrow(schema)
         schemas |= COMPONENTS
         for path, methods in document["paths"].items():
             for operation in methods.values():
@@ -56,6 +57,20 @@ class DocumentedApp(FastAPI):
                         as_json = response["content"].pop("application/json")
                         response["content"]["application/problem+json"] = as_json
         return document
+
+
+def _narrow(schema: Any) -> None:
+    """Moves what texts must have into the alternative that is a text: generators of clients take
+    a schema without a type beside `anyOf` for one more alternative, which anything fits."""
+    if isinstance(schema, dict):
+        if schema.get("allOf") == SHOWN and "anyOf" in schema:
+            del schema["allOf"]
+            for one in schema["anyOf"]:
+                if one.get("type") == "string":
+                    one["allOf"] = SHOWN
+        schema = [*schema.values()]
+    for part in schema if isinstance(schema, list) else ():
+        _narrow(part)
 
 
 def _refuse_nul(schema: Any) -> None:
