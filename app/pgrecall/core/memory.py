@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Final, Literal, TypedDict
 from uuid import UUID
 
+from pgrecall.core.display import LONGEST_TEXT, line, quoted
 from pgrecall.core.embedding_type import read_embedding
 from pgrecall.core.label import Label
 from pgrecall.core.vectors import VectorLike
@@ -256,6 +257,26 @@ class Memory:
     def owner_id(self) -> str:
         """The owner as stored: an agent's id, or team:<id>."""
         return self.agent_id or f"{TEAM}{self.team_id}"
+
+    def __repr__(self) -> str:
+        return f"Memory({quoted(self.owner_id, 40)}, {brief(self)})"
+
+    def __str__(self) -> str:
+        return f"{_day(self)} {line(self.memory_type, 40)}: {line(self.content)}"
+
+    def cells(self) -> dict[str, str]:
+        """What a table shows of it."""
+        names = {"id": str(self.id), "created": _day(self), "type": self.memory_type}
+        return names | {"memory": line(self.content, LONGEST_TEXT)}
+
+
+def brief(memory: Memory) -> str:
+    """The id and the beginning of the text, as the `repr` of records shows a memory."""
+    return f"id={memory.id}, {quoted(memory.content)}"
+
+
+def _day(memory: Memory) -> str:
+    return "undated" if memory.created_at is None else f"{memory.created_at:%Y-%m-%d}"
 
 
 _Loaded: Any = make_dataclass("_Loaded", [f.name for f in fields(Memory)], slots=True)

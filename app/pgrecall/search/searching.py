@@ -103,6 +103,7 @@ def search(
         candidates=candidates,
         query_time=request.query_time,
         profile=request.profile.name,
+        query_text=question.search.query_text,
     )
     if expand and hits:
         linked = yield from _neighbours(tables, request, hits, expand)

@@ -1,0 +1,97 @@
+"""Tables as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Column as RichColumn
+from rich.table import Table
+from rich.text import Text
+
+from pgrecall.core.display import Bar, Cell, Column, Grid, Part, Verbatim, plain
+from pgrecall.scoring.hit_grid import BAR_WIDTH, NARROW_BAR_WIDTH
+
+SHADES = ("cyan", "green", "magenta", "yellow", "blue", "red", "bright_white", "bright_cyan")
+_TONES = {"good": "green", "bad": "red", "match": "bold"}
+
+
+def drawn(part: Part | RenderableType) -> Iterator[RenderableType | Verbatim]:
+    """What rich prints; Verbatim stays as it is."""
+    if isinstance(part, str):
+        yield Text(plain(part))
+    elif not isinstance(part, Grid):
+        yield part
+    elif part.stacked:
+        yield from _stacked(part)
+    else:
+        yield _table(part)
+
+
+def _table(grid: Grid) -> Table:
+    table = Table(
+        *map(_column, grid.columns),
+        show_edge=False,
+        pad_edge=False,
+        title=Text(plain(grid.title)) if grid.title else None,
+        title_justify="left",
+        expand=any(column.wide for column in grid.columns),
+    )
+    for number, row in enumerate(grid.rows):
+        table.add_row(*map(_cell, row), end_section=number == grid.line_after)
+    return table
+
+
+def _column(column: Column) -> RichColumn:
+    return RichColumn(
+        Text(plain(column.name)),
+        justify="right" if column.right else "left",
+        style=_style(column),
+        no_wrap=not column.wide,
+        ratio=1 if column.wide else None,
+        overflow="fold",
+    )
+
+
+def _stacked(grid: Grid) -> Iterator[RenderableType]:
+    """Each row as a line of its short cells, and below it the last one."""
+    if grid.title:
+        yield Text(plain(grid.title))
+    for *cells, last in grid.rows:
+        line = Text()
+        for cell, column in zip(cells, grid.columns, strict=False):
+            written = _cell(cell, NARROW_BAR_WIDTH)
+            if not written:
+                continue
+            if isinstance(cell, Bar):
+                written.pad_right(NARROW_BAR_WIDTH - len(written))
+            elif column.shade is not None or column.name == "rest":
+                written = Text(f"{plain(column.name)} ").append_text(written)
+            written.stylize(_style(column))
+            line.append("  " if line else "").append_text(written)
+        yield line
+        yield Padding(_cell(last), (0, 0, 0, 4))
+
+
+def _style(column: Column) -> str:
+    if column.shade is not None:
+        return SHADES[column.shade % len(SHADES)]
+    return _TONES.get(column.tone, column.tone)
+
+
+def _cell(cell: str | Cell | Bar, bar_width: int = BAR_WIDTH) -> Text:
+    if isinstance(cell, Bar):
+        return _bar(cell, bar_width)
+    text = Text()
+    for part, tone in (Cell(cell) if isinstance(cell, str) else cell).spans():
+        text.append(part, style=_TONES.get(tone, tone))
+    return text
+
+
+def _bar(bar: Bar, width: int) -> Text:
+    """The bar's length is the score, its colors are the signals."""
+    text = Text()
+    for number, (_, length) in enumerate(bar.lengths(width)):
+        text.append("█" * length, style=SHADES[number % len(SHADES)])
+    return text
