@@ -18,7 +18,7 @@ _TONES = {"good": "green", "bad": "red", "match": "bold"}
 
 
 def drawn(part: Part | RenderableType) -> Iterator[RenderableType | Verbatim]:
-    """What rich prints; Verbatim stays as it is."""
+    """The part as rich prints it; Verbatim stays as it is."""
     if isinstance(part, str):
         yield Text(plain(part))
     elif not isinstance(part, Grid):

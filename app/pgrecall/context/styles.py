@@ -150,7 +150,7 @@ class Style:
     @property
     def escaped(self) -> str:
         """A regular expression of one character that is escaped."""
-        signs = (f"\\{sign}" if sign in "\\]^-" else sign for sign in self.escapes)
+        signs = (f"\\{sign}" if sign in "\\[]^-" else sign for sign in self.escapes)
         return f"[{''.join(signs)}]" if self.escapes else ""
 
     def text(self, memories: Sequence[Memory], marker: str) -> str:

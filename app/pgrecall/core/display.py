@@ -166,7 +166,7 @@ def roots_of(text: str | None) -> frozenset[str]:
 
 
 def brief_list(items: Sequence[object], title: str) -> str:
-    """What `repr` shows of a list: the first items, one a line."""
+    """The `repr` of a list: the first items, one a line."""
     shown = [f"  {cut(repr(one))}" for one in items[:_LISTED]]
     more = [f"  … {len(items) - _LISTED:,} more"] if len(items) > _LISTED else []
     return "\n".join([f"<{title}: {len(items):,}", *shown, *more]) + ">"

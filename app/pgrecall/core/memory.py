@@ -265,7 +265,7 @@ class Memory:
         return f"{_day(self)} {line(self.memory_type, 40)}: {line(self.content)}"
 
     def cells(self) -> dict[str, str]:
-        """What a table shows of it."""
+        """Column of a table → its text."""
         names = {"id": str(self.id), "created": _day(self), "type": self.memory_type}
         return names | {"memory": line(self.content, LONGEST_TEXT)}
 
