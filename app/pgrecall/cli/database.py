@@ -62,12 +62,13 @@ class Database:
             yield self.url_option
             return
         folder = data_folder()
-        warnings.print(
-            f"[dim]Using the embedded PostgreSQL in {folder}, since neither --database-url nor "
-            "PGRECALL_DATABASE_URL is set.[/]",
-            soft_wrap=True,
-            highlight=False,
-        )
+        if not folder.exists():
+            warnings.print(
+                f"[dim]Making an embedded PostgreSQL in {folder}, since neither --database-url "
+                "nor PGRECALL_DATABASE_URL is set.[/]",
+                soft_wrap=True,
+                highlight=False,
+            )
         folder.parent.mkdir(parents=True, exist_ok=True)
         with embedded.database(folder) as url:
             yield url

@@ -1,4 +1,4 @@
-"""pgrecall add, upsert, list, get, owners"""
+"""pgrecall add, upsert, list, get, count, owners"""
 
 from __future__ import annotations
 
@@ -136,6 +136,17 @@ def get(call: Call, key: Annotated[str | None, option("The key of a memory.")] =
         for record in records
     )
     return Output(records, *parts)
+
+
+@app.method(
+    "count",
+    "pgrecall count --agent zoe",
+    "pgrecall count --agent zoe --type fact --created-after 2026-01-01",
+)
+def count(call: Call) -> Output:
+    """Count the memories that pass the filters."""
+    found = call()
+    return Output([{"memories": found}], str(found))
 
 
 @app.method(
