@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass, replace
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, Self, TypedDict
 from uuid import UUID
 
 from pgrecall.core.display import LONGEST_TEXT, line, quoted
 from pgrecall.core.embedding_type import read_embedding
 from pgrecall.core.label import Label
+from pgrecall.core.quoting import unknown_field
 from pgrecall.core.vectors import VectorLike
 
 TEAM: Final = "team:"
@@ -107,6 +108,13 @@ class NewMemory:
     labels: Sequence[Label | str] = ()
     """Stored with the memory if it is new, and added to one that it replaces. Text alone is a label
     of kind keyword, weight 1. If a weight is above 1, all are divided by the greatest."""
+
+    def __new__(cls, *_: Any, **fields: Any) -> Self:
+        """Refuses unknown fields, and names the one that may be meant."""
+        if unknown := fields.keys() - cls.__dataclass_fields__.keys():
+            known = [name for name in cls.__dataclass_fields__ if name != "_"]
+            raise unknown_field(unknown, known)
+        return object.__new__(cls)
 
 
 NEW_DEFAULTS: Final[Mapping[str, Any]] = {

@@ -45,8 +45,11 @@ def search(
 ) -> Operation[Hits]:
     """The agent's k best memories for a query, best first; ties are ordered by id.
 
+    There is no floor: the best k are returned even if none has to do with the query. Pass
+    `min_relevance`, say 0.08, to leave out what is less relevant, as `context` does by default.
+
     `query` is a text, which the repository's embedder embeds, or a vector, or None to rank by the
-    other signals alone. SearchArguments describes the other arguments: profile, weights, filters,
+    other signals alone. `query_text` is compared by words and not embedded. SearchArguments describes the other arguments: profile, weights, filters,
     thresholds and so on.
 
     `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
