@@ -117,7 +117,7 @@ def service_on(database_url: str, embedder: LocalEmbedder, **settings: Any) -> I
 
 
 def started(*options: str) -> tuple[subprocess.Popen[str], str]:
-    """`pgrecall serve` as a process, once it is ready, and its address."""
+    """`pgrecall serve` as a process, once it says that it serves, and its address."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
     service = subprocess.Popen(
@@ -127,13 +127,14 @@ def started(*options: str) -> tuple[subprocess.Popen[str], str]:
         text=True,
     )
     address = f"127.0.0.1:{port}"
-    while service.poll() is None:
-        try:
-            if httpx.get(f"http://{address}/ready", timeout=5).status_code == 200:
-                return service, address
-        except httpx.TransportError:
-            time.sleep(0.05)
-    raise AssertionError(service.communicate()[1])
+    said = ""
+    while f"Serving http://{address}" not in said:
+        assert service.stderr is not None
+        line = service.stderr.readline()
+        assert line, said + service.communicate()[1]
+        said += line
+    assert httpx.get(f"http://{address}/ready", timeout=60).status_code == 200
+    return service, address
 
 
 def stop(service: subprocess.Popen[str]) -> None:

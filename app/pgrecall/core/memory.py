@@ -274,7 +274,8 @@ class Memory:
 
     def cells(self) -> dict[str, str]:
         """Column of a table → its text."""
-        names = {"id": str(self.id), "created": _day(self), "type": self.memory_type}
+        kind = line(self.memory_type, 40)
+        names = {"id": str(self.id), "created": _day(self), "type": kind}
         return names | {"memory": line(self.content, LONGEST_TEXT)}
 
 

@@ -197,7 +197,7 @@ def term_grid(explanation: Explanation) -> Grid:
     """A table of the query's terms, those of the greatest weight first."""
     rows: list[tuple[str | Cell, ...]] = [
         (
-            term.term,
+            line(term.term, 60),
             Cell("yes", "good") if term.matched else "left out" if term.left_out else "no",
             f"{term.weight:.3f}",
             f"{term.share:.0%}",

@@ -49,8 +49,8 @@ def search(
     `min_relevance`, say 0.08, to leave out what is less relevant, as `context` does by default.
 
     `query` is a text, which the repository's embedder embeds, or a vector, or None to rank by the
-    other signals alone. `query_text` is compared by words and not embedded. SearchArguments describes the other arguments: profile, weights, filters,
-    thresholds and so on.
+    other signals alone. `query_text` is compared by words, and not embedded. SearchArguments
+    describes the other arguments: profile, weights, filters, thresholds and so on.
 
     `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
     most k, by the same filters, thresholds and score, placed among the hits. Their `steps` is 1 or
