@@ -50,7 +50,9 @@ EVIL = (
 LONG = f"{EVIL} " + "word " * 100_000
 
 
-def hit(content: str = "Ines drinks her tea without milk.", **parts: float) -> ScoredMemory:
+def hit(
+    content: str = "Ines drinks her tea without milk.", parts: dict[str, float] | None = None
+) -> ScoredMemory:
     parts = parts or {"similarity": 0.4, "keyword": 0.2, "trust": 0.03, "recency": 0.0}
     one = memory(content, id=ID, agent_id="ada")
     signals = dict.fromkeys(parts, 0.5)
@@ -242,7 +244,7 @@ def test_a_bar_has_the_length_of_the_score_and_a_part_for_each_signal() -> None:
 
     assert [*lengths] == [*parts]
     assert sum(lengths.values()) == round(0.999 * 160)
-    html = hit(similarity=0.5, keyword=0.25)._repr_html_()
+    html = hit(parts={"similarity": 0.5, "keyword": 0.25})._repr_html_()
     assert re.findall(r'title="(\w+ [\d.]+)" style="[^"]*width:(\d+)px', html) == [
         ("similarity 0.500", "80"),
         ("keyword 0.250", "40"),
@@ -252,7 +254,8 @@ def test_a_bar_has_the_length_of_the_score_and_a_part_for_each_signal() -> None:
 @pytest.mark.parametrize("width", [20, 60, 80, 109, 110, 130, 200, None])
 def test_signals_that_are_not_shown_are_joined_as_rest(width: int | None) -> None:
     many = {"similarity": 0.3, "keyword": 0.2, "entity_overlap": 0.1, "usefulness": 0.08}
-    hits = [hit(**many, trust=0.02, recency=0.001), hit(**many | {"keyword": 0.0}, trust=0.02)]
+    less = {"trust": 0.02, "recency": 0.001}
+    hits = [hit(parts=many | less), hit(parts=many | less | {"keyword": 0.0})]
 
     grid = hit_grid(hits, layout=Layout(width))
 
@@ -272,8 +275,8 @@ def test_tables_are_aligned_and_cells_plain() -> None:
     assert text_of("one\ntwo", grid).splitlines() == [
         "one two",
         "title",
-        "a           number",
-        "----------  ------  -",
+        "a         number",
+        "--------  ------  -",
         "x \ufffd[31my       7  z",
     ]
     assert "color:#c4362b" in html_of(grid)
