@@ -58,8 +58,9 @@ def _stacked(grid: Grid) -> Iterator[RenderableType]:
     """Each row as a line of its short cells, and below it the last one."""
     if grid.title:
         yield Text(plain(grid.title))
+    widest = max((len(_cell(row[0])) for row in grid.rows), default=0)
     for *cells, last in grid.rows:
-        line = Text()
+        line = Text(" " * (widest - len(_cell(cells[0]))))
         for cell, column in zip(cells, grid.columns, strict=False):
             written = _cell(cell, NARROW_BAR_WIDTH)
             if not written:
@@ -69,7 +70,7 @@ def _stacked(grid: Grid) -> Iterator[RenderableType]:
             elif column.shade is not None or column.name == "rest":
                 written = Text(f"{plain(column.name)} ").append_text(written)
             written.stylize(_style(column))
-            line.append("  " if line else "").append_text(written)
+            line.append("  " if line.plain.strip() else "").append_text(written)
         yield line
         yield Padding(_cell(last), (0, 0, 0, 4))
 

@@ -64,7 +64,8 @@ def hit_grid(
     rests = [
         share(sum(part for name, part in hit.contributions.items() if name not in shown))
         for hit in hits
-    ]
+        if shown
+    ] or [""] * len(hits)
     columns = [
         Column("#", right=True, tone="dim"),
         Column("score", right=True, tone="bold"),

@@ -1,0 +1,156 @@
+"""Commands on terminals of any width, in pipes, and under the Tab key."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pgrecall import MemoryRepository, NewMemory
+from pgrecall.cli.output import console, warnings
+from pgrecall.core.embedders import LocalEmbedder
+from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
+from tests.integration.serving import PROGRAM
+from tests.integration.test_context_command import repo
+
+__all__ = ["repo"]
+QUESTION = "what does Ines drink?"
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    commands_url: str,
+    local_embedder: LocalEmbedder,
+) -> Run:
+    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
+
+
+@pytest.fixture
+def notes(repo: MemoryRepository, agent: str) -> str:
+    """An agent with twelve memories, one of them hostile."""
+    texts = [f"Ines drinks tea number {n} of the day in the kitchen." for n in range(11)]
+    repo.add_many(agent, [*texts, NewMemory(f"Ines drinks {EVIL}", importance=0.9)])
+    return agent
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 110, 140, 200])
+@pytest.mark.parametrize("profile", ["hybrid", "five_factor"])
+def test_hits_fit_the_width_with_bars_whole_words_and_no_zeros(
+    run: Run, notes: str, monkeypatch: pytest.MonkeyPatch, width: int, profile: str
+) -> None:
+    monkeypatch.setattr(console, "width", width)
+
+    done = run("search", QUESTION, "-a", notes, "-k", "12", "--no-touch", "-p", profile)
+
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= width
+    assert done.out.count("█") >= 12
+    assert not re.search(r"(?<!\d)\.00\b", done.out)
+    assert {"similarity"} & {*re.findall(r"[a-z_]+", done.out)} or width == 60
+    assert not re.search(r"\b(simil|keywo|recen|impor|frequ|confi)\b", done.out)
+    assert "[bold]x[/bold]" in done.out
+    assert not CONTROLS & set(done.out)
+
+
+def test_a_cursor_stands_on_one_line(run: Run, notes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warnings, "width", 40)
+
+    done = run("list", "-a", notes, "-n", "2")
+
+    [line] = [one for one in done.err.splitlines() if "--after" in one]
+    assert len(line) > 80
+    rest = run("list", "-a", notes, "--after", line.split("--after ")[1], "--json")
+    assert len(rest.records) == 10
+
+
+def test_a_context_tells_of_the_first_left_out_and_how_many_more(run: Run, notes: str) -> None:
+    asked = ("context", QUESTION, "-a", notes, "-k", "1", "--consider", "12", "--min-relevance=0")
+    done = run(*asked)
+
+    assert done.err.count("enough are included") == 5
+    assert "and 6 more left out" in done.err.splitlines()
+    [record] = run(*asked, "--json").records
+    assert len(record["left_out"]) == 11
+
+
+def test_memories_are_counted(run: Run, notes: str) -> None:
+    assert run("count", "-a", notes).out == "12\n"
+    assert run("count", "-a", notes, "--text", "kitchen", "--json").records == [{"memories": 11}]
+    assert run("count", "-a", "nobody").out == "0\n"
+
+
+def completed(line: str, url: str = "") -> list[str]:
+    """What bash offers after Tab at the end of this line."""
+    words = line.split(" ")
+    environment = {
+        "_PGRECALL_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+        "PGRECALL_DATABASE_URL": url,
+    }
+    done = subprocess.run(
+        [str(PROGRAM)], env=os.environ | environment, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return [value for value in done.stdout.splitlines() if value]
+
+
+def test_tab_completes_names_of_profiles_styles_and_owners(
+    repo: MemoryRepository, commands_url: str
+) -> None:
+    for owner in ("tabitha", "tab two", EVIL):
+        repo.add(owner, "x")
+
+    assert completed("pgrecall sea") == ["search"]
+    assert completed("pgrecall --ver") == ["--version"]
+    assert completed("pgrecall migrate dow") == ["down"]
+    assert completed("pgrecall search x --min-s") == ["--min-score", "--min-similarity"]
+    assert completed("pgrecall context x --style m") == ["markdown"]
+    assert completed("pgrecall search x --profile h") == ["hybrid", "half_life"]
+    assert completed("pgrecall search x --status act") == ["active"]
+    assert completed("pgrecall list --agent tab", commands_url) == ["tab two", "tabitha"]
+    assert completed("pgrecall list --agent evil", commands_url) == []
+    assert completed("pgrecall list --agent x", "postgresql://127.0.0.1:1/nowhere") == []
+
+
+def test_the_first_completions_and_the_version_load_neither_driver_nor_framework() -> None:
+    program = (
+        "import sys\nsys.argv = sys.argv[1:]\nfrom pgrecall.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "unwanted = {'sqlalchemy', 'psycopg', 'pydantic', 'rich', 'alembic'} & {*sys.modules}\n"
+        "print(*sorted(unwanted), file=sys.stderr)"
+    )
+    asked = {"_PGRECALL_COMPLETE": "complete_bash", "COMP_WORDS": "pgrecall mig", "COMP_CWORD": "1"}
+    for words, environment, out in (
+        (["--version"], {}, r"pgrecall \d+\.\d+.*\n"),
+        ([], asked, "migrate\n"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", program, "pgrecall", *words],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert re.fullmatch(out, done.stdout)
+        assert done.stderr == "\n"
+
+
+def test_head_ends_a_command_quietly(repo: MemoryRepository, agent: str, commands_url: str) -> None:
+    repo.add_many(agent, [f"{n} {'word ' * 200}" for n in range(300)])
+    for form in ("--json", "--no-touch"):
+        command = f"'{PROGRAM}' search word -a '{agent}' -k 300 {form} | head -1"
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            env=os.environ | {"PGRECALL_DATABASE_URL": commands_url},
+            cwd=Path.home(),
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr, done.stdout != "") == (0, "", True)
