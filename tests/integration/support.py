@@ -31,8 +31,8 @@ def shown(value: object) -> str:
 def in_full(value: object) -> str:
     """A value with all that is in it, of which `repr` shows only the beginning."""
     if is_dataclass(value) and not isinstance(value, type):
-        values = {one.name: getattr(value, one.name) for one in fields(value)}
-        return f"{type(value).__name__}{in_full(values)}"
+        parts = (f"{one.name}={in_full(getattr(value, one.name))}" for one in fields(value))
+        return f"{type(value).__name__}({', '.join(parts)})"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{in_full(k)}: {in_full(v)}' for k, v in value.items())}}}"
     if isinstance(value, list | tuple):
