@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -77,6 +78,23 @@ def test_a_context_tells_of_the_first_left_out_and_how_many_more(run: Run, notes
     assert "and 6 more left out" in done.err.splitlines()
     [record] = run(*asked, "--json").records
     assert len(record["left_out"]) == 11
+
+
+def test_tables_of_numbers_are_wrapped_and_not_cut(
+    run: Run, notes: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    [one, *_] = run("list", "-a", notes, "--json").records
+    file = tmp_path / "queries.jsonl"
+    file.write_text(json.dumps({"query": QUESTION, "relevant": [one["id"]]}))
+    monkeypatch.setattr(console, "width", 80)
+
+    judged = run("evaluate", file, "-a", notes, "-p", "hybrid", "-p", "trust").out
+    why = run("explain", one["id"], QUESTION, "-a", notes).out
+
+    for out, words in ((judged, "recall@10 MRR nDCG@10 similarity"), (why, "contribution weight")):
+        assert max(map(len, out.splitlines())) <= 80
+        assert {*words.split()} <= {*out.split()}
+        assert "…" not in out
 
 
 def test_memories_are_counted(run: Run, notes: str) -> None:

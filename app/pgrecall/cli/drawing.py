@@ -30,27 +30,28 @@ def drawn(part: Part | RenderableType) -> Iterator[RenderableType | Verbatim]:
 
 
 def _table(grid: Grid) -> Table:
+    has_wide = any(column.wide for column in grid.columns)
     table = Table(
-        *map(_column, grid.columns),
+        *(_column(column, wraps=column.wide or not has_wide) for column in grid.columns),
         show_edge=False,
         pad_edge=False,
         title=Text(plain(grid.title)) if grid.title else None,
         title_justify="left",
-        expand=any(column.wide for column in grid.columns),
+        expand=has_wide,
     )
     for number, row in enumerate(grid.rows):
         table.add_row(*map(_cell, row), end_section=number == grid.line_after)
     return table
 
 
-def _column(column: Column) -> RichColumn:
+def _column(column: Column, *, wraps: bool) -> RichColumn:
     return RichColumn(
         Text(plain(column.name)),
         justify="right" if column.right else "left",
         style=_style(column),
-        no_wrap=not column.wide,
+        no_wrap=column.cut or not wraps,
         ratio=1 if column.wide else None,
-        overflow="fold",
+        overflow="ellipsis" if column.cut else "fold",
     )
 
 

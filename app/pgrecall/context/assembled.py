@@ -177,7 +177,7 @@ def account_grid(context: Context) -> Grid:
         (*_row(out, "dim"), Cell(REASONS[out.reason], "dim"))
         for out in context.left_out[:FIRST_LEFT_OUT]
     ]
-    memory = Column("memory", wide=True)
+    memory = Column("memory", wide=True, cut=True)
     return Grid([*numbers("score", "tokens"), Column("type"), memory, Column("left out")], rows)
 
 

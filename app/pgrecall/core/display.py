@@ -77,6 +77,8 @@ class Column:
     """The number of the color that the part of this name has in bars."""
     wide: bool = False
     """It gets what width the others leave."""
+    cut: bool = False
+    """Its cells have one line, of which a terminal shows the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
