@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pgrecall.cli.noted_commands import note_down, noted, typed
 from pgrecall.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,12 +102,16 @@ class LazyGroup(Group):
             for known in places:
                 self.get_command(context, known)
         elif name not in self.commands:
+            if typed() and (command := noted(name)) is not None:
+                return command
             app: App = import_module(f"pgrecall.cli.{places[name][1]}").app
             group: Any = typer.main.get_group(app)
             self.commands.update({name: group} if group.name == name else group.commands)
             for one in self.commands.keys() & places.keys():
-                command: Any = self.commands[one]
-                command.rich_help_panel = places[one][0]
+                loaded: Any = self.commands[one]
+                loaded.rich_help_panel = places[one][0]
+            if typed():
+                note_down(name, self.commands[name])
         return self.commands.get(name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ import typer
 
 from pgrecall.cli import print_version
 from pgrecall.cli.app import LazyGroup
+from pgrecall.cli.noted_commands import typed
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
@@ -126,13 +126,12 @@ def main() -> None:
 
 
 def _names_alone() -> _Commands | None:
-    """The commands, if the shell asks to complete a line without options.
+    """The commands, if the shell asks to complete one of them or its options.
 
     They have no options of their own: Typer would import Pydantic to make these, which takes longer
     than all else. None: something else is asked for, or this Typer completes nothing without them.
     """
-    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
-    if "_PGRECALL_COMPLETE" not in os.environ or " -" in line:
+    if not typed() or typed()[1:2] == [] or typed()[1].startswith("-"):
         return None
     try:
         from typer._completion_classes import completion_init
