@@ -116,23 +116,29 @@ def service_on(database_url: str, embedder: LocalEmbedder, **settings: Any) -> I
             engine.dispose()
 
 
-def started(*options: str) -> tuple[subprocess.Popen[str], str]:
+class Process(subprocess.Popen[str]):
+    """`pgrecall serve`."""
+
+    said: str = ""
+    """What it said until it served."""
+
+
+def started(*options: str) -> tuple[Process, str]:
     """`pgrecall serve` as a process, once it says that it serves, and its address."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
-    service = subprocess.Popen(
+    service = Process(
         [str(PROGRAM), "serve", *options],
         env=os.environ | {"PGRECALL_PORT": str(port), "PYTHONWARNINGS": "error"},
         stderr=subprocess.PIPE,
         text=True,
     )
     address = f"127.0.0.1:{port}"
-    said = ""
-    while f"Serving http://{address}" not in said:
+    while f"Serving http://{address}" not in service.said:
         assert service.stderr is not None
         line = service.stderr.readline()
-        assert line, said + service.communicate()[1]
-        said += line
+        assert line, service.said + service.communicate()[1]
+        service.said += line
     assert httpx.get(f"http://{address}/ready", timeout=60).status_code == 200
     return service, address
 

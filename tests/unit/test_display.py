@@ -190,6 +190,7 @@ def test_a_line_shows_one_record() -> None:
     assert str(hit()) == "0.630 Ines drinks her tea without milk."
     assert str(memory("tea\nwith milk")) == "2026-03-05 fact: tea with milk"
     assert str(event("why")) == "2026-06-01 12:00:00 feedback by why: why"
+    assert str(Hits()) == str(Page()) == "[]"
     assert str(Hits([hit("a"), hit("b")])) == "0.630 a\n0.630 b"
     assert str(Page([memory("a"), memory("b")])) == "2026-03-05 fact: a\n2026-03-05 fact: b"
 

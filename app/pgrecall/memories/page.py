@@ -32,7 +32,7 @@ class Page(list[T]):
         return brief_list(self, f"Page{of}" if self.next is None else f"Page{of}, more by next")
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self))
+        return "\n".join(map(str, self)) if self else "[]"
 
     def _repr_html_(self) -> str:
         from pgrecall.core.html_display import html_of

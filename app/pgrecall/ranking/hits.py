@@ -55,7 +55,7 @@ class Hits(list[ScoredMemory]):
         return brief_list(self, f"Hits by {line(self.profile, 40)}, {self.strategy}")
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self))
+        return "\n".join(map(str, self)) if self else "[]"
 
     def _repr_html_(self) -> str:
         from pgrecall.core.html_display import html_of
