@@ -111,8 +111,8 @@ class NewMemory:
 
     def __new__(cls, *_: Any, **fields: Any) -> Self:
         """Refuses unknown fields, and names the one that may be meant."""
-        if unknown := fields.keys() - cls.__dataclass_fields__.keys():
-            known = [name for name in cls.__dataclass_fields__ if name != "_"]
+        known = cls.__dataclass_fields__.keys()
+        if unknown := fields.keys() - known:
             raise unknown_field(unknown, known)
         return object.__new__(cls)
 
