@@ -38,7 +38,7 @@ from pgrecall import (
 )
 from pgrecall.core.display import Bar, Cell, Column, Grid, roots, roots_of, text_of
 from pgrecall.core.html_display import html_of
-from pgrecall.scoring.hit_grid import Layout, hit_grid
+from pgrecall.scoring.hit_grid import hit_grid
 from pgrecall.search.explanation import TermAccount
 from tests.unit.test_context_style import memory
 
@@ -258,14 +258,14 @@ def test_signals_that_are_not_shown_are_joined_as_rest(width: int | None) -> Non
     less = {"trust": 0.02, "recency": 0.001}
     hits = [hit(parts=many | less), hit(parts=many | less | {"keyword": 0.0})]
 
-    grid = hit_grid(hits, layout=Layout(width))
+    grid = hit_grid(hits, id_of=lambda one: str(one.id)[:8], width=width)
 
     names = [column.name for column in grid.columns]
     shown = [name for name in names if name in many]
     rest = ["rest"] if shown else []
     assert names == ["#", "score", "made of", *shown, *rest, "age", "id", "memory"]
     assert "trust" not in names
-    assert len(shown) == {20: 0, 60: 0, 80: 2, 109: 3, 110: 2, 130: 3, 200: 4, None: 4}[width]
+    assert len(shown) == {20: 0, 60: 1, 80: 2, 109: 4, 110: 2, 130: 3, 200: 4, None: 4}[width]
     texts = [[cell for cell in row if isinstance(cell, str)] for row in grid.rows]
     assert ".00" not in texts[0] + texts[1]
 

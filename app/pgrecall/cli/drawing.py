@@ -56,11 +56,11 @@ def _column(column: Column, *, wraps: bool) -> RichColumn:
 
 
 def _stacked(grid: Grid) -> Iterator[RenderableType]:
-    """Each row as a line of its short cells, and below it the last one."""
+    """Each row as a line, and below it the last two cells."""
     if grid.title:
         yield Text(plain(grid.title))
     widest = max((len(_cell(row[0])) for row in grid.rows), default=0)
-    for *cells, last in grid.rows:
+    for *cells, name, text in grid.rows:
         line = Text(" " * (widest - len(_cell(cells[0]))))
         for cell, column in zip(cells, grid.columns, strict=False):
             written = _cell(cell, NARROW_BAR_WIDTH)
@@ -73,7 +73,9 @@ def _stacked(grid: Grid) -> Iterator[RenderableType]:
             written.stylize(_style(column))
             line.append("  " if line.plain.strip() else "").append_text(written)
         yield line
-        yield Padding(_cell(last), (0, 0, 0, 4))
+        below = _cell(name)
+        below.stylize(_style(grid.columns[-2]))
+        yield Padding(below.append("  ").append_text(_cell(text)), (0, 0, 0, 4))
 
 
 def _style(column: Column) -> str:

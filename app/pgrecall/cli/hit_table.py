@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pgrecall.cli.output import console
 from pgrecall.core.display import Part, plain, roots_of
-from pgrecall.scoring.hit_grid import Layout, hit_grid
+from pgrecall.scoring.hit_grid import hit_grid
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 
@@ -30,7 +30,7 @@ def render_hits(
         hits,
         id_of=lambda memory: ids[memory.id],
         as_of=as_of,
-        layout=Layout(console.width),
+        width=console.width,
         matches=roots_of(query),
     )
     return [heading, shown]

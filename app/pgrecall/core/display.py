@@ -91,7 +91,7 @@ class Grid:
     line_after: int | None = None
     """The number of the row that a line follows."""
     stacked: bool = False
-    """Where there is little width: each row is a line, and its last cell one below."""
+    """Where there is little width: each row is a line, and its last two cells one below."""
 
 
 @runtime_checkable

@@ -42,10 +42,11 @@ def _table(grid: Grid) -> Iterator[str]:
     yield "</tr></thead><tbody>"
     for number, row in enumerate(grid.rows):
         line = "border-bottom:1px solid" if number == grid.line_after else ""
-        yield f"<tr{_style(line)}>"
+        yield "<tr>"
         for cell, column in zip(row, grid.columns, strict=True):
-            tone = _TONES[column.tone]
-            yield f"<td{_style(_aligned(column), tone)}>{_cell(cell)}</td>"
+            width = "" if column.wide else "white-space:nowrap"
+            style = _style(_aligned(column), _TONES[column.tone], width, line)
+            yield f"<td{style}>{_cell(cell)}</td>"
         yield "</tr>"
     yield "</tbody></table>"
 
@@ -80,4 +81,4 @@ def _bar(bar: Bar) -> str:
         for number, (name, length) in enumerate(bar.lengths(_BAR_WIDTH))
         if length > 0
     )
-    return f'<span style="white-space:nowrap">{"".join(parts)}</span>'
+    return "".join(parts)

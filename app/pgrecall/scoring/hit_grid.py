@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pgrecall.core.display import LONGEST_TEXT, Bar, Cell, Column, Grid, age, line
 from pgrecall.core.memory import Memory
@@ -14,35 +14,23 @@ if TYPE_CHECKING:
 
 LEAST_SHOWN = 0.05
 """A signal has its own column if it contributes at least this to some hit."""
-WIDE = 110
-"""Characters from which on there is a column for each signal."""
 BAR_WIDTH, NARROW_BAR_WIDTH = 20, 10
-_OTHERS, _OTHERS_NARROW = 74, 40
-"""Characters for what is not a signal: in a table, in which the text has 30, and in a line."""
+_TABLE, _LINE = 66, 30
+"""Characters of a table without ids and signals, of which the text has 30; and of a line."""
+_SIGNALS = 36
+"""Characters that signals need at least in a table; with less, each hit is a line."""
 
 
-class Layout(NamedTuple):
-    """The layout for a width in characters; None: as much as is needed."""
-
-    width: int | None = None
-
-    @property
-    def stacked(self) -> bool:
-        return self.width is not None and self.width < WIDE
-
-    def fitting(self, names: Sequence[str]) -> list[str]:
-        """The first of these signals, as many as have room beside the rest."""
-        if self.width is None:
-            return [*names]
-        around = 6 if self.stacked else 3
-        room = self.width - (_OTHERS_NARROW if self.stacked else _OTHERS) - len("rest") - around
-        shown = []
-        for name in names:
-            room -= len(name) + around
-            if room < 0:
-                break
-            shown.append(name)
-        return shown
+def _fitting(names: Sequence[str], room: int, around: int) -> list[str]:
+    """The first of these signals, as many as have room beside the rest."""
+    room -= len("rest") + around
+    shown = []
+    for name in names:
+        room -= len(name) + around
+        if room < 0:
+            break
+        shown.append(name)
+    return shown
 
 
 def hit_grid(
@@ -51,21 +39,29 @@ def hit_grid(
     title: str = "",
     id_of: Callable[[Memory], str] = lambda memory: str(memory.id),
     as_of: datetime | None = None,
-    layout: Layout = Layout(),  # noqa: B008  immutable
+    width: int | None = None,
     matches: frozenset[str] = frozenset(),
 ) -> Grid:
-    """A table of hits. `matches` are the roots of the words to emphasise."""
+    """A table of hits in a width of characters; None: as wide as it needs. `matches` are the roots
+    of the words to emphasise."""
     as_of = as_of or datetime.now(UTC)
     signals = [*hits[0].contributions] if hits else []
     greatest = {name: max(hit.contributions.get(name, 0.0) for hit in hits) for name in signals}
     leading = sorted(signals, key=lambda name: -greatest[name])
-    fitting = layout.fitting([name for name in leading if greatest[name] >= LEAST_SHOWN])
+    leading = [name for name in leading if greatest[name] >= LEAST_SHOWN]
+    ids = [id_of(hit.memory) for hit in hits]
+    stacked, fitting = False, leading
+    if width is not None:
+        room = width - _TABLE - max(map(len, ids), default=0)
+        stacked = room < _SIGNALS
+        fitting = _fitting(leading, width - _LINE, 6) if stacked else _fitting(leading, room, 3)
     shown = [name for name in signals if name in fitting]
     rests = [
         share(sum(part for name, part in hit.contributions.items() if name not in shown))
-        for hit in hits
         if shown
-    ] or [""] * len(hits)
+        else ""
+        for hit in hits
+    ]
     columns = [
         Column("#", right=True, tone="dim"),
         Column("score", right=True, tone="bold"),
@@ -84,12 +80,12 @@ def hit_grid(
             *(share(hit.contributions.get(name, 0.0)) for name in shown),
             *([rest] if any(rests) else []),
             age(hit.memory.created_at, as_of),
-            id_of(hit.memory),
+            id_,
             Cell("".join(_text(hit)), "dim" if hit.beside else "", matches),
         )
-        for rank, (hit, rest) in enumerate(zip(hits, rests, strict=True), start=1)
+        for rank, (hit, rest, id_) in enumerate(zip(hits, rests, ids, strict=True), start=1)
     ]
-    return Grid(columns, rows, title, stacked=layout.stacked)
+    return Grid(columns, rows, title, stacked=stacked)
 
 
 def share(contribution: float) -> str:
