@@ -139,7 +139,7 @@ def test_the_record_is_plain_json(repo: MemoryRepository, agent: str) -> None:
             "marker",
             "strategy",
             "min_relevance",
-            "emptied_by",
+            "empty_because",
         ),
         *("touched", "packed", "left_out"),
     ]

@@ -83,7 +83,7 @@ class Context:
     """The floor in use: the caller's, or the profile's; None: no floor."""
 
     @property
-    def emptied_by(self) -> Literal["min_score", "min_relevance"] | None:
+    def empty_because(self) -> Literal["min_score", "min_relevance"] | None:
         """The floor that no memory reached, if the context is empty for that reason."""
         reasons = {one.reason for one in self.left_out}
         if self.packed or not reasons <= {"min_score", "min_relevance"}:
@@ -131,7 +131,7 @@ class Context:
         notes = []
         if (more := len(self.left_out) - FIRST_LEFT_OUT) > 0:
             notes.append(f"and {more:,} more left out")
-        if self.emptied_by == "min_relevance":
+        if self.empty_because == "min_relevance":
             notes.append(
                 f"nothing relevant: the best memory has relevance {self.best_relevance:.3f}, "
                 f"the limit is {self.min_relevance:g}"
@@ -148,7 +148,7 @@ class Context:
             "marker": self.marker,
             "strategy": self.strategy,
             "min_relevance": self.min_relevance,
-            "emptied_by": self.emptied_by,
+            "empty_because": self.empty_because,
             **period_record(self.query_time),
             "touched": self.touched,
             "packed": [
