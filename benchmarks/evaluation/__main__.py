@@ -12,7 +12,8 @@ from benchmarks.evaluation import owners, quality, speed
 from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
-from pgrecall.cli.evaluation_commands import render_floors
+from pgrecall.cli.drawing import drawn
+from pgrecall.evaluation.evaluation_grid import floor_grids
 
 
 def main(
@@ -36,7 +37,8 @@ def main(
         silent = owners.silence(url, progress)
     owners.print_owners(console, by_owner, with_dates)
     owners.print_lending(console, lent)
-    console.print(*render_floors(by_owner))
+    for grid in floor_grids(by_owner):
+        console.print(*drawn(grid))
     owners.print_silence(console, silent, by_owner)
     with progress_bar() as progress, server() as url:
         times = speed.measured(url, seed, progress)

@@ -116,24 +116,31 @@ def service_on(database_url: str, embedder: LocalEmbedder, **settings: Any) -> I
             engine.dispose()
 
 
-def started(*options: str) -> tuple[subprocess.Popen[str], str]:
-    """`pgrecall serve` as a process, once it is ready, and its address."""
+class Process(subprocess.Popen[str]):
+    """`pgrecall serve`."""
+
+    said: str = ""
+    """What it said until it served."""
+
+
+def started(*options: str) -> tuple[Process, str]:
+    """`pgrecall serve` as a process, once it says that it serves, and its address."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
-    service = subprocess.Popen(
+    service = Process(
         [str(PROGRAM), "serve", *options],
         env=os.environ | {"PGRECALL_PORT": str(port), "PYTHONWARNINGS": "error"},
         stderr=subprocess.PIPE,
         text=True,
     )
     address = f"127.0.0.1:{port}"
-    while service.poll() is None:
-        try:
-            if httpx.get(f"http://{address}/ready", timeout=5).status_code == 200:
-                return service, address
-        except httpx.TransportError:
-            time.sleep(0.05)
-    raise AssertionError(service.communicate()[1])
+    while f"Serving http://{address}" not in service.said:
+        assert service.stderr is not None
+        line = service.stderr.readline()
+        assert line, service.said + service.communicate()[1]
+        service.said += line
+    assert httpx.get(f"http://{address}/ready", timeout=60).status_code == 200
+    return service, address
 
 
 def stop(service: subprocess.Popen[str]) -> None:

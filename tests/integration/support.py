@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from math import cos, radians, sin
 from typing import Any, cast
@@ -25,6 +26,19 @@ def shown(value: object) -> str:
     if isinstance(value, set | frozenset):
         return f"{{{', '.join(sorted(map(repr, value)))}}}"
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def in_full(value: object) -> str:
+    """A value with all that is in it, of which `repr` shows only the beginning."""
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = (f"{one.name}={in_full(getattr(value, one.name))}" for one in fields(value))
+        return f"{type(value).__name__}({', '.join(parts)})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{in_full(k)}: {in_full(v)}' for k, v in value.items())}}}"
+    if isinstance(value, list | tuple):
+        slots = {name: getattr(value, name) for name in getattr(value, "__slots__", ())}
+        return f"{type(value).__name__}[{', '.join(map(in_full, value))}]{slots or ''}"
+    return repr(value)
 
 
 def at(degrees: float) -> list[float]:

@@ -254,7 +254,7 @@ def test_status_counts(run: Run, url: str) -> None:
     assert "3 of 3 agents and teams" in run("status").out
 
 
-def test_without_a_url_an_embedded_database_is_used_and_said(
+def test_without_a_url_an_embedded_database_is_made_and_said_once(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
@@ -265,7 +265,8 @@ def test_without_a_url_an_embedded_database_is_used_and_said(
         added = run("add", "Ines drinks tea", "--agent", "a")
         found = run("search", "tea", "--agent", "a", "--json")
 
-    assert "embedded PostgreSQL" in added.err
+    assert added.err.count("Making an embedded PostgreSQL in ") == 1
+    assert found.err == ""
     assert [hit["content"] for hit in found.records] == ["Ines drinks tea"]
 
 

@@ -112,7 +112,7 @@ def test_the_account_goes_to_standard_error(
 @pytest.mark.usefixtures("memories")
 def test_why_a_memory_is_left_out_is_told(run: Run, agent: str) -> None:
     for options, told in (
-        ("--min-score 0.99", "score below --min-score"),
+        ("--min-score 0.99", "score below min_score"),
         ("--max-tokens 20", "longer than the rest"),
         (KEEPING, "rest reserved for other types"),
         ("--max-similarity 0.8", "nearly the same as one above"),

@@ -37,7 +37,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 EXCEPTIONS = {
     ("psql", "recall", "touch"): "looking must not change a ranking; readers may not write",
     ("psql", "*", "actor"): "psql knows who is connected",
-    ("MCP", "remember", "memory_type"): "what a model is asked to store are facts",
 }
 """Where, function or tool, argument → why its default is another one. `docs/concepts.md` has them,
 too. The interface of Memory OS, `/v1`, has the defaults of Memory OS."""
@@ -286,7 +285,7 @@ def test_a_text_alone_is_stored_the_same(
     content = "Ines drinks tea."
 
     async def said(client: Client) -> None:
-        await answer(client, "remember", content=content, memory_type="episodic")
+        await answer(client, "remember", content=content)
 
     repo = MemoryRepository(shared_engine, embedder=Compass())
     repo.add(agent, content)

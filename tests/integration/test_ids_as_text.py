@@ -16,7 +16,7 @@ from pgrecall import JudgedQuery, MemoryRepository, NewMemory, load_queries, sav
 from pgrecall.errors import InputError, PgRecallError
 from tests.calls import GOOD as METHODS
 from tests.calls import ID, OTHER
-from tests.integration.support import NORTH
+from tests.integration.support import NORTH, in_full
 from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 
 AGENT, TEAM, NEW = UUID(int=7), UUID(int=8), UUID(int=9)
@@ -102,7 +102,7 @@ def done(connection: Connection, repo: MemoryRepository, name: str, given: Any) 
 
 
 def _shown(value: Any) -> str:
-    text = UUIDS.sub(lambda found: found[0] if found[0] in KNOWN else "…", repr(value))
+    text = UUIDS.sub(lambda found: found[0] if found[0] in KNOWN else "…", in_full(value))
     return MADE.sub("…", text)
 
 

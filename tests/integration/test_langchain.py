@@ -180,7 +180,7 @@ BAD: dict[str, tuple[Callable[[RecallVectorStore], Any], type[Exception], str]] 
     "one id": (lambda s: s.get_by_ids("abc"), InputError, "list of texts"),
     "no engine": (lambda s: s.from_texts(["a"], Bags()), InputError, "needs bind"),
     "misspelt": (lambda s: s.similarity_search("a", profil="x"), UnknownName, "profil"),
-    "unknown field": (lambda s: s.add_texts(["a"], importanc=1), TypeError, "importanc"),
+    "unknown field": (lambda s: s.add_texts(["a"], importanc=1), UnknownName, "mean importance"),
     "unknown operator": (
         lambda s: s.similarity_search("a", filter={"a": {"$near": 1}}),
         UnknownName,

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,6 +22,7 @@ from mcp.client.stdio import stdio_client
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository
+from pgrecall.context.styles import STYLES
 from pgrecall.mcp import memory_server
 from tests.integration.support import NORTH, at
 from tests.integration.test_configuration import HALVES
@@ -67,6 +69,34 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 @pytest.fixture
 def remembering(shared_engine: Any) -> MemoryRepository:
     return MemoryRepository(shared_engine, embedder=Compass())
+
+
+def test_a_model_says_what_it_is_about_and_until_when(
+    shared_url: str, remembering: MemoryRepository, agent: str
+) -> None:
+    more = {
+        "subject": "home",
+        "key": "user.city",
+        "metadata": {"source": {"page": 7}},
+        "expires_at": "2099-01-02T03:04:05Z",
+    }
+
+    async def said(client: Client) -> None:
+        first = await answer(client, "remember", content="Zoe lives in Oslo", **more)
+        again = await answer(client, "remember", content="Zoe lives in Oslo", **more)
+        assert (first["outcome"], again["id"]) == ("inserted", first["id"])
+        refused = await refusal(client, "remember", content="x", expires_at="2099-01-02T03:04:05")
+        assert "time zone" in refused
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        described = json.dumps(tools["recall_context"].output_schema)
+        assert STYLES["plain"].legend in described
+
+    talk(shared_url, agent, said)
+
+    [kept] = remembering.list(agent)
+    assert (kept.memory_type, kept.subject, kept.key) == ("episodic", "home", "user.city")
+    assert kept.metadata == {"source": {"page": 7}}
+    assert kept.expires_at == datetime(2099, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def test_what_a_model_can_do(shared_url: str, remembering: MemoryRepository, agent: str) -> None:

@@ -20,7 +20,7 @@ from pgrecall.testing import new_database
 from tests.calls import CALLS, GOOD, MAINTAINING, PROCEDURES, Things, Work, selected, works
 from tests.conftest import accept_pgvector
 from tests.integration.conftest import repository_on
-from tests.integration.support import at
+from tests.integration.support import at, in_full
 from tests.integration.tenants import (
     MAINTAINER,
     MEMORIES,
@@ -320,8 +320,8 @@ def acting(url: str, role: str = WRITER) -> Engine:
 def told(result: Any) -> str:
     """Plans and the ids of runs differ."""
     if isinstance(result, QueryPlan):
-        return str("secret" in repr(result))
-    return str(result.scanned) if isinstance(result, GarbageRun) else repr(result)
+        return str("secret" in in_full(result))
+    return str(result.scanned) if isinstance(result, GarbageRun) else in_full(result)
 
 
 def in_python(connection: Connection, named: str | None, work: Work) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import re
 import signal
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ from pgrecall.service import shutdown
 from pgrecall.service.application import create_app
 from pgrecall.testing import new_database
 from tests.integration.commands import Run, fast_runner
-from tests.integration.serving import ROLE, started, stop
+from tests.integration.serving import ROLE, Process, started, stop
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,7 @@ def run(
 
 
 @contextmanager
-def process(url: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def process(url: str, *options: str) -> Iterator[tuple[Process, str]]:
     """`pgrecall serve` once it is ready, and its address."""
     service, address = started("--database-url", url, *options)
     try:
@@ -126,10 +125,10 @@ def test_a_service_whose_keys_are_all_revoked_stays_closed_unless_it_is_told_to_
     assert "every key is revoked" not in said
 
 
-def told(service: subprocess.Popen[str]) -> str:
+def told(service: Process) -> str:
     """What it has said once it is interrupted."""
     service.send_signal(signal.SIGINT)
-    return service.communicate(timeout=40)[1]
+    return service.said + service.communicate(timeout=40)[1]
 
 
 def test_a_stop_under_load_loses_no_request_that_was_accepted(

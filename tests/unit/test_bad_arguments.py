@@ -3,6 +3,8 @@ to send one to."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +30,7 @@ from pgrecall.errors import (
     NotCompliant,
     UnknownName,
 )
-from pgrecall.execution.inspection import LAYOUTS
+from pgrecall.execution.inspection import LAYOUTS, schema_missing
 from pgrecall.memories.list_statement import page
 from pgrecall.memories.ordering import Ordering
 from pgrecall.ranking.composing import ranks
@@ -560,6 +562,7 @@ def test_a_policy_that_makes_no_sense_is_refused() -> None:
 ANSWERS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     *((NOWHERE.search, {name: 3}, r"did you mean k\?") for name in ("limit", "top_k")),
     (NOWHERE.search, {"filter": {}}, r"did you mean metadata\?"),
+    (NOWHERE.search, {"fliter": {}}, r"did you mean metadata\?"),
     (NOWHERE.search, {"user_id": "b"}, r"did you mean agent_id\?"),
     (NOWHERE.search, {"tag": ["x"]}, r"did you mean tags\?"),
     (NOWHERE.search, {"min_trsut": 1}, r"did you mean min_trust\?"),
@@ -582,3 +585,18 @@ def test_an_unknown_name_is_answered_by_the_nearest() -> None:
         NOWHERE.upkeep.prune("a", older=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'memory_id'$"):
         NOWHERE.history("a")  # type: ignore[call-arg]
+
+
+def test_a_new_memory_names_the_field_that_is_meant() -> None:
+    with pytest.raises(UnknownName, match=r"unknown field importnce \(did you mean importance\?\)"):
+        NewMemory("x", importnce=0.3)  # type: ignore[call-arg]
+    with pytest.raises(UnknownName, match="unknown field _"):
+        NewMemory("x", _=1)  # type: ignore[call-arg]
+    kept = NewMemory("x", importance=0.3)
+    assert pickle.loads(pickle.dumps(kept)) == copy.copy(kept) == replace(kept, importance=0.3)
+
+
+def test_advice_names_the_schema_that_is_not_the_usual_one() -> None:
+    assert str(schema_missing("nope")).endswith("run `pgrecall migrate up --schema nope`")
+    assert str(schema_missing("a b")).endswith("run `pgrecall migrate up --schema 'a b'`")
+    assert str(schema_missing("pgrecall")).endswith("run `pgrecall migrate up`")

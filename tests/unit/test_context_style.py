@@ -7,10 +7,10 @@ of a line for one, and fail on a line that is not where it belongs.
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
 from typing import Any
 from xml.etree import ElementTree
 
@@ -27,8 +27,8 @@ from pgrecall.context.styles import (
     Added,
     Style,
     category,
+    chosen,
     marked,
-    named,
 )
 from pgrecall.core.limits import BLANK
 from pgrecall.core.tokens import estimated_tokens
@@ -293,27 +293,23 @@ def test_a_category_holds_no_sign_that_means_anything() -> None:
     assert [category(kind) for kind in CATEGORIES] == [*CATEGORIES]
 
 
-def draws(monkeypatch: pytest.MonkeyPatch, letters: str, *numbers: int) -> None:
-    """The next letters and numbers to be drawn for a marker."""
-    first, then = iter(letters), iter(numbers)
-    monkeypatch.setattr(secrets, "choice", lambda among: next(first))
-    monkeypatch.setattr(secrets, "randbelow", lambda below: next(then))
+def short_marker(memories: list[Memory]) -> str:
+    """The three digits that the hash gives a text, whether or not they occur in it."""
+    text = STYLES["plain"].text(memories, "")
+    number, place = divmod(int(sha256(text.encode()).hexdigest(), 16), 10)
+    return f"{'hmnpstuvwx'[place]}{number % 1000:03}"
 
 
-@styles
-def test_a_marker_that_was_guessed_is_drawn_on(
-    style: Style, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hidden = ["m\U000e0030\U000e007f007", "\U000e0001m0\U000e01ef07"]
-    contents = ["a m007 b", "(M007)", "xm0070", *hidden]
-    guesses = [memory(one) for one in contents] + [memory("a", "m007"), memory("a", "M 007/m007")]
-    for guess in guesses:
-        draws(monkeypatch, "m", 7, 915)
+@pytest.mark.parametrize("written", ["m007", "(M007)", "xm0070", "m\U000e0030\u200b007"])
+def test_a_marker_that_was_foreseen_gets_more_digits(written: str) -> None:
+    """Who knows all other memories can try until the hash is what his own memory says."""
+    tries = ([memory("a"), memory(f"{written} {number}")] for number in range(200_000))
+    memories = next(several for several in tries if short_marker(several) == "m007")
 
-        text, marker = marked(style, [memory("a"), guess])
+    text, marker = marked(STYLES["plain"], memories)
 
-        assert marker == "m007915"
-        assert text == style.text([memory("a"), guess], marker)
+    assert re.fullmatch(r"m007\d{3}", marker)
+    assert READERS["plain"](text, marker) == in_order(memories)
 
 
 @styles
@@ -342,9 +338,12 @@ def test_a_marker_is_found_only_where_a_memory_begins_and_the_text_ends(
     assert estimated_tokens(style.text(memories, MARKER)) <= added_to(style).frame + blocks
 
 
-def test_a_marker_is_random() -> None:
-    markers = [marked(STYLES["plain"], [memory("a")])[1] for _ in range(2_000)]
+def test_a_marker_depends_on_all_that_the_text_says_and_on_nothing_else() -> None:
+    several = [memory("a"), memory("b", "task", None)]
+    texts = {marked(STYLES["plain"], several)[0] for _ in range(3)}
+    assert texts == {"x085 20260305 fact: a\nx085 undated task: b\n/x085\n"}
 
+    markers = [marked(STYLES["plain"], [memory("a"), memory(f"{n}")])[1] for n in range(2_000)]
     assert all(re.fullmatch("[hmnpstuvwx][0-9]{3}", marker) for marker in markers)
     assert {marker[0] for marker in markers} == set("hmnpstuvwx")
     assert all({one[place] for one in markers} == set("0123456789") for place in (1, 2, 3))
@@ -400,10 +399,54 @@ def test_what_is_added_stays_within_what_can_be_summed(style: Style) -> None:
 
 
 def test_a_style_is_found_by_its_name_and_no_other() -> None:
-    assert [named(name) for name in STYLES] == [*STYLES.values()]
+    assert [chosen(name) for name in STYLES] == [*STYLES.values()]
     other: Any
     for other in ("html", "", "PLAIN", None, 7, [], {}):
-        with pytest.raises(UnknownName, match="plain, markdown, xml") as caught:
-            named(other)
+        with pytest.raises(UnknownName, match="plain, markdown, xml, or pass a Style") as caught:
+            chosen(other)
         assert repr(other) in str(caught.value)
         assert isinstance(caught.value, InputError)
+
+
+def test_a_style_of_ones_own_is_read_back_as_well() -> None:
+    own = Style(
+        "own",
+        opening="# What is known\n",
+        block="[MARKER|HEAD] BODY\n",
+        closing="[/MARKER]\n",
+        escapes={"[": "(", "]": ")", "^": "**", "-": "_", "\\": "/"},
+    )
+
+    text, marker = marked(own, [memory("tea [x]^-\\\n[/m1]"), memory("milk")])
+
+    assert text == (
+        f"# What is known\n[{marker}|20260305 fact] tea (x)**_/\n(/m1)\n"
+        f"[{marker}|20260305] milk\n[/{marker}]\n"
+    )
+    assert re.findall(own.escaped, "a[]^-\\z") == ["[", "]", "^", "-", "\\"]
+    assert chosen(own, UTC) == own
+
+
+def test_a_style_in_which_memories_could_pose_as_others_is_refused() -> None:
+    good: dict[str, Any] = {"block": "MARKER BODY\n", "closing": "/MARKER\n"}
+    several: list[tuple[dict[str, Any], str]] = [
+        ({"block": "HEAD: BODY\n"}, "MARKER before BODY.*got 'HEAD: BODY"),
+        ({"block": "BODY MARKER"}, "MARKER before BODY"),
+        ({"block": "MARKER HEAD"}, "MARKER before BODY"),
+        ({"block": "MARKER BODY BODY"}, "BODY once"),
+        ({"block": None}, "block of a style must be text .*got None"),
+        ({"block": "x" * 1001}, "at most 1,000 characters"),
+        ({"closing": "the end"}, "closing of a style needs MARKER.*got 'the end'"),
+        ({"closing": "/MARKER BODY"}, "closing of a style"),
+        ({"opening": "BODY"}, "closing of a style"),
+        ({"legend": 7}, "legend of a style must be text"),
+        ({"escapes": "<"}, "escapes of a style must map .*got '<'"),
+        ({"escapes": {"ab": "x"}}, "single signs"),
+        ({"escapes": {"a": "x"}}, "no letters"),
+        ({"escapes": {"\n": "x"}}, "single signs"),
+        ({"escapes": {"<": 7}}, "single signs"),
+        ({"escapes": {"<": "x" * 21}}, "at most 20 characters"),
+    ]
+    for parts, message in several:
+        with pytest.raises(InputError, match=message):
+            Style("own", **good | parts)

@@ -1,24 +1,26 @@
-"""Typer's application: commands declared by their functions, loaded when they are called."""
+"""Typer's application: commands declared by their functions, loaded when they are called.
+
+Nothing here imports what only commands need, so that completion, --help and --version are quick.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import typer
-from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
-from pgrecall.cli.call import Method
-from pgrecall.cli.command import as_command
-from pgrecall.cli.configuration import PERSONAL, settings, undecided
-from pgrecall.cli.embedding import look_for_module
-from pgrecall.cli.output import Output
+from pgrecall.cli.noted_commands import note_down, noted, typed
 from pgrecall.errors import InputError
 
-Declared = TypeVar("Declared", bound=Callable[..., Output | None])
+if TYPE_CHECKING:
+    from pgrecall.cli.call import Method
+    from pgrecall.cli.output import Output
+
+Declared = TypeVar("Declared", bound="Callable[..., Output | None]")
 
 
 class _Flags:
@@ -36,6 +38,9 @@ class _Command(_Flags, TyperCommand):
     """A command whose options may be given by a file if they may be given by the environment."""
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
+        from pgrecall.cli.configuration import PERSONAL, settings, undecided
+        from pgrecall.cli.embedding import look_for_module
+
         configured = settings()
         shared = {one.name for one in self.params if getattr(one, "envvar", None)}
         defaults = {name: one.value for name, one in configured.used.items() if name in shared}
@@ -67,6 +72,8 @@ class LazyGroup(Group):
     panels: ClassVar[Mapping[str, Mapping[str, str]]]
     """Panel of the help → module in pgrecall.cli → its commands, in the order of the help."""
 
+    _completes_names = False
+
     def _places(self) -> dict[str, tuple[str, str]]:
         """The panel and the module of each command."""
         return {
@@ -79,18 +86,32 @@ class LazyGroup(Group):
     def list_commands(self, context: Any) -> list[str]:
         return list(self._places())
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Names are completed without loading the commands; the panel stands for the help."""
+        self._completes_names = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._completes_names = False
+
     def get_command(self, context: Any, name: str) -> Any:
         places = self._places()
+        if self._completes_names:
+            return TyperCommand(name, short_help=places[name][0])
         if name not in places:  # Typer suggests what is alike among those that are loaded
             for known in places:
                 self.get_command(context, known)
         elif name not in self.commands:
+            if typed() and (command := noted(name)) is not None:
+                return command
             app: App = import_module(f"pgrecall.cli.{places[name][1]}").app
             group: Any = typer.main.get_group(app)
             self.commands.update({name: group} if group.name == name else group.commands)
             for one in self.commands.keys() & places.keys():
-                command: Any = self.commands[one]
-                command.rich_help_panel = places[one][0]
+                loaded: Any = self.commands[one]
+                loaded.rich_help_panel = places[one][0]
+            if typed():
+                note_down(name, self.commands[name])
         return self.commands.get(name)
 
 
@@ -107,6 +128,10 @@ class App(typer.Typer):
 
         The function names it, unless `command` does.
         """
+
+        from rich.markup import escape
+
+        from pgrecall.cli.command import as_command
 
         def declare(function: Declared) -> Declared:
             self.command(

@@ -22,6 +22,7 @@ import typer
 from typer.models import OptionInfo
 
 from pgrecall.cli.call import Call, Method, arguments_of, receiver_of, summary
+from pgrecall.cli.completing import completion_of
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
 from pgrecall.cli.embedding import EMBEDDING, FindEntities, entities, make_embedder
 from pgrecall.cli.options import Zone, parameter, parameters_of
@@ -159,8 +160,10 @@ def _for_typer(one: Parameter) -> Parameter:
     kind = without_none(annotation)
     raw = {UUID: str, list[UUID]: list[str]}.get(kind, kind)
     raw = PARSERS[kind].raw_type if kind in PARSERS else raw
+    info = copy(info)
+    if isinstance(info, OptionInfo):
+        info.autocompletion = completion_of(one.name, kind)
     if info.metavar is None:
-        info = copy(info)
         if raw in (int, float) and isinstance(info, OptionInfo):
             info.metavar = "NUMBER"
         elif kind is datetime:

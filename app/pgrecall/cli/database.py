@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from pgrecall.cli.output import warnings
 from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.entity_finding import Entities
-from pgrecall.core.resources import migrations_folder, sql_folder
+from pgrecall.core.resources import PACKAGE, migrations_folder, sql_folder, state_of
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, tiktoken_counter
 from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
@@ -62,12 +61,13 @@ class Database:
             yield self.url_option
             return
         folder = data_folder()
-        warnings.print(
-            f"[dim]Using the embedded PostgreSQL in {folder}, since neither --database-url nor "
-            "PGRECALL_DATABASE_URL is set.[/]",
-            soft_wrap=True,
-            highlight=False,
-        )
+        if not folder.exists():
+            warnings.print(
+                f"[dim]Making an embedded PostgreSQL in {folder}, since neither --database-url "
+                "nor PGRECALL_DATABASE_URL is set.[/]",
+                soft_wrap=True,
+                highlight=False,
+            )
         folder.parent.mkdir(parents=True, exist_ok=True)
         with embedded.database(folder) as url:
             yield url
@@ -101,7 +101,7 @@ class Database:
         """Migrates the embedded database, unless this code has done so: to find out what differs
         takes two seconds."""
         note = data_folder() / f"pgrecall_{self.schema}_migrated_by"
-        code = _code()
+        code = state_of(PACKAGE, sql_folder(), migrations_folder())
         if note.is_file() and note.read_text(encoding="utf-8") == code:
             return
         from pgrecall import migrate
@@ -114,16 +114,6 @@ def token_counter() -> TokenCounter:
     """tiktoken where PGRECALL_TIKTOKEN names an encoding."""
     encoding = os.environ.get("PGRECALL_TIKTOKEN")
     return tiktoken_counter(encoding) if encoding else estimated_tokens
-
-
-def _code() -> str:
-    """A hash of the code that migrates, which changes with every edit and version."""
-    folders = (Path(__file__).parents[1], sql_folder(), migrations_folder())
-    files = (
-        file for folder in folders for file in folder.rglob("*.*") if file.suffix in (".py", ".sql")
-    )
-    known = sorted((str(one), one.stat().st_mtime_ns, one.stat().st_size) for one in files)
-    return sha256(repr(known).encode()).hexdigest()
 
 
 def data_folder() -> Path:

@@ -18,7 +18,7 @@ from pgrecall.cli.database import Database
 from pgrecall.cli.embedding import EmbedderName, make_embedder
 from pgrecall.cli.hit_table import render_hits
 from pgrecall.cli.memory_ids import short_ids
-from pgrecall.cli.output import console
+from pgrecall.cli.output import Output, console
 from pgrecall.cli.parsers import option
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profiles import DEFAULT
@@ -55,9 +55,9 @@ def demo(
             milliseconds = (time.monotonic() - start) * 1000
             ids = short_ids(repo, demo_.AGENT, [hit.memory.id for hit in hits])
             title = f"“{query}”  ({milliseconds:.0f} ms)"
-            for part in render_hits(hits, ids, datetime.now(UTC), title):
-                console.print(part)
-            console.print()
+            Output((), *render_hits(hits, ids, datetime.now(UTC), title, query), "").print(
+                json=False
+            )
     command = [_program(), "search", "what does Ines like?", "--agent", demo_.AGENT]
     values = {"database_url": database.url_option, "schema": database.schema, "embedder": embedder}
     known = {"schema": DEFAULT_SCHEMA} | {name: value for name, (value, _) in current().items()}

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from pgrecall.cli.app import App
@@ -15,21 +14,19 @@ from pgrecall.cli.call import Call
 from pgrecall.cli.options import Profiles
 from pgrecall.cli.output import (
     Output,
-    plain,
     progress_bar,
     require_writable,
-    right,
-    table,
     working,
 )
 from pgrecall.cli.parsers import argument, option
+from pgrecall.core.display import Column, Grid, Part, numbers, plain
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError, PgRecallError
 from pgrecall.evaluation import chart
+from pgrecall.evaluation.evaluation_grid import evaluation_grids, floor_grids
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.evaluation.relevance_thresholds import Floor
-from pgrecall.evaluation.results import METRICS, Evaluation, ProfileEvaluation, Scores
 from pgrecall.evaluation.tuned import FEWEST, Tuning
 from pgrecall.execution import MemoryRepository
 from pgrecall.scoring import profiles
@@ -39,8 +36,6 @@ from pgrecall.scoring.signals import Recency
 
 app = App()
 
-STEP = 0.05
-"""The distance between two values of min_relevance that are shown."""
 VERDICTS = {
     "better": ("better on the held-out queries", "green"),
     "thin": (
@@ -106,8 +101,8 @@ def evaluate(
         evaluation = call(agent_id=None, queries=_queries(call, file), profiles=compared)
     return Output(
         [evaluation],
-        *evaluation_tables(evaluation),
-        *render_floors(evaluation),
+        *evaluation_grids(evaluation),
+        *floor_grids(evaluation),
         notes=_missing(evaluation.missing, call),
         problem=None if plot is None else _failure(chart.draw, evaluation, plot),
     )
@@ -217,78 +212,7 @@ def _missing(missing: int, call: Call) -> list[Text]:
     return [Text(text, style="yellow")]
 
 
-def evaluation_tables(evaluation: Evaluation) -> list[RenderableType]:
-    """A table of all queries, and one of each group."""
-    compared = evaluation.compared
-    tables: list[RenderableType] = [
-        _table("all queries", evaluation, [(one, one.overall) for one in compared])
-    ]
-    for group in evaluation.profiles[0].by_group:
-        rows = [(one, one.by_group[group]) for one in compared]
-        tables.append(_table(group, evaluation, rows))
-    return tables
-
-
-def _table(
-    title: str, evaluation: Evaluation, rows: list[tuple[ProfileEvaluation, Scores]]
-) -> Table:
-    """The profiles, and below a line the baselines."""
-    first = rows[0][1]
-    title += f": {first.queries:,}"
-    if first.owners > 1:
-        unit = {"owners": "agents", "queries": "queries"}[first.intervals_over]
-        title += f" of {first.owners:,} agents, intervals over {unit}"
-    k, compares = evaluation.k, len(rows) > 1
-    names = {"recall": f"recall@{k}", "mrr": "MRR", "ndcg": f"nDCG@{k}"}
-    columns = [
-        column
-        for metric in METRICS
-        for column in right(names[metric], *(["± first"] if compares else []))
-    ]
-    cells = [(one.profile.name, *_cells(scores, compares=compares)) for one, scores in rows]
-    shown = table("profile", *columns, rows=cells, title=title)
-    shown.rows[len(evaluation.profiles) - 1].end_section = True
-    return shown
-
-
-def _cells(scores: Scores, *, compares: bool) -> list[Text | str]:
-    cells: list[Text | str] = []
-    for metric in METRICS:
-        cells.append(f"{scores.means[metric]:.3f}")
-        if compares:
-            cells.append(_difference(scores, metric))
-    return cells
-
-
-def _difference(scores: Scores, metric: str) -> Text:
-    if metric not in scores.differences:
-        return Text("")
-    difference = scores.differences[metric]
-    color = "" if not difference.is_clear else "green" if difference.mean > 0 else "red"
-    return Text(
-        f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]", style=color
-    )
-
-
-def render_floors(evaluation: Evaluation) -> list[RenderableType]:
-    """A table of min_relevance by STEP, with the profile's, as far as memories are found."""
-    profile = evaluation.profiles[0].profile
-    rows = []
-    for floor in evaluation.floors or ():
-        is_own = floor.min_relevance == profile.min_relevance
-        if is_own or not round(floor.min_relevance * 1e6) % round(STEP * 1e6):
-            numbers = (floor.min_relevance, floor.silent, floor.lost, floor.precision, floor.recall)
-            cells = ["" if number is None else f"{number:.3f}" for number in numbers]
-            rows.append((*cells, "the profile's" if is_own else ""))
-        if floor.silent == 1 and floor.lost == 1:
-            break
-    silent = ("nothing found, no answer", "nothing found, answer")
-    columns = right("min_relevance", *silent, "precision", f"recall@{evaluation.k}", "")
-    title = f"min_relevance, by {profile.name}"
-    return [table(*columns, rows=rows, title=title)] if rows else []
-
-
-def _tuning(tuning: Tuning) -> list[RenderableType]:
+def _tuning(tuning: Tuning) -> list[Part | RenderableType]:
     old, new = tuning.start.weights, tuning.found.weights
     rows = [
         (name, f"{old[name]:.3f}" if name in old else "–", f"{weight:.3f}")
@@ -297,12 +221,13 @@ def _tuning(tuning: Tuning) -> list[RenderableType]:
     old_half_life, half_life = _half_life(tuning.start), _half_life(tuning.found)
     if half_life is not None and old_half_life is not None:
         rows.append(("half-life, days", f"{old_half_life:.1f}", f"{half_life:.1f}"))
-    lines: list[RenderableType] = [
-        table("signal", *right(tuning.start.name, "found"), rows=rows, title="weights"),
+    columns = [Column("signal"), *numbers(tuning.start.name, "found")]
+    lines: list[Part | RenderableType] = [
+        Grid(columns, rows, "weights"),
         Text("\nqueries that chose the profile", style="bold"),
-        *evaluation_tables(tuning.training),
+        *evaluation_grids(tuning.training),
         Text("\nheld-out queries", style="bold"),
-        *evaluation_tables(tuning.held_out),
+        *evaluation_grids(tuning.held_out),
     ]
     if tuning.questions < FEWEST:
         lines.append(Text(f"only {tuning.questions} queries were held out", style="yellow"))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Annotated, ClassVar
 
 import typer
-from rich.text import Text
 
+from pgrecall.cli import print_version
 from pgrecall.cli.app import LazyGroup
-from pgrecall.cli.output import plain, warnings
-from pgrecall.cli.parsers import option
+from pgrecall.cli.noted_commands import typed
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
@@ -44,7 +42,7 @@ EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
 class _Commands(LazyGroup):
     panels: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "Store and search": {
-            "memory_commands": "add upsert list get owners",
+            "memory_commands": "add upsert list get count owners",
             "transfer_commands": "import export",
             "search_commands": "search plan explain context",
         },
@@ -95,7 +93,7 @@ app = typer.Typer(
 
 def _print_version(requested: bool) -> None:
     if requested:
-        typer.echo(f"pgrecall {version('pgrecall')}")
+        print_version()
         raise typer.Exit
 
 
@@ -103,7 +101,9 @@ def _print_version(requested: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        option("Show the version and exit.", "--version", callback=_print_version, is_eager=True),
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Options before a command."""
@@ -111,6 +111,8 @@ def _options(
 
 def main() -> None:
     """Runs the command line; an error of pgrecall is a message and an exit code."""
+    if (names := _names_alone()) is not None:
+        names()
     for stop in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(stop, _leave)
     try:
@@ -123,7 +125,28 @@ def main() -> None:
         sys.exit(1)
 
 
+def _names_alone() -> _Commands | None:
+    """The commands, if the shell asks to complete one of them or its options.
+
+    They have no options of their own: Typer would import Pydantic to make these, which takes longer
+    than all else. None: something else is asked for, or this Typer completes nothing without them.
+    """
+    if not typed() or typed()[1:2] == [] or typed()[1].startswith("-"):
+        return None
+    try:
+        from typer._completion_classes import completion_init
+    except ImportError:
+        return None
+    completion_init()
+    return _Commands(name="pgrecall", add_help_option=False)
+
+
 def _print_error(error: Exception) -> None:
+    from rich.text import Text
+
+    from pgrecall.cli.output import warnings
+    from pgrecall.core.display import plain
+
     message = Text("error: ", style="bold red").append(plain(str(error)), style="not bold default")
     warnings.print(message, soft_wrap=True)
 

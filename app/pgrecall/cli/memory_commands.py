@@ -1,4 +1,4 @@
-"""pgrecall add, upsert, list, get, owners"""
+"""pgrecall add, upsert, list, get, count, owners"""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from rich.table import Column, Table
-
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.options import OptionalIds
-from pgrecall.cli.output import Output, age, counted, facts, plain, record_of, right, table
+from pgrecall.cli.output import Output, counted, facts, record_of
 from pgrecall.cli.parsers import argument, option
+from pgrecall.core.display import Column, Grid, age, numbers
 from pgrecall.core.memory import Memory
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.memories.added import Added
@@ -93,24 +92,23 @@ def list_(call: Call) -> Output:
     return _page(page, _record, shown, "no memory passes", notes, total=page.total)
 
 
-def _table(memories: Sequence[Memory], ids: Mapping[UUID, str], order: Sequence[str]) -> Table:
+def _table(memories: Sequence[Memory], ids: Mapping[UUID, str], order: Sequence[str]) -> Grid:
     """A table with the columns that it is sorted by."""
     sorted_by = [name.removeprefix("-") for name in order]
     more = [name for name in sorted_by if name not in ("id", "created_at", "memory_type")]
     now = datetime.now(UTC)
-    rows = (
+    rows = [
         [
             ids[memory.id],
             age(memory.created_at, now),
             memory.memory_type,
-            *("" if getattr(memory, name) is None else getattr(memory, name) for name in more),
-            plain(memory.content),
+            *("" if getattr(memory, name) is None else str(getattr(memory, name)) for name in more),
+            memory.content,
         ]
         for memory in memories
-    )
-    first = Column("id", style="dim", no_wrap=True)
-    last = Column("memory", ratio=1, overflow="fold")
-    return table(first, *right("age"), "type", *more, last, rows=rows)
+    ]
+    columns = [Column("id", tone="dim"), *numbers("age"), Column("type"), *map(Column, more)]
+    return Grid([*columns, Column("memory", wide=True)], rows)
 
 
 @app.method(
@@ -141,6 +139,17 @@ def get(call: Call, key: Annotated[str | None, option("The key of a memory.")] =
 
 
 @app.method(
+    "count",
+    "pgrecall count --agent zoe",
+    "pgrecall count --agent zoe --type fact --created-after 2026-01-01",
+)
+def count(call: Call) -> Output:
+    """Count the memories that pass the filters."""
+    found = call()
+    return Output([{"memories": found}], str(found))
+
+
+@app.method(
     "owners",
     "pgrecall owners",
     "pgrecall owners --prefix customer- --of-team",
@@ -149,8 +158,8 @@ def get(call: Call, key: Annotated[str | None, option("The key of a memory.")] =
 def owners(call: Call) -> Output:
     """List the agents that have memories, or with --of-team the teams."""
     page = call()
-    rows = ((one.agent_id or one.team_id, f"{one.memories:,}") for one in page)
-    shown = table("owner", *right("memories"), rows=rows)
+    rows = [(one.agent_id or str(one.team_id), f"{one.memories:,}") for one in page]
+    shown = Grid([Column("owner"), *numbers("memories")], rows)
     return _page(page, lambda one: dict(record_of(one)), shown, "nobody has memories", [])
 
 
@@ -161,7 +170,7 @@ def _record(memory: Memory) -> dict[str, Any]:
 
 
 def _page(
-    page: Page[Any], record: Any, shown: Table, otherwise: str, notes: list[str], **end: Any
+    page: Page[Any], record: Any, shown: Grid, otherwise: str, notes: list[str], **end: Any
 ) -> Output:
     """A page; the last record, or a note, says where the next one begins."""
     records = [record(one) for one in page]

@@ -21,6 +21,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Agent
 from pgrecall.cli.parsers import ISO_8601, PARSERS, argument, option
+from pgrecall.context.styles import Style
 from pgrecall.core.checks import Argument, Number, Words, arguments_of, descriptions
 from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.memory import NewMemoryFields, Unset
@@ -166,6 +167,7 @@ def value_type(hint: Any) -> Any:
 
 _SIMPLER: Mapping[Any, Any] = {
     UUID | str: str,
+    Style | str: str,
     str | Sequence[str]: Sequence[str],
     Sequence[Label | str]: Sequence[str],
     Sequence[LabelKind]: Sequence[str],

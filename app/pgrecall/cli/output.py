@@ -7,21 +7,25 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-from unicodedata import category
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from pgrecall.core.memory import Memory
+from pgrecall.cli.drawing import drawn
+from pgrecall.core.display import Part, Verbatim
+from pgrecall.core.display import plain as plain
 from pgrecall.errors import InputError
 
+if TYPE_CHECKING:
+    from pgrecall.core.memory import Memory
+
 PIPED_WIDTH = 140
-UNITS = ((365.25, "y"), (30.44, "mo"), (1.0, "d"), (1 / 24, "h"), (1 / 1440, "min"))
+"""Where neither a terminal nor COLUMNS says how wide."""
 
 
 class _Console(Console):
@@ -32,18 +36,13 @@ class _Console(Console):
 
 def _console(*, stderr: bool = False) -> Console:
     console = _Console(stderr=stderr)
-    return console if console.is_terminal else _Console(stderr=stderr, width=PIPED_WIDTH)
+    if console.is_terminal or os.environ.get("COLUMNS", "").isdigit():
+        return console
+    return _Console(stderr=stderr, width=PIPED_WIDTH)
 
 
 console = _console()
 warnings = _console(stderr=True)
-
-
-@dataclass(frozen=True)
-class Verbatim:
-    """Text that is printed as it is: not wrapped, and nothing replaced."""
-
-    text: str
 
 
 class Output:
@@ -52,14 +51,15 @@ class Output:
     def __init__(
         self,
         records: Iterable[Any],
-        *parts: RenderableType | Verbatim,
+        *parts: Part | RenderableType,
         otherwise: str | None = None,
-        notes: Sequence[RenderableType] = (),
+        notes: Sequence[Part | RenderableType] = (),
         problem: Exception | None = None,
     ) -> None:
         """Records are mappings, dataclasses, or have a method `record`. A part that is a str is one
-        line of plain text. `otherwise` is printed where there are no records. `notes` go to
-        standard error; `problem` is raised in the end."""
+        line of plain text; Verbatim is printed as it is: not wrapped, and nothing replaced.
+        `otherwise` is printed where there are no records. `notes` go to standard error, where no
+        line is broken; `problem` is raised in the end."""
         self._records = list(records)
         self._parts = parts
         if not self._records and otherwise is not None:
@@ -70,13 +70,13 @@ class Output:
         """Prints one JSON object per line, or what people read."""
         for record in self._records if json else ():
             _write(json_.dumps(record_of(record), ensure_ascii=False, default=_as_json) + "\n")
-        for part in () if json else self._parts:
+        for part in () if json else _drawn(self._parts):
             if isinstance(part, Verbatim):
                 _write(part.text)
             else:
-                console.print(_shown(part), highlight=False)
-        for note in () if json else self._notes:
-            warnings.print(_shown(note), highlight=False)
+                console.print(part, highlight=False)
+        for note in () if json else _drawn(self._notes):
+            warnings.print(note, highlight=False, soft_wrap=isinstance(note, Text))
         if self._problem is not None:
             raise self._problem
 
@@ -104,8 +104,9 @@ def _write(text: str) -> None:
     print(text, end="")  # noqa: T201
 
 
-def _shown(part: RenderableType) -> RenderableType:
-    return Text(plain(part)) if isinstance(part, str) else part
+def _drawn(parts: Iterable[Any]) -> Iterator[Any]:
+    for part in parts:
+        yield from drawn(part)
 
 
 def _as_json(value: Any) -> str:
@@ -141,14 +142,14 @@ def counted(count: int, one: str, several: str) -> str:
 
 def right(*names: str) -> list[Column]:
     """Columns of numbers."""
-    return [Column(_shown(name), justify="right", no_wrap=True) for name in names]
+    return [Column(Text(plain(name)), justify="right", no_wrap=True) for name in names]
 
 
 def table(
     *columns: Column | str, rows: Iterable[Sequence[Any]], title: str = "", expand: bool = False
 ) -> Table:
     """A table; its cells are plain text, unless they are Text."""
-    headings = (Column(_shown(one)) if isinstance(one, str) else one for one in columns)
+    headings = (Column(Text(plain(one))) if isinstance(one, str) else one for one in columns)
     grid = Table(*headings, show_edge=False, pad_edge=False, title_justify="left")
     grid.expand = expand
     grid.title = Text(plain(title)) if title else None
@@ -202,22 +203,3 @@ def require_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written: it is a folder")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"{path} cannot be written: no permission")
-
-
-def plain(text: str) -> str:
-    """On one line, without what could move a terminal's cursor or speak to it."""
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}" if category(character) == "Cc" else character
-        for character in " ".join(text.split())
-    )
-
-
-def age(created_at: datetime | None, as_of: datetime) -> str:
-    """The age of a memory at as_of, in the largest unit that fits."""
-    if created_at is None:
-        return "?"
-    days = (as_of - created_at).total_seconds() / 86_400
-    for length, unit in UNITS:
-        if days >= length:
-            return f"{days / length:.0f} {unit}"
-    return "now"

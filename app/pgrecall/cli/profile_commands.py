@@ -10,8 +10,9 @@ from sqlalchemy import text
 from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
-from pgrecall.cli.output import Output, Verbatim, table
+from pgrecall.cli.output import Output, table
 from pgrecall.cli.parsers import argument, load_profile, option
+from pgrecall.core.display import Verbatim
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors

@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import os
+import socket
+import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from importlib import import_module
+from inspect import signature
 from ipaddress import ip_address
 from typing import Annotated, Any
 
@@ -114,8 +120,7 @@ def serve(
         )
         engine.dispose()
         in_use = any(one["revoked_at"] is None for one in keys)
-        _announce(host, port, keyed, in_use)
-        launch(host, port, workers)
+        launch(host, port, workers, partial(_announce, host, port, keyed, in_use))
 
 
 def _announce(host: str, port: int, keyed: bool, in_use: bool) -> None:
@@ -143,17 +148,25 @@ def require_loopback(host: str) -> None:
         )
 
 
-def launch(host: str, port: int, workers: int) -> None:
-    """Serves until SIGTERM or SIGINT; then takes no more requests and answers those it has."""
+def launch(host: str, port: int, workers: int, announce: Callable[[], None]) -> None:
+    """Serves until SIGTERM or SIGINT; then takes no more requests and answers those it has.
+    Announces it once the port takes connections."""
     import uvicorn
+    from uvicorn.supervisors import Multiprocess
 
     from pgrecall.service.shutdown import Connection
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            if self.started:
+                announce()
 
     with tempfile.TemporaryDirectory(prefix="pgrecall-metrics-") as folder:
         if workers > 1:  # read when a worker imports prometheus_client
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
             os.environ["PYTHONSAFEPATH"] = "1"  # or workers import what lies in the working folder
-        uvicorn.run(
+        config = uvicorn.Config(
             f"{__name__}:application",
             factory=True,
             host=host,
@@ -168,6 +181,20 @@ def launch(host: str, port: int, workers: int) -> None:
             server_header=False,
             ws="none",
         )
+        if workers == 1:
+            server = Server(config)
+            with suppress(KeyboardInterrupt):
+                server.run()
+            if not server.started:
+                sys.exit(1)
+            return
+        listening = config.bind_socket()
+        listening.listen(config.backlog)
+        announce()
+        takes_target = "target" in signature(Multiprocess).parameters  # in older versions
+        more = {"target": uvicorn.Server(config).run} if takes_target else {}
+        with suppress(KeyboardInterrupt):
+            Multiprocess(config, sockets=[listening], **more).run()
 
 
 def application() -> Any:

@@ -20,8 +20,9 @@ from pgrecall.cli.configuration import (
     undecided,
     user_file,
 )
-from pgrecall.cli.output import Output, Verbatim, table
+from pgrecall.cli.output import Output, table
 from pgrecall.cli.parsers import argument
+from pgrecall.core.display import Verbatim
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.migrate.connecting import shown_url

@@ -17,6 +17,7 @@ from pgrecall.memories.overview import Overview, overview
 from pgrecall.migrate import Status
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.rank_index.index import RankIndexStatus
+from pgrecall.schema import migrate_up
 
 _HNSW = {
     "accepted": "; its indexes are accepted, though they can be corrupted: install 0.8.3 or newer",
@@ -53,9 +54,9 @@ def _rows(
     pgvector = f"{schema.pgvector or 'none'}{_HNSW.get(schema.hnsw or '', '')}"
     rows = [("PostgreSQL, pgvector", f"{schema.postgres}, {pgvector}")]
     if held is None:
-        return [*rows, ("schema", f"{schema.schema} does not exist: run `pgrecall migrate up`")]
+        return [*rows, ("schema", f"{schema.schema} does not exist: {migrate_up(schema.schema)}")]
     pending = (
-        f", {len(schema.pending)} pending: run `pgrecall migrate up`" if schema.pending else ""
+        f", {len(schema.pending)} pending: {migrate_up(schema.schema)}" if schema.pending else ""
     )
     about = "about " if held.estimated else ""
     rows += [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 from uuid import UUID
 
-from pgrecall.core.dates import Period, period_record
+from pgrecall.core.dates import Period, period_record, period_text
+from pgrecall.core.display import LONGEST_TEXT, Cell, Column, Grid, Tone, Verbatim, line, numbers
+from pgrecall.core.memory import brief
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
 
 Reason = Literal[
@@ -19,6 +21,20 @@ it is too similar to a packed memory. stopped: too many memories in a row before
 limit: k memories are packed already."""
 
 
+REASONS: Final[Mapping[Reason, str]] = {
+    "min_score": "score below min_score",
+    "min_relevance": "not relevant enough",
+    "too_long": "longer than the rest",
+    "reserved": "rest reserved for other types",
+    "near_duplicate": "nearly the same as one above",
+    "stopped": "too many before it did not fit",
+    "limit": "enough are included",
+}
+"""Reason → its text in a table."""
+FIRST_LEFT_OUT = 5
+"""Memories left out that a table shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
     """A memory in the context."""
@@ -26,6 +42,9 @@ class Packed:
     hit: ScoredMemory
     tokens: int
     """Its estimated tokens, including what the style adds around it."""
+
+    def __repr__(self) -> str:
+        return f"Packed({self.hit.score:.3f}, {self.tokens:,} tokens, {brief(self.hit.memory)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +57,13 @@ class LeftOut:
     near: UUID | None = None
     """The packed memory that it is a near duplicate of."""
 
+    def __repr__(self) -> str:
+        return f"LeftOut({self.reason!r}, {self.hit.score:.3f}, {brief(self.hit.memory)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The memories for one prompt."""
+    """The memories for one prompt. `str` of it is its text, so f"{context}" is, too."""
 
     text: str
     """The text for the prompt; empty if no memory is packed."""
@@ -53,7 +75,8 @@ class Context:
     """Tokens of the text by the repository's token counter, never more than `max_tokens`."""
     max_tokens: int
     marker: str
-    """The random text that begins each memory and ends the text; empty if no memory is packed."""
+    """Begins each memory and ends the text. It is made from all that the text says, so the same
+    memories give the same text. Empty if no memory is packed."""
     strategy: Literal["exact", "index"]
     """The strategy that found the memories."""
     min_relevance: float | None = None
@@ -80,10 +103,46 @@ class Context:
     touched: bool = False
     """True if retrieval was counted, as `touched` of Hits."""
 
+    legend: str = field(default="", compare=False)
+    """The meaning of the marks in the text, in the same words for every context of a style: put it
+    into the system prompt."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Context({self.account}, {len(self.left_out):,} left out, {line(self.text, 60)!r})"
+
+    def _repr_html_(self) -> str:
+        from pgrecall.core.html_display import html_of
+
+        return html_of(Verbatim(self.text), account_grid(self), *self.notes)
+
+    @property
+    def account(self) -> str:
+        """The number of memories and of tokens."""
+        number = len(self.packed)
+        memories = f"{number:,} {'memory' if number == 1 else 'memories'}"
+        return f"{memories} in {self.tokens:,} of {self.max_tokens:,} tokens"
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines below the table of what is in the context and what is not."""
+        notes = []
+        if (more := len(self.left_out) - FIRST_LEFT_OUT) > 0:
+            notes.append(f"and {more:,} more left out")
+        if self.empty_because == "min_relevance":
+            notes.append(
+                f"nothing relevant: the best memory has relevance {self.best_relevance:.3f}, "
+                f"the limit is {self.min_relevance:g}"
+            )
+        return [*notes, f"{self.account}{period_text(self.query_time)}"]
+
     def record(self) -> dict[str, Any]:
         """The context as plain JSON values."""
         return {
             "text": self.text,
+            "legend": self.legend,
             "tokens": self.tokens,
             "max_tokens": self.max_tokens,
             "marker": self.marker,
@@ -109,6 +168,25 @@ class Context:
                 for one in self.left_out
             ],
         }
+
+
+def account_grid(context: Context) -> Grid:
+    """A table of the memories in a context, and of the first ones left out, with the reasons."""
+    rows: list[Sequence[Cell]] = [(*_row(one, ""), Cell("")) for one in context.packed]
+    rows += [
+        (*_row(out, "dim"), Cell(REASONS[out.reason], "dim"))
+        for out in context.left_out[:FIRST_LEFT_OUT]
+    ]
+    memory = Column("memory", wide=True, cut=True)
+    return Grid([*numbers("score", "tokens"), Column("type"), memory, Column("left out")], rows)
+
+
+def _row(one: Packed | LeftOut, tone: Tone) -> Iterator[Cell]:
+    memory = one.hit.memory
+    yield Cell(f"{one.hit.score:.3f}", tone)
+    yield Cell(f"{one.tokens:,}", tone)
+    yield Cell(line(memory.memory_type, 16), tone)
+    yield Cell(line(memory.content, LONGEST_TEXT), tone)
 
 
 def _relevance(hit: ScoredMemory) -> dict[str, float]:

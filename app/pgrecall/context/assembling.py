@@ -12,7 +12,7 @@ from uuid import UUID
 from pgrecall.context import styles
 from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.context.packing import MAX_SKIPS, PACKED, Packing, pack, pack_candidates
-from pgrecall.context.styles import category
+from pgrecall.context.styles import Style, category
 from pgrecall.core.limits import MAX_CONSIDERED
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import READS, Ask, Operation, needs
@@ -52,7 +52,7 @@ def context(
     diversity: float = 0.0,
     max_similarity: float | None = None,
     consider: int | None = None,
-    style: str = "plain",
+    style: Style | str = "plain",
     strategy: Strategy = "auto",
     touch: bool = True,
     **arguments: Unpack[SearchArguments],
@@ -75,10 +75,12 @@ def context(
     marginal relevance, Carbonell and Goldstein 1998). With `expand_session` the turns beside a
     memory follow it, nearest first, as far as they fit; they do not count towards k.
 
-    `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
-    session stay together in theirs. Each memory starts with a random marker, its date (20261122) in
-    `timezone` and, where it changes, its type; the marker also ends the text. A memory's text
-    cannot end its block or imitate another: control characters and characters that change the
+    `style` is plain, markdown, xml or a Style of your own. Memories are grouped by type in a fixed
+    order, and turns of a session stay together in theirs. Each memory starts with a marker, its
+    date (20261122) in `timezone` and, where it changes, its type; the marker also ends the text.
+    The marker is made from all that the text says, and occurs nowhere else in it: the same memories
+    give the same text. `legend` of the result explains the marks to a model. A memory's text cannot
+    end its block or imitate another: control characters and characters that change the
     direction of writing become U+FFFD, and invisible ones, such as joiners and tags, are removed,
     even from emoji that need them.
 
@@ -102,7 +104,7 @@ def context(
         consider = max(most, MAX_K if passes_over else min(most * MAX_SKIPS, MAX_K))
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     zone = tables.in_zone(arguments.get("timezone")).zone
-    chosen = styles.named(style, zone or UTC)
+    chosen = styles.chosen(style, zone or UTC)
     question = Question.of(
         tables,
         agent_id,
@@ -156,6 +158,7 @@ def context(
         min_relevance=floor,
         query_time=search.query_time,
         touched=counted,
+        legend=chosen.legend,
     )
 
 

@@ -55,6 +55,14 @@ def period_record(period: Period | None) -> dict[str, Any]:
     return {} if period is None else {"query_time": [moment.isoformat() for moment in period]}
 
 
+def period_text(period: Period | None) -> str:
+    """The period of a query as the end of a line; empty if there is none."""
+    if period is None:
+        return ""
+    ends = (f"{end:%Y-%m-%d %H:%M}".removesuffix(" 00:00") for end in period)
+    return f", between {' and '.join(ends)}"
+
+
 def require_dates(dates: object) -> str | None:
     """Returns the language in which to find dates, or None to find no dates.
 

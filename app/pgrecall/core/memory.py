@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass, replace
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, Self, TypedDict
 from uuid import UUID
 
+from pgrecall.core.display import LONGEST_TEXT, line, quoted
 from pgrecall.core.embedding_type import read_embedding
 from pgrecall.core.label import Label
+from pgrecall.core.quoting import unknown_field
 from pgrecall.core.vectors import VectorLike
 
 TEAM: Final = "team:"
@@ -106,6 +108,13 @@ class NewMemory:
     labels: Sequence[Label | str] = ()
     """Stored with the memory if it is new, and added to one that it replaces. Text alone is a label
     of kind keyword, weight 1. If a weight is above 1, all are divided by the greatest."""
+
+    def __new__(cls, *_: Any, **fields: Any) -> Self:
+        """Refuses unknown fields, and names the one that may be meant."""
+        known = cls.__dataclass_fields__.keys()
+        if unknown := fields.keys() - known:
+            raise unknown_field(unknown, known)
+        return object.__new__(cls)
 
 
 NEW_DEFAULTS: Final[Mapping[str, Any]] = {
@@ -256,6 +265,27 @@ class Memory:
     def owner_id(self) -> str:
         """The owner as stored: an agent's id, or team:<id>."""
         return self.agent_id or f"{TEAM}{self.team_id}"
+
+    def __repr__(self) -> str:
+        return f"Memory({quoted(self.owner_id, 40)}, {brief(self)})"
+
+    def __str__(self) -> str:
+        return f"{_day(self)} {line(self.memory_type, 40)}: {line(self.content)}"
+
+    def cells(self) -> dict[str, str]:
+        """Column of a table → its text."""
+        kind = line(self.memory_type, 40)
+        names = {"id": str(self.id), "created": _day(self), "type": kind}
+        return names | {"memory": line(self.content, LONGEST_TEXT)}
+
+
+def brief(memory: Memory) -> str:
+    """The id and the beginning of the text, as the `repr` of records shows a memory."""
+    return f"id={memory.id}, {quoted(memory.content)}"
+
+
+def _day(memory: Memory) -> str:
+    return "undated" if memory.created_at is None else f"{memory.created_at:%Y-%m-%d}"
 
 
 _Loaded: Any = make_dataclass("_Loaded", [f.name for f in fields(Memory)], slots=True)

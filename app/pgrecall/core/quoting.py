@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from pathlib import Path, PurePath
 
-from pgrecall.errors import InputError
+from pgrecall.errors import InputError, UnknownName
 
 LONGEST = 200
 """In characters: all that one message quotes together. It quotes at most three values."""
@@ -67,11 +67,21 @@ def did_you_mean(names: Iterable[object], known: Iterable[str]) -> str:
     several names."""
     match [*names]:
         case [str(name)] if len(name) <= _LONGEST_NAME:
-            others = {*known} - {name}
-            meant = _MEANT.get(name)
-            near = [meant] if meant in others else get_close_matches(name, others, 1)
-            return f" (did you mean {near[0]}?)" if near else ""
+            others = {one: one for one in known if one != name}
+            others |= {one: meant for one, meant in _MEANT.items() if meant in others}
+            near = [name] if name in others else get_close_matches(name, others, 1)
+            return f" (did you mean {others[near[0]]}?)" if near else ""
     return ""
+
+
+def unknown_field(
+    names: Collection[object], known: Collection[str], also: Iterable[str] = ()
+) -> UnknownName:
+    """The error about names that are no fields; one may be meant for one of `also`."""
+    return UnknownName(
+        f"unknown field {listed(names)}{did_you_mean(names, [*known, *also])}; the fields are "
+        f"{', '.join(sorted(known))}"
+    )
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
-_PACKAGE = Path(__file__).parents[1]
-_CHECKOUT = _PACKAGE.parent.parent
+PACKAGE = Path(__file__).parents[1]
+_CHECKOUT = PACKAGE.parent.parent
 
 
 def _folder(name: str, witness: str) -> Path:
-    for parent in (_PACKAGE, _CHECKOUT):
+    for parent in (PACKAGE, _CHECKOUT):
         if (parent / name / witness).exists():
             return parent / name
     raise FileNotFoundError(
-        f"pgrecall is not installed completely: no {name}/ in {_PACKAGE} or {_CHECKOUT}"
+        f"pgrecall is not installed completely: no {name}/ in {PACKAGE} or {_CHECKOUT}"
     )
 
 
@@ -27,9 +28,18 @@ def sql_folder() -> Path:
     return _folder("sql", "bound")
 
 
+def state_of(*folders: Path) -> str:
+    """A hash of the state of the Python and SQL files there, which changes with every edit."""
+    files = (
+        file for folder in folders for file in folder.rglob("*.*") if file.suffix in (".py", ".sql")
+    )
+    known = sorted((str(one), one.stat().st_mtime_ns, one.stat().st_size) for one in files)
+    return sha256(repr(known).encode()).hexdigest()
+
+
 def demo_memories() -> Path:
     """The file of memories that `pgrecall demo` stores."""
-    return _PACKAGE / "cli" / "demo" / "memories.jsonl"
+    return PACKAGE / "cli" / "demo" / "memories.jsonl"
 
 
 def with_schemas(sql: str, schema: str, extension_schema: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import ExtraMissing, InputError
+from pgrecall.evaluation.evaluation_grid import metric_names
 from pgrecall.evaluation.results import METRICS, Evaluation, Scores
 
 FORMATS = (".png", ".svg")
@@ -38,7 +39,7 @@ def draw(evaluation: Evaluation, path: Path) -> None:
     """
     require_format(path)
     figure_of = _figure()
-    names = {"recall": f"recall@{evaluation.k}", "mrr": "MRR", "ndcg": f"nDCG@{evaluation.k}"}
+    names = metric_names(evaluation.k)
     sets = ["all queries", *next(iter(evaluation.compared)).by_group]
     height = min(1.2 + 0.32 * _rows(evaluation, sets), MAX_HEIGHT)
     figure = figure_of(figsize=(4.2 * len(METRICS), height))

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pgrecall.core.display import line, text_of
+from pgrecall.evaluation.evaluation_grid import evaluation_grids, floor_grids, metric_names
 from pgrecall.evaluation.relevance_thresholds import Floor
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
@@ -15,7 +17,8 @@ METRICS = ("recall", "mrr", "ndcg")
 first relevant memory, among all memories. ndcg: Σ gain / log₂(1 + rank) over the first k, divided
 by that of the ideal order (Järvelin and Kekäläinen 2002; linear gain as in trec_eval)."""
 
-
+_SHOWN = 6
+"""Profiles in the `repr` of an evaluation."""
 FEWEST = 10
 """The fewest queries for a clear difference: with fewer, bootstrap intervals are too narrow."""
 FEWEST_OWNERS = 5
@@ -84,6 +87,10 @@ class ProfileEvaluation:
     per_query: Mapping[str, Sequence[float]]
     """Each of METRICS for each query that has an answer, in the order given."""
 
+    def __repr__(self) -> str:
+        means = (f"{name} {mean:.3f}" for name, mean in self.overall.means.items())
+        return f"ProfileEvaluation({line(self.profile.name, 40)!r}, {', '.join(means)})"
+
     def record(self) -> dict[str, Any]:
         """The evaluation as plain JSON values, without `per_query`."""
         return {
@@ -113,6 +120,24 @@ class Evaluation:
     def compared(self) -> Sequence[ProfileEvaluation]:
         """The profiles, followed by the baselines."""
         return (*self.profiles, *self.baselines)
+
+    def __repr__(self) -> str:
+        queries = self.profiles[0].overall.queries
+        shown = [
+            f"{line(one.profile.name, 40)} {one.overall.means['ndcg']:.3f}"
+            for one in self.compared[:_SHOWN]
+        ]
+        more = [f"… {len(self.compared) - _SHOWN} more"] if len(self.compared) > _SHOWN else []
+        name = metric_names(self.k)["ndcg"]
+        return f"Evaluation({queries:,} queries, {name}: {', '.join([*shown, *more])})"
+
+    def __str__(self) -> str:
+        return text_of(*evaluation_grids(self), *floor_grids(self))
+
+    def _repr_html_(self) -> str:
+        from pgrecall.core.html_display import html_of
+
+        return html_of(*evaluation_grids(self), *floor_grids(self))
 
     def record(self) -> dict[str, Any]:
         """The evaluation as plain JSON values."""

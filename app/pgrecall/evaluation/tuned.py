@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pgrecall.core.display import line
 from pgrecall.evaluation.relevance_thresholds import Floor, proposed
 from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation
 from pgrecall.scoring.profile import Profile
@@ -78,6 +79,16 @@ class Tuning:
         return (
             self.found if floor is None else replace(self.found, min_relevance=floor.min_relevance)
         )
+
+    def __repr__(self) -> str:
+        one = self.difference
+        return (
+            f"Tuning({self.verdict!r}, {line(self.start.name, 40)!r}, {self.questions:,} "
+            f"questions, ndcg {one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}])"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.verdict}\n{self.held_out}"
 
     def record(self) -> dict[str, Any]:
         """The tuning as plain JSON values."""

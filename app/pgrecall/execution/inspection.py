@@ -19,7 +19,7 @@ from pgrecall.errors import (
     SchemaOutdated,
     SchemaTooNew,
 )
-from pgrecall.schema import REVISION, Layout, revision_of, tables
+from pgrecall.schema import REVISION, Layout, migrate_up, revision_of, tables
 from pgrecall.schema.verbs import call
 
 VERSION_TABLE: Final = "alembic_version"
@@ -83,7 +83,7 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
     if revision < REVISION:
         raise SchemaOutdated(
             f"schema {schema!r} is at revision {revision or 'none'}, this pgrecall needs "
-            f"{REVISION}: run `pgrecall migrate up`"
+            f"{REVISION}: {migrate_up(schema)}"
         )
     if revision > REVISION and (yield from _oldest_client(schema)) > REVISION:
         raise too_new(schema, revision)
@@ -131,8 +131,7 @@ def require_settings(client_encoding: str, gin_fuzzy_search_limit: str) -> None:
 def schema_missing(schema: str, old: str | None = None) -> SchemaMissing:
     """The error for a schema without our tables, on a server that may be too old for them."""
     return SchemaMissing(
-        f"the database has no pgrecall tables in schema {schema!r}: "
-        + (old or "run `pgrecall migrate up`")
+        f"the database has no pgrecall tables in schema {schema!r}: {old or migrate_up(schema)}"
     )
 
 

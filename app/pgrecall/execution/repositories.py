@@ -8,6 +8,7 @@ from pgrecall.execution import synchronous
 from pgrecall.execution.gone import Advises
 from pgrecall.execution.method import LazyModule, method, method_of_job
 from pgrecall.execution.namespace import Namespace
+from pgrecall.execution.shown_repository import shown
 
 if TYPE_CHECKING:
     from pgrecall.context import assembling
@@ -126,6 +127,9 @@ class Transfer(Namespace[R_co]):
 
 class Methods(Advises):
     """The methods and namespaces of both repositories."""
+
+    def __repr__(self) -> str:
+        return shown(self)
 
     add = method(lambda: adding.add)
     add_many = method(lambda: adding.add_many)

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.display import line
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
@@ -41,6 +43,18 @@ class Event:
         if not isinstance(old, int | float) or not isinstance(new, int | float):
             return None
         return float(new) - float(old)
+
+    def __repr__(self) -> str:
+        return f"Event({line(self.event_type, 40)!r}, memory_id={self.memory_id}, {self._moment})"
+
+    def __str__(self) -> str:
+        who = "" if self.actor is None else f" by {line(self.actor, 40)}"
+        why = "" if self.reason is None else f": {line(self.reason)}"
+        return f"{self._moment} {line(self.event_type, 40)}{who}{why}"
+
+    @property
+    def _moment(self) -> str:
+        return f"{self.occurred_at:%Y-%m-%d %H:%M:%S}"
 
     def record(self) -> dict[str, Any]:
         """The event as plain JSON values."""

@@ -14,7 +14,7 @@ from uuid import UUID
 from pydantic import Field
 
 from pgrecall.core.checks import descriptions
-from pgrecall.core.memory import NewMemory
+from pgrecall.core.memory import NEW_DEFAULTS, UNSET, NewMemory
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import MemoryNotFound
 from pgrecall.execution import AsyncMemoryRepository
@@ -73,13 +73,33 @@ class MemoryTools:
         self,
         agent: Agent,
         content: Text,
-        memory_type: Type = "fact",
+        memory_type: Type = NEW_DEFAULTS["memory_type"],
         importance: Annotated[
             float, Field(ge=0, le=1, description="How much it matters later, 0 to 1.")
         ] = 0.5,
         tags: Annotated[list[str] | None, Field(description="To find it by later.")] = None,
         entities: Annotated[
             list[str] | None, Field(description="Names of the people and things that it is about.")
+        ] = None,
+        subject: Annotated[
+            str | None, Field(description="The one thing that it is about, such as home or diet.")
+        ] = None,
+        key: Annotated[
+            str | None,
+            Field(
+                description="Your own name for it, such as user.city: repeated under a name, it is "
+                "stored once."
+            ),
+        ] = None,
+        metadata: Annotated[
+            dict[str, Any] | None, Field(description="Anything else to keep with it, as JSON.")
+        ] = None,
+        expires_at: Annotated[
+            datetime | None,
+            Field(
+                description="When it is worth nothing any more, with a time zone. Default: by its "
+                "tier."
+            ),
         ] = None,
     ) -> Remembered:
         """Store something worth knowing in later conversations: what the user prefers, decides,
@@ -92,6 +112,10 @@ class MemoryTools:
             importance=importance,
             tags=tags or (),
             entities=entities or (),
+            subject=subject,
+            key=key,
+            metadata=metadata or {},
+            expires_at=UNSET if expires_at is None else expires_at,
         )
         return Remembered.of(added)
 

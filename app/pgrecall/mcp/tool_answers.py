@@ -11,6 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from pgrecall.context.assembled import Context
+from pgrecall.context.styles import plain
 from pgrecall.core.limits import MAX_DEPTH
 from pgrecall.core.memory import Memory
 from pgrecall.memories.added import Added
@@ -82,7 +83,7 @@ class Recalled(BaseModel):
 class Prompt(BaseModel):
     """Memories as a text to put into a prompt."""
 
-    text: str = Field(description="Empty if no memory is relevant enough.")
+    text: str = Field(description=f"Empty if no memory is relevant enough. {plain.legend}")
     tokens: int
     memory_ids: list[UUID] = Field(description="Of the memories in the text, in their order.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from inspect import signature
 from itertools import compress
@@ -12,8 +12,8 @@ from typing import Any
 
 from pgrecall.core.label import require_labels
 from pgrecall.core.memory import LABELS, UNSET, NewMemory
-from pgrecall.core.quoting import did_you_mean, listed
-from pgrecall.errors import InputError, InvalidMemory, UnknownName
+from pgrecall.core.quoting import listed, unknown_field
+from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.schema.fields import CHECKS, NOTHING
 
 
@@ -22,8 +22,8 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises UnknownName for an unknown field, and InvalidMemory for a bad value.
     """
-    if not values.keys() <= FIELDS:
-        raise _unknown(values, FIELDS)
+    if unknown := values.keys() - FIELDS:
+        raise unknown_field(unknown, FIELDS)
     stored = {name: CHECKS[name](name, value) for name, value in values.items()}
     start, end = stored.get("valid_from"), stored.get("valid_until")
     if start is not None and end is not None and not start < end:
@@ -31,17 +31,6 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     if stored.get("id") is not None and stored.get("key") is not None:
         raise InvalidMemory("give a memory an id or a key, not both")
     return stored
-
-
-def _unknown(
-    values: Mapping[str, Any], known: Collection[str], also: Iterable[str] = ()
-) -> UnknownName:
-    """The error about names that are not `known`; one may be meant for one of `also`."""
-    unknown = values.keys() - known
-    return UnknownName(
-        f"unknown field {listed(unknown)}{did_you_mean(unknown, [*known, *also])}; the fields are "
-        f"{', '.join(sorted(known))}"
-    )
 
 
 def as_new(
@@ -69,8 +58,8 @@ def as_new(
             raise InvalidMemory(
                 f"a memory must be text, a NewMemory or a dict, got {type(memory).__name__}"
             )
-    if not values.keys() <= _ALL:
-        raise _unknown(values, _ALL, () if beside is None else _options(beside))
+    if unknown := values.keys() - _ALL:
+        raise unknown_field(unknown, _ALL, () if beside is None else _options(beside))
     if isinstance(memory, str):
         if "content" in values:
             raise InputError("give the text of a memory once, not as content too")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from pgrecall.core.display import brief_list, grid_of
+
 T = TypeVar("T")
 
 
@@ -24,3 +26,16 @@ class Page(list[T]):
         super().__init__(items)
         self.next = cursor
         self.total = total
+
+    def __repr__(self) -> str:
+        of = "" if self.total is None else f" of {self.total:,}"
+        return brief_list(self, f"Page{of}" if self.next is None else f"Page{of}, more by next")
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) if self else "[]"
+
+    def _repr_html_(self) -> str:
+        from pgrecall.core.html_display import html_of
+
+        shown = grid_of(self) if self else "nothing"
+        return html_of(shown, *(() if self.next is None else ("more: pass next as after",)))

@@ -13,7 +13,7 @@ from pgrecall.execution.error_mapping import map_errors
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.migrate.connecting import Target, own_connection
 from pgrecall.migrate.state import pin_transaction, read_status
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.schema import DEFAULT_SCHEMA, migrate_up
 
 
 def set_default_profile(target: Target, name: str | None, *, schema: str = DEFAULT_SCHEMA) -> None:
@@ -47,6 +47,6 @@ def _connected(target: Target, schema: str) -> Iterator[Connection]:
         there = text("SELECT to_regprocedure(:name) IS NOT NULL")
         if not connection.scalar(there, {"name": f'"{schema}".set_default_profile(text)'}):
             raise SchemaOutdated(
-                f"schema {schema!r} has functions of an older pgrecall: run `pgrecall migrate up`"
+                f"schema {schema!r} has functions of an older pgrecall: {migrate_up(schema)}"
             )
         yield connection

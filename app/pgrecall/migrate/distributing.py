@@ -16,7 +16,7 @@ from pgrecall.execution.inspection import schema_missing
 from pgrecall.migrate.connecting import LOCK_TIMEOUT, Target, own_connection
 from pgrecall.migrate.locking import exclusive, guarding
 from pgrecall.migrate.state import pin_transaction, read_nodes, read_status
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.schema import DEFAULT_SCHEMA, migrate_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _require_newest(connection: Connection, schema: str) -> None:
         raise schema_missing(schema)
     if status.pending:
         raise SchemaOutdated(
-            f"schema {schema!r} is not up to date: run `pgrecall migrate up` before distributing it"
+            f"schema {schema!r} is not up to date: {migrate_up(schema)} before distributing it"
         )
 
 

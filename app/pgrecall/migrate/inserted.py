@@ -254,7 +254,7 @@ def _words() -> str:
 
 def _packing() -> str:
     """The values by which tokens are estimated, for the plain style and the default counter."""
-    style = styles.named("plain")
+    style = styles.chosen("plain")
     added = style.added([estimated_tokens(sample) for sample in style.samples])
     values = estimate_values(style, added) | {"measured_ids": "{}", "measured_costs": "{}"}
     pairs = (

@@ -59,7 +59,8 @@ class SearchArguments(FilterArguments, total=False):
     """The entities that entity_overlap compares with. Default: the known entities that occur in the
     query, if it is text, or else in `query_text`."""
     query_text: Annotated[str | None, Length(MAX_QUERY_LENGTH)]
-    """The text that keyword compares with. Default: the query, if it is text."""
+    """The text that keyword compares with. It is not embedded: alone, without a query, it ranks by
+    words only. Default: the query, if it is text."""
     query_time: Annotated[tuple[datetime, datetime] | None, require_period]
     """The period, start and end, that the time signal compares with. A search with a period uses no
     rank index."""

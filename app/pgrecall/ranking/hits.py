@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from pgrecall.core.dates import Period
+from pgrecall.core.display import brief_list, line, roots_of
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 Strategy = Literal["auto", "exact", "index"]
@@ -16,7 +17,7 @@ that is faster and finds as much."""
 class Hits(list[ScoredMemory]):
     """The hits of one search, best first."""
 
-    __slots__ = ("candidates", "profile", "query_time", "strategy", "touched")
+    __slots__ = ("candidates", "profile", "query_text", "query_time", "strategy", "touched")
 
     strategy: Literal["exact", "index"]
     """The strategy that produced the result."""
@@ -26,6 +27,8 @@ class Hits(list[ScoredMemory]):
     """The query's period: the caller's, or that in its text."""
     profile: str
     """The name of the profile that ranked them."""
+    query_text: str | None
+    """The text of the query, or that of the argument `query_text`."""
     touched: bool
     """True if their retrieval was counted. With `touch`, it is not if the database's disk is full
     or a lock was not free within lock_timeout; the hits are right all the same."""
@@ -38,10 +41,25 @@ class Hits(list[ScoredMemory]):
         candidates: int | None = None,
         query_time: Period | None = None,
         profile: str = "",
+        query_text: str | None = None,
     ) -> None:
         super().__init__(hits)
         self.strategy = strategy
         self.candidates = candidates
         self.query_time = query_time
         self.profile = profile
+        self.query_text = query_text
         self.touched = False
+
+    def __repr__(self) -> str:
+        return brief_list(self, f"Hits by {line(self.profile, 40)}, {self.strategy}")
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) if self else "[]"
+
+    def _repr_html_(self) -> str:
+        from pgrecall.core.html_display import html_of
+        from pgrecall.scoring.hit_grid import hit_grid
+
+        matches = roots_of(self.query_text)
+        return html_of(hit_grid(self, title=f"by {self.profile}", matches=matches))

@@ -3,7 +3,7 @@
 from pgrecall.core.memory import TEAM
 from pgrecall.schema.layout import Layout
 from pgrecall.schema.revision import EMBEDDING_INDEX, REVISION, revision_of
-from pgrecall.schema.tables import DEFAULT_SCHEMA, Tables, tables
+from pgrecall.schema.tables import DEFAULT_SCHEMA, Tables, migrate_up, tables
 
 __all__ = [
     "DEFAULT_SCHEMA",
@@ -12,6 +12,7 @@ __all__ = [
     "TEAM",
     "Layout",
     "Tables",
+    "migrate_up",
     "revision_of",
     "tables",
 ]

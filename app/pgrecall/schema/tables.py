@@ -6,6 +6,7 @@ identifiers but those defined here.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import lru_cache
@@ -98,6 +99,12 @@ class Tables:
         """The same tables, for users of this time zone. None changes nothing."""
         zone = require_zone(timezone)
         return self if zone is None else replace(self, zone=zone)
+
+
+def migrate_up(schema: str) -> str:
+    """The command that migrates this schema, in words of a message."""
+    named = "" if schema == DEFAULT_SCHEMA else f" --schema {shlex.quote(schema)}"
+    return f"run `pgrecall migrate up{named}`"
 
 
 @lru_cache

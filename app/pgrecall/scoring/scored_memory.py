@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.memory import Memory
+from pgrecall.core.display import line
+from pgrecall.core.memory import Memory, brief
 
 RECORD_DECIMALS = 6
 
@@ -56,6 +57,18 @@ class ScoredMemory:
     """The hit that lent; `lent` is a share of its score."""
     cosine: float | None = field(default=None, compare=False)
     """The cosine of embedding and query, in [-1, 1]; None as for `similarity`. Ignored by `==`."""
+
+    def __repr__(self) -> str:
+        return f"ScoredMemory({self.score:.3f}, {brief(self.memory)})"
+
+    def __str__(self) -> str:
+        return f"{self.score:.3f} {line(self.memory.content)}"
+
+    def _repr_html_(self) -> str:
+        from pgrecall.core.html_display import html_of
+        from pgrecall.scoring.hit_grid import hit_grid
+
+        return html_of(hit_grid([self]))
 
     def record(self) -> dict[str, Any]:
         """The hit as plain JSON values, numbers rounded to six decimals.

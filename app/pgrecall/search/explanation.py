@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pgrecall.core.dates import Period, period_record
+from pgrecall.core.dates import Period, period_record, period_text
+from pgrecall.core.display import Cell, Column, Grid, line, numbers, roots, text_of
+from pgrecall.core.memory import brief
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
+
+MOST_TERMS = 40
+"""Terms in a table; the record has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,39 @@ class Explanation:
         behind = {s.name: s.behind for s in self.signals if s.behind is not None and s.behind > 0}
         return max(behind, key=lambda name: behind[name]) if behind else None
 
+    @property
+    def verdict(self) -> str:
+        """Rank, score and relevance in one line."""
+        returned = "returned" if self.returned else "not returned"
+        rank = "rank" if self.passes else "its score would be rank"
+        relevance = self.hit.relevance
+        return (
+            f"{returned}: {rank} {self.rank:,} of {self.ranked:,} that pass, score "
+            f"{self.hit.score:.6f}"
+            + ("" if relevance is None else f", relevance {relevance:.3f}")
+            + period_text(self.query_time)
+        )
+
+    def __repr__(self) -> str:
+        reasons = "".join(f", {line(one, 60)!r}" for one in self.reasons[:3])
+        return f"Explanation({self.verdict!r}{reasons}, {brief(self.hit.memory)})"
+
+    def __str__(self) -> str:
+        return text_of(line(self.hit.memory.content), self.verdict, *self.reasons)
+
+    def _repr_html_(self) -> str:
+        from pgrecall.core.html_display import html_of
+        from pgrecall.scoring.hit_grid import hit_grid
+
+        matches = roots(one.term for one in self.terms if one.matched)
+        return html_of(
+            hit_grid([self.hit], matches=matches),
+            self.verdict,
+            *self.reasons,
+            signal_grid(self),
+            *([term_grid(self)] if self.terms else []),
+        )
+
     def record(self) -> dict[str, Any]:
         """The explanation as plain JSON values, numbers rounded to six decimals."""
 
@@ -130,3 +168,45 @@ class Explanation:
                 else {}
             ),
         }
+
+
+def signal_grid(explanation: Explanation) -> Grid:
+    """A table of the signals."""
+    behind = "" if explanation.needed_score is None else f"behind number {explanation.k}"
+    loser = None if explanation.returned else explanation.loses_most_in
+    rows = [
+        (
+            signal.name,
+            f"{signal.value:.4f}",
+            f"{signal.weight:g}",
+            f"{signal.contribution:.4f}",
+            f"{signal.share:.0%}",
+            Cell(
+                "" if signal.behind is None else f"{signal.behind:+.4f}",
+                "bad" if signal.name == loser else "",
+            ),
+        )
+        for signal in explanation.signals
+    ]
+    return Grid(
+        [Column("signal"), *numbers("value", "weight", "contribution", "share", behind)], rows
+    )
+
+
+def term_grid(explanation: Explanation) -> Grid:
+    """A table of the query's terms, those of the greatest weight first."""
+    rows: list[tuple[str | Cell, ...]] = [
+        (
+            line(term.term, 60),
+            Cell("yes", "good") if term.matched else "left out" if term.left_out else "no",
+            f"{term.weight:.3f}",
+            f"{term.share:.0%}",
+            f"{term.memories:,}",
+        )
+        for term in explanation.terms[:MOST_TERMS]
+    ]
+    if len(explanation.terms) > MOST_TERMS:
+        more = f"and {len(explanation.terms) - MOST_TERMS:,} with less weight"
+        rows.append((more, "", "", "", ""))
+    names = Column("term of the query"), Column("in the memory")
+    return Grid([*names, *numbers("weight", "share", "memories")], rows)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pgrecall.core.display import Verbatim, lines, quoted
+
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
@@ -16,6 +18,17 @@ class QueryPlan:
     """The output of EXPLAIN, with long vectors shortened."""
     strategy: Literal["exact", "index"]
     """index: the search tries a rank index first."""
+
+    def __repr__(self) -> str:
+        return f"QueryPlan({self.strategy!r}, {quoted(self.statement)}, {quoted(self.plan, 200)})"
+
+    def __str__(self) -> str:
+        return lines(f"{self.statement}\n\n{self.plan}")
+
+    def _repr_html_(self) -> str:
+        from pgrecall.core.html_display import html_of
+
+        return html_of(Verbatim(self.statement), Verbatim(self.plan))
 
     def record(self) -> dict[str, Any]:
         """The fields as plain JSON values."""

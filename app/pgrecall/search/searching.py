@@ -47,9 +47,12 @@ def search(
 ) -> Operation[Hits]:
     """The agent's k best memories for a query, best first; ties are ordered by id.
 
+    There is no floor: the best k are returned even if none has to do with the query. Pass
+    `min_relevance`, say 0.08, to leave out what is less relevant, as `context` does by default.
+
     `query` is a text, which the repository's embedder embeds, or a vector, or None to rank by the
-    other signals alone. SearchArguments describes the other arguments: profile, weights, filters,
-    thresholds and so on.
+    other signals alone. `query_text` is compared by words, and not embedded. SearchArguments
+    describes the other arguments: profile, weights, filters, thresholds and so on.
 
     `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
     most k, by the same filters, thresholds and score, placed among the hits. Their `steps` is 1 or
@@ -83,6 +86,7 @@ def search(
     if touch and counted is None:
         counted = yield from touched(tables, hits, request)
     hits.touched = bool(counted)
+    hits.query_text = question.search.query_text
     return hits
 
 
@@ -122,6 +126,7 @@ def search_many(
     for question, vector in zip(questions, vectors, strict=True):
         request = yield from question.resolved(tables, vector)
         hits, _ = yield from _hits(tables, request, expand, strategy, may_count=False)
+        hits.query_text = question.search.query_text
         several.append(hits)
     if touch and several:
         counted = yield from touched(tables, [*chain(*several)], request)

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
+from pgrecall.context.styles import Style
 from pgrecall.core import memory
 from pgrecall.core.checks import descriptions
 from pgrecall.core.label import Label
@@ -122,7 +123,7 @@ def _in_json(kind: Any) -> Any:
     return reduce(or_, kinds)
 
 
-_OBJECTS = {Profile, tzinfo, *get_args(VectorLike)} - {Sequence[float]}
+_OBJECTS = {Profile, Style, tzinfo, *get_args(VectorLike)} - {Sequence[float]}
 _LABEL = {"value": BOUNDS["key"], "weight": {"minimum": 0, "maximum": 1e9}}
 _NewLabel = Annotated[Label, Field(json_schema_extra={"properties": _LABEL})]
 _LISTS: dict[Any, Any] = {

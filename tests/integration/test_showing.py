@@ -1,0 +1,166 @@
+"""What the repository returns shows itself, as a notebook and a prompt use it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
+from sqlalchemy.orm import Session
+
+from pgrecall import (
+    AsyncMemoryRepository,
+    JudgedQuery,
+    MemoryRepository,
+    NewMemory,
+    Style,
+    profiles,
+)
+from pgrecall.context.styles import STYLES
+from tests.integration.support import NORTH, NOW, at
+from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS
+
+TEA = "Ines drinks her tea without milk."
+
+
+@pytest.fixture
+def repo(shared_repo: MemoryRepository, agent: str) -> MemoryRepository:
+    notes = [
+        NewMemory(f"{TEA} {n} {text}", embedding=at(n), created_at=NOW, session="s", turn=n)
+        for n, text in enumerate(HOSTILE[:20])
+    ]
+    shared_repo.add_many(agent, notes)
+    return shared_repo
+
+
+def returned(repo: MemoryRepository, agent: str) -> dict[str, tuple[Any, int]]:
+    """What methods return, and the most characters of its repr."""
+    asked: dict[str, Any] = {"query_text": "what does Ines drink?", "touch": False}
+    hits = repo.search(agent, NORTH, **asked)
+    judged = [JudgedQuery(NORTH, relevant={hits[0].memory.id: 1})]
+    compared = [profiles.hybrid, profiles.trust]
+    why = {"query_text": asked["query_text"]}
+    return {
+        "hits": (hits, 2_000),
+        "hit": (hits[0], 200),
+        "memory": (hits[0].memory, 200),
+        "explanation": (repo.explain(agent, hits[0].memory.id, NORTH, **why), 500),
+        "plan": (repo.plan(agent, NORTH), 500),
+        "evaluation": (repo.evaluation.evaluate(agent, judged, profiles=compared), 500),
+        "page": (repo.list(agent, limit=7), 2_000),
+        "event": (repo.history(agent, hits[0].memory.id)[0], 200),
+        "context": (repo.context(agent, NORTH, **asked), 200),
+        "repository": (repo, 200),
+    }
+
+
+def test_a_cell_of_a_notebook_is_short_and_asks_nothing_of_the_database(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    results = returned(repo, agent)
+    sent: list[str] = []
+
+    def note_down(*arguments: Any) -> None:
+        sent.append(arguments[2])
+
+    event.listen(shared_engine, "before_cursor_execute", note_down)
+    shown = {
+        name: (repr(one), str(one), one._repr_html_() if hasattr(one, "_repr_html_") else None)
+        for name, (one, _) in results.items()
+    }
+    event.remove(shared_engine, "before_cursor_execute", note_down)
+
+    assert sent == []
+    for name, (short, whole, html) in shown.items():
+        assert len(short) <= results[name][1], name
+        assert "<script>" not in (html or "")
+        assert whole
+    tables = {name: html for name, (*_, html) in shown.items() if html is not None}
+    assert {*tables} == {*results} - {"memory", "event", "repository"}
+    assert all("<table>" in html for name, html in tables.items() if name != "plan")
+    assert tables["hits"].count("<tr") == 11
+    assert "background:" in tables["hits"]
+    assert "<mark>Ines</mark> <mark>drinks</mark> her tea" in tables["hits"]
+    assert "<mark>Ines</mark> <mark>drinks</mark> her tea" in tables["explanation"]
+    assert shown["plan"][1].count("\n") > 5
+    assert [line.split()[0] for line in shown["evaluation"][1].splitlines()[3:5]] == [
+        "hybrid",
+        "trust",
+    ]
+
+
+def test_the_same_memories_make_the_same_text(repo: MemoryRepository, agent: str) -> None:
+    asked: dict[str, Any] = {"query_text": "tea", "touch": True, "min_relevance": 0}
+    for style in STYLES:
+        one, other = (repo.context(agent, NORTH, style=style, **asked) for _ in range(2))
+
+        assert f"{one}" == one.text == other.text != ""
+        assert one.legend == STYLES[style].legend
+        assert READERS[style](one.text, one.marker)
+        fewer = repo.context(agent, NORTH, style=style, k=3, **asked)
+        assert fewer.marker != one.marker
+        assert fewer.legend == one.legend
+
+
+def test_another_process_makes_the_same_text(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    url = shared_engine.url.render_as_string(hide_password=False)
+    program = (
+        "import sys; from sqlalchemy import create_engine; from pgrecall import MemoryRepository\n"
+        f"repo = MemoryRepository(create_engine({url!r}))\n"
+        f"sys.stdout.buffer.write(repo.context({agent!r}, touch=False).text.encode())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+
+    assert done.stdout.decode() == repo.context(agent, touch=False).text != ""
+
+
+def test_a_style_of_ones_own_keeps_the_budget_and_quotes_hostile_texts(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    signs = [
+        NewMemory(f"{kind} [x]^-\\", memory_type=kind, embedding=None) for kind in EVIL_TYPES[:9]
+    ]
+    repo.add_many(agent, signs)
+    own = Style(
+        "own",
+        opening="Known:\n",
+        block="[MARKER|HEAD]\n> BODY\n",
+        closing="[/MARKER]\n",
+        indent="> ",
+        escapes={"[": "(", "]": "&#93;", "^": "^^", "-": "&#45;", "\\": "/"},
+        legend="Each memory begins with its marker.",
+    )
+    exact = MemoryRepository(shared_engine, token_counter=len)
+
+    for count in (repo, exact):
+        for most in (200, 1_000, 5_000):
+            found = count.context(agent, style=own, max_tokens=most, touch=False)
+            assert found.tokens <= most
+            assert found.text.count(found.marker) == len(found.packed) + 1 > 1
+            assert found.text.count("\n[") == len(found.packed) + 1
+            assert found.legend == own.legend
+
+
+BINDS = ["postgresql+psycopg://ada:s3cret@db.example:5433/app?sslpassword=s3cret&connect_timeout=1"]
+
+
+def test_a_repository_shows_where_it_works_and_no_secret() -> None:
+    engine, later = create_engine(BINDS[0]), create_async_engine(BINDS[0])
+    place = "'ada@db.example:5433/app', schema='mine', embedder=None"
+    for repo in (
+        MemoryRepository(engine, schema="mine"),
+        MemoryRepository(Session(engine), schema="mine"),
+        AsyncMemoryRepository(later, schema="mine"),
+        AsyncMemoryRepository(AsyncSession(later), schema="mine"),
+        AsyncMemoryRepository(AsyncConnection(later), schema="mine"),
+    ):
+        assert repr(repo) == f"{type(repo).__name__}({place})"
+        assert repr(repo.teams) == f"{type(repo).__name__}({place}, of teams)"
+    assert repr(MemoryRepository(Session())).startswith("MemoryRepository('?'")
+    socket = create_engine("postgresql+psycopg:///app?host=/run/a&password=s3cret")
+    assert "'/run/a/app'" in repr(MemoryRepository(socket))

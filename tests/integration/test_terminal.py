@@ -1,0 +1,197 @@
+"""Commands on terminals of any width, in pipes, and under the Tab key."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pgrecall import MemoryRepository, NewMemory
+from pgrecall.cli.output import console, warnings
+from pgrecall.core.embedders import LocalEmbedder
+from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
+from tests.integration.serving import PROGRAM
+from tests.integration.test_context_command import repo
+
+__all__ = ["repo"]
+QUESTION = "what does Ines drink?"
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    commands_url: str,
+    local_embedder: LocalEmbedder,
+) -> Run:
+    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
+
+
+@pytest.fixture
+def notes(repo: MemoryRepository, agent: str) -> str:
+    """An agent with twelve memories, one of them hostile."""
+    texts = [f"Ines drinks tea number {n} of the day in the kitchen." for n in range(11)]
+    repo.add_many(agent, [*texts, NewMemory(f"Ines drinks {EVIL}", importance=0.9)])
+    return agent
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 110, 140, 200])
+@pytest.mark.parametrize("profile", ["hybrid", "five_factor"])
+def test_hits_fit_the_width_with_bars_whole_words_and_no_zeros(
+    run: Run, notes: str, monkeypatch: pytest.MonkeyPatch, width: int, profile: str
+) -> None:
+    monkeypatch.setattr(console, "width", width)
+
+    done = run("search", QUESTION, "-a", notes, "-k", "12", "--no-touch", "-p", profile)
+
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= width
+    assert done.out.count("█") >= 12
+    assert not re.search(r"(?<!\d)\.00\b", done.out)
+    assert {"similarity"} & {*re.findall(r"[a-z_]+", done.out)} or width == 60
+    assert not re.search(r"\b(simil|keywo|recen|impor|frequ|confi)\b", done.out)
+    assert "[bold]x[/bold]" in done.out
+    assert not CONTROLS & set(done.out)
+
+
+def test_a_cursor_stands_on_one_line(run: Run, notes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warnings, "width", 40)
+
+    done = run("list", "-a", notes, "-n", "2")
+
+    [line] = [one for one in done.err.splitlines() if "--after" in one]
+    assert len(line) > 80
+    rest = run("list", "-a", notes, "--after", line.split("--after ")[1], "--json")
+    assert len(rest.records) == 10
+
+
+def test_a_context_tells_of_the_first_left_out_and_how_many_more(run: Run, notes: str) -> None:
+    asked = ("context", QUESTION, "-a", notes, "-k", "1", "--consider", "12", "--min-relevance=0")
+    done = run(*asked)
+
+    assert done.err.count("enough are included") == 5
+    assert "and 6 more left out" in done.err.splitlines()
+    [record] = run(*asked, "--json").records
+    assert len(record["left_out"]) == 11
+
+
+def test_tables_of_numbers_are_wrapped_and_not_cut(
+    run: Run, notes: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    [one, *_] = run("list", "-a", notes, "--json").records
+    file = tmp_path / "queries.jsonl"
+    file.write_text(json.dumps({"query": QUESTION, "relevant": [one["id"]]}))
+    monkeypatch.setattr(console, "width", 80)
+
+    judged = run("evaluate", file, "-a", notes, "-p", "hybrid", "-p", "trust").out
+    why = run("explain", one["id"], QUESTION, "-a", notes).out
+
+    for out, words in ((judged, "recall@10 MRR nDCG@10 similarity"), (why, "contribution weight")):
+        assert max(map(len, out.splitlines())) <= 80
+        assert {*words.split()} <= {*out.split()}
+        assert "…" not in out
+
+
+def test_memories_are_counted(run: Run, notes: str) -> None:
+    assert run("count", "-a", notes).out == "12\n"
+    assert run("count", "-a", notes, "--text", "kitchen", "--json").records == [{"memories": 11}]
+    assert run("count", "-a", "nobody").out == "0\n"
+
+
+def completed(line: str, cache: Path, url: str = "") -> list[str]:
+    """What bash offers after Tab at the end of this line."""
+    words = line.split(" ")
+    environment = {
+        "_PGRECALL_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+        "PGRECALL_DATABASE_URL": url,
+        "XDG_CACHE_HOME": str(cache),
+    }
+    done = subprocess.run(
+        [str(PROGRAM)], env=os.environ | environment, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return [value for value in done.stdout.splitlines() if value]
+
+
+TABS = {
+    "pgrecall sea": ["search"],
+    "pgrecall --ver": ["--version"],
+    "pgrecall migrate dow": ["down"],
+    "pgrecall search x --min-s": ["--min-score", "--min-similarity"],
+    "pgrecall context x --style m": ["markdown"],
+    "pgrecall search x --profile h": ["hybrid", "half_life"],
+    "pgrecall search x -p h": ["hybrid", "half_life"],
+    "pgrecall search x --json --status act": ["active"],
+    "pgrecall search x --json act": [],
+    "pgrecall list --agent tab": ["tab two", "tabitha"],
+    "pgrecall list --agent evil": [],
+    "pgrecall nothing --x": [],
+}
+
+
+def test_tab_completes_names_of_profiles_styles_and_owners(
+    repo: MemoryRepository, commands_url: str, tmp_path: Path
+) -> None:
+    for owner in ("tabitha", "tab two", EVIL):
+        repo.add(owner, "x")
+
+    for _ in range(2):  # the second time, options are noted
+        for line, offered in TABS.items():
+            assert completed(line, tmp_path, commands_url) == offered, line
+    nowhere = "postgresql://127.0.0.1:1/nowhere"
+    assert completed("pgrecall list --agent x", tmp_path, nowhere) == []
+    [note] = (tmp_path / "pgrecall").iterdir()
+    good = note.read_text(encoding="utf-8")
+    line = "pgrecall context x --style m"
+    for bad in ("", "[]", '{"code": 7}', good.replace('"code": "', '"code": "of another version')):
+        note.write_text(bad.replace("markdown", "nonsense"), encoding="utf-8")
+        assert completed(line, tmp_path) == ["markdown"]
+    assert completed(line, Path("/proc/nowhere")) == ["markdown"]
+
+
+def test_completion_and_version_load_neither_driver_nor_framework(tmp_path: Path) -> None:
+    program = (
+        "import sys\nsys.argv = sys.argv[1:]\nfrom pgrecall.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "unwanted = {'sqlalchemy', 'psycopg', 'pydantic', 'rich', 'alembic'} & {*sys.modules}\n"
+        "print(*sorted(unwanted), file=sys.stderr)"
+    )
+    completed("pgrecall search x --st", tmp_path)
+    for words, line, out in (
+        (["--version"], "", r"pgrecall \d+\.\d+.*\n"),
+        ([], "pgrecall mig", "migrate\n"),
+        ([], "pgrecall search x --strat", "--strategy\n"),
+        ([], "pgrecall search x --strategy ", "auto\nexact\nindex\n"),
+    ):
+        asked = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        asked |= {"_PGRECALL_COMPLETE": "complete_bash", "XDG_CACHE_HOME": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", program, "pgrecall", *words],
+            env=os.environ | (asked if line else {}),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert re.fullmatch(out, done.stdout)
+        assert done.stderr == "\n"
+
+
+def test_head_ends_a_command_quietly(repo: MemoryRepository, agent: str, commands_url: str) -> None:
+    repo.add_many(agent, [f"{n} {'word ' * 200}" for n in range(300)])
+    for form in ("--json", "--no-touch"):
+        command = f"'{PROGRAM}' search word -a '{agent}' -k 300 {form} | head -1"
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            env=os.environ | {"PGRECALL_DATABASE_URL": commands_url},
+            cwd=Path.home(),
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr, done.stdout != "") == (0, "", True)
