@@ -55,6 +55,8 @@ class Reading:
     fields: Callable[[dict[str, Any], str | None], dict[str, Any]]
     """Gives the values of an object, and the vector beside it, the names of our fields."""
     noun: str = "line"
+    about: Callable[[Mapping[str, Any]], str] | None = None
+    """Says which one it is, where its number does not."""
     looks_ahead: bool = True
     """True if further lines may be read to name all unknown fields. Not of a pipe, whose end may
     never come."""

@@ -202,6 +202,7 @@ def import_lines(store: Store, lines: Lines, options: Options) -> Imported:
         reading.noun,
         options.rejects,
         options.on_reject,
+        about=reading.about,
         dry_run=options.dry_run,
     ) as refused:
         done: Counter[str] = Counter()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pgrecall.core.quoting import LONGEST, path_of, shortened
 from pgrecall.errors import InputError, InvalidLine, PgRecallError
@@ -24,9 +25,11 @@ class Rejects:
         path: Path | None,
         on_reject: Callable[[int, str], None],
         *,
+        about: Callable[[Mapping[str, Any]], str] | None = None,
         dry_run: bool = False,
     ) -> None:
-        self._shown, self._noun, self._path = source, noun, path
+        """`about` says which line it is, where its number does not."""
+        self._shown, self._noun, self._path, self._about = source, noun, path, about
         self._on_reject = on_reject
         self._file: BinaryIO | None = None
         self.number = 0
@@ -48,6 +51,8 @@ class Rejects:
     ) -> None:
         """Writes the line, or raises InvalidLine where there is no file, or it `is_last`."""
         reason = str(error) if isinstance(error, PgRecallError) else describe_line_error(error)
+        if self._about is not None and not is_last:
+            reason = f"{reason} ({self._about(json.loads(content))})"
         if is_last or (self._path is None and not self._only_counts):
             raise InvalidLine(f"{self._shown}, {self._noun} {number}: {reason}") from error
         if not self._only_counts:

@@ -1,0 +1,299 @@
+"""Reads the rows of another system as lines of JSON: in one snapshot, a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import Connection
+
+from pgrecall.core.quoting import listed, shortened
+from pgrecall.errors import InputError
+from pgrecall.execution.error_mapping import DATABASE_ERRORS, mapped_error
+from pgrecall.memories.imported_lines import Read
+from pgrecall.migrate.source_systems import Beside, System
+
+_AT_A_TIME = 100
+"""Rows that are fetched at a time: some have texts of megabytes."""
+_SESSION = """
+SELECT pg_catalog.set_config(name, value, true)
+  FROM (VALUES ('TimeZone', 'UTC'), ('DateStyle', 'ISO'), ('IntervalStyle', 'postgres'),
+               ('extra_float_digits', '1'), ('statement_timeout', '0'),
+               ('idle_in_transaction_session_timeout', '0'), ('transaction_timeout', '0'),
+               ('cursor_tuple_fraction', '1')) given (name, value)
+  JOIN pg_catalog.pg_settings s USING (name)
+"""
+"""So that a row always reads the same, since ids may be made from it, and no limit ends a long
+import."""
+_TABLES = """
+SELECT c.oid, n.nspname, c.relname
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relname = %(name)s AND (%(schema)s::text IS NULL OR n.nspname = %(schema)s)
+   AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+   AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+ ORDER BY n.nspname
+"""
+_COLUMNS = """
+SELECT a.attname, t.typname, a.atttypmod
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+ WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
+ ORDER BY a.attnum
+"""
+_PRIMARY_KEY = """
+SELECT a.attname
+  FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey::pg_catalog.int2[])
+           WITH ORDINALITY k (attnum, place)
+  JOIN pg_catalog.pg_attribute a USING (attnum)
+ WHERE i.indrelid = %(oid)s AND i.indisprimary AND a.attrelid = %(oid)s
+ ORDER BY k.place
+"""
+_VECTORS, _LISTS = ("vector", "halfvec"), ("_float4", "_float8")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the source."""
+
+    schema: str
+    name: str
+    columns: dict[str, tuple[str, int]]
+    """Column → its type, and the modifier of the type."""
+    key: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        return shortened(f"{self.schema}.{self.name}", 120).strip("'")
+
+    @property
+    def quoted(self) -> sql.Identifier:
+        return sql.Identifier(self.schema, self.name)
+
+    @property
+    def vectors(self) -> list[str]:
+        """The columns whose values are vectors."""
+        return [name for name, (kind, _) in self.columns.items() if kind in _VECTORS + _LISTS]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """How many rows have vectors of one model and length; no length: rows without a vector."""
+
+    model: str | None
+    dimensions: int | None
+    rows: int
+
+
+@contextmanager
+def naming_source() -> Iterator[None]:
+    """Converts an error of the source's database, which it tells from those of pgrecall's."""
+    try:
+        yield
+    except DATABASE_ERRORS as error:
+        mapped = mapped_error(error)
+        mapped.args = (f"the source cannot be read: {mapped}",)
+        raise mapped from error
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a system, in a transaction that only reads and shows one moment."""
+
+    driver: psycopg.Connection[Any]
+    system: System
+    table: Table
+    beside: Table | None
+    vector: str | None
+    """The column of the vector."""
+    collection: str | None
+
+    @classmethod
+    def of(
+        cls,
+        connection: Connection,
+        system: System,
+        named: str | None,
+        collection: str | None,
+        vector: str | None,
+    ) -> Rows:
+        """Finds the tables. Raises InputError if they are not those of the system."""
+        driver: Any = connection.connection.driver_connection
+        with naming_source():
+            driver.execute(_SESSION)
+            table = _found(driver, named or system.table or "")
+            missing = [one for one in system.needs if one not in table.columns]
+            if missing:
+                raise InputError(
+                    f"{table.shown} is not {system.title}: it has no column {listed(missing)}"
+                )
+            beside = _beside(driver, system.beside, table)
+        vector = system.vector or vector
+        if vector is None and len(table.vectors) == 1:
+            [vector] = table.vectors
+        has_it = vector in table.vectors or (beside is not None and vector in beside.vectors)
+        return cls(driver, system, table, beside, vector if has_it else None, collection)
+
+    def vectors(self) -> list[Vectors]:
+        """The models and dimensions of the rows, the most frequent first."""
+        if self.vector is None:
+            found: list[Vectors] = [Vectors(None, None, self._count())]
+            return found
+        value, system = self._value, self.system
+        statement = sql.SQL(
+            "SELECT CASE WHEN {value} IS NOT NULL THEN {model} END, "
+            "CASE WHEN {value} IS NOT NULL THEN {dimensions} END, pg_catalog.count(*) "
+            "FROM {source} GROUP BY 1, 2 ORDER BY 3 DESC"
+        ).format(
+            value=value,
+            model=sql.SQL(system.model or "NULL::text"),
+            dimensions=self._dimensions,
+            source=self._source(ordered=False),
+        )
+        with naming_source():
+            return [Vectors(*row) for row in self.driver.execute(statement, self._given)]
+
+    def read(self, taken: Vectors | None) -> Iterator[Read]:
+        """The rows, as JSON objects of their columns, and beside each the vector if it is taken."""
+        statement = sql.SQL(
+            "SELECT (SELECT pg_catalog.row_to_json(x) FROM (SELECT {columns}) x)::text, {vector} "
+            "FROM {source}"
+        ).format(
+            columns=sql.SQL(", ").join(self._columns()),
+            vector=sql.SQL("NULL") if taken is None else self._vector(),
+            source=self._source(ordered=True),
+        )
+        given = self._given
+        if taken is not None:
+            given |= {"model": taken.model, "dimensions": taken.dimensions}
+        number = 0
+        with self.driver.cursor(name="pgrecall_import") as cursor:
+            with naming_source():
+                cursor.execute(statement, given)
+            while True:
+                with naming_source():
+                    rows = cursor.fetchmany(_AT_A_TIME)
+                if not rows:
+                    return
+                for number, (line, vector) in enumerate(rows, start=number + 1):  # noqa: B020  goes on
+                    yield Read(number, line.encode(), number, vector)
+
+    def _count(self) -> int:
+        statement = sql.SQL("SELECT pg_catalog.count(*) FROM {}")
+        with naming_source():
+            counted = self.driver.execute(
+                statement.format(self._source(ordered=False)), self._given
+            )
+            return int(counted.fetchall()[0][0])
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {"collection": self.collection}
+
+    @property
+    def _value(self) -> sql.Composable:
+        """The vector of a row, by its type."""
+        assert self.vector is not None
+        alias = "t" if self.vector in self.table.columns else "b"
+        return sql.Identifier(alias, self.vector)
+
+    @property
+    def _kind(self) -> tuple[str, int]:
+        assert self.vector is not None
+        place = self.table if self.vector in self.table.columns else self.beside
+        assert place is not None
+        return place.columns[self.vector]
+
+    @property
+    def _dimensions(self) -> sql.Composable:
+        kind, modifier = self._kind
+        if self.system.dimensions is not None:
+            return sql.SQL(self.system.dimensions)
+        if kind in _VECTORS and modifier > 0:
+            return sql.Literal(modifier)
+        return sql.SQL("pg_catalog.cardinality({}::pg_catalog.float4[])").format(self._value)
+
+    def _vector(self) -> sql.Composable:
+        """The vector as a JSON list, without the zeros behind it."""
+        if self.vector is None:
+            return sql.SQL("NULL")
+        value, system = self._value, self.system
+        if system.dimensions is not None:
+            return sql.SQL(
+                "CASE WHEN {model} = %(model)s AND {dimensions} = %(dimensions)s THEN "
+                "pg_catalog.to_json(({value}::pg_catalog.float4[])[1:%(dimensions)s])::text END"
+            ).format(
+                model=sql.SQL(system.model or "NULL::text"),
+                dimensions=sql.SQL(system.dimensions),
+                value=value,
+            )
+        if self._kind[0] in _VECTORS:
+            return sql.SQL("{}::text").format(value)
+        return sql.SQL("pg_catalog.to_json({})::text").format(value)
+
+    def _columns(self) -> Iterator[sql.Composable]:
+        for name in self.table.columns:
+            if name != self.vector:
+                yield sql.Identifier("t", name)
+        if self.beside is not None and self.system.beside is not None:
+            for name, column in self.system.beside.columns.items():
+                if name != self.vector:
+                    yield sql.SQL("{} AS {}").format(sql.SQL(column), sql.Identifier(name))
+
+    def _source(self, *, ordered: bool) -> sql.Composable:
+        """What stands behind FROM: `t`, and what is beside it.
+
+        Sorted before anything is computed of a row, so that no long text or vector is sorted.
+        """
+        parts: list[sql.Composable] = [sql.SQL("(SELECT s.* FROM {} s").format(self.table.quoted)]
+        if self.system.without in self.table.columns:
+            hidden = sql.Identifier("s", str(self.system.without))
+            parts.append(sql.SQL("WHERE {} IS NOT TRUE").format(hidden))
+        if ordered and self.system.order is not None:
+            parts.append(sql.SQL("ORDER BY {}").format(sql.SQL(self.system.order)))
+        elif ordered and self.table.key:
+            key = sql.SQL(", ").join(sql.Identifier("s", name) for name in self.table.key)
+            parts.append(sql.SQL("ORDER BY {}").format(key))
+        parts.append(sql.SQL("OFFSET 0) t"))
+        if self.beside is not None and self.system.beside is not None:
+            join = sql.SQL(self.system.beside.join)
+            parts.append(join.format(beside=self.beside.quoted))
+        if self.collection is not None:
+            parts.append(sql.SQL("WHERE b.name = %(collection)s"))
+        return sql.SQL(" ").join(parts)
+
+
+def _found(driver: psycopg.Connection[Any], named: str) -> Table:
+    """The table of this name, with or without its schema before it."""
+    found: Sequence[Any] = []
+    schema, dot, name = named.partition(".")
+    for in_schema, table in ((None, named), (schema, name)) if dot else ((None, named),):
+        found = found or driver.execute(_TABLES, {"schema": in_schema, "name": table}).fetchall()
+    if not found:
+        raise InputError(
+            f"the source has no table {shortened(named)}: name the one to read with --table"
+        )
+    if len(found) > 1:
+        several = listed(f"{one[1]}.{one[2]}" for one in found)
+        raise InputError(f"{shortened(named)} is the name of {several}: give it with its schema")
+    [(oid, schema, name)] = found
+    columns = {row[0]: (row[1], row[2]) for row in driver.execute(_COLUMNS, [oid])}
+    key = tuple(row[0] for row in driver.execute(_PRIMARY_KEY, {"oid": oid}))
+    return Table(schema, name, columns, key)
+
+
+def _beside(driver: psycopg.Connection[Any], beside: Beside | None, table: Table) -> Table | None:
+    """The table beside another one, in the same schema, if there is one."""
+    if beside is None:
+        return None
+    name = beside.table.replace("{table}", table.name)
+    rows = driver.execute(_TABLES, {"schema": table.schema, "name": name}).fetchall()
+    if rows:
+        [(oid, schema, name)] = rows
+        columns = {row[0]: (row[1], row[2]) for row in driver.execute(_COLUMNS, [oid])}
+        return Table(schema, name, columns, ())
+    if beside.is_needed:
+        raise InputError(f"{table.shown} stands alone: there is no table {name} beside it")
+    return None
