@@ -42,6 +42,7 @@ T = TypeVar("T")
 BATCH_SIZE = 500
 MOST_BATCH_BYTES = 2 * MOST_LINE_BYTES
 """The most bytes of one batch, so that long lines do not need more RAM than short ones."""
+_ALONE = "memory 0 of 1: "
 FIRST = 10
 """The memories that a dry run shows."""
 
@@ -284,5 +285,6 @@ def _stored(store: Store, lines: list[Line], options: Options, refused: Rejects)
             try:
                 counts.update(outcomes([line]))
             except (InputError, SupersessionConflict) as error:
+                error.args = (str(error).removeprefix(_ALONE),)
                 refused.refuse(line.number, line.content, error)
     return counts
