@@ -16,8 +16,8 @@ def main() -> None:
     for system in ("mem0", "langchain"):
         with embedded.database() as server, new_database(server) as url:
             write(system, url)
-            command = [embedded.binaries() / "pg_dump", "--no-owner", "--inserts"]
-            dump = [*command, url.replace("+psycopg", "")]
+            command = str(embedded.binaries() / "pg_dump")
+            dump = [command, "--no-owner", "--inserts", url.replace("+psycopg", "")]
             told = subprocess.run(dump, check=True, capture_output=True, encoding="utf-8").stdout
         lines = [line for line in told.splitlines() if line and not line.startswith(LEFT_OUT)]
         (FOLDER / f"{system}.sql").write_text("\n".join(lines) + "\n", encoding="utf-8")

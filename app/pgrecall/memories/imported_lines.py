@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -30,6 +30,8 @@ from pgrecall.schema.owner import require_owner
 
 MOST_LOOKED_AT = 10_000
 """Lines that are read for further unknown fields, once one is found."""
+_BYTES = 8
+"""Of a number in a vector, roughly."""
 _NAMESPACE = UUID("9b0c1c0e-6d0b-4b53-9a0d-6f2d3f1f7c11")
 
 
@@ -41,8 +43,8 @@ class Read(NamedTuple):
     """One JSON object."""
     position: int
     """How much has been read so far: bytes of a file, rows of a table."""
-    vector: str | None = None
-    """A JSON list that stands beside the object, so that no id is made from it."""
+    vector: Sequence[float] | None = None
+    """The embedding, if it stands beside the object, so that no id is made from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Reading:
     name: str
     """The name in errors."""
     read: Callable[[], Iterable[Read]]
-    fields: Callable[[dict[str, Any], str | None], dict[str, Any]]
+    fields: Callable[[dict[str, Any], Sequence[float] | None], dict[str, Any]]
     """Gives the values of an object, and the vector beside it, the names of our fields."""
     noun: str = "line"
     about: Callable[[Mapping[str, Any]], str] | None = None
@@ -138,7 +140,7 @@ class Lines:
             id_ = values["id"] = uuid5(_NAMESPACE, f"{owner_id}\n{written}")
         else:
             id_ = values["id"]
-        size = len(one.content) + len(one.vector or "")
+        size = len(one.content) + _BYTES * len(one.vector or ())
         digest = _digest(values)
         return Line(one.number, owner_id, values, id_, one.content, one.position, digest, size)
 

@@ -188,7 +188,7 @@ def _reading(file: Source, renaming: Mapping[str, str]) -> Reading:
             rows = lines_of(file, cut_long=True)
         return map(Read._make, ((*row, None) for row in rows))
 
-    def fields(values: dict[str, Any], _: str | None) -> dict[str, Any]:
+    def fields(values: dict[str, Any], _: object) -> dict[str, Any]:
         of_memory = renamed(values, renaming)
         return of_text(of_memory) if of_path is not None and is_csv(of_path) else of_memory
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -90,9 +89,8 @@ def import_from(
     options = Options(batch_size, check_compliance, rejects, on_progress, on_reject, dry_run)
     zone, renaming = require_zone(timezone), {} if fields is None else require_map(fields)
     chosen = system_named(system, table, collection)
-    vector = next((old for old, new in renaming.items() if new == "embedding"), None)
     with _opened(source) as connection:
-        rows = Rows.of(connection, chosen, table, collection, vector)
+        rows = Rows.of(connection, chosen, table, collection, renaming)
         found = rows.vectors()
         taken, told = _decided(store, found, model)
         on_start(sum(one.rows for one in found), told)
@@ -192,9 +190,9 @@ class Naming:
         names = self.rows.table.key or [*self.rows.table.columns][:1]
         return ", ".join(f"{name} {shortened(row.get(name), 50)}" for name in names)
 
-    def fields(self, row: dict[str, Any], vector: str | None) -> dict[str, Any]:
+    def fields(self, row: dict[str, Any], vector: Sequence[float] | None) -> dict[str, Any]:
         if vector is not None and self.rows.vector is not None:
-            row[self.rows.vector] = json.loads(vector)
+            row[self.rows.vector] = vector
         if self.system.shape is not None:
             row = self.system.shape(row, self.owner_labels)
         values = renamed(row, self._names(row))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import struct
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +54,11 @@ SELECT a.attname
  WHERE i.indrelid = %(oid)s AND i.indisprimary AND a.attrelid = %(oid)s
  ORDER BY k.place
 """
-_VECTORS, _LISTS = ("vector", "halfvec"), ("_float4", "_float8")
+_PACKED = {"vector": "f", "halfvec": "e"}
+"""pgvector's types, and the form of a number in them."""
+_HEADER = 4
+"""Bytes before the numbers: how many there are."""
+_VECTORS = (*_PACKED, "_float4", "_float8")
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class Table:
     @property
     def vectors(self) -> list[str]:
         """The columns whose values are vectors."""
-        return [name for name, (kind, _) in self.columns.items() if kind in _VECTORS + _LISTS]
+        return [name for name, (kind, _) in self.columns.items() if kind in _VECTORS]
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,8 @@ class Rows:
     vector: str | None
     """The column of the vector."""
     collection: str | None
+    owner: str | None
+    """The column, or the path into it, that the caller makes the owner."""
 
     @classmethod
     def of(
@@ -117,9 +126,10 @@ class Rows:
         system: System,
         named: str | None,
         collection: str | None,
-        vector: str | None,
+        renaming: Mapping[str, str],
     ) -> Rows:
         """Finds the tables. Raises InputError if they are not those of the system."""
+        by_new = {new: old for old, new in renaming.items()}
         driver: Any = connection.connection.driver_connection
         with naming_source():
             driver.execute(_SESSION)
@@ -130,11 +140,12 @@ class Rows:
                     f"{table.shown} is not {system.title}: it has no column {listed(missing)}"
                 )
             beside = _beside(driver, system.beside, table)
-        vector = system.vector or vector
+        vector = system.vector or by_new.get("embedding")
         if vector is None and len(table.vectors) == 1:
             [vector] = table.vectors
         has_it = vector in table.vectors or (beside is not None and vector in beside.vectors)
-        return cls(driver, system, table, beside, vector if has_it else None, collection)
+        owner = by_new.get("agent_id") or by_new.get("team_id")
+        return cls(driver, system, table, beside, vector if has_it else None, collection, owner)
 
     def vectors(self) -> list[Vectors]:
         """The models and dimensions of the rows, the most frequent first."""
@@ -169,16 +180,19 @@ class Rows:
         if taken is not None:
             given |= {"model": taken.model, "dimensions": taken.dimensions}
         number = 0
+        padded_to = None if taken is None or self.system.dimensions is None else taken.dimensions
         with self.driver.cursor(name="pgrecall_import") as cursor:
             with naming_source():
-                cursor.execute(statement, given)
+                cursor.execute(statement, given, binary=True)
             while True:
                 with naming_source():
                     rows = cursor.fetchmany(_AT_A_TIME)
                 if not rows:
                     return
-                for number, (line, vector) in enumerate(rows, start=number + 1):  # noqa: B020  goes on
-                    yield Read(number, line.encode(), number, vector)
+                for line, vector in rows:
+                    number += 1
+                    numbers = None if vector is None else self._components(vector, padded_to)
+                    yield Read(number, line.encode(), number, numbers)
 
     def _count(self) -> int:
         statement = sql.SQL("SELECT pg_catalog.count(*) FROM {}")
@@ -211,27 +225,37 @@ class Rows:
         kind, modifier = self._kind
         if self.system.dimensions is not None:
             return sql.SQL(self.system.dimensions)
-        if kind in _VECTORS and modifier > 0:
+        if kind in _PACKED and modifier > 0:
             return sql.Literal(modifier)
         return sql.SQL("pg_catalog.cardinality({}::pg_catalog.float4[])").format(self._value)
 
     def _vector(self) -> sql.Composable:
-        """The vector as a JSON list, without the zeros behind it."""
-        if self.vector is None:
-            return sql.SQL("NULL")
-        value, system = self._value, self.system
-        if system.dimensions is not None:
-            return sql.SQL(
-                "CASE WHEN {model} = %(model)s AND {dimensions} = %(dimensions)s THEN "
-                "pg_catalog.to_json(({value}::pg_catalog.float4[])[1:%(dimensions)s])::text END"
-            ).format(
-                model=sql.SQL(system.model or "NULL::text"),
-                dimensions=sql.SQL(system.dimensions),
-                value=value,
-            )
-        if self._kind[0] in _VECTORS:
-            return sql.SQL("{}::text").format(value)
-        return sql.SQL("pg_catalog.to_json({})::text").format(value)
+        """The vector of a row, if its model and dimensions are those that are wanted."""
+        if self.system.dimensions is None:
+            return self._value
+        return sql.SQL(
+            "CASE WHEN {model} = %(model)s AND {dimensions} = %(dimensions)s THEN {value} END"
+        ).format(
+            model=sql.SQL(self.system.model or "NULL::text"),
+            dimensions=sql.SQL(self.system.dimensions),
+            value=self._value,
+        )
+
+    def _components(self, sent: Any, dimensions: int | None) -> Sequence[float]:
+        """The numbers of a vector as the server sends it: packed, but for a list of numbers."""
+        kind, _ = self._kind
+        if kind not in _PACKED:
+            return list(sent)
+        size = struct.calcsize(_PACKED[kind])
+        padded = (len(sent) - _HEADER) // size
+        count = padded if dimensions is None else min(padded, dimensions)
+        packed = sent[_HEADER : _HEADER + count * size]
+        if kind == "halfvec":
+            return struct.unpack(f">{count}e", packed)
+        numbers = array("f", packed)
+        if sys.byteorder == "little":
+            numbers.byteswap()
+        return numbers
 
     def _columns(self) -> Iterator[sql.Composable]:
         for name in self.table.columns:
@@ -242,6 +266,18 @@ class Rows:
                 if name != self.vector:
                     yield sql.SQL("{} AS {}").format(sql.SQL(column), sql.Identifier(name))
 
+    def _order(self) -> Iterator[sql.Composable]:
+        """The owner that the caller has chosen, then the order of the system, then the key."""
+        column, *path = (self.owner or "").split(".")
+        if column in self.table.columns:
+            value = sql.Identifier("s", column)
+            within = sql.SQL("pg_catalog.to_jsonb({}) #>> {}").format(value, sql.Literal(path))
+            yield within if path else value
+        if self.system.order is not None:
+            yield sql.SQL(self.system.order)
+        for name in self.table.key:
+            yield sql.Identifier("s", name)
+
     def _source(self, *, ordered: bool) -> sql.Composable:
         """What stands behind FROM: `t`, and what is beside it.
 
@@ -251,11 +287,8 @@ class Rows:
         if self.system.without in self.table.columns:
             hidden = sql.Identifier("s", str(self.system.without))
             parts.append(sql.SQL("WHERE {} IS NOT TRUE").format(hidden))
-        if ordered and self.system.order is not None:
-            parts.append(sql.SQL("ORDER BY {}").format(sql.SQL(self.system.order)))
-        elif ordered and self.table.key:
-            key = sql.SQL(", ").join(sql.Identifier("s", name) for name in self.table.key)
-            parts.append(sql.SQL("ORDER BY {}").format(key))
+        if ordered and (order := [*self._order()]):
+            parts.append(sql.SQL("ORDER BY {}").format(sql.SQL(", ").join(order)))
         parts.append(sql.SQL("OFFSET 0) t"))
         if self.beside is not None and self.system.beside is not None:
             join = sql.SQL(self.system.beside.join)

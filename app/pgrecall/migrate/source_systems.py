@@ -44,8 +44,8 @@ class System:
     vector: str | None = None
     """The column of the vector, also of the table beside it."""
     order: str | None = None
-    """SQL over the alias `s`: the oldest first, since of rows with the same text the first is
-    stored. None: by the primary key."""
+    """SQL over the alias `s`: owner by owner, since each batch is a transaction for each, and the
+    oldest first, since of rows with the same text the first is stored. None: by the primary key."""
     beside: Beside | None = None
     without: str | None = None
     """The column of rows that stay behind if it is true."""
@@ -110,6 +110,7 @@ _MEM0 = System(
     },
     {"agent_id": ("payload.user_id", "payload.agent_id", "payload.run_id")},
     "vector",
+    "coalesce(s.payload ->> 'user_id', s.payload ->> 'agent_id', s.payload ->> 'run_id'), "
     "s.payload ->> 'created_at', s.id",
     Beside(
         "{table}_entities",
@@ -131,7 +132,7 @@ _LANGGRAPH = System(
     ("prefix", "key", "value", "created_at", "updated_at"),
     {"embedding": "embedding"},
     vector="embedding",
-    order="s.created_at, s.prefix, s.key",
+    order="s.prefix, s.created_at, s.key",
     beside=Beside(
         "store_vectors",
         {"field_name": "b.field_name", "embedding": "b.embedding"},
@@ -157,6 +158,7 @@ _LANGCHAIN = System(
     },
     {"key": ("id", "custom_id", "uuid")},
     "embedding",
+    "s.collection_id",
     beside=Beside(
         "langchain_pg_collection",
         {"collection": "b.name"},
@@ -183,7 +185,7 @@ _LETTA_DIMENSIONS = "(t.embedding_config::pg_catalog.json ->> 'embedding_dim')::
 _LETTA = System(
     "the table of Letta's archival passages",
     "archival_passages",
-    ("id", "text", "embedding", "embedding_config", "metadata_"),
+    ("id", "text", "embedding", "embedding_config", "metadata_", "archive_id"),
     {
         "text": "content",
         "metadata_": "metadata",
@@ -195,9 +197,9 @@ _LETTA = System(
             "",
         ),
     },
-    {"agent_id": ("archive_owner", "agent_id", "archive_id")},
+    {"agent_id": ("archive_owner", "archive_id")},
     "embedding",
-    "s.created_at, s.id",
+    "s.archive_id, s.created_at, s.id",
     Beside(
         "archives_agents",
         {"archive_owner": "b.agent_id"},
