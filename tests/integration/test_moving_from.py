@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import Engine, NullPool, create_engine
 
 from pgrecall import Imported, Memory, MemoryRepository, import_from
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.ids import id_of_key
 from pgrecall.errors import (
     DatabaseUnavailable,
@@ -25,6 +26,7 @@ from pgrecall.errors import (
 )
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.commands import Run, fast_runner
 from tests.integration.stores import FIELDS, INDEX, Bags
 from tests.left import left_by
 
@@ -559,3 +561,57 @@ def test_the_source_is_read_at_one_moment_and_not_changed(
 
     assert counts(done) == (300, 0, 0)
     assert leave("SELECT count(*) FROM notes") == [(306,)]
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    local_url: str,
+    local_embedder: LocalEmbedder,
+) -> Run:
+    return fast_runner(monkeypatch, capsys, local_url, local_embedder)
+
+
+def test_the_command(run: Run, source: str, leave: Callable[..., list[Any]]) -> None:
+    left_by("mem0", source)
+    leave('INSERT INTO mem0 VALUES (gen_random_uuid(), NULL, \'{"user_id": "zoe"}\')')
+    leave("ALTER TABLE mem0 RENAME TO memories")
+
+    command = ("import", "--from", "mem0", source, "--table", "memories")
+    seen = run(*command, "--dry-run")
+    record = run(*command, "--dry-run", "--json").records[0]
+    refused = run(*command)
+    leave("DELETE FROM memories WHERE NOT payload ? 'data'")
+    done, again = run(*command), run(*command, "--json")
+
+    assert (seen.code, refused.code, done.code) == (0, 2, 0), seen.err + done.err
+    for part in (
+        *("Zoe drinks green tea", "6 memories would be added, 0 known by id, 1 row cannot be"),
+        *("owners: zoe 4, helper 1, talk-1 1", "stays behind: hash and text_lemmatized"),
+        "vectors: 6 vectors are made anew: they have 8 dimensions, and those here 256",
+    ):
+        assert part in " ".join(seen.out.split()), part
+    assert "mem0, row 7: the object has no content (id '" in seen.err
+    assert (record["added"], record["rejected"], len(record["preview"]["memories"])) == (6, 1, 6)
+    assert "public.memories, row 7: the object has no content (id '" in refused.err
+    assert "6 rows; 6 vectors are made anew" in " ".join(done.err.split())
+    assert again.records[0]["already_there"] == 6
+    found = run("search", "tea", "--agent", "zoe", "--json").records
+    assert found[0]["content"] == "Zoe drinks green tea"
+
+
+def test_a_command_that_cannot_be_is_one_line(run: Run, source: str) -> None:
+    secret = source.replace("postgres:@", "postgres:s3cret@")
+    for words, reason in (
+        ((secret,), "a URL needs --from, the system whose tables are read, such as --from mem0"),
+        (("notes.csv", "--table", "items"), "--table without --from, the system"),
+        (("--from", "table", secret), "name the table to read (--table items"),
+        (("--from", "mem0", secret), "the source has no table 'mem0'"),
+        (("--from", "mem0", "postgresql:/x:s3cret@y"), "the database URL cannot be"),
+        (("--from", "mem0", "nothing.jsonl"), "the database URL cannot be parsed"),
+    ):
+        done = run("import", *words)
+        assert (done.code, done.err.count("\n")) == (2, 1), done.err
+        assert reason in done.err
+        assert "s3cret" not in done.err

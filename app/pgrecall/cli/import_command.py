@@ -189,7 +189,7 @@ def _require_no_system(named: Mapping[str, str | None]) -> None:
     """Raises InputError for options that only the tables of another system have."""
     given = [f"--{name}" for name, value in named.items() if value is not None]
     if given:
-        raise InputError(f"{' and '.join(given)} need --from, the system whose tables are read")
+        raise InputError(f"{', '.join(given)} without --from, the system whose tables are read")
 
 
 def _opened(source: str) -> tuple[Path | BinaryIO, int | None]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from pgrecall.core.quoting import LONGEST, cut, shortened
 from pgrecall.errors import InputError, InvalidLine
@@ -36,7 +37,7 @@ def csv_rows(path: Path) -> Iterator[tuple[int, bytes, int]]:
     with opened_text(path, lambda: at) as (text, raw):
         first = text.readline()
         separator = max(_SEPARATORS, key=first.count)
-        rows = csv.reader(_again(first, text), delimiter=separator, strict=True)
+        rows = csv.reader(chain([first], text), delimiter=separator, strict=True)
         try:
             names = _names(shown, next(rows, []))
             for row in rows:
@@ -52,11 +53,6 @@ def csv_rows(path: Path) -> Iterator[tuple[int, bytes, int]]:
                     yield at, line.encode(), raw.tell()
         except csv.Error as error:
             raise InvalidLine(f"{shown}, line {rows.line_num}: {cut(str(error))}") from error
-
-
-def _again(first: str, rest: TextIO) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def _names(shown: str, row: list[str]) -> list[str]:

@@ -189,8 +189,9 @@ def _reading(file: Source, renaming: Mapping[str, str]) -> Reading:
         return map(Read._make, ((*row, None) for row in rows))
 
     def fields(values: dict[str, Any], _: object) -> dict[str, Any]:
-        of_memory = renamed(values, renaming)
-        return of_text(of_memory) if of_path is not None and is_csv(of_path) else of_memory
+        if of_path is not None and is_csv(of_path):
+            return of_text(renamed(of_text(values), renaming))
+        return renamed(values, renaming)
 
     return Reading(name_of(file), read, fields, looks_ahead=of_path is not None)
 
