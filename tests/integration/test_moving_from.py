@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -17,6 +17,8 @@ from pgrecall import Imported, Memory, MemoryRepository, import_from
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.ids import id_of_key
 from pgrecall.errors import (
+    DatabaseError,
+    DatabaseReadOnly,
     DatabaseUnavailable,
     EmbedderMismatch,
     EmbedderRequired,
@@ -442,8 +444,12 @@ def test_the_model_of_vectors_taken_over_is_that_of_the_schema(
         import_from(without, None, "mem0", source)
     assert counts(import_from(without, None, "mem0", source, model="other")) == (6, 0, 0)
 
-    with pytest.raises(EmbedderMismatch, match="holds embeddings of 'other'"):
-        target.add("zoe", "tea")
+    for call in (
+        lambda: target.add("zoe", "tea"),
+        lambda: import_from(target, "zoe", "mem0", source, model=MODEL),
+    ):
+        with pytest.raises(EmbedderMismatch, match="holds embeddings of 'other'"):
+            call()
 
 
 def test_a_vector_of_another_length_or_a_row_without_text_is_one_sentence(
@@ -510,6 +516,11 @@ WRONG: tuple[tuple[dict[str, Any], type[Exception], str], ...] = (
         InvalidLine,
         "row 1: unknown fields body, odd: rename or leave out",
     ),
+    (
+        {"system": "table", "table": "notes", "fields": {"bdoy": "content"}},
+        UnknownName,
+        "public.notes has no column bdoy, did you mean body?; there are id, body, odd",
+    ),
     ({"system": "letta", "collection": "x"}, InputError, "has no collections"),
     ({"system": "langchain", "table": "a.twice"}, InputError, "of LangChain's PGVectorStore"),
     ({"system": "table", "table": "notes; DROP TABLE notes"}, InputError, "has no table 'notes; "),
@@ -542,6 +553,40 @@ def test_a_source_that_cannot_be_reached_is_named_and_no_password(target: Memory
     assert "s3cret" not in str(caught.value)
 
 
+def test_a_role_that_may_not_read_the_source_is_told(
+    source: str, leave: Callable[..., list[Any]], target: MemoryRepository
+) -> None:
+    role = f"poor_{uuid4().hex}"
+    leave(f"CREATE TABLE notes (id integer PRIMARY KEY, content text); CREATE ROLE {role} LOGIN")
+    poor = source.replace("postgres:@", f"{role}:@")
+    try:
+        with pytest.raises(DatabaseError) as caught:
+            import_from(target, "zoe", "table", poor, table="notes")
+    finally:
+        leave(f"DROP ROLE {role}")
+    assert str(caught.value) == "the source cannot be read: permission denied for table notes"
+
+
+def test_langchains_tables_of_before(
+    source: str, leave: Callable[..., list[Any]], target: MemoryRepository
+) -> None:
+    """Of langchain-community, whose documents may have an id of the caller, or none."""
+    leave(
+        "CREATE EXTENSION vector; "
+        "CREATE TABLE langchain_pg_collection (uuid uuid PRIMARY KEY, name text, cmetadata json); "
+        "CREATE TABLE langchain_pg_embedding (uuid uuid PRIMARY KEY, collection_id uuid, "
+        "embedding vector, document text, cmetadata json, custom_id text); "
+        "INSERT INTO langchain_pg_embedding VALUES "
+        f"('{UUID(int=1)}', NULL, NULL, 'named', NULL, 'name'), "
+        f"('{UUID(int=2)}', NULL, NULL, 'nameless', NULL, NULL)"
+    )
+
+    assert counts(import_from(target, "zoe", "langchain", source)) == (2, 0, 0)
+
+    found = moved(target, "zoe")
+    assert [found[one].key for one in ("named", "nameless")] == ["name", str(UUID(int=2))]
+
+
 def test_the_source_is_read_at_one_moment_and_not_changed(
     source: str, leave: Callable[..., list[Any]], target: MemoryRepository
 ) -> None:
@@ -561,6 +606,22 @@ def test_the_source_is_read_at_one_moment_and_not_changed(
 
     assert counts(done) == (300, 0, 0)
     assert leave("SELECT count(*) FROM notes") == [(306,)]
+
+
+def test_the_source_can_only_be_read(
+    source: str, leave: Callable[..., list[Any]], target: MemoryRepository
+) -> None:
+    """Also by the functions of a view there, which would run as the role that imports."""
+    leave(
+        "CREATE TABLE seen (at timestamptz); CREATE FUNCTION public.noted() RETURNS text "
+        "LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.seen VALUES (now()); RETURN ''x''; END'; "
+        "CREATE VIEW notes AS SELECT 1 AS id, public.noted() AS content"
+    )
+
+    with pytest.raises(DatabaseReadOnly, match="the source cannot be read: "):
+        import_from(target, "zoe", "table", source, table="notes")
+
+    assert leave("SELECT count(*) FROM seen") == [(0,)]
 
 
 @pytest.fixture

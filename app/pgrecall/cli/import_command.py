@@ -207,7 +207,7 @@ def _opened(source: str) -> tuple[Path | BinaryIO, int | None]:
 
 
 def _foreseen(done: Imported, preview: Preview, noun: str) -> Iterator[RenderableType]:
-    """What a dry run has found."""
+    """The findings of a dry run for people."""
     rows = (
         (
             one["owner"],

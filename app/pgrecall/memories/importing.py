@@ -78,7 +78,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a dry run has read."""
+    """The findings of a dry run."""
 
     memories: list[dict[str, Any]] = field(default_factory=list)
     """The first ten as they would be, with their owners."""

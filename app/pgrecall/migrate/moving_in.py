@@ -20,6 +20,7 @@ from pgrecall.core.validation import require_callable, require_count, require_na
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import EmbedderRequired, InputError
 from pgrecall.execution import MemoryRepository
+from pgrecall.execution.embedding_model import mismatch
 from pgrecall.memories.field_map import path_value, renamed, require_map
 from pgrecall.memories.imported_lines import Lines, Reading
 from pgrecall.memories.importing import BATCH_SIZE, Imported, Options, import_lines
@@ -128,27 +129,38 @@ def _layout(_: Tables, /) -> Operation[Layout]:
     return layout
 
 
+def _layout_of(store: MemoryRepository) -> Layout:
+    return store._run(partial(_layout, store._tables))
+
+
 @needs(ALONE)
 def _claim(tables: Tables, /, model: str) -> Operation[None]:
     """Records the model of the vectors, so that no others come beside them."""
     layout: Layout = yield Ask("layout")
-    if layout.model is None:
-        yield call(tables, "claim_embedding_model", model=model)
+    recorded = layout.model
+    if recorded is None:  # unless it has been recorded since
+        [(recorded,)] = yield call(tables, "claim_embedding_model", model=model)
+    if recorded not in (None, model):
+        raise mismatch(tables.schema, recorded, model)
 
 
 def _prepare(store: MemoryRepository, taken: Vectors | None, told: str) -> None:
     """Before anything is stored."""
     if taken is not None and taken.model is not None:
         store._run(partial(_claim, store._tables, taken.model))
-    elif store._tools.embedder is None:
+        return
+    if store._tools.embedder is None:
         raise EmbedderRequired(f"{told}. Pass embedder=… to the repository")
+    layout, ours = _layout_of(store), model_name(store._tools.embedder)
+    if layout.model is not None and ours is not None and ours != layout.model:
+        raise mismatch(store._tables.schema, layout.model, ours)
 
 
 def _decided(
     store: MemoryRepository, found: Sequence[Vectors], named: str | None
 ) -> tuple[Vectors | None, str]:
     """The vectors to take over, or none of them, and why."""
-    layout = store._run(partial(_layout, store._tables))
+    layout = _layout_of(store)
     with_vectors = [
         replace(one, model=one.model or named) for one in found if one.dimensions is not None
     ]
@@ -199,7 +211,7 @@ class Naming:
         if self.system.keeps_others:
             _keep_others(values)
         for name in OWNER_FIELDS:
-            if isinstance(values.get(name), int):
+            if type(values.get(name)) is int:
                 values[name] = str(values[name])
         if values.get("embedding") is not None:
             if self.taken is None:
@@ -237,7 +249,7 @@ class Naming:
 
     @property
     def left_out(self) -> list[str]:
-        """What the caller leaves behind."""
+        """A sentence about columns that the caller leaves behind."""
         names = sorted(old for old, new in self.renaming.items() if not new)
         return [f"what you left out: {', '.join(names)}"] if names else []
 

@@ -14,9 +14,10 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import Connection
 
-from pgrecall.core.quoting import listed, shortened
-from pgrecall.errors import InputError
+from pgrecall.core.quoting import LONGEST, cut, did_you_mean, listed, shortened
+from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import DATABASE_ERRORS, mapped_error
+from pgrecall.execution.stale_plans import psycopg_error
 from pgrecall.memories.imported_lines import Read
 from pgrecall.migrate.source_systems import Beside, System
 
@@ -24,10 +25,10 @@ _AT_A_TIME = 100
 """Rows that are fetched at a time: some have texts of megabytes."""
 _SESSION = """
 SELECT pg_catalog.set_config(name, value, true)
-  FROM (VALUES ('TimeZone', 'UTC'), ('DateStyle', 'ISO'), ('IntervalStyle', 'postgres'),
-               ('extra_float_digits', '1'), ('statement_timeout', '0'),
-               ('idle_in_transaction_session_timeout', '0'), ('transaction_timeout', '0'),
-               ('cursor_tuple_fraction', '1')) given (name, value)
+  FROM (VALUES ('search_path', 'pg_catalog, pg_temp'), ('TimeZone', 'UTC'), ('DateStyle', 'ISO'),
+               ('IntervalStyle', 'postgres'), ('extra_float_digits', '1'),
+               ('statement_timeout', '0'), ('idle_in_transaction_session_timeout', '0'),
+               ('transaction_timeout', '0'), ('cursor_tuple_fraction', '1')) given (name, value)
   JOIN pg_catalog.pg_settings s USING (name)
 """
 """So that a row always reads the same, since ids may be made from it, and no limit ends a long
@@ -58,6 +59,7 @@ _PACKED = {"vector": "f", "halfvec": "e"}
 """pgvector's types, and the form of a number in them."""
 _HEADER = 4
 """Bytes before the numbers: how many there are."""
+_FORBIDDEN = "42501"
 _VECTORS = (*_PACKED, "_float4", "_float8")
 
 
@@ -100,8 +102,11 @@ def naming_source() -> Iterator[None]:
     try:
         yield
     except DATABASE_ERRORS as error:
-        mapped = mapped_error(error)
-        mapped.args = (f"the source cannot be read: {mapped}",)
+        mapped, original = mapped_error(error), psycopg_error(error)
+        reason = str(mapped)
+        if original is not None and original.sqlstate == _FORBIDDEN:  # advice is about our schema
+            reason = original.diag.message_primary or reason
+        mapped.args = (f"the source cannot be read: {reason}",)
         raise mapped from error
 
 
@@ -140,6 +145,7 @@ class Rows:
                     f"{table.shown} is not {system.title}: it has no column {listed(missing)}"
                 )
             beside = _beside(driver, system.beside, table)
+        _require_columns(system, table, beside, renaming)
         vector = system.vector or by_new.get("embedding")
         if vector is None and len(table.vectors) == 1:
             [vector] = table.vectors
@@ -279,7 +285,7 @@ class Rows:
             yield sql.Identifier("s", name)
 
     def _source(self, *, ordered: bool) -> sql.Composable:
-        """What stands behind FROM: `t`, and what is beside it.
+        """The text behind FROM: `t`, and the table beside it.
 
         Sorted before anything is computed of a row, so that no long text or vector is sorted.
         """
@@ -315,6 +321,21 @@ def _found(driver: psycopg.Connection[Any], named: str) -> Table:
     columns = {row[0]: (row[1], row[2]) for row in driver.execute(_COLUMNS, [oid])}
     key = tuple(row[0] for row in driver.execute(_PRIMARY_KEY, {"oid": oid}))
     return Table(schema, name, columns, key)
+
+
+def _require_columns(
+    system: System, table: Table, beside: Table | None, renaming: Mapping[str, str]
+) -> None:
+    """Raises UnknownName for a name to be replaced that no row has."""
+    known = [*(table.columns if system.names is None else system.names)]
+    if beside is not None and system.beside is not None:
+        known += system.beside.columns
+    unknown = [old for old in renaming if not {old, old.partition(".")[0]} & {*known}]
+    if unknown:
+        raise UnknownName(
+            f"{table.shown} has no column {listed(unknown)}{did_you_mean(unknown, known)}; there "
+            f"are {cut(', '.join(known), LONGEST)}"
+        )
 
 
 def _beside(driver: psycopg.Connection[Any], beside: Beside | None, table: Table) -> Table | None:

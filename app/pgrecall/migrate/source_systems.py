@@ -1,4 +1,4 @@
-"""What people leave: the tables of other systems, and how their rows become memories."""
+"""The tables that people leave, and how their rows become memories."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class System:
     dimensions: str | None = None
     """SQL over `t`: the dimensions of a row's vector, if it is padded with zeros."""
     shape: Callable[[Row, int], Row] | None = None
-    """What is done before names are given, with the number of labels that name an agent."""
+    """Applied before names are given, with the number of labels that name an agent."""
+    names: tuple[str, ...] | None = None
+    """The names that a row has after `shape`, if they are not those of its columns."""
     keeps_others: bool = True
     """True if columns without a field become metadata; if not, they are unknown fields."""
     left_behind: tuple[str, ...] = ()
@@ -70,6 +72,12 @@ def _mem0(row: Row, _: int) -> Row:
         except (ValueError, OverflowError):
             raise InputError(f"expiration_date must be a day, got {day[:40]!r}") from None
     return row
+
+
+_ITEM = (
+    *("agent_id", "key", "content", "content_type", "metadata", "expires_at"),
+    *("created_at", "updated_at", "embedding"),
+)
 
 
 def _langgraph(row: Row, labels: int) -> Row:
@@ -141,6 +149,7 @@ _LANGGRAPH = System(
         "o.field_name <> b.field_name)",
     ),
     shape=_langgraph,
+    names=_ITEM,
     left_behind=(
         "vectors of items that have several: a memory has one, which is made anew",
         "checkpoints, which are no memories",
