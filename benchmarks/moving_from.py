@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from pathlib import Path
+from time import perf_counter, process_time
 from typing import Annotated, Any
 
 import numpy as np
+import psutil
 import psycopg
 import typer
 from rich.console import Console
-from sqlalchemy import NullPool, create_engine
+from sqlalchemy import NullPool, create_engine, make_url
 
 from benchmarks.data import VOCABULARY, WORDS
 from benchmarks.measurement import Measurement, print_table
@@ -81,14 +83,22 @@ def _measured(system: Any, source: str, target: str, rows: int) -> Iterator[Meas
         ("import again", (0, rows)),
     ):
         given["dry_run"] = what == "dry run"
-        began = perf_counter()
+        began, used = perf_counter(), _cpu(source)
         done = import_from(repo, None, system, source, **given)
-        seconds = perf_counter() - began
+        seconds, spent = perf_counter() - began, _cpu(source) - used
         assert (done.added, done.already_there) == expected, done
         assert done.vectors.startswith(f"{rows:,} of"), done.vectors
         goal = GOAL * rows / 100_000 if what == "import" else None
         yield Measurement(what, seconds, "s", goal)
-        yield Measurement(what, rows / seconds, "rows/s")
+        yield Measurement(f"{what}: CPU of client and server", spent, "s")
+
+
+def _cpu(url: str) -> float:
+    """Seconds of this process and of the server, also of its sessions that have ended."""
+    folder = Path(str(make_url(url).query["host"]))
+    main = psutil.Process(int((folder / "postmaster.pid").read_text().splitlines()[0]))
+    sessions = sum(sum(one.cpu_times()[:2]) for one in main.children())
+    return float(process_time() + sum(main.cpu_times()[:4]) + sessions)
 
 
 def _fill(system: str, url: str, rows: int, dimensions: int, owners: int, seed: int) -> None:

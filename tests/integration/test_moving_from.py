@@ -519,7 +519,7 @@ WRONG: tuple[tuple[dict[str, Any], type[Exception], str], ...] = (
     (
         {"system": "table", "table": "notes", "fields": {"bdoy": "content"}},
         UnknownName,
-        "public.notes has no column bdoy, did you mean body?; there are id, body, odd",
+        "public.notes has no column bdoy (did you mean body?); there are id, body, odd",
     ),
     ({"system": "letta", "collection": "x"}, InputError, "has no collections"),
     ({"system": "langchain", "table": "a.twice"}, InputError, "of LangChain's PGVectorStore"),
