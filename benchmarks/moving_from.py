@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import typer
 from rich.console import Console
-from sqlalchemy import NullPool, create_engine, make_url
+from sqlalchemy import create_engine, make_url
 
 from benchmarks.data import VOCABULARY, WORDS
 from benchmarks.measurement import Measurement, print_table
@@ -70,7 +70,7 @@ def main(
 
 
 def _measured(system: Any, source: str, target: str, rows: int) -> Iterator[Measurement]:
-    engine = create_engine(target.replace("postgresql:", "postgresql+psycopg:"), poolclass=NullPool)
+    engine = create_engine(target.replace("postgresql:", "postgresql+psycopg:"))
     repo = MemoryRepository(engine)
     given: dict[str, Any] = {"model": MODEL}
     if system == "table":
@@ -91,6 +91,7 @@ def _measured(system: Any, source: str, target: str, rows: int) -> Iterator[Meas
         goal = GOAL * rows / 100_000 if what == "import" else None
         yield Measurement(what, seconds, "s", goal)
         yield Measurement(f"{what}: CPU of client and server", spent, "s")
+    engine.dispose()
 
 
 def _cpu(url: str) -> float:
