@@ -141,7 +141,7 @@ def test_the_owner_is_chosen_by_a_map(source: str, target: MemoryRepository) -> 
     left_by("mem0", source)
     chosen = {"payload.agent_id": "agent_id", "payload.lang": "subject"}
 
-    with pytest.raises(InvalidLine, match=r"row 1: names no owner: .*--agent.*--map .*\(id '"):
+    with pytest.raises(InvalidLine, match=r"row 3: names no owner: .*--agent.*--map .*\(id '"):
         import_from(target, None, "mem0", source, fields=chosen)
     done = import_from(target, "nobody", "mem0", source, fields=chosen)
 
@@ -395,7 +395,7 @@ def test_a_dry_run_says_what_would_be(
     assert done.preview is not None
     assert done.preview.owners == {"zoe": 4, "helper": 1, "talk-1": 1, "many": 20}
     assert len(done.preview.memories) == 10
-    assert done.preview.memories[0]["content"] == "Zoe drinks green tea"
+    assert done.preview.memories[0]["content"] == "Answers are short"
     assert any("graph memories" in one for one in done.preview.left_behind)
     [reason] = refused
     assert reason.startswith("the object has no content (id '")
@@ -551,6 +551,29 @@ def test_a_source_that_cannot_be_reached_is_named_and_no_password(target: Memory
     with pytest.raises(DatabaseUnavailable, match="the source cannot be read: ") as caught:
         import_from(target, None, "mem0", url)
     assert "s3cret" not in str(caught.value)
+
+
+def test_rows_come_owner_by_owner(
+    source: str, leave: Callable[..., list[Any]], target: MemoryRepository
+) -> None:
+    """However the server joins the entities: a batch is a transaction for each owner in it."""
+    leave(
+        "CREATE EXTENSION vector; "
+        "CREATE TABLE mem0 (id uuid PRIMARY KEY, vector vector(8), payload jsonb); "
+        "CREATE TABLE mem0_entities (LIKE mem0); "
+        "INSERT INTO mem0 SELECT gen_random_uuid(), NULL, jsonb_build_object('data', 'text ' || n, "
+        "'user_id', 'user ' || n % 50) FROM generate_series(1, 500) n; "
+        "INSERT INTO mem0_entities SELECT gen_random_uuid(), NULL, jsonb_build_object('data', 'e', "
+        "'linked_memory_ids', jsonb_build_array(id)) FROM mem0"
+    )
+    seen: list[int] = []
+
+    def add(done: Imported, position: int) -> None:
+        seen.append(len(target.owners(limit=100)))
+
+    import_from(target, None, "mem0", source, batch_size=10, on_progress=add)
+
+    assert seen == [*range(1, 51)]
 
 
 def test_a_role_that_may_not_read_the_source_is_told(

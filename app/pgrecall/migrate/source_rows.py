@@ -214,10 +214,9 @@ class Rows:
 
     @property
     def _value(self) -> sql.Composable:
-        """The vector of a row, by its type."""
+        """The vector of a row."""
         assert self.vector is not None
-        alias = "t" if self.vector in self.table.columns else "b"
-        return sql.Identifier(alias, self.vector)
+        return sql.Identifier("t", self.vector)
 
     @property
     def _kind(self) -> tuple[str, int]:
@@ -264,13 +263,15 @@ class Rows:
         return numbers
 
     def _columns(self) -> Iterator[sql.Composable]:
-        for name in self.table.columns:
+        for name in (*self.table.columns, *self._joined):
             if name != self.vector:
                 yield sql.Identifier("t", name)
-        if self.beside is not None and self.system.beside is not None:
-            for name, column in self.system.beside.columns.items():
-                if name != self.vector:
-                    yield sql.SQL("{} AS {}").format(sql.SQL(column), sql.Identifier(name))
+
+    @property
+    def _joined(self) -> Mapping[str, str]:
+        """The columns of the table beside."""
+        beside = self.system.beside
+        return {} if beside is None or self.beside is None else beside.columns
 
     def _order(self) -> Iterator[sql.Composable]:
         """The owner that the caller has chosen, then the order of the system, then the key."""
@@ -285,22 +286,27 @@ class Rows:
             yield sql.Identifier("s", name)
 
     def _source(self, *, ordered: bool) -> sql.Composable:
-        """The text behind FROM: `t`, and the table beside it.
+        """The text behind FROM: `t`, with the columns of the table and of the one beside it.
 
         Sorted before anything is computed of a row, so that no long text or vector is sorted.
         """
-        parts: list[sql.Composable] = [sql.SQL("(SELECT s.* FROM {} s").format(self.table.quoted)]
+        joined = (
+            sql.SQL(", {} AS {}").format(sql.SQL(column), sql.Identifier(name))
+            for name, column in self._joined.items()
+        )
+        parts: list[sql.Composable] = [sql.SQL("(SELECT s.*"), *joined]
+        parts.append(sql.SQL("FROM {} s").format(self.table.quoted))
+        if self.beside is not None and self.system.beside is not None:
+            join = sql.SQL(self.system.beside.join)
+            parts.append(join.format(beside=self.beside.quoted))
+        if self.collection is not None:
+            parts.append(sql.SQL("WHERE b.name = %(collection)s"))
         if self.system.without in self.table.columns:
             hidden = sql.Identifier("s", str(self.system.without))
             parts.append(sql.SQL("WHERE {} IS NOT TRUE").format(hidden))
         if ordered and (order := [*self._order()]):
             parts.append(sql.SQL("ORDER BY {}").format(sql.SQL(", ").join(order)))
         parts.append(sql.SQL("OFFSET 0) t"))
-        if self.beside is not None and self.system.beside is not None:
-            join = sql.SQL(self.system.beside.join)
-            parts.append(join.format(beside=self.beside.quoted))
-        if self.collection is not None:
-            parts.append(sql.SQL("WHERE b.name = %(collection)s"))
         return sql.SQL(" ").join(parts)
 
 

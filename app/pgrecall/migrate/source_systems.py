@@ -24,7 +24,7 @@ class Beside:
     columns: Mapping[str, str]
     """Name in a row → column of the joined table, or SQL over its alias `b`."""
     join: str
-    """SQL between the row `t` and `{beside}`."""
+    """SQL between the table `s` and `{beside}`."""
     is_needed: bool = False
 
 
@@ -126,7 +126,7 @@ _MEM0 = System(
         "LEFT JOIN (SELECT l.id, pg_catalog.array_agg(DISTINCT e.payload ->> 'data') AS names "
         "FROM {beside} e, pg_catalog.jsonb_array_elements_text(CASE pg_catalog.jsonb_typeof("
         "e.payload -> 'linked_memory_ids') WHEN 'array' THEN e.payload -> 'linked_memory_ids' END) "
-        "l(id) GROUP BY l.id) b ON b.id = t.id::text",
+        "l(id) GROUP BY l.id) b ON b.id = s.id::text",
     ),
     shape=_mem0,
     left_behind=(
@@ -144,7 +144,7 @@ _LANGGRAPH = System(
     beside=Beside(
         "store_vectors",
         {"field_name": "b.field_name", "embedding": "b.embedding"},
-        "LEFT JOIN {beside} b ON b.prefix = t.prefix AND b.key = t.key AND NOT EXISTS (SELECT "
+        "LEFT JOIN {beside} b ON b.prefix = s.prefix AND b.key = s.key AND NOT EXISTS (SELECT "
         "FROM {beside} o WHERE o.prefix = b.prefix AND o.key = b.key AND "
         "o.field_name <> b.field_name)",
     ),
@@ -171,7 +171,7 @@ _LANGCHAIN = System(
     beside=Beside(
         "langchain_pg_collection",
         {"collection": "b.name"},
-        "LEFT JOIN {beside} b ON b.uuid = t.collection_id",
+        "LEFT JOIN {beside} b ON b.uuid = s.collection_id",
         is_needed=True,
     ),
     left_behind=(
@@ -212,7 +212,7 @@ _LETTA = System(
     Beside(
         "archives_agents",
         {"archive_owner": "b.agent_id"},
-        "LEFT JOIN LATERAL (SELECT a.agent_id FROM {beside} a WHERE a.archive_id = t.archive_id "
+        "LEFT JOIN LATERAL (SELECT a.agent_id FROM {beside} a WHERE a.archive_id = s.archive_id "
         "ORDER BY a.is_owner DESC, a.created_at, a.agent_id LIMIT 1) b ON true",
     ),
     without="is_deleted",
