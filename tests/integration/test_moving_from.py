@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine, NullPool, create_engine, make_url
 
 from pgrecall import Imported, Memory, MemoryRepository, import_from
 from pgrecall.core.embedders import LocalEmbedder
@@ -580,8 +580,9 @@ def test_a_role_that_may_not_read_the_source_is_told(
     source: str, leave: Callable[..., list[Any]], target: MemoryRepository
 ) -> None:
     role = f"poor_{uuid4().hex}"
-    leave(f"CREATE TABLE notes (id integer PRIMARY KEY, content text); CREATE ROLE {role} LOGIN")
-    poor = source.replace("postgres:@", f"{role}:@")
+    leave("CREATE TABLE notes (id integer PRIMARY KEY, content text)")
+    leave(f"CREATE ROLE {role} LOGIN PASSWORD 'poor'")
+    poor = make_url(source).set(username=role, password="poor")
     try:
         with pytest.raises(DatabaseError) as caught:
             import_from(target, "zoe", "table", poor, table="notes")
@@ -686,12 +687,12 @@ def test_the_command(run: Run, source: str, leave: Callable[..., list[Any]]) -> 
 
 
 def test_a_command_that_cannot_be_is_one_line(run: Run, source: str) -> None:
-    secret = source.replace("postgres:@", "postgres:s3cret@")
+    secret = make_url(source).set(password="s3cret").render_as_string(hide_password=False)
     for words, reason in (
         ((secret,), "a URL needs --from, the system whose tables are read, such as --from mem0"),
         (("notes.csv", "--table", "items"), "--table without --from, the system"),
         (("--from", "table", secret), "name the table to read (--table items"),
-        (("--from", "mem0", secret), "the source has no table 'mem0'"),
+        (("--from", "mem0", source), "the source has no table 'mem0'"),
         (("--from", "mem0", "postgresql:/x:s3cret@y"), "the database URL cannot be"),
         (("--from", "mem0", "nothing.jsonl"), "the database URL cannot be parsed"),
     ):
