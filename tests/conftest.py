@@ -28,14 +28,10 @@ LONGEST = [
         *("integration/test_statistics", "unit/test_embedded", "integration/test_replica"),
         *("integration/test_rank_index_maintenance", "integration/test_row_level_security"),
         *("integration/test_pages", "integration/test_races", "integration/test_killed_clients"),
-        *(
-            "integration/test_moving_from",
-            "packaging/test_editors",
-            "migrations/test_words",
-            "migrations/test_interruptions",
-        ),
+        *("packaging/test_editors", "migrations/test_words", "migrations/test_interruptions"),
         *("migrations/test_offline", "migrations/test_errors", "integration/test_example"),
         *("integration/test_service_database", "integration/test_statements"),
+        "integration/test_moving_from",
         *("migrations/test_up_and_down", "packaging/test_wheel", "packaging/test_site"),
     )
 ]
