@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from pgrecall import AsyncMemoryRepository, MemoryRepository
 from pgrecall.langgraph import RecallStore
 from tests.conftest import DIMENSIONS
-from tests.left.write import Bags
+from tests.left.libraries import Bags
 
 FIELDS = ["text"]
 INDEX: IndexConfig = {"dims": DIMENSIONS, "embed": Bags(), "fields": FIELDS}

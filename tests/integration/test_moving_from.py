@@ -29,8 +29,9 @@ from pgrecall.errors import (
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.commands import Run, fast_runner
-from tests.integration.stores import FIELDS, INDEX, Bags
+from tests.integration.stores import FIELDS, INDEX
 from tests.left import left_by
+from tests.left.libraries import Bags
 
 MODEL = "bags"
 

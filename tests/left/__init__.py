@@ -24,6 +24,6 @@ def left_by(system: str, url: str) -> None:
 
 def write(system: str, url: str) -> None:
     """Writes by the library."""
-    command = [str(PEERS), str(FOLDER / "write.py"), system, url.replace("+psycopg", "")]
+    command = [str(PEERS), str(FOLDER / "libraries.py"), system, url.replace("+psycopg", "")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

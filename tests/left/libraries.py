@@ -1,4 +1,4 @@
-"""Writes what people leave, with the library that they leave: python write.py SYSTEM URL.
+"""Writes what people leave, with the library that they leave: python libraries.py SYSTEM URL.
 
 Run in an environment of its own, since langchain-postgres needs an older pgvector than the newest
 of pgrecall's: see `make test-left`.
