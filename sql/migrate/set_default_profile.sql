@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION set_default_profile(name text) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF name IS NOT NULL THEN
-        PERFORM facts_of(name);
+        PERFORM profile_info(name);
     END IF;
     PERFORM keep_setting('chosen_profile', name, 'The profile that set_default_profile has set.');
 END

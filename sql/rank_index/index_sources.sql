@@ -84,14 +84,14 @@ COMMENT ON FUNCTION index_sources IS
     'Returns the rank indexes of these owners that a search uses, and the number of candidates to '
     'take; NULL if the search must score every memory.';
 
-CREATE OR REPLACE FUNCTION are_enough(sources jsonb, passed bigint, total bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION has_enough_hits(sources jsonb, passed bigint, total bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN total >= (sources -> 'k')::integer
        AND (passed >= (sources -> 'enough')::integer
             OR (sources -> 'filtered')::boolean AND (sources -> 'candidates')::integer = 1000
                AND passed >= 2 * (sources -> 'k')::integer);
 
-COMMENT ON FUNCTION are_enough IS
+COMMENT ON FUNCTION has_enough_hits IS
     'Returns true if enough rows passed the filters for the best of them to be the best of all: '
     'total is the number of all rows that passed, passed the number for each rank index.';
 

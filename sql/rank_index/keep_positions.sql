@@ -1,6 +1,6 @@
 -- For maintainers.
 -- A rank index has two tables of positions: that of its build, and a small one of memories used
--- since (see note_use). A function that needs locks on both locks the small one first.
+-- since (see log_usage). A function that needs locks on both locks the small one first.
 -- Tables of positions are partitions of rank_positions and belong to its owner, so the functions
 -- that create, index, attach and drop them are SECURITY DEFINER. Callers cannot abuse them: they
 -- touch only such tables, none that is in use, and return nothing about memories. A role that

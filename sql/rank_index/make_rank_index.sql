@@ -23,7 +23,7 @@ $function$;
 COMMENT ON FUNCTION make_rank_index IS
     'Builds the rank index of an owner from the data that was committed at built_at (see '
     'await_writers) and puts it into use. Returns its main table of positions, or NULL if no '
-    'memory is active. Call note_use after its commit, for uses until then.';
+    'memory is active. Call log_usage after its commit, for uses until then.';
 
 CREATE OR REPLACE FUNCTION make_rank_index_here(
     agent text, built_at timestamptz, at_least bigint, m integer, ef_construction integer,
@@ -97,7 +97,7 @@ BEGIN
     END IF;
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
     -- The graph is small, since uses insert into it (ADR-0022).
-    PERFORM copy_used_positions(agent, relation, use_unknown_since(as_of, built_at));
+    PERFORM copy_used_positions(agent, relation, usage_synced_until(as_of, built_at));
     PERFORM index_positions(used_positions(relation), 12, 64, kilobytes);
     PERFORM attach_positions(relation, agent);
     seconds := date_part('epoch', clock_timestamp() - start);

@@ -42,7 +42,7 @@ DECLARE
 BEGIN
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (ids) ORDER BY m.id FOR KEY SHARE;
-    SELECT r.relation, r.as_of, use_unknown_since(r.as_of, r.built_at) AS since INTO index
+    SELECT r.relation, r.as_of, usage_synced_until(r.as_of, r.built_at) AS since INTO index
       FROM rank_indexes r WHERE r.agent_id = agent;
     IF NOT FOUND THEN
         RETURN;

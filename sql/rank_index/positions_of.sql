@@ -123,7 +123,7 @@ BEGIN
               FROM agent_memories
              WHERE agent_id = rank_questions.agent AND status = 'active' AND embedding IS NOT NULL
              ORDER BY place LIMIT number) m
-      JOIN (SELECT turn, facts_of(name) AS facts
+      JOIN (SELECT turn, profile_info(name) AS facts
               FROM unnest('{five_factor,last_access,half_life,tiered}'::text[])
                    WITH ORDINALITY n(name, turn)) p ON p.turn % 4 = m.place % 4);
 END

@@ -41,7 +41,7 @@ BEGIN
         CREATE INDEX IF NOT EXISTS ix_rank_positions_words ON %1$I.rank_positions
          USING gin (words) WITH (fastupdate = off);
         ALTER TABLE %1$I.rank_positions ENABLE ROW LEVEL SECURITY $$, current_schema(), (
-        SELECT a.atttypmod + (facts_of('five_factor') -> 'axes')::integer + 1 FROM pg_attribute a
+        SELECT a.atttypmod + (profile_info('five_factor') -> 'axes')::integer + 1 FROM pg_attribute a
          WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding'));
 END
 $function$;

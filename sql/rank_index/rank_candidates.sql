@@ -41,7 +41,7 @@ BEGIN
          FROM unnest(ARRAY[to_regclass(relation), to_regclass(used_positions(relation))]) one) THEN
         RETURN;
     END IF;
-    SELECT r.likeness, r.term_memories, use_unknown_since(r.as_of, r.built_at)
+    SELECT r.likeness, r.term_memories, usage_synced_until(r.as_of, r.built_at)
       INTO likeness, owned, since
       FROM rank_indexes r
      WHERE r.agent_id = agent AND r.relation = rank_candidates.relation AND r.space = rank_space();

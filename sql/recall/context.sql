@@ -30,7 +30,7 @@ BEGIN
     profile := coalesce(profile, default_profile());
     min_relevance := coalesce(
         min_relevance, CASE WHEN query IS NOT NULL OR query_text IS NOT NULL
-                            THEN (facts_of(profile) ->> 'min_relevance')::float8 END);
+                            THEN (profile_info(profile) ->> 'min_relevance')::float8 END);
     asked := question(@passed@);
     -- A verdict on the memories considered, not a condition, so that a rank index finds the same.
     asked.options := array_remove(array_remove(asked.options, 'min_relevance'), 'min_score');
@@ -77,7 +77,7 @@ BEGIN
             USING ranked, asked.owners, asked.weighed, sources || packing, asked.compared,
                   @passed@
         LOOP
-            answered := are_enough(sources, passed, total);
+            answered := has_enough_hits(sources, passed, total);
             EXIT WHEN NOT answered;
             RETURN NEXT;
         END LOOP;

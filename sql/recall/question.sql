@@ -21,7 +21,7 @@ BEGIN
         PERFORM require_owner(id) FROM unnest(owners) id;
     END IF;
     moment := coalesce(as_of, now());
-    facts := facts_of(profile);
+    facts := profile_info(profile);
     weighed := weights_of(facts, profile, weights, normalise_weights);
     IF NOT apply_decay THEN
         facts := jsonb_set(facts, '{signals}', (

@@ -52,7 +52,7 @@ BEGIN
                       ranked_apart('best', ranked, asked.options, asked.owners, @passed@)),
                   asked.compared, @passed@
         LOOP
-            answered := sources IS NULL OR are_enough(sources, passed, total);
+            answered := sources IS NULL OR has_enough_hits(sources, passed, total);
             EXIT WHEN NOT answered;
             CONTINUE WHEN beside IS NULL AND score < min_score;
             RETURN NEXT;
@@ -138,7 +138,7 @@ BEGIN
         hit_ids := hit_ids || id;
     END LOOP;
     IF touch THEN
-        PERFORM touch_hits(facts_of(profile), hit_owners, hit_ids);
+        PERFORM touch_hits(profile_info(profile), hit_owners, hit_ids);
     END IF;
 END
 $function$;

@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION statement(
     name text, options text[] DEFAULT '{}', profile text DEFAULT NULL) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
-    facts jsonb := facts_of(coalesce(profile, default_profile()));
+    facts jsonb := profile_info(coalesce(profile, default_profile()));
     template text;
     parameters text;
     numbers jsonb;

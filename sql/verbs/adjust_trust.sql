@@ -27,7 +27,7 @@ BEGIN
     new_trust := storable_share(least(greatest(old.trust + delta, 0), 1));
     UPDATE agent_memories m SET trust = new_trust, updated_at = moment
      WHERE m.agent_id = agent AND m.id = adjust_trust.memory_id;
-    PERFORM note_events(agent, 'manual', ARRAY[memory_id], ARRAY[old.parts],
+    PERFORM log_events(agent, 'manual', ARRAY[memory_id], ARRAY[old.parts],
         ARRAY[old.parts || jsonb_build_object('trust', new_trust)], reason, actor, metadata);
     RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = adjust_trust.memory_id;

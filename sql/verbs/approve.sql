@@ -32,7 +32,7 @@ BEGIN
             END IF;
         END IF;
         PERFORM write_memory(agent, changed);
-        PERFORM note_change('approved', old, changed, ARRAY['status', 'needs_review'], reason,
+        PERFORM log_change('approved', old, changed, ARRAY['status', 'needs_review'], reason,
                             actor, metadata);
         IF old.status = 'pending' THEN
             IF old.superseded_by IS NOT NULL THEN

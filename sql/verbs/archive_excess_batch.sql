@@ -26,7 +26,7 @@ BEGIN
         SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (least_trusted) AND m.status <> 'archived'
          ORDER BY m.id FOR NO KEY UPDATE);
-    RETURN put_away(agent, locked, 'archived', '{"rule": "max_live"}',
+    RETURN archive_memories(agent, locked, 'archived', '{"rule": "max_live"}',
                     'garbage collection by policy ' || policy, actor, '{}');
 END
 $verb$;

@@ -26,7 +26,7 @@ BEGIN
     PERFORM @extschema@.await_writers(agent, 60, 'memory_usage');
     COMMIT;
     PERFORM @extschema@.lift_limits();
-    PERFORM @extschema@.note_use(agent);
+    PERFORM @extschema@.log_usage(agent);
     COMMIT;
     PERFORM @extschema@.lift_limits();
     PERFORM @extschema@.drop_former_positions(agent);
@@ -63,7 +63,7 @@ BEGIN
                 COALESCE(state.ef_construction, ef_construction), NULL,
                 COALESCE(state.built_at, none));
         ELSE
-            PERFORM @extschema@.note_use(state.agent_id);
+            PERFORM @extschema@.log_usage(state.agent_id);
             COMMIT;
             PERFORM @extschema@.lift_limits();
             CONTINUE WHEN state.written + state.changed = 0;

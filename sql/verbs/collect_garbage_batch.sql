@@ -56,7 +56,7 @@ BEGIN
         IF judged.rule = 'delete' THEN
             deleted := (SELECT count(*) FROM forget(agent, judged.ids, why, actor));
         ELSE
-            archived := archived + put_away(agent, judged.ids, 'archived',
+            archived := archived + archive_memories(agent, judged.ids, 'archived',
                 jsonb_build_object('rule', judged.rule), why, actor, '{}');
         END IF;
     END LOOP;

@@ -16,7 +16,7 @@ BEGIN
            AND m.id NOT IN (SELECT u.memory_id FROM memory_usage u  -- read once, and hashed
                              WHERE u.agent_id = agent AND u.last_accessed_at >= cutoff)
          ORDER BY m.id FOR NO KEY UPDATE OF m);
-    RETURN put_away(agent, stale, 'completed', '{}', reason, actor,
+    RETURN archive_memories(agent, stale, 'completed', '{}', reason, actor,
                     metadata);
 END
 $verb$;

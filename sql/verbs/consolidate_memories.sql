@@ -57,7 +57,7 @@ BEGIN
 
     -- The sources change their status first, so that the new memory may have the text of the
     -- central one.
-    PERFORM put_away(agent, source_ids, 'consolidated', '{}', NULL, actor, '{}');
+    PERFORM archive_memories(agent, source_ids, 'consolidated', '{}', NULL, actor, '{}');
     SELECT r.memory_id, r.outcome = 'inserted' INTO memory_id, is_new
       FROM remember_rows(agent, ARRAY[new], 'keep', NULL, false, actor) r;
     IF NOT is_new AND EXISTS (

@@ -16,7 +16,7 @@ BEGIN
         ON CONFLICT (agent_id, memory_id) DO UPDATE
        SET retrieval_count = u.retrieval_count + excluded.retrieval_count,
            last_accessed_at = greatest(u.last_accessed_at, excluded.last_accessed_at);
-    PERFORM note_use(agent, memory_ids);
+    PERFORM log_usage(agent, memory_ids);
 END
 $function$;
 

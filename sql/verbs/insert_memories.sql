@@ -29,7 +29,7 @@ BEGIN
                coalesce(CASE WHEN m.edition = 0
                              THEN numbers[date_part('epoch', m.inserted_at)::integer] END,
                         m.edition)
-          FROM assessed(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
+          FROM with_defaults(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
          -- A pending memory is compared with other texts when it is approved.
          WHERE m.edition IS NULL OR editions IS NOT NULL OR m.status = 'pending'
             OR NOT is_said(agent, m.content_hash)
@@ -42,7 +42,7 @@ BEGIN
         trusts := trusts || trust_parts(
             one.trust, one.provenance, one.consensus, one.governance, one.usage);
     END LOOP;
-    PERFORM note_events(agent, 'initial', stored, '{}', trusts, NULL, actor, metadata);
+    PERFORM log_events(agent, 'initial', stored, '{}', trusts, NULL, actor, metadata);
     RETURN stored;
 END
 $function$;

@@ -19,7 +19,7 @@ BEGIN
     UPDATE agent_memories m
        SET invalidated_at = moment, invalidation_reason = 'forgotten', updated_at = moment
      WHERE m.agent_id = agent AND m.id = ANY (ids);
-    PERFORM note_events(agent, 'forgotten', ids, before,
+    PERFORM log_events(agent, 'forgotten', ids, before,
         ARRAY[jsonb_build_object('invalidated_at', moment, 'invalidation_reason', 'forgotten')],
         reason, actor, metadata);
     RETURN QUERY SELECT unnest(ids);

@@ -20,7 +20,7 @@ BEGIN
       FROM unnest(given.label_kinds, given.label_values, given.label_weights)
            g (kind, value, weight)
         ON CONFLICT (agent_id, memory_id, kind, value) DO UPDATE SET weight = excluded.weight;
-    PERFORM note_events(agent, 'labelled', ARRAY[memory_id], ARRAY[before],
+    PERFORM log_events(agent, 'labelled', ARRAY[memory_id], ARRAY[before],
         ARRAY[jsonb_build_object('labels', (
             SELECT jsonb_agg(
                        jsonb_build_object('kind', g.kind, 'value', g.value, 'weight', g.weight)
@@ -59,7 +59,7 @@ BEGIN
        AND l.kind = g.kind AND l.value = g.value;
     GET DIAGNOSTICS gone = ROW_COUNT;
     IF gone > 0 THEN
-        PERFORM note_events(agent, 'unlabelled', ARRAY[memory_id], ARRAY[before], '{"{}"}',
+        PERFORM log_events(agent, 'unlabelled', ARRAY[memory_id], ARRAY[before], '{"{}"}',
             reason, actor, metadata);
     END IF;
     RETURN gone;

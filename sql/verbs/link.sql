@@ -19,7 +19,7 @@ BEGIN
     INSERT INTO memory_links (agent_id, source_id, target_id, kind, weight)
     VALUES (agent, link.source_id, link.target_id, link.kind, share)
         ON CONFLICT (agent_id, source_id, target_id, kind) DO UPDATE SET weight = excluded.weight;
-    PERFORM note_events(agent, 'linked', ARRAY[source_id], ARRAY[before],
+    PERFORM log_events(agent, 'linked', ARRAY[source_id], ARRAY[before],
         ARRAY[jsonb_build_object('target_id', target_id, 'kind', kind, 'weight', share)],
         reason, actor, metadata);
 END
@@ -46,7 +46,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM note_events(agent, 'unlinked', ARRAY[source_id], ARRAY[to_jsonb(removed)], '{"{}"}',
+    PERFORM log_events(agent, 'unlinked', ARRAY[source_id], ARRAY[to_jsonb(removed)], '{"{}"}',
         reason, actor, metadata);
     RETURN true;
 END

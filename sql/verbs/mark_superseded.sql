@@ -17,7 +17,7 @@ BEGIN
        SET invalidated_at = ended, invalidation_reason = 'superseded', superseded_by = successor,
            updated_at = changed_at
      WHERE m.agent_id = agent AND m.id = mark_superseded.memory_id;
-    PERFORM note_events(agent, 'superseded', ARRAY[memory_id], ARRAY[to_jsonb(old)],
+    PERFORM log_events(agent, 'superseded', ARRAY[memory_id], ARRAY[to_jsonb(old)],
         ARRAY[jsonb_build_object('invalidated_at', ended, 'invalidation_reason', 'superseded',
                                  'superseded_by', successor)], reason, actor, metadata);
 END

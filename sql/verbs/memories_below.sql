@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profil
     RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
-    facts jsonb := facts_of(profile);
+    facts jsonb := profile_info(profile);
     options text[] := profile_options(facts, '{}') || '{planned}';
     low uuid[];
 BEGIN

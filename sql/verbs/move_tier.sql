@@ -45,7 +45,7 @@ BEGIN
            SET tier = step.tier, updated_at = moment, expires_at = step.expires_at
          WHERE m.agent_id = agent AND m.id = ANY (step.ids);
     END LOOP;
-    PERFORM note_events(agent, CASE WHEN up THEN 'promoted' ELSE 'demoted' END, ids, before, ARRAY(
+    PERFORM log_events(agent, CASE WHEN up THEN 'promoted' ELSE 'demoted' END, ids, before, ARRAY(
             SELECT jsonb_build_object('tier', m.tier, 'expires_at', m.expires_at)
               FROM unnest(ids) WITH ORDINALITY l(id, place)
               JOIN agent_memories m ON m.agent_id = agent AND m.id = l.id ORDER BY l.place),

@@ -29,7 +29,7 @@ BEGIN
            AND (below_score IS NULL OR m.id = ANY (low))
            AND (among IS NULL OR m.id = ANY (among))
          ORDER BY m.id FOR NO KEY UPDATE);
-    RETURN put_away(agent, chosen, 'archived', '{}', reason, actor, metadata);
+    RETURN archive_memories(agent, chosen, 'archived', '{}', reason, actor, metadata);
 END
 $verb$;
 

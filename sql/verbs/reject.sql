@@ -11,7 +11,7 @@ BEGIN
                   WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
                     AND (m.status = 'pending' OR m.status = 'active' AND m.needs_review)
                   ORDER BY m.id FOR NO KEY UPDATE);
-    PERFORM put_away(agent, ids, 'archived', '{"rule": "rejected"}', reason, actor, metadata);
+    PERFORM archive_memories(agent, ids, 'archived', '{"rule": "rejected"}', reason, actor, metadata);
     RETURN QUERY SELECT unnest(ids);
 END
 $function$;

@@ -37,7 +37,7 @@ BEGIN
                     ELSE m.usefulness END,
                @columns but usefulness: m.{}@,
                @state: coalesce(was.{}, m.{})@
-          FROM assessed(agent, memories, ids, NULL) m
+          FROM with_defaults(agent, memories, ids, NULL) m
          CROSS JOIN LATERAL (SELECT date_part('epoch', m.inserted_at)::integer AS place) at
          CROSS JOIN LATERAL (SELECT at.place, (memories[at.place]).*) was
          ORDER BY m.content_hash, m.id
@@ -85,8 +85,8 @@ BEGIN
                         e(id uuid, event_type text, reason text, actor text, old_values jsonb,
                           new_values jsonb, metadata jsonb, occurred_at timestamptz)
         ON CONFLICT DO NOTHING;
-    -- A memory that brings no history begins one; note_events leaves out the others.
-    PERFORM note_events(agent, 'initial', ARRAY(
+    -- A memory that brings no history begins one; log_events leaves out the others.
+    PERFORM log_events(agent, 'initial', ARRAY(
         SELECT CASE WHEN (n.id IN (SELECT s.id FROM unnest(ids, states) s(id, state)
                                     WHERE s.state -> 'events' NOT IN ('[]', 'null'))) IS NOT TRUE
                     THEN n.id END

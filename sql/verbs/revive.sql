@@ -45,7 +45,7 @@ BEGIN
             END IF;
         END IF;
         PERFORM write_memory(agent, changed);
-        PERFORM note_change(
+        PERFORM log_change(
             'revived', old, changed,
             ARRAY['status', 'invalidated_at', 'invalidation_reason', 'superseded_by', 'expires_at'],
             reason, actor, metadata);

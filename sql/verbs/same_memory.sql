@@ -70,7 +70,7 @@ BEGIN
             SELECT date_part('epoch', m.inserted_at)::integer AS place, m.id, m.content_hash,
                    kind_of(m.content_hash, m.memory_type, m.component, m.session, m.turn,
                            m.created_at) AS kind
-              FROM assessed(agent, memories, ids, 1) m
+              FROM with_defaults(agent, memories, ids, 1) m
              WHERE m.edition IS NOT NULL AND m.id NOT IN (SELECT b FROM unnest(but) b))
         SELECT min(c.place) FROM coming c
          -- NOT IN becomes a hash table, whatever its size.

@@ -14,7 +14,7 @@ BEGIN
     PERFORM require_found(agent, memory_id, FOUND);
     UPDATE agent_memories m SET importance = set_importance.importance, updated_at = moment
      WHERE m.agent_id = agent AND m.id = set_importance.memory_id;
-    PERFORM note_events(agent, 'importance', ARRAY[memory_id],
+    PERFORM log_events(agent, 'importance', ARRAY[memory_id],
         ARRAY[jsonb_build_object('importance', before)],
         ARRAY[jsonb_build_object('importance', importance)], reason, actor, metadata);
     RETURN QUERY SELECT @record: r.{}@ FROM memory_records r

@@ -36,7 +36,7 @@ BEGIN
                         l(kind text, value text, weight float8)
      ORDER BY n.id, l.kind, l.value
         ON CONFLICT (agent_id, memory_id, kind, value) DO UPDATE SET weight = excluded.weight;
-    PERFORM note_events(agent, 'labelled', changed, before, after, reason, actor, metadata);
+    PERFORM log_events(agent, 'labelled', changed, before, after, reason, actor, metadata);
     RETURN QUERY SELECT unnest(changed);
 END
 $function$;

@@ -60,7 +60,7 @@ BEGIN
             END LOOP;
             RETURN;
         END IF;
-        SELECT * INTO new FROM assessed(agent, memories, ids, 0);
+        SELECT * INTO new FROM with_defaults(agent, memories, ids, 0);
         IF new.embedding IS NOT NULL AND new.session IS NULL AND new.status = 'active'
            AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id)
            AND (new.key IS NOT NULL OR NOT EXISTS (SELECT FROM same_memory(agent, new))) THEN
@@ -68,7 +68,7 @@ BEGIN
             IF FOUND THEN
                 PERFORM FROM agent_memories m
                   WHERE m.agent_id = agent AND m.id = same.memory_id FOR NO KEY UPDATE;
-                IF restate(agent, same.memory_id, new, duplicates, false, same.similarity, actor,
+                IF resolve_duplicate(agent, same.memory_id, new, duplicates, false, same.similarity, actor,
                            NULL, metadata)
                    AND duplicates = 'bump' THEN
                     PERFORM count_retrievals(agent, ARRAY[same.memory_id], ARRAY[new.created_at]);
@@ -128,7 +128,7 @@ BEGIN
         adds := false;
         FOR one IN
             SELECT m AS new, k.ids AS alike
-              FROM assessed(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
+              FROM with_defaults(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
               -- One query looks them up together, since each would read all memories of its text.
               LEFT JOIN active_kinds(agent, CASE WHEN cardinality(ids) > 1 THEN hashes END) k
                 ON k.kind = kind_of(m.content_hash, m.memory_type, m.component, m.session, m.turn,
@@ -160,7 +160,7 @@ BEGIN
                     memory_id := same.memory_id;
                     outcome := CASE WHEN revives THEN 'revived' ELSE 'duplicate' END;
                     similarity := 1;
-                    IF restate(agent, same.memory_id, new, duplicates, revives, 1, actor,
+                    IF resolve_duplicate(agent, same.memory_id, new, duplicates, revives, 1, actor,
                                superseding, metadata) THEN
                         counted := counted || same.memory_id;
                         said_at := said_at || new.created_at;

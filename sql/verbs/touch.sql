@@ -29,7 +29,7 @@ BEGIN
         PERFORM require_owner(agent);
     END IF;
     IF accessed THEN
-        PERFORM note_use(agent, memory_ids);
+        PERFORM log_usage(agent, memory_ids);
     END IF;
     RETURN touched;
 END

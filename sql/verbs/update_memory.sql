@@ -74,7 +74,7 @@ BEGIN
         END IF;
     END IF;
     PERFORM write_memory(agent, changed);
-    PERFORM note_change('updated', old, changed,
+    PERFORM log_change('updated', old, changed,
                         ARRAY(SELECT name FROM jsonb_object_keys(changes) name
                                WHERE name <> 'embedding'),
                         reason, actor, metadata);

@@ -47,7 +47,7 @@ BEGIN
         memory.trust_half_life_hours, old.trust_half_life_hours, 'NaN');
     memory.created_at := coalesce(memory.created_at, old.created_at, '-infinity');
     memory.tier := coalesce(memory.tier, old.tier);
-    SELECT * INTO changed FROM assessed(agent, ARRAY[memory], ARRAY[old.id], NULL);
+    SELECT * INTO changed FROM with_defaults(agent, ARRAY[memory], ARRAY[old.id], NULL);
     changed := with_learned(changed, old);
     IF changed.status = 'pending' THEN
         changed.superseded_by := old.superseded_by;  -- settled by approve
@@ -65,7 +65,7 @@ BEGIN
     ELSE
         outcome := 'replaced';
         PERFORM write_memory(agent, changed);
-        PERFORM note_change('replaced', old, changed, array_remove(names, 'embedding'), reason,
+        PERFORM log_change('replaced', old, changed, array_remove(names, 'embedding'), reason,
                             actor, metadata);
         IF old.superseded_by IS NOT NULL AND changed.status = 'active' THEN
             PERFORM supersede_in_turn(agent, old.id, old.superseded_by, changed.valid_from,

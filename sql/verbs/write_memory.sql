@@ -14,7 +14,7 @@ $function$;
 COMMENT ON FUNCTION write_memory IS
     'Writes all fields of a memory that is locked; its key, counters and history stay.';
 
-CREATE OR REPLACE FUNCTION note_change(
+CREATE OR REPLACE FUNCTION log_change(
     event_type text, old agent_memories, new agent_memories, names text[], reason text, actor text,
     metadata jsonb) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -28,13 +28,13 @@ BEGIN
     SELECT jsonb_object_agg(o.key, o.value), jsonb_object_agg(o.key, n.value) INTO before, after
       FROM jsonb_each(to_jsonb(old)) o JOIN jsonb_each(to_jsonb(new)) n ON n.key = o.key
      WHERE o.key = ANY (names);
-    PERFORM note_events(
+    PERFORM log_events(
         old.agent_id, event_type, ARRAY[old.id], ARRAY[before], ARRAY[after], reason, actor,
         metadata);
 END
 $function$;
 
-COMMENT ON FUNCTION note_change IS
+COMMENT ON FUNCTION log_change IS
     'Records an event with the old and new values of the named fields.';
 
 CREATE OR REPLACE FUNCTION with_learned(new agent_memories, old agent_memories)

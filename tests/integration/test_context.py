@@ -131,7 +131,7 @@ def test_the_record_is_plain_json(repo: MemoryRepository, agent: str) -> None:
     record = json.loads(json.dumps(found.record()))
 
     assert list(record) == [
-        *("text", "tokens", "max_tokens", "marker", "strategy", "min_relevance", "emptied_by"),
+        *("text", "tokens", "max_tokens", "marker", "strategy", "min_relevance", "empty_because"),
         *("touched", "packed", "left_out"),
     ]
     assert (record["text"], record["max_tokens"]) == (found.text, 50)

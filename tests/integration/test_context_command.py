@@ -140,7 +140,7 @@ def test_nothing_known_is_said_with_the_floor(
     assert said is not None
     best = max(one["relevance"] for one in record["left_out"])
     assert float(said[1]) == pytest.approx(best, abs=5e-4)
-    assert record["emptied_by"] == "min_relevance"
+    assert record["empty_because"] == "min_relevance"
     assert "not relevant enough" in " ".join(done.err.split())
 
 

@@ -486,11 +486,11 @@ def test_pruning_by_score_archives_what_scores_below(mine: Owner, varied: list[M
         pruned = mine.upkeep.prune(below_score=(ranked[15] + ranked[16]) / 2, profile=profile)
 
         expected = {memory_id for memory_id, value in scores.items() if value < ranked[16]}
-        assert (pruned, put_away(mine)) == (16, expected)
+        assert (pruned, archive_memories(mine)) == (16, expected)
         mine.sql("UPDATE pgrecall.agent_memories SET status = 'active' WHERE agent_id = :agent")
 
 
-def put_away(mine: Owner) -> set[UUID]:
+def archive_memories(mine: Owner) -> set[UUID]:
     hits = mine.search(k=100, statuses=["archived"], include_invalid=True, touch=False)
     return {hit.memory.id for hit in hits}
 
@@ -506,7 +506,7 @@ def test_pruning_by_age_and_score_archives_what_can_be_revived(
 
     assert mine.upkeep.prune(older_than=20 * DAY, below_score=0.25, **note) == len(both)
 
-    assert put_away(mine) == both
+    assert archive_memories(mine) == both
     told = mine.event(min(both), "archived")
     assert (told.old_values, told.new_values) == ({"status": "active"}, {"status": "archived"})
     assert (told.reason, told.actor) == ("old", "ines")

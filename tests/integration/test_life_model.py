@@ -626,17 +626,17 @@ class Life:
             and m.created_at < old
             and (m.last_accessed_at is None or m.last_accessed_at < old)
         ]
-        self.put_away(stale, count, "completed")
+        self.archive_memories(stale, count, "completed")
 
     def prune(self, chance: Random) -> None:
         age = chance.choice([5, 20]) * DAY
         old = datetime.now(UTC) - age
         count = self.of.upkeep.prune(older_than=age)
-        self.put_away(
+        self.archive_memories(
             [i for i, m in self.active().items() if m.created_at < old], count, "archived"
         )
 
-    def put_away(self, ids: list[UUID], count: int, status: str) -> None:
+    def archive_memories(self, ids: list[UUID], count: int, status: str) -> None:
         assert count == len(ids)
         for memory_id in ids:
             self.memories[memory_id].status = status

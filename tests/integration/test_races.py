@@ -462,7 +462,7 @@ def test_texts_that_are_updated_and_revived_at_once_stay_one_of_each(
                                 "SELECT pgrecall.lock_memories(%s, %s::uuid[])", (A, [memory_id])
                             )
                             connection.exec_driver_sql(
-                                "SELECT pgrecall.put_away(%s, %s::uuid[], 'archived', '{}', "
+                                "SELECT pgrecall.archive_memories(%s, %s::uuid[], 'archived', '{}', "
                                 "NULL, NULL, '{}')",
                                 (A, [memory_id]),
                             )

@@ -78,7 +78,7 @@ class Life:
 
     def use(self, ids: list[UUID], moment: datetime) -> None:
         self.connection.cursor().executemany(USING, [(memory_id, moment) for memory_id in ids])
-        self.connection.execute("SELECT pgrecall.note_use('agent', %s)", (ids,))
+        self.connection.execute("SELECT pgrecall.log_usage('agent', %s)", (ids,))
 
 
 def test_months_of_use_with_the_maintenance_it_prescribes_find_what_exact_ranking_finds(

@@ -161,7 +161,7 @@ def test_writers_note_what_they_use_and_nothing_else(site: Site) -> None:
         migrate.grant(site.url, role, "writer")
         with acting_as(site.engine, role) as connection:
             MemoryRepository(connection).touch(A, filled[0])
-            connection.exec_driver_sql(f"SELECT pgrecall.note_use('{A}', '{{{filled[1]}}}')")
+            connection.exec_driver_sql(f"SELECT pgrecall.log_usage('{A}', '{{{filled[1]}}}')")
             connection.commit()
         assert site.used(index) == [filled[0]]
         copying = f"pgrecall.copy_used_positions('{A}', '{index.relation}', '2020-01-01')"

@@ -251,7 +251,7 @@ def test_a_context_takes_the_floor_of_the_profile(world: World) -> None:
         assert [one.hit.score for one in strict.left_out] == sorted(
             (one.hit.score for one in strict.left_out), reverse=True
         )
-        assert (strict.min_relevance, strict.emptied_by) == (0.7, None)
+        assert (strict.min_relevance, strict.empty_because) == (0.7, None)
         assert strict.best_relevance == max(hit.relevance or 0 for hit in every)
 
     none = world.repository.context(AGENT, QUERY, profile=LENIENT, **asked)
@@ -266,15 +266,15 @@ def test_a_context_says_which_floor_emptied_it(world: World) -> None:
         return world.repository.context(AGENT, QUERY, as_of=NOW, touch=False, **given)
 
     empty = of(min_relevance=1)
-    assert (empty.text, empty.packed, empty.emptied_by) == ("", (), "min_relevance")
-    assert empty.record()["emptied_by"] == "min_relevance"
+    assert (empty.text, empty.packed, empty.empty_because) == ("", (), "min_relevance")
+    assert empty.record()["empty_because"] == "min_relevance"
     assert empty.record()["min_relevance"] == 1
     assert empty.record()["left_out"][0]["relevance"] == pytest.approx(
         empty.left_out[0].hit.relevance, abs=1e-6
     )
-    assert of(min_score=1).emptied_by == "min_score"
-    assert of(max_tokens=6).emptied_by is None
-    assert of(tags=["nothing has it"]).emptied_by is None
+    assert of(min_score=1).empty_because == "min_score"
+    assert of(max_tokens=6).empty_because is None
+    assert of(tags=["nothing has it"]).empty_because is None
     assert world.repository.context(AGENT, as_of=NOW, touch=False).min_relevance is None
 
 

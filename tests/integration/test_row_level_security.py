@@ -55,7 +55,7 @@ OF_NO_OWNER = {
     *(
         "context_text",
         "default_profile",
-        "facts_of",
+        "profile_info",
         "filtering_text",
         "last_of_page",
         "list_order",
@@ -79,11 +79,11 @@ OF_NO_OWNER = {
 SAME_FOR_ALL = {
     *("attach_positions", "create_positions", "drop_positions", "index_positions"),
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
-    *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
+    *("with_defaults", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
     "wait_for_writers",
     *("supersede_successors", "with_learned"),
     *("events_expire_before", "expire_events_batch", "claim_embedding_model"),
-    *("copy_used_positions", "note_placed", "note_use", "place_memories"),
+    *("copy_used_positions", "note_placed", "log_usage", "place_memories"),
     *("forget_positions_here", "gone_memories", "note_use_here", "place_memories_here"),
     *("drop_former_positions", "give_up_positions", "on_every_node", "positions_size"),
     *("await_writers", "share_timeout", "orphaned", "is_repeated"),

@@ -192,7 +192,7 @@ def _account(context: Context) -> list[RenderableType]:
     for out in context.left_out:
         shown.add_row(*map(cell, (*_row(out), REASONS[out.reason])), style="dim")
     notes: list[RenderableType] = [shown]
-    if context.emptied_by == "min_relevance":
+    if context.empty_because == "min_relevance":
         notes.append(
             f"nothing relevant: the best memory has relevance {context.best_relevance:.3f}, "
             f"the limit is {context.min_relevance:g}"

@@ -60,7 +60,7 @@ class Context:
     """The floor in use: the caller's, or the profile's; None: no floor."""
 
     @property
-    def emptied_by(self) -> Literal["min_score", "min_relevance"] | None:
+    def empty_because(self) -> Literal["min_score", "min_relevance"] | None:
         """The floor that no memory reached, if the context is empty for that reason."""
         reasons = {one.reason for one in self.left_out}
         if self.packed or not reasons <= {"min_score", "min_relevance"}:
@@ -89,7 +89,7 @@ class Context:
             "marker": self.marker,
             "strategy": self.strategy,
             "min_relevance": self.min_relevance,
-            "emptied_by": self.emptied_by,
+            "empty_because": self.empty_because,
             **period_record(self.query_time),
             "touched": self.touched,
             "packed": [

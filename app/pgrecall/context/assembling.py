@@ -26,14 +26,14 @@ from pgrecall.core.validation import (
 )
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
-from pgrecall.rank_index.strategy import MAX_K, through_indexes
+from pgrecall.rank_index.strategy import MAX_K, search_with_index
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.touched import touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.search.owner_by_owner import ALL_AT_ONCE, owner_by_owner
+from pgrecall.search.scatter_gather import ALL_AT_ONCE, scatter_gather
 from pgrecall.search.searching import hit, require_strategy
 
 MAX_RESERVES = 100
@@ -65,7 +65,7 @@ def context(
     most 80 (or k), and 80 where `reserve` or `max_similarity` may skip more.
 
     Memories below `min_score` or `min_relevance` are left out. The default floor of relevance is
-    the profile's; 0 turns it off. If no memory reaches it, the context is empty and `emptied_by`
+    the profile's; 0 turns it off. If no memory reaches it, the context is empty and `empty_because`
     says why.
 
     `reserve` keeps shares of the budget for types of memory, such as {"fact": 0.5}. Others may only
@@ -129,11 +129,11 @@ def context(
     # Memories below a floor are ranked and then left out, so that a rank index finds the same.
     search = replace(search, min_score=None, min_relevance=None, shows_relevance=floor is not None)
     apart = ALL_AT_ONCE
-    if search.is_divided:
-        apart = yield from owner_by_owner(tables, search, strategy)
+    if search.spans_nodes:
+        apart = yield from scatter_gather(tables, search, strategy)
     while True:
         over = partial(pack_candidates, packing=packing)
-        indexed = yield from through_indexes(tables, search, strategy, over)
+        indexed = yield from search_with_index(tables, search, strategy, over)
         if indexed is None:
             rows = yield pack(tables, search, packing, **apart.parameters)
         else:

@@ -165,7 +165,7 @@ class Batch:
         columns = tables.memories.c.keys()
         more["then_known"] = _as_recorded(*columns) if "recorded" in self.options else "memories.*"
         # Citus could run the call on a node that does not have these owners.
-        more["shares"] = _SHARES_APART if self.search.is_divided else _SHARES
+        more["shares"] = _SHARES_APART if self.search.spans_nodes else _SHARES
         options = self.options
         if more["of_query"]:
             options |= {"signals_of_query"}

@@ -14,7 +14,7 @@ from pgrecall.core.validation import require_callable
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
 from pgrecall.lifecycle.curating import NEWEST, clusters, consolidate_cluster
-from pgrecall.memories.event_fields import noted
+from pgrecall.memories.event_fields import check_audit_fields
 
 Summarise = Callable[[list[str]], str] | Callable[[list[str]], Awaitable[str]]
 
@@ -45,7 +45,7 @@ def consolidate(
     """
     require_callable("summarise", summarise)
     require_callable("on_progress", on_progress)
-    noted(reason=None, actor=actor)
+    check_audit_fields(reason=None, actor=actor)
     similar: list[Cluster] = yield Part(
         partial(
             clusters,

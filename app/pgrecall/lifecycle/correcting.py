@@ -11,7 +11,7 @@ from pgrecall.core.steps import VERB, Operation, needs
 from pgrecall.core.validation import require_bool, require_id, require_ids
 from pgrecall.memories.added import Added
 from pgrecall.memories.embed import Policy, prepared
-from pgrecall.memories.event_fields import note, noted
+from pgrecall.memories.event_fields import check_audit_fields, note
 from pgrecall.memories.incoming import as_new
 from pgrecall.memories.memory_statements import with_memory
 from pgrecall.schema import Tables
@@ -51,7 +51,7 @@ def supersede(
     agent_id = require_owner(tables, agent_id)
     memory_id = require_id(memory_id)
     require_bool("force", force)
-    noted(reason=reason, actor=actor, run=run)
+    check_audit_fields(reason=reason, actor=actor, run=run)
     policy = Policy.of("keep", None, check_compliance, actor)
     memory = as_new(new, fields, supersede)
     [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)

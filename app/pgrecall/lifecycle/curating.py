@@ -14,7 +14,7 @@ from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.memories.embed import NEAR_DUPLICATE, Policy, prepared
-from pgrecall.memories.event_fields import noted
+from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.ranking.composing import UNFILTERED, ranks, reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.search_parameters import Search
@@ -137,7 +137,7 @@ def complete_stale_tasks(
     Their status becomes completed, so a search only returns them if `statuses` includes it.
     """
     require_duration("older_than", older_than)
-    noted(reason=None, actor=actor)
+    check_audit_fields(reason=None, actor=actor)
     agent_id = require_owner(tables, agent_id)
     [[completed]] = yield call(
         tables,
@@ -173,7 +173,7 @@ def prune(
         raise InputError("prune needs older_than or below_score; without them it would archive all")
     chosen = None if profile is None else profiles.checked_profile(profile)
     reason = "pruned" if reason is None else reason
-    noted(reason=reason, actor=actor)
+    check_audit_fields(reason=reason, actor=actor)
     arguments: dict[str, Any] = {"older_than": older_than}
     if older_than is not None:
         require_duration("older_than", older_than)

@@ -19,7 +19,7 @@ from pgrecall.core.validation import (
 )
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
-from pgrecall.memories.event_fields import noted
+from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.incoming import checked
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
@@ -52,7 +52,7 @@ def update(
     """
     agent_id = require_owner(tables, agent_id)
     memory_id = require_id(memory_id)
-    noted(reason=reason, actor=actor)
+    check_audit_fields(reason=reason, actor=actor)
     for name in ("id", "key"):
         if name in changes:
             raise InvalidMemory(f"the {name} of a memory cannot be changed: add a new memory")

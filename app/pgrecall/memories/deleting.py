@@ -9,7 +9,7 @@ from uuid import UUID
 from pgrecall.core.steps import READS, TRANSACTION, VERB, Mode, Operation, needs
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.errors import InputError
-from pgrecall.memories.event_fields import noted
+from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.reading import stored_ids
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import FilterArguments, Filters
@@ -55,7 +55,7 @@ def delete(
     Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes all.
     """
     agent_id = require_owner(tables, agent_id)
-    noted(reason=reason, actor=actor)
+    check_audit_fields(reason=reason, actor=actor)
     require_bool("dry_run", dry_run)
     chosen = Filters.of(filters)
     if memory_ids is None:

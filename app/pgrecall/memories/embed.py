@@ -13,7 +13,7 @@ from pgrecall.core.memory import NewMemory, NewMemoryDict
 from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.errors import InputError, NotCompliant
-from pgrecall.memories.event_fields import noted
+from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.incoming import as_new, validated_memory
 from pgrecall.ranking.entities import known_entities
 from pgrecall.schema import Layout, Tables
@@ -47,7 +47,7 @@ class Policy:
         require_one_of("duplicates", duplicates, get_args(DuplicatePolicy))
         require_bool("check_compliance", check_compliance)
         require_bool("supersede_subject", supersede_subject)
-        noted(reason=None, actor=actor, run=run)
+        check_audit_fields(reason=None, actor=actor, run=run)
         threshold = require_share("near_duplicates", near_duplicates)
         if duplicates == "allow" and threshold is not None:
             raise InputError(

@@ -20,7 +20,7 @@ def note(
     return {"reason": reason, "actor": actor, "metadata": dict(fields)}
 
 
-def noted(
+def check_audit_fields(
     *,
     reason: str | None,
     actor: str | None,

@@ -13,7 +13,7 @@ from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.batch import Batch
 from pgrecall.memories.embed import Incoming, Policy, Position, prepared
-from pgrecall.memories.event_fields import noted
+from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.incoming import as_new
 from pgrecall.memories.insert import stored_batch
 from pgrecall.memories.memory_statements import with_memory
@@ -51,7 +51,7 @@ def upsert(
     InvalidMemory for a memory without a key.
     """
     policy = Policy.of("keep", None, check_compliance, actor, run=run)
-    noted(reason=reason, actor=actor, run=run)
+    check_audit_fields(reason=reason, actor=actor, run=run)
     agent_id = require_owner(tables, agent_id)
     new = _with_key(as_new(memory, fields, upsert))
     [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
@@ -79,7 +79,7 @@ def upsert_many(
     Raises what `upsert` raises.
     """
     policy = Policy.of("keep", None, check_compliance, actor, run=run)
-    noted(reason=reason, actor=actor, run=run)
+    check_audit_fields(reason=reason, actor=actor, run=run)
     agent_id = require_owner(tables, agent_id)
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:

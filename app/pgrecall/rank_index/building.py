@@ -95,9 +95,9 @@ def drop_former_positions(tables: Tables, owner_id: str) -> Operation[None]:
 
 
 @needs(VERB)
-def note_use(tables: Tables, owner_id: str) -> Operation[None]:
+def log_usage(tables: Tables, owner_id: str) -> Operation[None]:
     """Notes in the owner's index what was used since its build and is not noted there."""
-    yield call(tables, "note_use", agent=owner_id)
+    yield call(tables, "log_usage", agent=owner_id)
 
 
 @needs(VERB)

@@ -90,7 +90,7 @@ def maintain_rank_indexes(
             as_before = building.Build(index.at_least, index.m, index.ef_construction, None)
             due.append((owner_id, index.built_at, as_before))
         else:
-            yield Part(partial(building.note_use, owner_id=owner_id))
+            yield Part(partial(building.log_usage, owner_id=owner_id))
             if status.beside:
                 beside.append(index)
     if beside:
@@ -157,7 +157,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
                 # Uses in flight were noted in the former index.
                 waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
                 yield Part(partial(waiting, written="memory_usage"))
-                yield Part(partial(building.note_use, owner_id=owner_id))
+                yield Part(partial(building.log_usage, owner_id=owner_id))
                 yield Part(partial(building.drop_former_positions, owner_id=owner_id))
     if on_progress is not None:
         yield Ask(on_progress, ("", len(due), len(due)))

@@ -62,7 +62,7 @@ def over_candidates(
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class IndexPlan:
     """A search of candidates, and the number of them to begin with."""
 
     over: Callable[[Mapping[str, Any]], Run]
@@ -72,7 +72,7 @@ class Attempt:
 
     def run(self, candidates: int) -> Run:
         """The search of this number of candidates."""
-        reach = how_far(self.usable, candidates)
+        reach = scan_budget(self.usable, candidates)
         return self.over(self.sources.parameters(candidates, reach))
 
 
@@ -84,7 +84,7 @@ class Found:
     total: int
 
 
-def through_indexes(
+def search_with_index(
     tables: Tables,
     search: Search,
     strategy: Strategy,
@@ -96,7 +96,7 @@ def through_indexes(
     If too few candidates pass the filters, it retries with as many as should suffice, judging by
     the share that passed. It gives up if that would be too many or if fewer than k were found.
     """
-    attempt = yield from first_attempt(tables, search, strategy, over)
+    attempt = yield from plan_index_use(tables, search, strategy, over)
     if attempt is None:
         return None
     is_filtered, candidates = _is_filtered(search), attempt.candidates
@@ -121,18 +121,18 @@ def through_indexes(
     return Found(passed, rows[0].total)
 
 
-def first_attempt(
+def plan_index_use(
     tables: Tables,
     search: Search,
     strategy: Strategy,
     over: Over = over_candidates,
-) -> Operation[Attempt | None]:
+) -> Operation[IndexPlan | None]:
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
-    if strategy == "exact" or search.is_divided:
+    if strategy == "exact" or search.spans_nodes:
         return None
     owners = [search.agent_id, *search.teams]
     rows = yield owner_facts(tables, owners, anew=strategy == "index")
-    if rows[0].agent_id is None or not _suits(search, strategy):
+    if rows[0].agent_id is None or not _is_applicable(search, strategy):
         return None
     moment = search.as_of or rows[0].now  # some seconds ago, which only affects candidates
     usable = [
@@ -149,7 +149,7 @@ def first_attempt(
     if not search.brings_along:  # otherwise the statement needs it, to add turns to hits
         search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
-    return Attempt(run, sources, usable, initial_candidates(search, usable))
+    return IndexPlan(run, sources, usable, initial_candidates(search, usable))
 
 
 def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
@@ -192,13 +192,13 @@ def _is_filtered(search: Search) -> bool:
     return not search.ranks_by_words and not search.filters.are_default
 
 
-def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
+def scan_budget(usable: Sequence[RankIndex], candidates: int) -> int:
     """How many memories a search of the graph reads to return the best by position and words."""
     number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
     return min(number, MAX_CANDIDATES)
 
 
-def _suits(search: Search, strategy: Strategy) -> bool:
+def _is_applicable(search: Search, strategy: Strategy) -> bool:
     """True if an index could answer this search."""
     filters = search.filters
     if search.weighs_time:

@@ -49,7 +49,7 @@ class Search:
     """All owners of a search of which this is the part of one; their words count too."""
 
     @property
-    def is_divided(self) -> bool:
+    def spans_nodes(self) -> bool:
         """True if its owners may be on different nodes."""
         return self.distributed and bool(self.teams)
 
@@ -76,7 +76,7 @@ class Search:
             "teams": bool(self.teams),
             # Citus finds an owner's node only where the planner sees whose memories are searched.
             "large": self.is_large or self.distributed,
-            "divided": self.is_divided,
+            "divided": self.spans_nodes,
             "query": self.query is not None,
             "words": self.query_text is not None,
             "period": self.weighs_time,

@@ -24,7 +24,7 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
-from pgrecall.search.owner_by_owner import as_parameters, each_owner
+from pgrecall.search.scatter_gather import as_parameters, each_owner
 from pgrecall.search.searching import hit, in_effect
 
 
@@ -87,7 +87,7 @@ def _described(tables: Tables, search: Search, memory_id: UUID) -> Operation[lis
 def _standing(tables: Tables, search: Search, scored: ScoredMemory) -> Operation[Any]:
     """The memory's place among all that pass. On Citus, each owner's are scored on its node."""
     values: dict[str, Any] = {}
-    if search.is_divided:
+    if search.spans_nodes:
         rows: list[Any] = []
         for one in each_owner(search):
             rows += yield ranks(tables, "scores", one)

@@ -10,14 +10,14 @@ from pgrecall.core.statement import Statement
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_bool
 from pgrecall.core.vectors import VectorLike
-from pgrecall.rank_index.strategy import first_attempt
+from pgrecall.rank_index.strategy import plan_index_use
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.schema import Tables
-from pgrecall.search.owner_by_owner import each_owner
 from pgrecall.search.query_plan import QueryPlan
+from pgrecall.search.scatter_gather import each_owner
 from pgrecall.search.searching import require_strategy
 
 
@@ -43,7 +43,7 @@ def plan(
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     search = yield from question.resolved(tables)
     search = each_owner(search)[0]
-    attempt = yield from first_attempt(tables, search, strategy)
+    attempt = yield from plan_index_use(tables, search, strategy)
     how: Literal["exact", "index"] = "exact" if attempt is None else "index"
     asked_for = (
         ranks(tables, "search", search) if attempt is None else attempt.run(attempt.candidates)

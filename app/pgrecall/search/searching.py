@@ -13,7 +13,7 @@ from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Uncounted
 from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
-from pgrecall.rank_index.strategy import through_indexes
+from pgrecall.rank_index.strategy import search_with_index
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Hits, Strategy
@@ -24,7 +24,7 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword
-from pgrecall.search.owner_by_owner import ALL_AT_ONCE, each_owner, owner_by_owner
+from pgrecall.search.scatter_gather import ALL_AT_ONCE, each_owner, scatter_gather
 
 MAX_STEPS = 2
 """The greatest `expand`."""
@@ -78,9 +78,9 @@ def search(
     on_replica = yield Ask("replica")
     request = yield from question.resolved(tables)
     apart = ALL_AT_ONCE
-    if request.is_divided:
-        apart = yield from owner_by_owner(tables, request, strategy)
-    indexed = yield from through_indexes(tables, request, strategy)
+    if request.spans_nodes:
+        apart = yield from scatter_gather(tables, request, strategy)
+    indexed = yield from search_with_index(tables, request, strategy)
     adds_hits = expand or request.expand_session
     alone = indexed is None and not adds_hits and not (request.is_large or request.distributed)
     at_once = touch and alone and not on_replica

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from pgrecall.core.steps import Operation
-from pgrecall.rank_index.strategy import over_candidates, through_indexes
+from pgrecall.rank_index.strategy import over_candidates, search_with_index
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.search_parameters import Search
@@ -36,13 +36,13 @@ ALL_AT_ONCE = Ranked({"exact": True})
 
 def each_owner(search: Search) -> list[Search]:
     """The same search of each owner alone, if they may be on different nodes; else the search."""
-    if not search.is_divided:
+    if not search.spans_nodes:
         return [search]
     owners = (search.agent_id, *search.teams)
     return [replace(search, agent_id=one, teams=(), others=owners) for one in owners]
 
 
-def owner_by_owner(tables: Tables, search: Search, strategy: Strategy) -> Operation[Ranked]:
+def scatter_gather(tables: Tables, search: Search, strategy: Strategy) -> Operation[Ranked]:
     """The memories that one statement would rank first among those of all these owners, who may be
     on different nodes.
 
@@ -53,7 +53,7 @@ def owner_by_owner(tables: Tables, search: Search, strategy: Strategy) -> Operat
     candidates: list[int] = []
     over = partial(over_candidates, name="best")
     for one in each_owner(alone):
-        indexed = yield from through_indexes(tables, one, strategy, over)
+        indexed = yield from search_with_index(tables, one, strategy, over)
         if indexed is None:
             rows.append((yield ranks(tables, "best", one)))
         else:

@@ -1,5 +1,5 @@
 -- Not named profile_…: those are the names of profiles' own functions.
-CREATE OR REPLACE FUNCTION facts_of(profile text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION profile_info(profile text) RETURNS jsonb
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     facts jsonb;
@@ -17,7 +17,7 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION facts_of IS
+COMMENT ON FUNCTION profile_info IS
     'What recall needs to know about a profile; raises PM007 with the known profiles for an '
     'unknown name.';
 

@@ -1,7 +1,7 @@
 -- For verbs that give memories another status (prune, complete_stale_tasks, consolidate_memories,
 -- garbage collection). They have selected the memories FOR NO KEY UPDATE or FOR UPDATE, in the
 -- order of the key, so that nobody changes the status between event and update.
-CREATE OR REPLACE FUNCTION put_away(
+CREATE OR REPLACE FUNCTION archive_memories(
     agent text, ids uuid[], new_status text, more jsonb, reason text, actor text, metadata jsonb)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $change$
@@ -12,7 +12,7 @@ DECLARE
 BEGIN
     SELECT array_agg(m.id), array_agg(jsonb_build_object('status', m.status)) INTO found, before
       FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids);
-    PERFORM note_events(agent, new_status, found, before,
+    PERFORM log_events(agent, new_status, found, before,
         ARRAY[jsonb_build_object('status', new_status) || more], reason, actor, metadata);
     UPDATE agent_memories m SET status = new_status, updated_at = moment
      WHERE m.agent_id = agent AND m.id = ANY (found);
@@ -20,6 +20,6 @@ BEGIN
 END
 $change$;
 
-COMMENT ON FUNCTION put_away IS
+COMMENT ON FUNCTION archive_memories IS
     'Gives another status to memories that the caller has locked, and records events; returns '
     'their number.';

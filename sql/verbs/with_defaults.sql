@@ -1,5 +1,5 @@
 -- The defaults have queries of their own: on Citus, planning a join with them takes milliseconds.
-CREATE OR REPLACE FUNCTION assessed(
+CREATE OR REPLACE FUNCTION with_defaults(
     agent text, memories agent_memories[], ids uuid[], edition integer) RETURNS SETOF agent_memories
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -52,7 +52,7 @@ BEGIN
            SELECT initial_trust(part.provenance, part.consensus, part.governance, part.usage)
                AS trust) total
      CROSS JOIN LATERAL (
-           SELECT assessed.agent AS agent_id, m.unnest AS id, given.confidence, given.tier,
+           SELECT with_defaults.agent AS agent_id, m.unnest AS id, given.confidence, given.tier,
                   CASE WHEN m.trust IS NULL
                        THEN CASE WHEN total.trust < 1e-100 THEN 0 ELSE total.trust END
                        WHEN m.trust <> 'NaN' THEN m.trust END AS trust,
@@ -68,10 +68,10 @@ BEGIN
                   CASE WHEN m.requires_approval THEN 'pending' ELSE 'active' END AS status,
                   content_hash(m.content) AS content_hash,
                   to_timestamp(m.ordinality) AS inserted_at,  -- the place in the batch
-                  CASE WHEN m.key IS NULL THEN assessed.edition END AS edition) decided;
+                  CASE WHEN m.key IS NULL THEN with_defaults.edition END AS edition) decided;
 END
 $function$;
 
-COMMENT ON FUNCTION assessed IS
+COMMENT ON FUNCTION with_defaults IS
     'Returns memories ready to store, with a value for every field: defaults, trust, decay, tier '
     'and expiry. The argument edition is for memories without a key; NULL is none.';

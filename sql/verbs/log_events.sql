@@ -1,4 +1,4 @@
-CREATE OR REPLACE FUNCTION note_events(
+CREATE OR REPLACE FUNCTION log_events(
     agent text, event_type text, ids uuid[], old_values jsonb[], new_values jsonb[], reason text,
     actor text, metadata jsonb) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -7,13 +7,13 @@ BEGIN
     INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values,
                                new_values, metadata, occurred_at)
     SELECT agent, e.id, event_id(), event_type, reason, actor, e.old_values,
-           coalesce(e.new_values, note_events.new_values[1]), metadata, clock_timestamp()
+           coalesce(e.new_values, log_events.new_values[1]), metadata, clock_timestamp()
       FROM unnest(ids, old_values, new_values) e(id, old_values, new_values)
      WHERE e.id IS NOT NULL;  -- new_values may be the only one that is not empty
 END
 $function$;
 
-COMMENT ON FUNCTION note_events IS
+COMMENT ON FUNCTION log_events IS
     'Records an event for each memory, with its old and new values. The array new_values may have '
     'one element for all memories; either may be {}.';
 

@@ -1,4 +1,4 @@
-CREATE OR REPLACE FUNCTION restate(
+CREATE OR REPLACE FUNCTION resolve_duplicate(
     agent text, memory_id uuid, new agent_memories, duplicates text, revives boolean,
     similarity float8, actor text, superseding uuid[], metadata jsonb) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -13,15 +13,15 @@ BEGIN
     INSERT INTO memory_events (
         agent_id, memory_id, id, event_type, actor, metadata, occurred_at)
     VALUES (
-        agent, restate.memory_id, new.id, 'restated', restate.actor,
-        restate.metadata
+        agent, resolve_duplicate.memory_id, new.id, 'restated', resolve_duplicate.actor,
+        resolve_duplicate.metadata
             || jsonb_build_object('similarity', similarity, 'created_at', new.created_at),
         clock_timestamp())
         ON CONFLICT DO NOTHING;
     IF NOT FOUND OR duplicates <> 'replace' AND NOT revives THEN
         RETURN FOUND;
     END IF;
-    SELECT * INTO old FROM agent_memories m WHERE m.agent_id = agent AND m.id = restate.memory_id;
+    SELECT * INTO old FROM agent_memories m WHERE m.agent_id = agent AND m.id = resolve_duplicate.memory_id;
     changed := old;
     IF duplicates = 'replace' THEN
         changed := new;
@@ -53,7 +53,7 @@ BEGIN
     changed.invalidation_reason := NULL;
     changed.superseded_by := NULL;
     PERFORM write_memory(agent, changed);
-    PERFORM note_change(
+    PERFORM log_change(
         CASE WHEN duplicates = 'replace' THEN 'replaced' ELSE 'revived' END, old, changed,
         CASE WHEN duplicates = 'replace'
              THEN ARRAY(SELECT name FROM jsonb_object_keys(to_jsonb(new)) name
@@ -71,6 +71,6 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION restate IS
+COMMENT ON FUNCTION resolve_duplicate IS
     'Records that a locked memory was added again, and replaces or revives it; returns false if '
     'this same write was recorded before.';

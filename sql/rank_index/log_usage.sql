@@ -5,14 +5,14 @@
 -- used since the build, so searches of it leave out signals that depend on the time of use. On
 -- Citus, positions are on the node of their owner, and so are functions that a query about the
 -- owner calls.
-CREATE OR REPLACE FUNCTION note_use(agent text, ids uuid[] DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION log_usage(agent text, ids uuid[] DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
     PERFORM note_use_here(agent, ids) FROM rank_indexes r WHERE r.agent_id = agent AND r.space > 0;
 END
 $function$;
 
-COMMENT ON FUNCTION note_use IS
+COMMENT ON FUNCTION log_usage IS
     'Copies the positions of memories that were used since the build of their rank index to its '
     'table of used memories, unless they are there already. Without ids, it does so for all '
     'memories.';
@@ -27,7 +27,7 @@ CREATE OR REPLACE FUNCTION note_use_here(agent text, ids uuid[]) RETURNS void
 DECLARE
     index record;
 BEGIN
-    SELECT r.relation, use_unknown_since(r.as_of, r.built_at) AS since INTO index
+    SELECT r.relation, usage_synced_until(r.as_of, r.built_at) AS since INTO index
       FROM rank_indexes r WHERE r.agent_id = agent;
     IF NOT FOUND  -- before the block below, which begins a subtransaction
        OR hnsw_state() = 'refused' THEN
@@ -44,7 +44,7 @@ $function$;
 REVOKE ALL ON FUNCTION note_use_here FROM PUBLIC;
 
 COMMENT ON FUNCTION note_use_here IS
-    'Does the part of note_use that runs on the node of the owner.';
+    'Does the part of log_usage that runs on the node of the owner.';
 
 CREATE OR REPLACE FUNCTION copy_used_positions(
     agent text, relation text, since timestamptz, ids uuid[] DEFAULT NULL) RETURNS void
