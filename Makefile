@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
+.PHONY: demo example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-moving-from bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -47,6 +47,9 @@ test-lowest: .venv-lowest/test  ## Run the whole suite at the lowest versions of
 smoke-lowest: .venv-lowest/test  ## Run some of it at the lowest versions
 	$(LOWEST)/python -m pip install --quiet --disable-pip-version-check --no-deps $(CORE)
 	$(LOWEST)/python -m pytest $(SMOKE)
+
+test-left: .venv/test .venv-peers/peers  ## Move in what mem0 and LangChain write, by these libraries
+	$(BIN)/python -m pytest tests/integration/test_moving_from.py
 
 test-beside: .venv/python  ## Install and import it beside the newest of others (PEERS=… for some)
 	$(BIN)/python -m tests.beside $(PEERS)
@@ -86,6 +89,9 @@ bench-life: .venv/test  ## Measure writing, touching and garbage collection
 
 bench-moving: .venv/test  ## Measure export and import, in memories per second and peak memory
 	$(BIN)/python -m benchmarks.moving $(if $(ROWS),--rows $(ROWS))
+
+bench-moving-from: .venv/test  ## Measure imports from the tables of other libraries, 100,000 rows each
+	$(BIN)/python -m benchmarks.moving_from
 
 bench-peers: .venv-peers/peers  ## Measure searches, writing and size beside other packages
 	$(PEERS_BIN)/python -m benchmarks.peers

@@ -31,6 +31,7 @@ LONGEST = [
         *("packaging/test_editors", "migrations/test_words", "migrations/test_interruptions"),
         *("migrations/test_offline", "migrations/test_errors", "integration/test_example"),
         *("integration/test_service_database", "integration/test_statements"),
+        "integration/test_moving_from",
         *("migrations/test_up_and_down", "packaging/test_wheel", "packaging/test_site"),
     )
 ]

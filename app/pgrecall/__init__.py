@@ -58,9 +58,10 @@ if TYPE_CHECKING:
     from pgrecall.memories.added import Added
     from pgrecall.memories.batch import Batch
     from pgrecall.memories.file_export import export_file
-    from pgrecall.memories.importing import import_file
+    from pgrecall.memories.importing import Imported, import_file
     from pgrecall.memories.owner_count import OwnerCount
     from pgrecall.memories.page import Page
+    from pgrecall.migrate.moving_in import import_from
     from pgrecall.rank_index.index import RankIndex, RankIndexStatus
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
@@ -122,6 +123,7 @@ __all__ = [
     "GarbageRun",
     "Hits",
     "Importance",
+    "Imported",
     "InputError",
     "InvalidLine",
     "InvalidMemory",
@@ -178,6 +180,7 @@ __all__ = [
     "embedded",
     "export_file",
     "import_file",
+    "import_from",
     "load_queries",
     "migrate",
     "pin_search_path",
@@ -219,9 +222,10 @@ _MODULES = {
     "memories.added": "Added",
     "memories.batch": "Batch",
     "memories.file_export": "export_file",
-    "memories.importing": "import_file",
+    "memories.importing": "Imported import_file",
     "memories.owner_count": "OwnerCount",
     "memories.page": "Page",
+    "migrate.moving_in": "import_from",
     "rank_index.index": "RankIndex RankIndexStatus",
     "ranking.arguments": "SearchArguments",
     "ranking.filters": "FilterArguments",

@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, IndexConfig
 from langgraph.store.memory import InMemoryStore
 from psycopg.rows import dict_row
@@ -19,22 +18,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from pgrecall import AsyncMemoryRepository, MemoryRepository
 from pgrecall.langgraph import RecallStore
 from tests.conftest import DIMENSIONS
+from tests.left.libraries import Bags
 
-WORDS = ("tea", "coffee", "cat", "dog", "train", "ship", "paris")
 FIELDS = ["text"]
-
-
-class Bags(Embeddings):
-    """A dimension for each word that is known, and one for all others."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        words = text.lower().split()
-        return [*(float(words.count(word)) for word in WORDS), 0.1]
-
-
 INDEX: IndexConfig = {"dims": DIMENSIONS, "embed": Bags(), "fields": FIELDS}
 
 

@@ -38,6 +38,7 @@ from pgrecall.memories.file_export import export_file
 from pgrecall.memories.importing import import_file
 from pgrecall.memories.lines import MOST_LINE_BYTES
 from pgrecall.memories.record import STATE
+from pgrecall.migrate.moving_in import import_from
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import KINDS, Recency, Similarity
@@ -198,7 +199,16 @@ CALLS: dict[str, Call] = {
         {"agent_id": "a", "path": Path("nowhere")},
         [
             *("agent_id", "path", "batch_size", "check_compliance", "on_progress"),
-            *("fields", "timezone", "rejects", "on_reject"),
+            *("fields", "timezone", "rejects", "on_reject", "dry_run"),
+        ],
+    ),
+    "import_from": (
+        lambda repo, **given: import_from(**({"store": repo} | given)),
+        {"agent_id": "a", "system": "mem0", "source": "postgresql://nobody@127.0.0.1:1/nothing"},
+        [
+            *("agent_id", "system", "source", "table", "collection", "model", "owner_labels"),
+            *("batch_size", "check_compliance", "on_start", "on_progress", "fields", "timezone"),
+            *("rejects", "on_reject", "dry_run"),
         ],
     ),
     "export_file": (

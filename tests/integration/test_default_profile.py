@@ -29,9 +29,9 @@ from pgrecall.testing import new_database
 from tests.integration.commands import Run, fast_runner
 from tests.integration.rank_indexes import acting_as, new_role
 from tests.integration.serving import service_on
-from tests.integration.stores import Bags
 from tests.integration.support import NORTH, at, awaited, sql
 from tests.integration.test_adhoc import Database
+from tests.left.libraries import Bags
 from tests.migrations.asking import run, value, values
 from tests.migrations.test_words import restored
 

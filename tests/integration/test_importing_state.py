@@ -176,7 +176,7 @@ def test_rejected_lines_go_to_a_file_and_the_others_are_stored(
     mine: Owner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pgrecall.memories.lines.MOST_LINE_BYTES", 1_000)
-    monkeypatch.setattr("pgrecall.memories.importing.MOST_LINE_BYTES", 1_000)
+    monkeypatch.setattr("pgrecall.memories.imported_lines.MOST_LINE_BYTES", 1_000)
     lines = [
         '{"content": "good", "embedding": null}',
         "{not json",

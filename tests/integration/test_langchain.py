@@ -18,7 +18,7 @@ from pgrecall.errors import InputError, UnknownName
 from pgrecall.langchain import RecallRetriever, RecallVectorStore
 from pgrecall.testing import new_database
 from tests.integration.conftest import empty
-from tests.integration.stores import Bags
+from tests.left.libraries import Bags
 
 pytest.importorskip("langchain_tests")
 from langchain_tests.integration_tests import (

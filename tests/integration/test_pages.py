@@ -136,6 +136,8 @@ class Reader:
         (self.folder / block.title).write_text(code, encoding="utf-8")
         return ""
 
+    csv = json
+
     def sh(self, block: Block) -> str:
         return "".join(map(self.command, block.code.replace("\\\n", "").splitlines()))
 
@@ -167,8 +169,8 @@ class Reader:
         return self._run(["bash", "-euc", line])
 
     def _arguments(self, line: str) -> list[str]:
-        """Of a command; ID stands for the id of a memory."""
-        words = shlex.split(line, comments=True)[1:]
+        """Of a command; ID stands for the id of a memory, and variables for their values."""
+        words = shlex.split(os.path.expandvars(line), comments=True)[1:]
         return [self._id() if word == "ID" else word for word in words]
 
     def _id(self) -> str:
@@ -251,6 +253,7 @@ def at_home(patch: pytest.MonkeyPatch, reader: Reader) -> None:
     patch.setenv("PATH", f"{binaries}{os.pathsep}{os.environ['PATH']}")
     if "url" in reader.names:
         patch.setenv("PGRECALL_DATABASE_URL", reader.url)
+        patch.setenv("OLD_URL", reader.url)  # what another library has left
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
 from pgrecall.langgraph import RecallStore
-from tests.integration.stores import Bags
+from tests.left.libraries import Bags
 
 AB = ("a", "b")
 

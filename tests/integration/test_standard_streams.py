@@ -71,8 +71,9 @@ def test_what_export_prints_is_what_import_reads(run: Run, local_url: str) -> No
 
 @pytest.mark.parametrize("name", ["bob.csv", "bob.csv.gz", "bob.JSON", "bob.parquet.gz"])
 def test_a_suffix_of_another_format_is_refused(run: Run, name: str) -> None:
+    """CSV is read, and not written."""
     Path(name).write_text('{"content": "tea"}')
-    for command in ("import", "export"):
+    for command in ("export",) if "csv" in name else ("import", "export"):
         done = run(command, name, "--agent", "a")
         assert (done.code, "JSON Lines (.jsonl or .ndjson" in done.err) == (2, True), done.err
     assert Path(name).read_text() == '{"content": "tea"}'

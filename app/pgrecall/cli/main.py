@@ -43,7 +43,8 @@ class _Commands(LazyGroup):
     panels: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "Store and search": {
             "memory_commands": "add upsert list get count owners",
-            "transfer_commands": "import export",
+            "import_command": "import",
+            "transfer_commands": "export",
             "search_commands": "search plan explain context",
         },
         "Learn from use": {"use_commands": "outcome feedback trust history"},

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from itertools import takewhile
 from typing import Any, Literal
 from uuid import UUID
@@ -14,18 +12,15 @@ from uuid import UUID
 from langgraph.store import base
 
 from pgrecall.core.ids import id_of_key
-from pgrecall.core.limits import MAX_NAME_LENGTH, is_storable
+from pgrecall.core.limits import is_storable
 from pgrecall.core.memory import UNSET, Memory, NewMemory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import require_count, require_text, require_texts
 from pgrecall.errors import InputError
 from pgrecall.execution.repository_pair import RepositoryPair
+from pgrecall.memories.item_rules import CONTENT_TYPE, NOT_INDEXED, item_key, texts_in
 
 Namespace = tuple[str, ...]
-CONTENT_TYPE = "langgraph item"
-"""The `content_type` of memories that are items."""
-NOT_INDEXED = "…"
-"""The content of an item without a text: no word, so that no query finds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +87,15 @@ class Items:
         )
 
     def _key(self, op: base.GetOp | base.PutOp) -> str:
-        """The key of the memory: the item's where possible. Others begin with a bracket."""
-        rest = op.namespace[self.labels :]
-        is_own = op.key and not rest and op.key[0] != "[" and is_storable(op.key)
-        name = op.key if is_own else json.dumps([*rest, op.key])
-        return name if len(name) <= MAX_NAME_LENGTH else f"[{sha256(name.encode()).hexdigest()}"
+        return item_key(op.namespace[self.labels :], op.key)
 
 
 def _texts(value: Any, fields: Sequence[str] | Literal[False] | None) -> Iterator[str]:
-    """The texts of these fields; without a choice, all texts and numbers in a JSON value."""
-    if fields is not None:
-        for field in fields or ():
-            yield from base.get_text_at_path(value, field)
-    elif isinstance(value, Mapping | list | tuple):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(part, None)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield str(value)
+    """The texts of these fields; without a choice, all texts and numbers."""
+    if fields is None:
+        yield from texts_in(value)
+    for field in fields or ():
+        yield from base.get_text_at_path(value, field)
 
 
 def expiry(minutes: float) -> datetime:

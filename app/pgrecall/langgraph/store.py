@@ -22,11 +22,12 @@ from pgrecall.execution.method import method
 from pgrecall.execution.repository_pair import Call, Calls, RepositoryPair, all_pages, call
 from pgrecall.langgraph import items
 from pgrecall.langgraph.items import Items, Namespace
+from pgrecall.memories.item_rules import CONTENT_TYPE, OWNER_LABELS
 from pgrecall.memories.metadata_values import metadata_values
 from pgrecall.memories.owner_count import OwnerCount
 from pgrecall.ranking.arguments import SearchArguments, require_known
 
-_ITEMS = {"content_types": [items.CONTENT_TYPE]}
+_ITEMS = {"content_types": [CONTENT_TYPE]}
 _OURS = ("content_types", "metadata", "statuses", "include_invalid", "teams", "as_of")
 """Arguments of a search that the store needs itself."""
 
@@ -72,7 +73,7 @@ class RecallStore(base.BaseStore):
         *repositories: MemoryRepository | AsyncMemoryRepository,
         fields: Sequence[str] | None = None,
         ttl: base.TTLConfig | None = None,
-        owner_labels: int = 2,
+        owner_labels: int = OWNER_LABELS,
         owner_prefix: str = "",
         touch: bool = True,
         **search: Unpack[SearchArguments],

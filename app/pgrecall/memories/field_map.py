@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from pgrecall.core.quoting import shortened
@@ -26,15 +25,16 @@ def renamed(values: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, A
     """The line with its fields renamed. An old name that it does not have is ignored.
 
     An old name may be a path into objects, such as `meta.user.name`, and a new one may be
-    `metadata.<key>`. Raises InputError where two values would get one name.
+    `metadata.<key>`. Of an object and what is in it, name the inner one first. Raises InputError
+    where two values would get one name.
     """
     if not fields:
         return dict(values)
-    rest = deepcopy(dict(values))
+    rest: dict[str, Any] = _copied(values)
     moved = {old: value for old in fields if (value := pop_path(rest, old)) is not _MISSING}
     for old in fields:
         _drop_empty(rest, values, old)
-    for old, value in moved.items():
+    for old, value in sorted(moved.items(), key=lambda one: fields[one[0]].startswith(METADATA)):
         new = fields[old]
         holder, name = rest, new
         if new.startswith(METADATA):
@@ -48,6 +48,22 @@ def renamed(values: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, A
         if name and (value is not None or name not in holder):
             holder[name] = value
     return rest
+
+
+def _copied(value: Any) -> Any:
+    """A copy of the objects, but not of lists, in which paths do not lead: an embedding is long."""
+    if isinstance(value, Mapping):
+        return {name: _copied(one) for name, one in value.items()}
+    return value
+
+
+def path_value(values: Mapping[str, Any], path: str) -> Any:
+    """The value that a path leads to; None if there is nothing."""
+    if path in values:
+        return values[path]
+    first, dot, rest = path.partition(".")
+    inner = values.get(first)
+    return path_value(inner, rest) if dot and isinstance(inner, Mapping) else None
 
 
 def pop_path(values: dict[str, Any], path: str) -> Any:

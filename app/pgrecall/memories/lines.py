@@ -7,9 +7,10 @@ import io
 import json
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path, PurePath
+from typing import BinaryIO, TextIO, cast
 
 from pgrecall.core.quoting import LONGEST, cut, path_of, shortened
 from pgrecall.errors import InputError, InvalidLine
@@ -22,21 +23,24 @@ _PIECE = 2**20
 _GZIP = b"\x1f"
 """The first byte of a gzip file, and of no line of JSON."""
 _SUFFIXES = ("", ".jsonl", ".ndjson")
+CSV = ".csv"
+"""Files of this suffix are read, and not written."""
 
 Source = Path | io.BufferedReader
 """A file, or one that is open, such as sys.stdin.buffer."""
 
 
-def file_of_memories(path: object) -> Path:
-    """The path. Raises InputError if its name ends like a format that is neither written nor read.
+def file_of_memories(path: object, *also: str) -> Path:
+    """The path. Raises InputError if its name ends neither like a format of memories nor `also`.
 
     Without a suffix it is JSON Lines."""
     file = path_of(path)
     name = PurePath(file.name.lower().removesuffix(".gz"))
-    if name.suffix not in _SUFFIXES and not is_parquet(file):
+    if name.suffix not in (*_SUFFIXES, *also) and not is_parquet(file):
+        others = f", CSV ({CSV}, also gzipped)" if CSV in also else ""
         raise InputError(
             f"{shortened(file, LONGEST)}: {name.suffix} is no format of memories; there are JSON "
-            f"Lines (.jsonl or .ndjson, gzipped with .gz behind) and Parquet ({SUFFIX})"
+            f"Lines (.jsonl or .ndjson, gzipped with .gz behind){others} and Parquet ({SUFFIX})"
         )
     return file
 
@@ -60,23 +64,18 @@ def lines_of(source: Source, *, cut_long: bool = False) -> Iterator[tuple[int, b
     """
     number = 0
     shown = name_of(source)
-    try:
-        with _opened(source) as (file, raw):
-            has_place = raw.seekable()
-            while content := file.readline(MOST_LINE_BYTES + 1):
-                number += 1
-                if len(content) > MOST_LINE_BYTES and not cut_long:
-                    raise InvalidLine(f"{shown}, line {number}: {TOO_LONG}")
-                if number == 1:
-                    content = content.removeprefix(BOM_UTF8)
-                if content.strip():
-                    yield number, content, raw.tell() if has_place else 0
-                while not content.endswith(b"\n") and (content := file.readline(_PIECE)):
-                    pass  # the rest of a line that was cut
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InvalidLine(f"{shown} is damaged or cut off after line {number}: {error}") from error
-    except OSError as error:
-        raise InputError(f"{shown} cannot be read: {error.strerror or error}") from error
+    with _readable(shown, lambda: number), _opened(source) as (file, raw):
+        has_place = raw.seekable()
+        while content := file.readline(MOST_LINE_BYTES + 1):
+            number += 1
+            if len(content) > MOST_LINE_BYTES and not cut_long:
+                raise InvalidLine(f"{shown}, line {number}: {TOO_LONG}")
+            if number == 1:
+                content = content.removeprefix(BOM_UTF8)
+            if content.strip():
+                yield number, content, raw.tell() if has_place else 0
+            while not content.endswith(b"\n") and (content := file.readline(_PIECE)):
+                pass  # the rest of a line that was cut
 
 
 TOO_LONG = f"has more than {MOST_LINE_BYTES:,} bytes"
@@ -115,6 +114,30 @@ def describe_line_error(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     return str(error) if isinstance(error, InputError) else cut(str(error))
+
+
+@contextmanager
+def opened_text(path: Path, line: Callable[[], int]) -> Iterator[tuple[TextIO, io.BufferedReader]]:
+    """The text of a file, gzipped or not, and the raw file; `line` is where errors of it are."""
+    with _readable(name_of(path), line), _opened(path) as (file, raw):
+        text = io.TextIOWrapper(cast(BinaryIO, file), encoding="utf-8-sig", newline="")
+        try:
+            yield text, raw
+        finally:
+            text.detach()
+
+
+@contextmanager
+def _readable(shown: str, line: Callable[[], int]) -> Iterator[None]:
+    """Converts errors about a file that cannot be read."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InvalidLine(f"{shown} is damaged or cut off after line {line()}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidLine(f"{shown}, line {line()}: {describe_line_error(error)}") from error
+    except OSError as error:
+        raise InputError(f"{shown} cannot be read: {error.strerror or error}") from error
 
 
 @contextmanager
