@@ -21,6 +21,8 @@ from pgrecall.testing import hurry, new_database
 # What postgresql:// means from SQLAlchemy 2.1 on; before, it is psycopg2.
 registry.register("postgresql", "sqlalchemy.dialects.postgresql.psycopg", "PGDialect_psycopg")
 
+os.environ.pop("COLUMNS", None)  # workers of pytest-xdist have it: commands would wrap their tables
+
 TESTS = Path(__file__).parent
 LONGEST = [
     TESTS / f"{name}.py"

@@ -17,6 +17,7 @@ from pgrecall import MemoryRepository, NewMemory
 from tests.integration.support import NORTH, at
 from tests.tracer import traced
 
+NEW = NewMemory("new", embedding=NORTH)
 CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, int]] = {
     "get": (lambda repo, ids: repo.get("agent", next(ids)), 11, 23),
     "invalidate": (lambda repo, ids: repo.invalidate("agent", [next(ids)]), 12, 26),
@@ -25,8 +26,9 @@ CALLS: dict[str, tuple[Callable[[MemoryRepository, Iterator[UUID]], Any], int, i
         13,
         28,
     ),
-    "add": (lambda repo, ids: repo.add("agent", NewMemory("new", embedding=NORTH)), 27, 69),
-    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 24, 70),
+    "add": (lambda repo, ids: repo.add("agent", NEW), 27, 69),
+    # One function is shared with search_many.
+    "search": (lambda repo, ids: repo.search("agent", NORTH, touch=False), 24, 71),
 }
 
 

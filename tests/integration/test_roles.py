@@ -20,7 +20,7 @@ from tests.integration.support import NORTH
 from tests.integration.test_both_repositories import A, case_of, check, furnish
 from tests.migrations.asking import run
 
-COUNTING = ("search", "context")
+COUNTING = ("search", "search_many", "context")
 ELSEWHERE = {"rank_indexes.status", "evaluation.tune"}
 """What readers may call as well, though no replica answers it."""
 

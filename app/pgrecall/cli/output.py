@@ -74,7 +74,9 @@ class Output:
             if isinstance(part, Verbatim):
                 _write(part.text)
             else:
-                console.print(part, highlight=False)
+                # In a pipe no line is broken, such as one with a token; tables are.
+                piped = isinstance(part, Text) and not console.is_terminal
+                console.print(part, highlight=False, soft_wrap=piped)
         for note in () if json else _drawn(self._notes):
             warnings.print(note, highlight=False, soft_wrap=isinstance(note, Text))
         if self._problem is not None:
