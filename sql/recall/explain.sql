@@ -112,8 +112,8 @@ BEGIN
                                   round(score::numeric, 6), min_score)]
                 ELSE '{}' END
         || CASE WHEN unmet = '{}' AND rank > k AND NOT comes_along
-                THEN ARRAY[format('outranked: %s memories come before it and %s are returned; '
-                                  'the last of them scores %s, this one %s', standing.before, k,
+                THEN ARRAY[format('outranked: it is number %s, and k is %s; '
+                                  'the last memory returned scores %s, this one %s', rank, k,
                                   round(standing.last_score::numeric, 6), round(score::numeric, 6))]
                 ELSE '{}' END;
     returned := reasons = '{}';

@@ -207,7 +207,7 @@ def test_an_outranked_memory_is_told_what_it_would_have_needed(
     why = repo.explain("agent", ids[5], at(0), k=3)
 
     last = repo.search("agent", at(0), k=3, touch=False)[-1]
-    assert why.reasons[0].startswith("outranked: 5 memories come before it and 3 are returned")
+    assert why.reasons[0].startswith("outranked: it is number 6, and k is 3")
     assert why.needed_score == pytest.approx(last.score, abs=1e-6)
     assert why.loses_most_in == "similarity"
     [similarity] = [signal for signal in why.signals if signal.name == "similarity"]

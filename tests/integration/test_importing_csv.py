@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,18 @@ def test_a_dry_run_stores_nothing(mine: Owner, tmp_path: Path) -> None:
     assert mine.count() == 0
     with pytest.raises(InvalidLine, match="unknown field"):
         import_file(mine.repo, "a", file, dry_run=True, fields={"content": "text"})
+
+
+def test_what_is_refused_can_be_mended_and_imported(mine: Owner, tmp_path: Path) -> None:
+    file, bad = tmp_path / "notes.csv", tmp_path / "bad.jsonl"
+    file.write_text("nr,body,embedding,importance\n1,tea,null,0.5\n2,,null,0.25\n")
+    fields = {"nr": "id", "body": "content"}
+
+    done = import_file(mine.repo, mine.name, file, fields=fields, rejects=bad)
+    assert (done.added, done.rejected) == (1, 1)
+    line = json.loads(bad.read_text())
+    assert line == {"id": "2", "importance": 0.25, "embedding": None}
+
+    bad.write_text(json.dumps(line | {"content": "milk"}))
+    assert import_file(mine.repo, mine.name, bad).added == 1
+    assert mine.read(mine.resolve("2")).importance == 0.25

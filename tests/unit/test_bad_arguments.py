@@ -108,7 +108,7 @@ TEXTS = [
 LISTS = ["tags", "entities", "additional_types"]
 OF_ONE_KIND: tuple[tuple[list[str], Any, str], ...] = (
     (MOMENTS, "naive", r"must be a datetime, got str"),
-    (MOMENTS, NAIVE, r"has no time zone: 2026-06-01.*give one"),
+    (MOMENTS, NAIVE, r"has no time zone: 2026-06-01.*add one"),
     (SHARES, None, r"must be a number, got None"),
     (SHARES, True, r"must be a number, got bool"),
     (SHARES + OPTIONAL_SHARES, 1.01, r".*1\.01"),

@@ -153,8 +153,11 @@ def import_(
             with ExitStack() as stack:
                 options |= _shown_rows(system, stack) | named | {"owner_labels": owner_labels}
                 done = import_from(repo, agent, system, source, **options)
+    rejected = counted(done.rejected, noun, f"{noun}s")
     if done.preview is not None:
-        return Output([done.record()], *_foreseen(done, done.preview, noun), notes=reasons)
+        problem = InvalidLine(f"{rejected} cannot be stored") if done.rejected else None
+        parts = _foreseen(done, done.preview, noun)
+        return Output([done.record()], *parts, notes=reasons, problem=problem)
     seconds = time.monotonic() - start
     owner = "" if agent is None else f" for {agent}"
     text = (
@@ -164,7 +167,7 @@ def import_(
     problem = None
     if done.rejected:
         problem = InvalidLine(
-            f"{counted(done.rejected, noun, f'{noun}s')} could not be stored, and "
+            f"{rejected} could not be stored, and "
             f"{'was' if done.rejected == 1 else 'were'} written to {rejects}"
         )
     record = done.record() | {"seconds": round(seconds, 3)}

@@ -7,7 +7,7 @@ from html import escape
 
 from pgrecall.core.display import Bar, Cell, Column, Grid, Part, Verbatim, lines, plain
 
-SHADES = ("#2a9fb8", "#4c9a52", "#a5559e", "#c79a2b", "#4a6fc4", "#c4524a", "#8a8f98")
+SHADES = ("#2a9fb8", "#4c9a52", "#a5559e", "#c79a2b", "#4a6fc4", "#c4524a", "#8a8f98", "#8a6a3c")
 _BAR_WIDTH = 160
 _TONES = {
     "bold": "font-weight:bold",

@@ -122,8 +122,8 @@ def require_aware(name: str, value: Any, *, error: type[InputError] = InputError
         raise error(f"{name} must be a datetime, got {type(value).__name__}")
     if value.utcoffset() is None:
         raise error(
-            f"{name} has no time zone: {value.isoformat()}; "
-            "give one, for example datetime.now(timezone.utc)"
+            f"{name} has no time zone: {value.isoformat()}; add one, such as +00:00 or "
+            "datetime.now(timezone.utc), or say by `timezone` in which it is"
         )
     if not EARLIEST <= value <= LATEST:
         raise error(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from hashlib import sha256
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID, uuid5
 
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError
-from pgrecall.memories.lines import MOST_LINE_BYTES, TOO_LONG
+from pgrecall.memories.lines import MOST_LINE_BYTES, TOO_LONG, Read, Reading
 from pgrecall.memories.record import (
     OWNER_FIELDS,
     STATE,
@@ -35,46 +35,15 @@ _BYTES = 8
 _NAMESPACE = UUID("9b0c1c0e-6d0b-4b53-9a0d-6f2d3f1f7c11")
 
 
-class Read(NamedTuple):
-    """A line as it was read."""
-
-    number: int
-    content: bytes
-    """One JSON object."""
-    position: int
-    """How much has been read so far: bytes of a file, rows of a table."""
-    vector: Sequence[float] | None = None
-    """The embedding, if it stands beside the object, so that no id is made from it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The lines of an import, and how their values become fields of a memory."""
-
-    name: str
-    """The name in errors."""
-    read: Callable[[], Iterable[Read]]
-    fields: Callable[[dict[str, Any], Sequence[float] | None], dict[str, Any]]
-    """Gives the values of an object, and the vector beside it, the names of our fields."""
-    noun: str = "line"
-    about: Callable[[Mapping[str, Any]], str] | None = None
-    """Says which one it is, where its number does not."""
-    looks_ahead: bool = True
-    """True if further lines may be read to name all unknown fields. Not of a pipe, whose end may
-    never come."""
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A memory that was read, and its place."""
+    """A memory that was read."""
 
-    number: int
+    read: Read
     owner_id: str
     """The stored id, with the prefix of teams."""
     values: Record
     id: UUID
-    content: bytes
-    position: int
     digest: bytes
     """Equal for lines with the same fields, apart from the embedding."""
     size: int
@@ -109,9 +78,9 @@ class Lines:
             except UnknownField as error:
                 more = () if refused.goes_on else self._unknown(several)
                 named = UnknownField([*error.names, *more])
-                refused.refuse(one.number, one.content, named, is_last=not refused.goes_on)
+                refused.refuse(one, named, is_last=not refused.goes_on)
             except (InputError, ValueError, TypeError, RecursionError) as error:
-                refused.refuse(one.number, one.content, error)
+                refused.refuse(one, error)
             else:
                 yield line
 
@@ -142,7 +111,7 @@ class Lines:
             id_ = values["id"]
         size = len(one.content) + _BYTES * len(one.vector or ())
         digest = _digest(values)
-        return Line(one.number, owner_id, values, id_, one.content, one.position, digest, size)
+        return Line(one, owner_id, values, id_, digest, size)
 
     def _owner(self, named: Mapping[str, Any]) -> str:
         agent_id, team_id = (named[name] for name in OWNER_FIELDS)

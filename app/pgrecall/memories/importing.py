@@ -22,10 +22,12 @@ from pgrecall.errors import InputError, SupersessionConflict
 from pgrecall.memories.added import Added
 from pgrecall.memories.csv_file import csv_rows, is_csv, of_text
 from pgrecall.memories.field_map import renamed, require_map
-from pgrecall.memories.imported_lines import Line, Lines, Read, Reading
+from pgrecall.memories.imported_lines import Line, Lines
 from pgrecall.memories.lines import (
     CSV,
     MOST_LINE_BYTES,
+    Read,
+    Reading,
     Source,
     file_of_memories,
     lines_of,
@@ -193,20 +195,19 @@ def _reading(file: Source, renaming: Mapping[str, str]) -> Reading:
             return of_text(renamed(of_text(values), renaming))
         return renamed(values, renaming)
 
-    return Reading(name_of(file), read, fields, looks_ahead=of_path is not None)
+    return Reading(
+        name_of(file),
+        read,
+        fields,
+        rejects_fields=of_path is not None and is_csv(of_path),
+        looks_ahead=of_path is not None,
+    )
 
 
 def import_lines(store: Store, lines: Lines, options: Options) -> Imported:
     """Stores what is read, batch by batch."""
     reading, preview = lines.reading, Preview()
-    with Rejects(
-        reading.name,
-        reading.noun,
-        options.rejects,
-        options.on_reject,
-        about=reading.about,
-        dry_run=options.dry_run,
-    ) as refused:
+    with Rejects(reading, options.rejects, options.on_reject, dry_run=options.dry_run) as refused:
         done: Counter[str] = Counter()
 
         def so_far() -> Imported:
@@ -222,7 +223,7 @@ def import_lines(store: Store, lines: Lines, options: Options) -> Imported:
                     groups.setdefault((line.owner_id, line.has_state), []).append(line)
                 for several in groups.values():
                     done.update(_stored(store, several, options, refused))
-                options.on_progress(so_far(), batch[-1].position)
+                options.on_progress(so_far(), batch[-1].read.position)
         return so_far()
 
 
@@ -287,5 +288,5 @@ def _stored(store: Store, lines: list[Line], options: Options, refused: Rejects)
                 counts.update(outcomes([line]))
             except (InputError, SupersessionConflict) as error:
                 error.args = (str(error).removeprefix(_ALONE),)
-                refused.refuse(line.number, line.content, error)
+                refused.refuse(line.read, error)
     return counts

@@ -7,10 +7,11 @@ import io
 import json
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from pgrecall.core.quoting import LONGEST, cut, path_of, shortened
 from pgrecall.errors import InputError, InvalidLine
@@ -28,6 +29,38 @@ CSV = ".csv"
 
 Source = Path | io.BufferedReader
 """A file, or one that is open, such as sys.stdin.buffer."""
+
+
+class Read(NamedTuple):
+    """A line as it was read."""
+
+    number: int
+    content: bytes
+    """One JSON object."""
+    position: int
+    """How much has been read so far: bytes of a file, rows of a table."""
+    vector: Sequence[float] | None = None
+    """The embedding, if it stands beside the object, so that no id is made from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The lines of an import, and how their values become fields of a memory."""
+
+    name: str
+    """The name in errors."""
+    read: Callable[[], Iterable[Read]]
+    fields: Callable[[dict[str, Any], Sequence[float] | None], dict[str, Any]]
+    """Gives the values of an object, and the vector beside it, the names of our fields."""
+    noun: str = "line"
+    about: Callable[[Mapping[str, Any]], str] | None = None
+    """Says which one it is, where its number does not."""
+    rejects_fields: bool = False
+    """True if what cannot be stored is written by our fields, as lines of an import of its own: the
+    source has another format. False: as it was read."""
+    looks_ahead: bool = True
+    """True if further lines may be read to name all unknown fields. Not of a pipe, whose end may
+    never come."""
 
 
 def file_of_memories(path: object, *also: str) -> Path:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from pgrecall.core.quoting import LONGEST, path_of, shortened
 from pgrecall.errors import InputError, InvalidLine, PgRecallError
-from pgrecall.memories.lines import describe_line_error, require_new
+from pgrecall.memories.lines import Read, Reading, describe_line_error, require_new
 
 
 class Rejects:
@@ -20,16 +21,13 @@ class Rejects:
 
     def __init__(
         self,
-        source: str,
-        noun: str,
+        reading: Reading,
         path: Path | None,
         on_reject: Callable[[int, str], None],
         *,
-        about: Callable[[Mapping[str, Any]], str] | None = None,
         dry_run: bool = False,
     ) -> None:
-        """`about` says which line it is, where its number does not."""
-        self._shown, self._noun, self._path, self._about = source, noun, path, about
+        self._reading, self._path = reading, path
         self._on_reject = on_reject
         self._file: BinaryIO | None = None
         self.number = 0
@@ -46,19 +44,27 @@ class Rejects:
         if self._file is not None:
             self._file.close()
 
-    def refuse(
-        self, number: int, content: bytes, error: Exception, *, is_last: bool = False
-    ) -> None:
+    def refuse(self, line: Read, error: Exception, *, is_last: bool = False) -> None:
         """Writes the line, or raises InvalidLine where there is no file, or it `is_last`."""
+        reading = self._reading
         reason = str(error) if isinstance(error, PgRecallError) else describe_line_error(error)
-        if self._about is not None and not is_last:
-            reason = f"{reason} ({self._about(json.loads(content))})"
+        if reading.about is not None and not is_last:
+            reason = f"{reason} ({reading.about(json.loads(line.content))})"
         if is_last or (self._path is None and not self._only_counts):
-            raise InvalidLine(f"{self._shown}, {self._noun} {number}: {reason}") from error
+            message = f"{reading.name}, {reading.noun} {line.number}: {reason}"
+            raise InvalidLine(message) from error
         if not self._only_counts:
-            self._write(content)
+            self._write(self._written(line))
         self.number += 1
-        self._on_reject(number, reason)
+        self._on_reject(line.number, reason)
+
+    def _written(self, line: Read) -> bytes:
+        if self._reading.rejects_fields:
+            with suppress(InputError, ValueError, TypeError, RecursionError):
+                vector = None if line.vector is None else [*line.vector]
+                fields = self._reading.fields(json.loads(line.content), vector)
+                return json.dumps(fields, ensure_ascii=False).encode()
+        return line.content
 
     def _write(self, content: bytes) -> None:
         assert self._path is not None

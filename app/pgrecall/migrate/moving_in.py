@@ -22,11 +22,12 @@ from pgrecall.errors import EmbedderRequired, InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.execution.embedding_model import mismatch
 from pgrecall.memories.field_map import path_value, renamed, require_map
-from pgrecall.memories.imported_lines import Lines, Reading
+from pgrecall.memories.imported_lines import Lines
 from pgrecall.memories.importing import BATCH_SIZE, Imported, Options, import_lines
 from pgrecall.memories.incoming import FIELDS
 from pgrecall.memories.item_rules import OWNER_LABELS
-from pgrecall.memories.record import OWNER_FIELDS, STATE
+from pgrecall.memories.lines import Reading
+from pgrecall.memories.record import OWNER_FIELDS, STATE, is_uuid
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.source_rows import Rows, Vectors, naming_source
 from pgrecall.migrate.source_systems import System, SystemName, system_named
@@ -104,6 +105,7 @@ def import_from(
             naming.fields,
             noun="row",
             about=naming.about,
+            rejects_fields=True,
         )
         done = import_lines(store, Lines(store._tables, agent_id, zone, reading), options)
     if done.preview is not None:
@@ -210,9 +212,12 @@ class Naming:
         values = renamed(row, self._names(row))
         if self.system.keeps_others:
             _keep_others(values)
-        for name in OWNER_FIELDS:
+        for name in (*OWNER_FIELDS, "key", "session"):
             if type(values.get(name)) is int:
                 values[name] = str(values[name])
+        if self._id_of_key is not None and not is_uuid(values.get("id")):
+            # Of another table, the same number is another memory.
+            values["id"] = f"{self.rows.table.name}:{values.get('id')}"
         if values.get("embedding") is not None:
             if self.taken is None:
                 del values["embedding"]
@@ -237,15 +242,23 @@ class Naming:
     @property
     def _defaults(self) -> Mapping[str, str]:
         """The system's names. A table's primary key is the id, if it is one column, or the key."""
-        table, given = self.rows.table, {*self.renaming.values()}
+        given = {*self.renaming.values()}
         if self.system.fields or self.system.shape is not None:
             return self.system.fields
         defaults = {}
         if self.rows.vector is not None and "embedding" not in given:
             defaults[self.rows.vector] = "embedding"
-        if len(table.key) == 1 and not given & {"id", "key"}:
-            defaults[table.key[0]] = "id"
+        if self._id_of_key is not None:
+            defaults[self._id_of_key] = "id"
         return defaults
+
+    @property
+    def _id_of_key(self) -> str | None:
+        """The column of the primary key, if ids are made from it."""
+        table, given = self.rows.table, {*self.renaming.values()}
+        is_table = not self.system.fields and self.system.shape is None
+        alone = is_table and len(table.key) == 1 and not given & {"id", "key"}
+        return table.key[0] if alone else None
 
     @property
     def left_out(self) -> list[str]:

@@ -18,7 +18,7 @@ from pgrecall.core.quoting import LONGEST, cut, did_you_mean, listed, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import DATABASE_ERRORS, mapped_error
 from pgrecall.execution.stale_plans import psycopg_error
-from pgrecall.memories.imported_lines import Read
+from pgrecall.memories.lines import Read
 from pgrecall.migrate.source_systems import Beside, System
 
 _AT_A_TIME = 100

@@ -148,8 +148,8 @@ def _explanation(
         reasons.append(f"its score {scored.score:.6f} is below min_score {search.min_score:g}")
     if not unmet and rank > search.k and not comes_along:
         reasons.append(
-            f"outranked: {counts.before} memories come before it and {search.k} are returned; "
-            f"the last of them scores {counts.last_score:.6f}, this one {scored.score:.6f}"
+            f"outranked: it is number {rank}, and k is {search.k}; "
+            f"the last memory returned scores {counts.last_score:.6f}, this one {scored.score:.6f}"
         )
     accounts = tuple(
         SignalAccount(
