@@ -412,6 +412,16 @@ def test_of_rivals_that_add_about_one_subject_the_last_one_stays(mine: Owner) ->
     assert sorted(memory.subject or "" for memory in mine.list()) == ["a", "b"]
 
 
+def test_who_adds_about_a_subject_waits_for_who_does_so_already(crowd: Engine, mine: Owner) -> None:
+    with ThreadPoolExecutor(1) as threads, crowd.connect() as connection:
+        first = MemoryRepository(connection).add(A, new("one", subject="s"), supersede_subject=True)
+        second = threads.submit(mine.add, new("two", subject="s"), supersede_subject=True)
+        wait_until("it waits", lambda: mine.sql(WAITING) == [1])
+        connection.commit()
+
+        assert second.result().same_subject == (first,)
+
+
 def test_memories_that_supersede_each_other_at_once_meet_no_deadlock(mine: Owner) -> None:
     texts = [f"text {n}" for n in range(4)]
     mine.add_many([new(text) for text in texts])
