@@ -140,7 +140,8 @@ def gc(call: Call, any_age: Annotated[bool, option("Ignore age.", "--any-age")] 
     policy = call.arguments["policy"]
     policy = replace(policy, max_age_hours=None if any_age else policy.max_age_hours)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=warnings, transient=True) as progress:
+    quiet = not warnings.is_interactive
+    with Progress(*columns, console=warnings, transient=True, disable=quiet) as progress:
         task = progress.add_task("collecting garbage", total=None)
         run = call(
             policy=policy,
@@ -196,8 +197,10 @@ def erase(
     `delete` keeps the history. An interrupted erasure of an agent can be started again.
     """
     ids, dry_run = call.arguments.get("memory_ids", ()), call.arguments["dry_run"]
-    if bool(ids) == everything:
-        raise InputError("name memories by their ids, or --everything of the agent; not both")
+    if not ids and not everything:
+        raise InputError("erase needs the ids of memories, or --everything of the agent")
+    if ids and everything:
+        raise InputError("erase takes ids of memories, or --everything of the agent; not both")
     if not yes and not dry_run:
         _confirm(f"Erase {counted(len(ids), 'memory', 'memories') if ids else 'everything'}", call)
     if not everything:

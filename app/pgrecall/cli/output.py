@@ -192,6 +192,7 @@ def progress_bar(text: str, **options: Any) -> Iterator[Callable[[float, float],
     """A bar on standard error. Yields a function to call with the number done, and the total."""
     from rich.progress import Progress  # searches do not need it
 
+    options["disable"] = not warnings.is_interactive  # Rich would print an empty line
     with Progress(console=warnings, **options) as progress:
         task = progress.add_task(text, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
