@@ -556,8 +556,8 @@ def test_a_search_shows_digits_that_explain_takes_of_teams_too(
 
     shown = run("search", "memory", *teams)
 
-    for text in (str(twin), str(alike[2]), str(alike[0])[:14]):
-        assert text in shown.out
+    for id_ in (str(twin), str(alike[2]), str(alike[0])[:14]):
+        assert id_ in shown.out
     assert run("explain", str(alike[2])[:35], "memory", *teams).code == 2
     assert run("explain", str(twin), "memory", *teams).code == 0
 

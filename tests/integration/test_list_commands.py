@@ -63,7 +63,9 @@ def test_memories_are_listed_page_by_page(run: Run, mine: Owner) -> None:
     assert shown.err.splitlines() == ["4 memories in all", ordered]
     assert f"{same} --after" in run("list", "-a", mine.name, "-n", 1).err
     assert "no memory passes" in run("list", "-a", mine.name, "--tag", "x").out
-    wrong, other = (run("list", "-a", mine.name, "--after", one) for one in ("x", first[-1]["next"]))
+    wrong, other = (
+        run("list", "-a", mine.name, "--after", one) for one in ("x", first[-1]["next"])
+    )
     assert (wrong.code, "error: --after must be" in wrong.err) == (2, True)
     assert (other.code, "give the same --order for each page" in other.err) == (2, True)
     assert run("list", "-a", mine.name, "--order", "content").code == 2

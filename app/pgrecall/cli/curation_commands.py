@@ -61,6 +61,7 @@ def near_duplicates(call: Call) -> Output:
 
 @app.method("upkeep.clusters", "pgrecall clusters --min-similarity 0.7 --agent zoe")
 def clusters(call: Call) -> Output:
+    """Show groups of similar active memories. An agent with few memories has none: --more-than."""
     with working("comparing memories"):
         clusters = call()
         members = [memory.id for cluster in clusters for memory in cluster.memories]
@@ -83,6 +84,7 @@ def clusters(call: Call) -> Output:
 
 @app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe")
 def consolidate(call: Call) -> Output:
+    """Find groups of similar memories, see `clusters`, and store a new memory in place of each."""
     with progress_bar("consolidating", transient=True) as advance:
         consolidations = call(on_progress=advance)
     return Output(
