@@ -25,7 +25,7 @@ _MEANT: Mapping[str, str] = {
     **dict.fromkeys(("--cursor", "--next"), "--after"),
     "--format": "--json",
 }
-"""What an option is called elsewhere → what it is called here, in commands that have it."""
+"""An option by its name elsewhere → its name here, in commands that have it."""
 Declared = TypeVar("Declared", bound="Callable[..., Output | None]")
 
 
