@@ -304,7 +304,7 @@ def test_the_embedded_server_by_commands(
         assert f" URL: {started['url']}\n" in run("server", "status").out
         with psycopg.connect(started["url"]):
             refused = run("server", "stop")
-            assert (refused.code, "1 connections" in refused.err) == (1, True)
+            assert (refused.code, "1 connection." in refused.err) == (1, True)
     finally:
         stopped = run("server", "stop", "--force")
     assert "has stopped" in stopped.out
