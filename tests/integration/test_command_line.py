@@ -403,7 +403,24 @@ def _commands(group: Any, *names: str) -> Iterator[tuple[str, ...]]:
         yield from _commands(command, *names, name)
 
 
-def test_help_shows_no_type_beside_a_flag(run: Run) -> None:
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("search tea --limit 3", "-k"),
+        ("search tea --top-k 3", "-k"),
+        ("context tea --top 3", "-k"),
+        ("context tea --format json", "--json"),
+        ("list --cursor x", "--after"),
+    ],
+)
+def test_an_option_by_another_name_is_known(run: Run, command: str, meant: str) -> None:
+    refused = run(*command.split())
+
+    assert refused.code == 2
+    assert meant in refused.err.partition(command.split()[-2])[2]
+
+
+def test_help_shows_no_type_beside_a_flag_and_no_name_of_python(run: Run) -> None:
     commands = [*_commands(BUILT)]
     for command in commands:
         shown = run(*command, "--help")
@@ -411,6 +428,7 @@ def test_help_shows_no_type_beside_a_flag(run: Run) -> None:
         assert shown.code == 0
         assert "--help" in shown.out
         assert "bool" not in shown.out.lower(), command
+        assert re.search(r"`\w+_\w+`", shown.out) is None, command  # a name of Python
     assert len(commands) > 30
 
 

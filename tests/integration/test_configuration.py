@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from pgrecall.cli.output import console
 from pgrecall.core.embedders import LocalEmbedder
 from tests.integration.commands import Run, make_once, runner
 
@@ -299,9 +300,11 @@ def test_the_embedded_server_by_commands(
         assert added.code == 0, added.err
         assert len(run("search", "tea", "--agent", "a", "--json").records) == 1
         assert run("server", "status", "--json").records[0]["url"] == started["url"]
+        monkeypatch.setattr(console, "width", 20)
+        assert f" URL: {started['url']}\n" in run("server", "status").out
         with psycopg.connect(started["url"]):
             refused = run("server", "stop")
-            assert (refused.code, "1 connections" in refused.err) == (1, True)
+            assert (refused.code, "1 connection." in refused.err) == (1, True)
     finally:
         stopped = run("server", "stop", "--force")
     assert "has stopped" in stopped.out

@@ -113,7 +113,7 @@ def test_the_account_goes_to_standard_error(
 def test_why_a_memory_is_left_out_is_told(run: Run, agent: str) -> None:
     for options, told in (
         ("--min-score 0.99", "score below min_score"),
-        ("--max-tokens 20", "longer than the rest"),
+        ("--max-tokens 20", "longer than what is left of the budget"),
         (KEEPING, "rest reserved for other types"),
         ("--max-similarity 0.8", "nearly the same as one above"),
         ("--max-tokens 20", "too many before it did not fit"),

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import Erased, NewMemory
 from pgrecall.cli.memory_ids import short_ids
@@ -225,8 +225,29 @@ def test_an_erasure_asks_unless_told_not_to(run: Run, mine: Owner) -> None:
     assert "Traceback" not in declined.err + unanswered.err
     assert dry.out.startswith("dry run: 2 memories")
     assert (agreed.code, mine.count()) == (0, 0)
+    assert not [line for line in agreed.err.splitlines() if not line.strip()]
     assert "2 memories" in agreed.out
     assert run(*everything, "--yes", "--json").records == [Erased().record()]
+
+
+def test_an_erasure_that_a_foreign_key_refuses_says_what_to_do(
+    run: Run, mine: Owner, commanded: Engine
+) -> None:
+    mine.add_many(["one", "two"])
+    key = "FOREIGN KEY (agent_id, id) REFERENCES pgrecall.agent_memories"
+    with commanded.begin() as connection:
+        connection.execute(text(f"CREATE TABLE notes (agent_id text, id uuid, {key})"))
+        copied = "INSERT INTO notes SELECT agent_id, id FROM pgrecall.agent_memories"
+        connection.execute(text(f"{copied} WHERE agent_id = '{mine.name}'"))
+    try:
+        refused = run("erase", "--everything", "--yes")
+    finally:
+        with commanded.begin() as connection:
+            connection.execute(text("DROP TABLE notes"))
+
+    assert (refused.code, mine.count()) == (5, 2)
+    assert '"notes_agent_id_id_fkey" on table "notes"; delete the rows there first' in refused.err
+    assert refused.err.strip().endswith("goes on from there, once the cause is gone")
 
 
 def test_memories_are_erased_by_their_ids(run: Run, mine: Owner) -> None:
@@ -239,6 +260,7 @@ def test_memories_are_erased_by_their_ids(run: Run, mine: Owner) -> None:
 
     assert made is None
     assert [(done.code, mine.history(two) == []) for done in refused] == [(2, True)] * 2
+    assert ["needs the ids" in done.err for done in refused] == [True, False]
     assert "2 memories" not in erased.out
     assert f"made from erased memories: {three}" in " ".join(erased.out.split())
     assert (mine.history(one), mine.history(two), mine.count()) == ([], [], 1)
@@ -534,8 +556,8 @@ def test_a_search_shows_digits_that_explain_takes_of_teams_too(
 
     shown = run("search", "memory", *teams)
 
-    for text in (str(twin), str(alike[2]), str(alike[0])[:14]):
-        assert text in shown.out
+    for id_ in (str(twin), str(alike[2]), str(alike[0])[:14]):
+        assert id_ in shown.out
     assert run("explain", str(alike[2])[:35], "memory", *teams).code == 2
     assert run("explain", str(twin), "memory", *teams).code == 0
 

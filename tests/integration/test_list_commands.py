@@ -49,6 +49,7 @@ def stock(mine: Owner) -> None:
 def test_memories_are_listed_page_by_page(run: Run, mine: Owner) -> None:
     stock(mine)
     asked = ("list", "-a", mine.name, "--metadata", "user.age>=10", "--order", "-importance")
+    same = "more: the same command with"
 
     first = run(*asked, "-n", 3, "--total", "--json").records
     rest = run(*asked, "-n", 3, "--after", first[-1]["next"], "--json").records
@@ -58,9 +59,15 @@ def test_memories_are_listed_page_by_page(run: Run, mine: Owner) -> None:
     shown = run(*asked, "-n", 3, "--total")
     assert [line.split()[-1] for line in shown.out.splitlines()[2:]] == ["4", "3", "2"]
     assert "importance" in shown.out.splitlines()[0]
-    assert shown.err.splitlines() == ["4 memories in all", f"more: --after {first[-1]['next']}"]
+    ordered = f"{same} --order -importance --after {first[-1]['next']}"
+    assert shown.err.splitlines() == ["4 memories in all", ordered]
+    assert f"{same} --after" in run("list", "-a", mine.name, "-n", 1).err
     assert "no memory passes" in run("list", "-a", mine.name, "--tag", "x").out
-    assert run("list", "-a", mine.name, "--after", "x").code == 2
+    wrong, other = (
+        run("list", "-a", mine.name, "--after", one) for one in ("x", first[-1]["next"])
+    )
+    assert (wrong.code, "error: --after must be" in wrong.err) == (2, True)
+    assert (other.code, "give the same --order for each page" in other.err) == (2, True)
     assert run("list", "-a", mine.name, "--order", "content").code == 2
 
 
@@ -101,7 +108,7 @@ def test_what_passes_a_filter_is_deleted_once_that_is_confirmed(run: Run, mine: 
     assert run(*asked, "--json", answer="y\n").records == [{"deleted": 2}]
     assert run("delete", "-a", mine.name, "--text", "m", "--yes").out.strip() == "3 deleted"
     refused = run("delete", "-a", mine.name, "--yes")
-    assert (refused.code, "erase_owner" in refused.err) == (2, True)
+    assert (refused.code, "pgrecall erase --agent … --everything" in refused.err) == (2, True)
 
 
 def test_owners_are_listed(run: Run, mine: Owner) -> None:

@@ -496,11 +496,11 @@ def test_a_server_in_use_is_not_stopped_unless_forced(
     url = embedded.start(directory).url
     assert url is not None
     with psycopg.connect(url) as connected:
-        with pytest.raises(ServerInUse, match=r"is in use: 1 connections"):
+        with pytest.raises(ServerInUse, match=r"is in use: 1 connection\."):
             embedded.stop(directory)
         user = start(directory)
         user.has_url()
-        with pytest.raises(ServerInUse, match=f"processes {user.process.pid}; 1 connections"):
+        with pytest.raises(ServerInUse, match=rf"processes {user.process.pid}; 1 connection\."):
             embedded.stop(directory)
         assert connected.execute("SELECT 1").fetchone() == (1,)
         assert embedded.status(directory).stays

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from pgrecall.cli.call import Method
     from pgrecall.cli.output import Output
 
+_MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("--limit", "--top", "--top-k", "-n"), "-k"),
+    **dict.fromkeys(("--cursor", "--next"), "--after"),
+    "--format": "--json",
+}
+"""An option by its name elsewhere → its name here, in commands that have it."""
 Declared = TypeVar("Declared", bound="Callable[..., Output | None]")
 
 
@@ -36,6 +42,16 @@ class _Flags:
 
 class _Command(_Flags, TyperCommand):
     """A command whose options may be given by a file if they may be given by the environment."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as problem:
+            if hasattr(problem, "possibilities"):  # NoSuchOption of Typer, or before it of Click
+                meant = _MEANT.get(getattr(problem, "option_name", ""))
+                if any(meant in one.opts for one in self.params):
+                    problem.possibilities = [meant]
+            raise
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
         from pgrecall.cli.configuration import PERSONAL, settings, undecided

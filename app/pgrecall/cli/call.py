@@ -118,10 +118,12 @@ def arguments_of(
 
 
 def summary(method: Method) -> str:
-    """The first paragraph of the docstring, without what a program gets."""
+    """The first paragraph of the docstring as a command, without what a program gets: its first
+    word is a verb, "Records", and becomes "Record"."""
     paragraph = " ".join((getdoc(_operation(method)) or "").partition("\n\n")[0].split())
     sentences = re.split(r"(?<=\.) (?=[A-Z])", paragraph)
-    return " ".join(one for one in sentences if not one.startswith(("Returns", "Raises")))
+    kept = " ".join(one for one in sentences if not one.startswith(("Returns", "Raises")))
+    return re.sub(r"^(\w+)s ", r"\1 ", kept)
 
 
 def _operation(method: Method) -> Callable[..., Any]:

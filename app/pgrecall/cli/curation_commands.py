@@ -61,6 +61,7 @@ def near_duplicates(call: Call) -> Output:
 
 @app.method("upkeep.clusters", "pgrecall clusters --min-similarity 0.7 --agent zoe")
 def clusters(call: Call) -> Output:
+    """Show groups of similar active memories. An agent with few memories has none: --more-than."""
     with working("comparing memories"):
         clusters = call()
         members = [memory.id for cluster in clusters for memory in cluster.memories]
@@ -83,6 +84,7 @@ def clusters(call: Call) -> Output:
 
 @app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe")
 def consolidate(call: Call) -> Output:
+    """Find groups of similar memories, see `clusters`, and store a new memory in place of each."""
     with progress_bar("consolidating", transient=True) as advance:
         consolidations = call(on_progress=advance)
     return Output(
@@ -140,7 +142,8 @@ def gc(call: Call, any_age: Annotated[bool, option("Ignore age.", "--any-age")] 
     policy = call.arguments["policy"]
     policy = replace(policy, max_age_hours=None if any_age else policy.max_age_hours)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=warnings, transient=True) as progress:
+    quiet = not warnings.is_interactive
+    with Progress(*columns, console=warnings, transient=True, disable=quiet) as progress:
         task = progress.add_task("collecting garbage", total=None)
         run = call(
             policy=policy,
@@ -196,8 +199,10 @@ def erase(
     `delete` keeps the history. An interrupted erasure of an agent can be started again.
     """
     ids, dry_run = call.arguments.get("memory_ids", ()), call.arguments["dry_run"]
-    if bool(ids) == everything:
-        raise InputError("name memories by their ids, or --everything of the agent; not both")
+    if not ids and not everything:
+        raise InputError("erase needs the ids of memories, or --everything of the agent")
+    if ids and everything:
+        raise InputError("erase takes ids of memories, or --everything of the agent; not both")
     if not yes and not dry_run:
         _confirm(f"Erase {counted(len(ids), 'memory', 'memories') if ids else 'everything'}", call)
     if not everything:

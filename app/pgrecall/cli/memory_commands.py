@@ -82,14 +82,25 @@ def _added(added: Added, *notes: str) -> Output:
 )
 def list_(call: Call) -> Output:
     """List memories in any order, page by page, without ranking them."""
-    page = call()
+    page = _listed(call)
     ids = short_ids(call.repo, call.agent, (memory.id for memory in page))
     notes = []
     if page.total is not None:
         notes.append(counted(page.total, "memory in all", "memories in all"))
-    order = call.arguments.get("order", NEWEST_FIRST)
-    shown = _table(page, ids, order)
-    return _page(page, _record, shown, "no memory passes", notes, total=page.total)
+    order = call.arguments.get("order", ())
+    shown = _table(page, ids, order or NEWEST_FIRST)
+    return _page(page, _record, shown, "no memory passes", notes, order, total=page.total)
+
+
+def _listed(call: Call) -> Page[Memory]:
+    """The page. An error about the cursor names the options."""
+    try:
+        page: Page[Memory] = call()
+    except InputError as problem:
+        if not str(problem).startswith("after "):
+            raise
+        raise InputError(f"--{problem}".replace("`order`", "--order")) from None
+    return page
 
 
 def _table(memories: Sequence[Memory], ids: Mapping[UUID, str], order: Sequence[str]) -> Grid:
@@ -170,7 +181,13 @@ def _record(memory: Memory) -> dict[str, Any]:
 
 
 def _page(
-    page: Page[Any], record: Any, shown: Grid, otherwise: str, notes: list[str], **end: Any
+    page: Page[Any],
+    record: Any,
+    shown: Grid,
+    otherwise: str,
+    notes: list[str],
+    order: Sequence[str] = (),
+    **end: Any,
 ) -> Output:
     """A page; the last record, or a note, says where the next one begins."""
     records = [record(one) for one in page]
@@ -178,5 +195,6 @@ def _page(
         last = {"next": page.next, **end}
         records[-1] |= {name: value for name, value in last.items() if value is not None}
     if page.next is not None:
-        notes = [*notes, f"more: --after {page.next}"]
+        ordered = "".join(f"--order {name} " for name in order)
+        notes = [*notes, f"more: the same command with {ordered}--after {page.next}"]
     return Output(records, shown, otherwise=otherwise, notes=notes)

@@ -192,7 +192,9 @@ def progress_bar(text: str, **options: Any) -> Iterator[Callable[[float, float],
     """A bar on standard error. Yields a function to call with the number done, and the total."""
     from rich.progress import Progress  # searches do not need it
 
-    with Progress(console=warnings, **options) as progress:
+    # Where a transient bar is not shown, Rich would leave an empty line.
+    disable = options.get("transient", False) and not warnings.is_interactive
+    with Progress(console=warnings, disable=disable, **options) as progress:
         task = progress.add_task(text, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 

@@ -10,6 +10,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import data_folder
 from pgrecall.cli.output import Output, facts, size
 from pgrecall.cli.parsers import option
+from pgrecall.core.display import Verbatim, plain
 from pgrecall.embedded import ServerStatus
 
 app = App(
@@ -48,9 +49,11 @@ def _shown(status: ServerStatus) -> Output:
     rows = [
         ("data folder", str(status.folder)),
         ("PostgreSQL", f"{status.version}, {runs}" if status.version else "does not run"),
-        ("URL", status.url or "–"),
-        ("used by processes", ", ".join(map(str, status.users)) or "none"),
+        ("other processes", ", ".join(map(str, status.users)) or "none use it"),
         ("connections", str(status.connections)),
         ("size", size(status.bytes)),
     ]
-    return Output([asdict(status)], facts(rows))
+    if status.url is None:
+        return Output([asdict(status)], facts(rows))
+    url = Verbatim(f" URL: {plain(status.url)}\n")  # to be copied: neither cut nor wrapped
+    return Output([asdict(status)], facts(rows), url)

@@ -54,6 +54,7 @@ def feedback(call: Call) -> Output:
 
 @app.method("history", "pgrecall history 0197a3c2 --agent zoe")
 def history(call: Call) -> Output:
+    """Show the events of a memory, oldest first; also if it has been deleted since."""
     events = call()
     shown = table(
         Column("when", no_wrap=True),
@@ -146,6 +147,7 @@ def unlabel(call: Call, kind: Kind = "keyword") -> Output:
 
 @app.method("labels.of", "pgrecall labels 0197a3c2 --agent zoe")
 def labels(call: Call) -> Output:
+    """Show the labels of a memory, the greatest weight first."""
     labels: list[Label] = call()
     lines = (f"{label.weight:.3f}  {label.kind:<9}  {label.value}" for label in labels)
     return Output(labels, *lines, otherwise="no labels")
@@ -158,6 +160,7 @@ def labels(call: Call) -> Output:
     kinds=option("Only labels of this kind.", "--kind"),
 )
 def labelled(call: Call) -> Output:
+    """List active, valid memories that have any of these labels, with the sum of their weights."""
     weighted = call()
     return Output(
         ({"id": one.id, "weight": weight, "content": one.content} for one, weight in weighted),
@@ -192,6 +195,7 @@ def unlink(call: Call) -> Output:
 
 @app.method("links.of", "pgrecall links 0197a3c2 --agent zoe")
 def links(call: Call) -> Output:
+    """Show the links from and to a memory, strongest first."""
     links = call()
     return Output(
         (

@@ -24,7 +24,7 @@ limit: k memories are packed already."""
 REASONS: Final[Mapping[Reason, str]] = {
     "min_score": "score below min_score",
     "min_relevance": "not relevant enough",
-    "too_long": "longer than the rest",
+    "too_long": "longer than what is left of the budget",
     "reserved": "rest reserved for other types",
     "near_duplicate": "nearly the same as one above",
     "stopped": "too many before it did not fit",

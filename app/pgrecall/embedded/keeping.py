@@ -61,8 +61,9 @@ def stop(directory: str | Path, *, force: bool = False) -> bool:
         return False
     if not force and (server.users or server.connections):
         processes = f"processes {', '.join(map(str, server.users))}; " if server.users else ""
+        connections = "connection" if server.connections == 1 else "connections"
         raise ServerInUse(
-            f"the server in {data} is in use: {processes}{server.connections} connections. End "
+            f"the server in {data} is in use: {processes}{server.connections} {connections}. End "
             "them first, or force it to stop"
         )
     with database(data, postgres_version=int(server.version.partition(".")[0])):

@@ -51,6 +51,7 @@ _CHECK_VIOLATION = "23514"
 _LIMIT_EXCEEDED = "53400"
 _NOT_IN_STATE = "55000"
 _UNIQUE_VIOLATION = "23505"
+_REFERENCED = ("23503", "23001")
 _UNAVAILABLE = (
     *("08000", "08001", "08003", "08004", "08006"),
     *("28", "3D", "53", "57P"),
@@ -174,6 +175,11 @@ def mapped_error(error: Exception, *, in_doubt: bool = False) -> BaseException:
     if state == _CHECK_VIOLATION:
         where = f"constraint {constraint} of table {original.diag.table_name}"
         return InvalidMemory(f"the database refused a value: {where if constraint else message}")
+    if state in _REFERENCED and "update or delete" in message:
+        return DatabaseError(
+            f"the database refused the statement: {message}; delete the rows there first, or give "
+            "the constraint ON DELETE CASCADE or SET NULL"
+        )
     if state == _UNIQUE_VIOLATION and "content_hash" in (constraint or message):
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")  # a rival was first
     if in_doubt and is_lost(original):

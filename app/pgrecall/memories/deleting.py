@@ -88,6 +88,6 @@ def _require_some(filters: Filters) -> None:
     """Raises InputError for filters that every memory passes, such as a text of stop words."""
     if filters.are_default:
         raise InputError(
-            "delete needs ids or a filter that leaves something out; `upkeep.erase_owner` "
-            "deletes all that an agent has"
+            "delete needs ids or a filter that leaves something out; all that an agent has is "
+            "deleted by `upkeep.erase_owner`, or `pgrecall erase --agent … --everything`"
         )

@@ -73,7 +73,8 @@ class Ordering:
                 f"after must be the `next` of a page of this list, got {shortened(text)}"
             ) from None
         raise InputError(
-            f"after was made for the order {shortened(order)}, not for {shortened([*self.names])}"
+            f"after was made for the order {shortened(order)}, not for {shortened([*self.names])}; "
+            "give the same `order` for each page"
         )
 
 
