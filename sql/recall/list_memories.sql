@@ -157,8 +157,9 @@ BEGIN
         said := NULL;
     END;
     IF jsonb_typeof(said -> 'order') = 'array' THEN
-        RAISE EXCEPTION 'after was made for the order %, not for %; give the same order for each page', left(said ->> 'order', 100),
-            to_jsonb(names) USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'after was made for the order %, not for %; give the same order for each '
+            'page', left(said ->> 'order', 100), to_jsonb(names)
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RAISE EXCEPTION 'after must be the cursor of a row of this list, got %',
         quote_literal(left(after, 100)) USING ERRCODE = 'invalid_parameter_value';
