@@ -105,6 +105,13 @@ BEGIN
         PERFORM drop_objects(names);
         EXECUTE definition;
     END;
+    -- What the file no longer creates is dropped in the end, with the objects of files that no
+    -- longer exist: others that are still to be applied may depend on it.
+    INSERT INTO installed_sql AS i (file, level, objects)
+    SELECT 'gone/' || o.file, o.level, ARRAY(SELECT unnest(o.objects) EXCEPT SELECT unnest(names))
+      FROM installed_sql o
+     WHERE o.file = replace_objects.file AND NOT o.objects <@ names
+        ON CONFLICT (file) DO UPDATE SET objects = i.objects || excluded.objects;
     INSERT INTO installed_sql AS i (file, level, objects, hash)
     VALUES (file, level, names, hash)
         ON CONFLICT (file) DO UPDATE
@@ -159,4 +166,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_other_objects IS
-    'Drops the functions and views of files that no longer exist.';
+    'Drops the functions and views that no file creates any more.';

@@ -215,6 +215,29 @@ def test_a_file_that_is_gone_is_dropped(migrated: str, monkeypatch: pytest.Monke
     assert value(migrated, "SELECT to_regproc('pgrecall.passing') IS NULL")
 
 
+def test_what_a_file_no_longer_creates_is_dropped(
+    migrated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if it depends on a function whose signature changes in the same upgrade."""
+    other = (
+        "CREATE OR REPLACE FUNCTION of_frequency() RETURNS float8 LANGUAGE sql STABLE\n"
+        "    RETURN frequency(1, 2);\n"
+    )
+    with monkeypatch.context() as before:
+        cosine = "CREATE OR REPLACE FUNCTION cosine"  # applied before the other
+        edited(before, "signals/cosine.sql", cosine, f"{other}{cosine}")
+        migrate.upgrade(migrated)
+    assert value(migrated, "SELECT pgrecall.of_frequency()") == 0.5
+
+    edited(monkeypatch, FREQUENCY, "cap float8)", "cap float8, more integer DEFAULT 0)")
+    edited(monkeypatch, FREQUENCY, "(integer, float8)", "(integer, float8, integer)")
+    status = migrate.upgrade(migrated)
+
+    assert status.pending == []
+    assert value(migrated, "SELECT to_regproc('pgrecall.of_frequency')") is None
+    assert value(migrated, "SELECT pgrecall.frequency(1, 2)") == 0.5
+
+
 def test_all_or_nothing_is_applied(migrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
     edited(monkeypatch, FREQUENCY, "LANGUAGE sql", "COST 7 LANGUAGE sql")
     wrong = "CREATE OR REPLACE FUNCTION wrong() RETURNS integer LANGUAGE sql RETURN nothing;\n"
