@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
-_UNIT_DAYS = {"day": 1, "part_of_day": 1, "week": 7}
-_UNIT_MONTHS = {"month": 1, "quarter": 3, "season": 3, "year": 12}
+UNIT_DAYS = {"day": 1, "part_of_day": 1, "week": 7}
+UNIT_MONTHS = {"month": 1, "quarter": 3, "season": 3, "year": 12}
 _SATURDAY = 5
 
 
@@ -44,6 +44,11 @@ def _numbers(words: str) -> dict[str, int]:
     return _numbered(*words.split())
 
 
+def _units(**words: str) -> dict[str, str]:
+    """The units by their words."""
+    return {one: unit for unit, some in words.items() for one in some.split()}
+
+
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
@@ -66,7 +71,7 @@ class _Language:
     since: frozenset[str]
     fillers: frozenset[str]
     """Words between the parts of a phrase."""
-    last_follows: bool = field(default=False)
+    last_follows: bool = False
     """True if "last" stands behind the noun."""
 
 
@@ -74,13 +79,13 @@ LANGUAGES: Mapping[str, _Language] = {
     "en": _Language(
         seasons=_numbered("spring", "summer", "autumn|fall", "winter"),
         season_leads=_set("in during since over early late mid"),
-        units={
-            **dict.fromkeys(("day", "days", "evening", "night"), "day"),
-            **dict.fromkeys(("week", "weeks"), "week"),
-            **dict.fromkeys(("month", "months"), "month"),
-            **dict.fromkeys(("year", "years"), "year"),
-            **dict.fromkeys(("weekend", "weekends"), "weekend"),
-        },
+        units=_units(
+            day="day days evening night",
+            week="week weeks",
+            month="month months",
+            year="year years",
+            weekend="weekend weekends",
+        ),
         ordinals=_numbered("first|1st", "second|2nd", "third|3rd", "fourth|4th", "fifth|5th"),
         last=_set("last past final"),
         this=_set("this"),
@@ -93,13 +98,13 @@ LANGUAGES: Mapping[str, _Language] = {
     "de": _Language(
         seasons=_numbered("fruhling|fruhjahr", "sommer", "herbst", "winter"),
         season_leads=_set("im seit wahrend"),
-        units={
-            **dict.fromkeys(("tag", "tage", "tagen", "abend", "nacht"), "day"),
-            **dict.fromkeys(("woche", "wochen"), "week"),
-            **dict.fromkeys(("monat", "monate", "monaten"), "month"),
-            **dict.fromkeys(("jahr", "jahre", "jahren"), "year"),
-            **dict.fromkeys(("wochenende", "wochenenden"), "weekend"),
-        },
+        units=_units(
+            day="tag tage tagen abend nacht",
+            week="woche wochen",
+            month="monat monate monaten",
+            year="jahr jahre jahren",
+            weekend="wochenende wochenenden",
+        ),
         ordinals=_numbered(
             *("erste|ersten|erstes", "zweite|zweiten|zweites", "dritte|dritten|drittes"),
             *("vierte|vierten|viertes", "funfte|funften|funftes"),
@@ -115,13 +120,13 @@ LANGUAGES: Mapping[str, _Language] = {
     "fr": _Language(
         seasons=_numbered("printemps", "ete", "automne", "hiver"),
         season_leads=_set("en au depuis cet"),
-        units={
-            **dict.fromkeys(("jour", "jours"), "day"),
-            **dict.fromkeys(("semaine", "semaines"), "week"),
-            **dict.fromkeys(("mois",), "month"),
-            **dict.fromkeys(("an", "ans", "annee", "annees"), "year"),
-            **dict.fromkeys(("week-end", "weekend"), "weekend"),
-        },
+        units=_units(
+            day="jour jours",
+            week="semaine semaines",
+            month="mois",
+            year="an ans annee annees",
+            weekend="week-end weekend",
+        ),
         ordinals=_numbered(
             *("premier|premiere", "deuxieme|second|seconde", "troisieme", "quatrieme", "cinquieme")
         ),
@@ -137,12 +142,12 @@ LANGUAGES: Mapping[str, _Language] = {
     "es": _Language(
         seasons=_numbered("primavera", "verano", "otono", "invierno"),
         season_leads=_set("en desde durante"),
-        units={
-            **dict.fromkeys(("dia", "dias"), "day"),
-            **dict.fromkeys(("semana", "semanas"), "week"),
-            **dict.fromkeys(("mes", "meses"), "month"),
-            **dict.fromkeys(("ano", "anos"), "year"),
-        },
+        units=_units(
+            day="dia dias",
+            week="semana semanas",
+            month="mes meses",
+            year="ano anos",
+        ),
         ordinals=_numbered(
             *("primer|primera", "segunda|segundo", "tercera|tercer", "cuarta|cuarto"),
             "quinta|quinto",
@@ -233,7 +238,7 @@ class _Phrase:
         return None
 
     def _season(self, number: int, year: int, beyond: int) -> Dated:
-        start = self._months(datetime(year, 3 * number, 1, tzinfo=self.moment.tzinfo), 0)
+        start = datetime(year, 3 * number, 1, tzinfo=self.moment.tzinfo)
         return Dated("season", start, self._months(start, 3), beyond, is_relative=False)
 
     def of_units(self, place: int) -> Dated | None:
@@ -258,7 +263,7 @@ class _Phrase:
         if ordinal is None or unit not in ("week", "weekend"):
             return None
         other = self._dated(at_unit + 1)
-        if other is not None and other.kind in _UNIT_MONTHS:
+        if other is not None and other.kind in UNIT_MONTHS:
             return self._nth(ordinal, unit, other)
         if unit == "weekend" and ordinal == -1:
             return self._weekend(self._midnight(self.moment), at_unit + 1)
@@ -288,7 +293,7 @@ class _Phrase:
             return None
         if word in self.known.since:
             return other._replace(kind="span", end=max(self.moment, other.start))
-        unit = "week" if other.kind in _UNIT_DAYS else other.kind
+        unit = "week" if other.kind in UNIT_DAYS else other.kind
         return self._counted(1, unit, other, word in self.known.before, kind="span")
 
     def _counted(
@@ -324,9 +329,9 @@ class _Phrase:
         return day.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def _shifted(self, edge: datetime, unit: str, number: int) -> datetime:
-        if unit in _UNIT_DAYS:
-            return edge + number * _UNIT_DAYS[unit] * DAY
-        return self._months(edge, number * _UNIT_MONTHS[unit])
+        if unit in UNIT_DAYS:
+            return edge + number * UNIT_DAYS[unit] * DAY
+        return self._months(edge, number * UNIT_MONTHS[unit])
 
     @staticmethod
     def _months(start: datetime, number: int) -> datetime:

@@ -12,7 +12,15 @@ from importlib import import_module
 from itertools import islice, takewhile
 from typing import Any
 
-from pgrecall.core.calendar_phrases import LANGUAGES, LONGEST, Dated, calendar_phrase, is_half
+from pgrecall.core.calendar_phrases import (
+    LANGUAGES,
+    LONGEST,
+    UNIT_DAYS,
+    UNIT_MONTHS,
+    Dated,
+    calendar_phrase,
+    is_half,
+)
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import ExtraMissing, InputError, UnknownName
 
@@ -46,8 +54,6 @@ _BEFORE_DATES = frozenset(
 )
 """… but are dates after one of these words or next to a number."""
 _SPANS = frozenset(("last", "past"))
-_LENGTHS = {"week": 7, "day": 1, "part_of_day": 1}
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def period_record(period: Period | None) -> dict[str, Any]:
@@ -246,12 +252,12 @@ def _is_doubtful(text: str, words: Sequence[re.Match[str]], place: int) -> bool:
 
 def _whole(kind: str, day: datetime, moment: datetime) -> Period:
     """The day, week, month or year that contains `day`."""
-    if kind in _LENGTHS:
+    if kind in UNIT_DAYS:
         start = _midnight(day, moment)
         if kind == "week":
             start -= timedelta(days=start.weekday())
-        return start, start + timedelta(days=_LENGTHS[kind])
-    months = _MONTHS[kind]
+        return start, start + timedelta(days=UNIT_DAYS[kind])
+    months = UNIT_MONTHS[kind]
     number = 12 * day.year + (day.month - 1) // months * months
     return _month(number, moment), _month(number + months, moment)
 
