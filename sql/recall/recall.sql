@@ -34,7 +34,7 @@ BEGIN
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
-        query, cardinality(query_entities) > 0, ranked, asked.options);
+        query, 'named' = ANY (asked.options), ranked, asked.options);
     IF sources IS NULL AND touch IS NOT TRUE THEN
         -- Without a loop over its rows, so that it may run in parallel.
         RETURN QUERY EXECUTE recall_text(asked.facts, asked.options, NULL)

@@ -52,7 +52,7 @@ WRITTEN_AS = {
     "weights": "Takes SIGNAL=NUMBER, such as similarity=0.7, once for each signal; the others get "
     "0, and the sum is 1.",
     "query_time": "Takes two times, such as 2026-11-01 2026-12-01; the end is excluded.",
-    "dates": "Takes auto for English, or the code of a language, such as de.",
+    "dates": "Takes auto for English, the code of a language, such as de, or off.",
 }
 """Argument → what the help of its option adds to the argument's docstring."""
 METAVARS = {

@@ -76,7 +76,7 @@ def evaluate(
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
     `search` does, in one statement for all queries of a moment. A query is asked at its own
     `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
-    text names if `dates` is given, in `timezone`. Filters and thresholds are those of `search`. No
+    text names (see `dates` of `search`), in `timezone`. Filters and thresholds are those of `search`. No
     retrieval is counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are

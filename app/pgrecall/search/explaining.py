@@ -60,7 +60,6 @@ def explain(
         raise MemoryNotFound(f"agent {shortened(str(agent_id))}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != search.agent_id)
-    search = replace(search, profile=in_effect(search.profile, row))
     scored = hit(search.profile, row)
     counts = yield from _standing(tables, search, scored)
     unmet = _unmet(row, search)
@@ -72,6 +71,7 @@ def explain(
             if counts.last_owner == candidate.agent_id:
                 last = hit(search.profile, candidate)
     terms = yield from _terms(tables, search, scored)
+    search = replace(search, profile=in_effect(search.profile, row))
     return _explanation(search, scored, unmet, counts, last, terms)
 
 

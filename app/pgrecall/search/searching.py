@@ -24,7 +24,7 @@ from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
-from pgrecall.scoring.signals import Keyword
+from pgrecall.scoring.signals import EntityOverlap, Keyword
 from pgrecall.search.scatter_gather import ALL_AT_ONCE, each_owner, scatter_gather
 
 MAX_STEPS = 2
@@ -254,4 +254,9 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
 
 def in_effect(profile: Profile, row: Any) -> Profile:
     """The profile by which the row was scored, after redistribution of weights."""
-    return profile if getattr(row, "has_terms", True) else profile.without(Keyword.name)
+    missing = []
+    if not getattr(row, "has_terms", True):
+        missing.append(Keyword.name)
+    if profile.redistribute and not getattr(row, "names", 1):
+        missing.append(EntityOverlap.name)
+    return profile.without(*missing) if missing else profile

@@ -1,0 +1,98 @@
+-- Names are looked up by their first word, so what this costs does not grow with the memories. Most
+-- words begin no name, and only few of the others are looked at once more. Settings force lookups: a
+-- plan made while the table was nearly empty would read all of it for each word.
+CREATE OR REPLACE FUNCTION named_entities(
+    agent text, said text, subjects boolean DEFAULT true, others text[] DEFAULT '{}',
+    OUT entities text[], OUT names integer)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT
+    SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $function$
+#variable_conflict use_variable
+DECLARE
+    owners text[] := agent || others;
+    words text[] := (name_words(said))[:@MAX_NAMED_WORDS@];
+    key text := lower(array_to_string(words, ' '));
+    folded text[] := string_to_array(key, ' ');
+    places bigint[];
+    strange bigint[];
+BEGIN
+    names := 0;
+    SELECT array_agg(w.place) FILTER (WHERE w.begins),
+           array_agg(w.place) FILTER (
+               WHERE NOT w.begins AND length(w.word) >= 6 AND words[w.place] ~ '^[[:upper:]]')
+      INTO places, strange
+      FROM (SELECT u.word, u.place, EXISTS (
+                       SELECT FROM entity_names n
+                        WHERE n.agent_id = ANY (owners) AND n.word = u.word OFFSET 0) AS begins
+              FROM unnest(folded) WITH ORDINALITY u(word, place)) w;
+    IF places IS NULL AND strange IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT array_agg(f.entity ORDER BY f.place), count(DISTINCT f.at)
+      INTO entities, names
+      FROM (SELECT c.entity, min(c.at) AS at,
+                   row_number() OVER (ORDER BY max(length(c.name)) DESC, c.entity) AS place
+              FROM (
+                SELECT p.at, n.name, n.kind, n.entity,
+                       strpos(format(' %s ', key), format(' %s ', n.name)) > 0 AS whole,
+                       -- "Captain" alone does not say which one.
+                       count(*) FILTER (WHERE n.name <> n.word) OVER (PARTITION BY p.at)
+                       <= @MAX_SHARED_FIRST@ AS is_rare
+                  FROM unnest(places) p(at)
+                 CROSS JOIN LATERAL (
+                       SELECT n.* FROM entity_names n
+                        WHERE n.agent_id = ANY (owners) AND n.word = folded[p.at]
+                       OFFSET 0) n
+                 UNION ALL
+                SELECT p.at, n.name, n.kind, n.entity, false, true
+                  FROM unnest(strange) p(at)
+                 CROSS JOIN LATERAL (
+                       SELECT b.* FROM entity_names b
+                        WHERE b.agent_id = ANY (owners) AND length(b.word) >= 6
+                          AND left(b.word, 3) = left(folded[p.at], 3) COLLATE "C"
+                        UNION
+                       SELECT b.* FROM entity_names b
+                        WHERE b.agent_id = ANY (owners) AND length(b.word) >= 6
+                          AND right(b.word, 3) = right(folded[p.at], 3) COLLATE "C"
+                       OFFSET 0) n
+                 WHERE is_one_edit(n.word, folded[p.at])) c
+             -- A first word stands for a longer name where it is written like one, and alone.
+             WHERE (c.whole
+                    OR c.is_rare AND words[c.at] ~ '^[[:upper:]]'
+                       AND NOT coalesce(words[c.at + 1] ~ '^[[:upper:]]', false))
+               AND (subjects OR c.kind <> 'subject')
+               -- A sign such as those of C++ belongs to the name.
+               AND (c.kind = 'alias' OR c.entity !~ '[^[:alnum:][:space:].,''’()_-]'
+                    OR strpos(lower(said), lower(c.entity)) > 0)
+             GROUP BY c.entity) f
+     WHERE f.place <= @MAX_QUERY_ENTITIES@;
+END
+$function$;
+
+COMMENT ON FUNCTION named_entities IS
+    'Returns the entities of an owner''s memories that a text names, the longest first, and the '
+    'number of names that stand for them: as whole words, in any case and with or without accents, '
+    'by an alias, by the first word of a longer name, or with one letter wrong in a first word of '
+    'six letters and more. subjects: also the subjects of memories. others: more owners. NULL: '
+    'none.';
+
+CREATE OR REPLACE FUNCTION known_as(agent text, given text[], others text[] DEFAULT '{}')
+    RETURNS text[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT
+    SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $function$
+BEGIN
+    RETURN ARRAY(
+        SELECT g FROM unnest(given) g
+         UNION
+        SELECT n.entity
+          FROM unnest(given) g
+         CROSS JOIN LATERAL (
+               SELECT n.entity FROM entity_names n
+                WHERE n.agent_id = ANY (agent || others) AND n.word = split_part(name_key(g), ' ', 1)
+                  AND n.name = name_key(g)
+               OFFSET 0) n);
+END
+$function$;
+
+COMMENT ON FUNCTION known_as IS
+    'Returns these names, and the entities and subjects of an owner''s memories that are spelled '
+    'alike but for case and accents, or that have one of them as an alias.';
