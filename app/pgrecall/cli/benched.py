@@ -1,0 +1,138 @@
+"""Conversations loaded into a schema that is dropped afterwards, and searched."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypedDict
+from uuid import uuid4
+
+from sqlalchemy import QueuePool, text
+
+from pgrecall import embedded, migrate
+from pgrecall.core.embedders import Embedder
+from pgrecall.core.memory import NewMemory
+from pgrecall.core.vectors import components_of
+from pgrecall.evaluation.datasets.conversation import BenchQuestion, Conversation, Turn
+from pgrecall.evaluation.run_file import Found, Run
+from pgrecall.execution import MemoryRepository
+from pgrecall.migrate.connecting import engine_of
+from pgrecall.scoring.profile import Profile
+
+_BATCH = 500
+Advance = Callable[[float, float], None]
+
+
+class BenchSearch(TypedDict, total=False):
+    """The arguments of the searches; a reranker belongs here, too."""
+
+    expand_session: int
+    lend: float
+    min_relevance: float
+
+
+@dataclass
+class Searched:
+    """The results of all questions by one profile."""
+
+    found: dict[str, Found] = field(default_factory=dict)
+    """Question → turns."""
+    seconds: list[float] = field(default_factory=list)
+    """Of each search, with embedding its question."""
+
+    def run(self, tag: str) -> Run:
+        """The turns that were found."""
+        found = {question: [turn for turn, _ in turns] for question, turns in self.found.items()}
+        return Run(tag, found)
+
+    def milliseconds(self) -> dict[str, float]:
+        """The median, and what 95 % of the searches do not exceed."""
+        ordered = sorted(1000 * one for one in self.seconds)
+        slow = ordered[math.ceil(0.95 * len(ordered)) - 1]
+        return {"median": round(statistics.median(ordered), 3), "p95": round(slow, 3)}
+
+
+@contextmanager
+def temporary_repository(
+    database_url: str | None, embedder: Embedder
+) -> Iterator[MemoryRepository]:
+    """A repository on an empty schema of its own; without a URL, on a server of its own."""
+    dimensions = len(components_of(embedder.embed_query("How many dimensions?")))
+    schema = f"pgrecall_bench_{uuid4().hex[:12]}"
+    with ExitStack() as stack:
+        url = database_url or stack.enter_context(embedded.database())
+        engine = engine_of(url, poolclass=QueuePool)
+        stack.callback(engine.dispose)
+        try:
+            migrate.upgrade(url, schema=schema, dimensions=dimensions)
+            yield MemoryRepository(engine, schema=schema, embedder=embedder)
+        finally:
+            with engine.begin() as connection:
+                connection.execute(text(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE'))
+
+
+def load(repo: MemoryRepository, conversations: Sequence[Conversation], advance: Advance) -> None:
+    """Stores each conversation for an owner of its name; a turn's id becomes the key."""
+    total, done = sum(len(one.turns) for one in conversations), 0
+    for conversation in conversations:
+        for first in range(0, len(conversation.turns), _BATCH):
+            batch = conversation.turns[first : first + _BATCH]
+            repo.add_many(conversation.name, map(_memory, batch))
+            done += len(batch)
+            advance(done, total)
+
+
+def _memory(turn: Turn) -> NewMemory:
+    return NewMemory(
+        turn.text,
+        key=turn.id,
+        subject=turn.speaker or None,
+        session=turn.session,
+        turn=turn.place,
+        created_at=turn.created_at,
+    )
+
+
+def search(
+    repo: MemoryRepository,
+    conversations: Sequence[Conversation],
+    profile: Profile,
+    k: int,
+    arguments: BenchSearch,
+    *,
+    dates: bool,
+    advance: Advance,
+) -> Searched:
+    """Asks each question of its owner, after the conversation.
+
+    Memories below the floor are left out: that of the arguments, or the profile's, as in a context.
+    """
+    searched = Searched()
+    usual = {
+        "profile": profile,
+        "min_relevance": profile.min_relevance,
+        "dates": "auto" if dates else None,
+        **arguments,
+    }
+    asked = [(one, question) for one in conversations for question in one.questions]
+    once_before = asked[:1]  # what the first search of a process reads and imports is not its time
+    for number, (conversation, question) in enumerate([*once_before, *asked]):
+        each: Any = {**usual, "as_of": _asked_at(conversation, question)}
+        start = time.perf_counter()
+        hits = repo.search(conversation.name, question.text, k=k, touch=False, **each)
+        if number:
+            searched.seconds.append(time.perf_counter() - start)
+        searched.found[question.id] = [(hit.memory.key or "", hit.score) for hit in hits[:k]]
+        advance(number, len(asked))
+    return searched
+
+
+def _asked_at(conversation: Conversation, question: BenchQuestion) -> datetime | None:
+    """When all turns have been said."""
+    moments = [question.asked_at, *(turn.created_at for turn in conversation.turns)]
+    return max((one for one in moments if one is not None), default=None)
