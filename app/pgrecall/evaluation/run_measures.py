@@ -68,8 +68,8 @@ class RunScores:
         """As JSON."""
         return {
             "run": self.tag,
-            "turns": {kind: one.record() for kind, one in self.turns.items()},
-            "sessions": {kind: one.record() for kind, one in self.sessions.items()},
+            "by_turns": {kind: one.record() for kind, one in self.turns.items()},
+            "by_sessions": {kind: one.record() for kind, one in self.sessions.items()},
             "unanswerable": {
                 kind: {"questions": total, "silent": silent}
                 for kind, (silent, total) in self.silent.items()
