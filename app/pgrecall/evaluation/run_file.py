@@ -19,7 +19,7 @@ Found = Sequence[tuple[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one way of searching found."""
+    """The turns that one way of searching found."""
 
     tag: str
     """Its name."""

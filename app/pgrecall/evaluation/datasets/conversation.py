@@ -12,7 +12,7 @@ _UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What somebody said."""
+    """A message of a dialogue."""
 
     id: str
     """The name of its conversation, and its id or place there; unique in the data set."""

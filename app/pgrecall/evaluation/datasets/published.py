@@ -43,7 +43,7 @@ class Publication:
         return [path]
 
     def read(self, file: Path, convert: Callable[[Any], T]) -> T:
-        """What a function makes of the file's JSON. Raises InputError."""
+        """The result of a function of the file's JSON. Raises InputError."""
         try:
             return convert(json.loads(file.read_bytes()))
         except OSError as error:
