@@ -241,8 +241,14 @@ REFUSED: tuple[tuple[tuple[Any, ...], str], ...] = (
         ("locomo", LOCOMO, "-p", "hybrid,trust", "--write-run", "r.txt"),
         "--write-run takes one profile",
     ),
-    (("locomo", LOCOMO, "--run", "r.txt", "-p", "hybrid"), "--run and --profile exclude"),
-    (("locomo", LOCOMO, "--run", "r.txt", "--dry-run"), "--run and --dry-run exclude"),
+    (
+        ("locomo", LOCOMO, "--run", "r.txt", "-p", "hybrid"),
+        "--run searches nothing: leave out --profile",
+    ),
+    (
+        ("locomo", LOCOMO, "--run", "r.txt", "--dry-run"),
+        "--run searches nothing: leave out --dry-run",
+    ),
     (("locomo", LOCOMO, "--write-run", "none/r.txt"), "none is not a folder"),
     (("locomo", LOCOMO, "--lend", "0.3"), "expand_session"),
 )
@@ -256,6 +262,7 @@ def test_what_cannot_be_done_is_said_at_once(
 
     assert done.code == 2
     assert why in done.err
+    assert "to embed by" not in done.err
     assert schemas(commands_url) == []
 
 

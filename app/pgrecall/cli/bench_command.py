@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 from pgrecall.cli.app import App
-from pgrecall.cli.benched import BenchSearch, load, search, temporary_repository
+from pgrecall.cli.benched import BenchSearch, load, search, search_arguments, temporary_repository
 from pgrecall.cli.database import DatabaseUrl
 from pgrecall.cli.embedding import EmbedderName, make_embedder
 from pgrecall.cli.output import (
@@ -97,6 +97,7 @@ def bench(
     --min-relevance, by default the profile's.
     """
     K("k", k)
+    searching = search_arguments(arguments, dates=dates and not (runs or dry_run))
     _require_one_way(profiles, runs, write_run, dry_run=dry_run)
     for path in filter(None, (write_run, write_qrels)):
         require_writable(path)
@@ -119,12 +120,10 @@ def bench(
             load(repo, conversations, advance)
         for profile in profiles or [DEFAULT]:
             with progress_bar(f"searching, {plain(profile.name)}", transient=True) as advance:
-                found = search(
-                    repo, conversations, profile, k, arguments, dates=dates, advance=advance
-                )
+                found = search(repo, conversations, profile, k, searching, advance)
             if write_run is not None:
                 write_run_file(write_run, profile.name, found.found)
-            floor = arguments.get("min_relevance", profile.min_relevance)
+            floor = searching.get("min_relevance", profile.min_relevance)
             scores = run_scores(conversations, found.run(profile.name), k)
             results.append((scores, {"min_relevance": floor, "milliseconds": found.milliseconds()}))
     return _output(about, results)
@@ -140,11 +139,10 @@ def _require_one_way(
     """Raises InputError for options that exclude each other."""
     if written is not None and profiles is not None and len(profiles) > 1:
         raise InputError("--write-run takes one profile: a run file has one order for a question")
-    given = {"--run": runs, "--profile": profiles, "--write-run": written, "--dry-run": dry_run}
-    if runs or dry_run:
-        others = [name for name, value in given.items() if value]
-        if len(others) > 1:
-            raise InputError(f"{' and '.join(others)} exclude each other: --run searches nothing")
+    given = {"--run": runs, "--dry-run": dry_run, "--profile": profiles, "--write-run": written}
+    first, *others = [name for name, value in given.items() if value] or [""]
+    if others and (runs or dry_run):
+        raise InputError(f"{first} searches nothing: leave out {' and '.join(others)}")
 
 
 def _amount(conversations: Sequence[Conversation]) -> dict[str, int]:

@@ -15,13 +15,17 @@ from uuid import uuid4
 from sqlalchemy import QueuePool, text
 
 from pgrecall import embedded, migrate
+from pgrecall.core.checks import checked
+from pgrecall.core.dates import AUTO
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.vectors import components_of
 from pgrecall.evaluation.datasets.conversation import BenchQuestion, Conversation, Turn
 from pgrecall.evaluation.run_file import Found, Run
 from pgrecall.execution import MemoryRepository
+from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.connecting import engine_of
+from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.profile import Profile
 
 _BATCH = 500
@@ -29,11 +33,20 @@ Advance = Callable[[float, float], None]
 
 
 class BenchSearch(TypedDict, total=False):
-    """The arguments of the searches; a reranker belongs here, too."""
+    """The options that are arguments of each search. A reranker is one more line here."""
 
     expand_session: int
     lend: float
     min_relevance: float
+
+
+def search_arguments(given: BenchSearch, *, dates: bool) -> SearchArguments:
+    """The arguments of each search, checked before anything is stored. Raises InputError and
+    ExtraMissing."""
+    arguments: Any = {**given, **({"dates": AUTO} if dates else {})}
+    checked(SearchArguments, arguments, also=("query",))
+    result: SearchArguments = arguments
+    return result
 
 
 @dataclass
@@ -72,7 +85,7 @@ def temporary_repository(
             migrate.upgrade(url, schema=schema, dimensions=dimensions)
             yield MemoryRepository(engine, schema=schema, embedder=embedder)
         finally:
-            with engine.begin() as connection:
+            with map_errors(), engine.begin() as connection:
                 connection.execute(text(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE'))
 
 
@@ -103,9 +116,7 @@ def search(
     conversations: Sequence[Conversation],
     profile: Profile,
     k: int,
-    arguments: BenchSearch,
-    *,
-    dates: bool,
+    arguments: SearchArguments,
     advance: Advance,
 ) -> Searched:
     """Asks each question of its owner, after the conversation.
@@ -113,12 +124,7 @@ def search(
     Memories below the floor are left out: that of the arguments, or the profile's, as in a context.
     """
     searched = Searched()
-    usual = {
-        "profile": profile,
-        "min_relevance": profile.min_relevance,
-        "dates": "auto" if dates else None,
-        **arguments,
-    }
+    usual = {"profile": profile, "min_relevance": profile.min_relevance, **arguments}
     asked = [(one, question) for one in conversations for question in one.questions]
     once_before = asked[:1]  # what the first search of a process reads and imports is not its time
     for number, (conversation, question) in enumerate([*once_before, *asked]):

@@ -79,7 +79,8 @@ def _questions(name: str, kinds: Any, turns: list[Turn]) -> Iterator[BenchQuesti
     for kind, several in kind_of(kinds, dict, "the file").items():
         for number, one in each(several, "question"):
             with within(f"{kind}, question {number}"):
-                named = (f"{name}/{id_}" for id_ in _ids(one.get("source_chat_ids")))
+                source = kind_of(one, dict, "a question").get("source_chat_ids")
+                named = (f"{name}/{id_}" for id_ in _ids(source))
                 evidence = tuple(dict.fromkeys(id_ for id_ in named if id_ in known))
                 yield BenchQuestion(
                     f"{name}/{word(kind)}/{number}",
