@@ -199,17 +199,30 @@ def test_tables_fit_the_width(
     monkeypatch.setattr(console, "width", width)
     source = DATA / "longmemeval"
     conversations = read_data_set("longmemeval", source)
-    lines = [f"{one.name} Q0 {one.turns[0].id} 1 1.0 theirs\n" for one in conversations]
-    (tmp_path / "theirs.txt").write_text("".join(lines))
+    for tag, place in (("mine", 0), ("theirs", 4)):
+        lines = [f"{one.name} Q0 {one.turns[place].id} 1 1.0 {tag}\n" for one in conversations]
+        (tmp_path / f"{tag}.txt").write_text("".join(lines))
+    runs = ("--run", "mine.txt", "--run", "theirs.txt")
 
-    done = run("bench", "longmemeval", source, "--run", "theirs.txt", "--run", "theirs.txt")
+    done = run("bench", "longmemeval", source, *runs)
+    first, second = run("bench", "longmemeval", source, *runs, "--json").records
 
     assert done.code == 0, done.err
     assert max(map(len, done.out.splitlines())) <= width
     assert "single-session-preference" in done.out, "on one line"
-    assert done.out.count("theirs, by turns, with 95 % intervals") == (2 if width == 140 else 4)
+    tables = 1 if width == 140 else 2
+    beginnings = [line.partition(", with")[0] for line in done.out.splitlines()]
+    for title in ("mine, by turns", "theirs, by sessions", "theirs less mine, by turns"):
+        assert beginnings.count(title) == tables
     assert "a search takes" not in done.out
     assert not CONTROLS & set(done.out)
+    assert "gains" not in first
+    [before, *_], [after, *_] = (one["by_turns"][ALL]["MRR"] for one in (first, second))
+    [gain, low, high] = second["gains"][ALL]["MRR"]
+    assert gain == pytest.approx(after - before)
+    assert low < gain < high
+    assert f"{gain:+.3f}" in done.out
+    assert f"{low:+.2f}…{high:+.2f}".replace("0.", ".") in done.out
 
 
 class Failing:

@@ -28,8 +28,8 @@ from pgrecall.evaluation.datasets.conversation import Conversation
 from pgrecall.evaluation.datasets.data_sets import DataSetName, read_data_set
 from pgrecall.evaluation.run_file import read_run, write_judgements
 from pgrecall.evaluation.run_file import write_run as write_run_file
-from pgrecall.evaluation.run_grid import run_grids
-from pgrecall.evaluation.run_measures import RunScores, run_scores
+from pgrecall.evaluation.run_grid import gain_grids, run_grids
+from pgrecall.evaluation.run_measures import RunScores, gains_over, run_scores
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 
@@ -167,10 +167,20 @@ def _amount_text(about: Mapping[str, Any]) -> str:
 def _output(
     about: Mapping[str, Any], results: Sequence[tuple[RunScores, Mapping[str, Any]]]
 ) -> Output:
+    """Each run, and what it finds more than the first."""
     parts: list[Part] = []
+    records = []
+    first = results[0][0]
     for scores, more in results:
-        parts += [*run_grids(scores, console.width), *_remarks(scores, more), ""]
-    return Output([{**about, **scores.record(), **more} for scores, more in results], *parts)
+        record = {**about, **scores.record(), **more}
+        parts += [*run_grids(scores, console.width), *_remarks(scores, more)]
+        if scores is not first:
+            gains = gains_over(first, scores)
+            record["gains"] = {kind: one.record() for kind, one in gains.items()}
+            parts += gain_grids(first.tag, scores.tag, gains, console.width)
+        records.append(record)
+        parts.append("")
+    return Output(records, *parts)
 
 
 def _remarks(scores: RunScores, more: Mapping[str, Any]) -> Iterator[str]:

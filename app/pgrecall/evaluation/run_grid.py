@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pgrecall.core.display import Cell, Column, Grid, numbers
-from pgrecall.evaluation.results import FEWEST_OWNERS
+from pgrecall.evaluation.results import FEWEST, FEWEST_OWNERS
 from pgrecall.evaluation.run_measures import ALL, KindScores, Mean, RunScores
 
+Row = list[str | Cell]
+Rows = Callable[[str, KindScores, Sequence[Mean]], Iterator[Row]]
 _WIDE, _NARROW = 8, 4
 _WIDTH = 124
 """Characters that the longest name of a kind and eight measures take."""
@@ -15,13 +17,10 @@ _WIDTH = 124
 
 def run_grids(scores: RunScores, width: int) -> list[Grid]:
     """By turns, by sessions, and the questions without an answer, for a terminal of this width."""
-    number = _WIDE if width >= _WIDTH else _NARROW
-    grids = []
-    for unit, kinds in (("turns", scores.turns), ("sessions", scores.sessions)):
-        names = [*kinds[ALL].means] if kinds else []
-        for first in range(0, len(names), number):
-            some = names[first : first + number]
-            grids.append(_grid(f"{scores.tag}, by {unit}", kinds, some))
+    grids = [
+        *_grids(f"{scores.tag}, by turns", scores.turns, width, _mean_rows),
+        *_grids(f"{scores.tag}, by sessions", scores.sessions, width, _mean_rows),
+    ]
     rows = [(kind, str(total), str(silent)) for kind, (silent, total) in scores.silent.items()]
     if rows:
         columns = [Column("without an answer"), *numbers("n", "found nothing")]
@@ -29,20 +28,42 @@ def run_grids(scores: RunScores, width: int) -> list[Grid]:
     return grids
 
 
-def _grid(title: str, kinds: Mapping[str, KindScores], names: Sequence[str]) -> Grid:
-    resampled = "conversations" if kinds[ALL].owners >= FEWEST_OWNERS else "questions"
-    shown = [name.replace("recall", "R") for name in names]
-    columns = [Column("question"), *numbers("n", *shown)]
-    title = f"{title}, with 95 % intervals over {resampled}"
-    return Grid(columns, [*_rows(kinds, names)], title, line_after=1)
+def gain_grids(first: str, other: str, gains: Mapping[str, KindScores], width: int) -> list[Grid]:
+    """The differences between two runs, which have these tags. Clear ones have a color."""
+    return [*_grids(f"{other} less {first}, by turns", gains, width, _gain_rows)]
 
 
-def _rows(kinds: Mapping[str, KindScores], names: Sequence[str]) -> Iterator[list[str | Cell]]:
-    for kind, one in kinds.items():
-        means = [one.means[name] for name in names]
-        yield [kind, f"{one.questions:,}", *(f"{mean.mean:.3f}" for mean in means)]
-        yield ["", "", *(Cell(_interval(mean), "dim") for mean in means)]
+def _grids(title: str, kinds: Mapping[str, KindScores], width: int, rows: Rows) -> Iterator[Grid]:
+    names = [*kinds[ALL].means] if kinds else []
+    number = _WIDE if width >= _WIDTH else _NARROW
+    for first in range(0, len(names), number):
+        some = names[first : first + number]
+        shown = (name.replace("recall", "R") for name in some)
+        resampled = "conversations" if kinds[ALL].owners >= FEWEST_OWNERS else "questions"
+        yield Grid(
+            [Column("question"), *numbers("n", *shown)],
+            [
+                row
+                for kind, one in kinds.items()
+                for row in rows(kind, one, [one.means[name] for name in some])
+            ],
+            f"{title}, with 95 % intervals over {resampled}",
+            line_after=1,
+        )
 
 
-def _interval(mean: Mean) -> str:
-    return "–".join(f"{end:.2f}".removeprefix("0") for end in (mean.low, mean.high))
+def _mean_rows(kind: str, scores: KindScores, means: Sequence[Mean]) -> Iterator[Row]:
+    yield [kind, f"{scores.questions:,}", *(f"{one.mean:.3f}" for one in means)]
+    ends = ((f"{end:.2f}".removeprefix("0") for end in (one.low, one.high)) for one in means)
+    yield ["", "", *(Cell("–".join(pair), "dim") for pair in ends)]
+
+
+def _gain_rows(kind: str, scores: KindScores, means: Sequence[Mean]) -> Iterator[Row]:
+    yield [kind, f"{scores.questions:,}", *(f"{one.mean:+.3f}" for one in means)]
+    yield ["", "", *(_gain(one, scores.questions) for one in means)]
+
+
+def _gain(mean: Mean, questions: int) -> Cell:
+    clear = questions >= FEWEST and (mean.low > 0 or mean.high < 0)
+    ends = (f"{end:+.2f}".replace("0.", ".", 1) for end in (mean.low, mean.high))
+    return Cell("…".join(ends), ("good" if mean.low > 0 else "bad") if clear else "dim")

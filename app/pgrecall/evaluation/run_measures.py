@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,15 @@ class KindScores:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionMeasures:
+    """The measures of one question."""
+
+    owner: str
+    kind: str
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class RunScores:
     """The measures of a run."""
 
@@ -63,6 +72,8 @@ class RunScores:
     """Questions with an answer that found nothing."""
     without_evidence: int
     """Questions for which the data set names no turn and no session; they are not counted."""
+    by_question: Sequence[QuestionMeasures]
+    """By turns."""
 
     def record(self) -> dict[str, Any]:
         """As JSON."""
@@ -84,11 +95,10 @@ def depths_of(k: int) -> tuple[int, ...]:
     return tuple(sorted({one for one in DEPTHS if one < k} | {k}))
 
 
-def run_scores(
-    conversations: Sequence[Conversation], run: Run, k: int, *, seed: int = 0
-) -> RunScores:
+def run_scores(conversations: Sequence[Conversation], run: Run, k: int) -> RunScores:
     """Measures the first k turns of each question of a run."""
-    by_turns, by_sessions = _Values(k), _Values(k)
+    by_turns: list[QuestionMeasures] = []
+    by_sessions: list[QuestionMeasures] = []
     unanswerable: dict[str, list[bool]] = {}
     lost = without_evidence = 0
     for owner, question, sessions in _asked(conversations):
@@ -100,16 +110,58 @@ def run_scores(
             without_evidence += 1
             continue
         lost += not found
-        by_turns.add(owner, question.kind, question.turns, found)
-        by_sessions.add(owner, question.kind, question.sessions, [sessions[one] for one in found])
+        for measured, evidence, ids in (
+            (by_turns, question.turns, found),
+            (by_sessions, question.sessions, [sessions[one] for one in found]),
+        ):
+            if evidence:
+                values = _measures(evidence, ids, k)
+                measured.append(QuestionMeasures(owner, question.kind, values))
     return RunScores(
         run.tag,
-        by_turns.scores(seed),
-        by_sessions.scores(seed),
+        kind_scores(by_turns),
+        kind_scores(by_sessions),
         {kind: (sum(one), len(one)) for kind, one in unanswerable.items()},
         lost,
         without_evidence,
+        by_turns,
     )
+
+
+def gains_over(first: RunScores, other: RunScores) -> dict[str, KindScores]:
+    """The differences of each question by turns, of a run of the same data set and the same k."""
+    pairs = zip(first.by_question, other.by_question, strict=True)
+    return kind_scores(
+        [
+            QuestionMeasures(
+                one.owner,
+                one.kind,
+                {name: more.values[name] - value for name, value in one.values.items()},
+            )
+            for one, more in pairs
+        ]
+    )
+
+
+def kind_scores(measured: Sequence[QuestionMeasures], seed: int = 0) -> dict[str, KindScores]:
+    """The means over all questions, and over those of each kind."""
+    groups = {ALL: measured} if measured else {}
+    for kind in sorted({one.kind for one in measured}):
+        groups[kind] = [one for one in measured if one.kind == kind]
+    return {kind: _scores(group, seed) for kind, group in groups.items()}
+
+
+def _scores(measured: Sequence[QuestionMeasures], seed: int) -> KindScores:
+    owners = [one.owner for one in measured]
+    different = len(set(owners))
+    names = list(measured[0].values)
+    samples = [[one.values[name] for one in measured] for name in names]
+    ends = intervals(samples, seed, owners=owners if different >= FEWEST_OWNERS else None)
+    means = {
+        name: Mean(statistics.fmean(sample), low, high)
+        for name, sample, (low, high) in zip(names, samples, ends, strict=True)
+    }
+    return KindScores(len(measured), different, means)
 
 
 def _asked(
@@ -122,52 +174,12 @@ def _asked(
             yield conversation.name, question, sessions
 
 
-class _Values:
-    """The measures of each question."""
-
-    def __init__(self, k: int) -> None:
-        self._k = k
-        self._owners: list[Hashable] = []
-        self._kinds: list[str] = []
-        self._measures: list[Mapping[str, float]] = []
-
-    def add(self, owner: str, kind: str, evidence: Sequence[str], found: Sequence[str]) -> None:
-        """Measures a question, if it has evidence of this sort."""
-        if not evidence:
-            return
-        ranks: dict[str, int] = {}
-        for rank, one in enumerate(found, start=1):
-            if one in evidence:
-                ranks.setdefault(one, rank)
-        self._owners.append(owner)
-        self._kinds.append(kind)
-        self._measures.append(_measures(dict.fromkeys(evidence, 1.0), ranks, self._k))
-
-    def scores(self, seed: int) -> dict[str, KindScores]:
-        """The scores of all questions, and of each kind."""
-        if not self._kinds:
-            return {}
-        every = {ALL: range(len(self._kinds))}
-        kinds = {
-            kind: [place for place, one in enumerate(self._kinds) if one == kind]
-            for kind in sorted(set(self._kinds))
-        }
-        return {kind: self._scores(places, seed) for kind, places in {**every, **kinds}.items()}
-
-    def _scores(self, places: Sequence[int], seed: int) -> KindScores:
-        owners = [self._owners[place] for place in places]
-        different = len(set(owners))
-        names = list(self._measures[0])
-        samples = [[self._measures[place][name] for place in places] for name in names]
-        ends = intervals(samples, seed, owners=owners if different >= FEWEST_OWNERS else None)
-        means = {
-            name: Mean(statistics.fmean(sample), low, high)
-            for name, sample, (low, high) in zip(names, samples, ends, strict=True)
-        }
-        return KindScores(len(places), different, means)
-
-
-def _measures(gains: Mapping[str, float], ranks: Mapping[str, int], k: int) -> dict[str, float]:
+def _measures(evidence: Sequence[str], found: Sequence[str], k: int) -> dict[str, float]:
+    gains = dict.fromkeys(evidence, 1.0)
+    ranks: dict[str, int] = {}
+    for rank, one in enumerate(found, start=1):
+        if one in gains:
+            ranks.setdefault(one, rank)
     within = {depth: metrics(gains, ranks, depth) for depth in depths_of(k)}
     depth = min(NDCG_DEPTH, k)
     return {
