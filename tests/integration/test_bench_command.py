@@ -108,6 +108,7 @@ def test_a_data_set_is_searched_measured_and_dropped_and_its_run_is_read_back(
     assert 0 < record["milliseconds"]["median"] <= record["milliseconds"]["p95"]
     assert record.pop("milliseconds")
     assert (record.pop("min_relevance"), record["run"]) == (0.08, "hybrid")
+    assert record.pop("silenced") <= record["by_turns"][ALL]["questions"]
     assert measured == record, "the same figures from the file"
     assert schemas(commands_url) == []
     judged = {tuple(line.split()[::2]) for line in Path("q.txt").read_text().splitlines()}
@@ -129,8 +130,8 @@ def test_without_a_database_a_server_is_made_for_it(
         for unit in ("turns", "sessions"):
             assert f"{profile}, by {unit}, with 95 % intervals over questions" in done.out
     assert done.out.count("1 without evidence in the data set, not counted") == 2
-    assert "a floor of relevance of 0.08; a search takes" in done.out
-    assert "no floor; a search takes" in done.out
+    assert done.out.count("these were asked with a floor of relevance of 0.08, at which 0") == 1
+    assert done.out.count("a search takes") == 2
     heading = next(line for line in done.out.splitlines() if line.startswith("question"))
     assert heading.replace("┃", "").split() == ["question", "n", "R@5", "nDCG@5", "MRR", "all@5"]
 
@@ -142,7 +143,7 @@ def test_above_a_high_floor_nothing_is_found(run: Run) -> None:
 
         assert record["min_relevance"] == float(floor)
         assert record["unanswerable"] == {"adversarial": {"questions": 2, "silent": silent}}
-        assert record["lost"] == (3 if silent else 0)
+        assert (record["lost"], record["silenced"]) == ((3, 3) if silent else (0, 0))
     [measured] = run("bench", "locomo", LOCOMO, "--run", "r.txt", "--json").records
     assert measured["unanswerable"] == record["unanswerable"]
 

@@ -93,8 +93,8 @@ def bench(
 
     recall@k is the share of a question's evidence among the first k turns, and all@k the share of
     questions with all of it there. A session is found where the first of its turns is. Questions
-    that the conversation does not answer are counted apart: those that find nothing above
-    --min-relevance, by default the profile's.
+    that the conversation does not answer are counted apart: those that find nothing above the
+    profile's floor, or --min-relevance, which then applies to all.
     """
     K("k", k)
     searching = search_arguments(arguments, dates=dates and not (runs or dry_run))
@@ -123,9 +123,8 @@ def bench(
                 found = search(repo, conversations, profile, k, searching, advance)
             if write_run is not None:
                 write_run_file(write_run, profile.name, found.found)
-            floor = searching.get("min_relevance", profile.min_relevance)
             scores = run_scores(conversations, found.run(profile.name), k)
-            results.append((scores, {"min_relevance": floor, "milliseconds": found.milliseconds()}))
+            results.append((scores, found.record()))
     return _output(about, results)
 
 
@@ -184,14 +183,16 @@ def _output(
 
 
 def _remarks(scores: RunScores, more: Mapping[str, Any]) -> Iterator[str]:
+    floor = more.get("min_relevance")
+    if scores.silent and floor is not None:
+        yield (
+            f"these were asked with a floor of relevance of {floor:g}, at which "
+            f"{more['silenced']:,} of the others find nothing"
+        )
+    if scores.lost:
+        yield f"{scores.lost:,} with evidence found nothing"
     if scores.without_evidence:
         yield f"{scores.without_evidence:,} without evidence in the data set, not counted"
-    if scores.lost:
-        yield f"{scores.lost:,} with evidence that found nothing"
-    if more:
-        floor, times = more["min_relevance"], more["milliseconds"]
-        above = "no floor" if floor is None else f"a floor of relevance of {floor:g}"
-        yield (
-            f"{above}; a search takes {times['median']:.1f} ms (median), 95 % at most "
-            f"{times['p95']:.1f} ms"
-        )
+    if times := more.get("milliseconds"):
+        median, slow = times["median"], times["p95"]
+        yield f"a search takes {median:.1f} ms (median), 95 % take at most {slow:.1f} ms"

@@ -57,17 +57,22 @@ class Searched:
     """Question → turns."""
     seconds: list[float] = field(default_factory=list)
     """Of each search, with embedding its question."""
+    floor: float | None = None
+    """The `min_relevance` of questions without an answer."""
+    silenced: int = 0
+    """Questions with an answer that would find nothing above the floor."""
 
     def run(self, tag: str) -> Run:
         """The turns that were found."""
         found = {question: [turn for turn, _ in turns] for question, turns in self.found.items()}
         return Run(tag, found)
 
-    def milliseconds(self) -> dict[str, float]:
-        """The median, and what 95 % of the searches do not exceed."""
+    def record(self) -> dict[str, Any]:
+        """What no run file has, as JSON. Of the times the median, and what 95 % do not exceed."""
         ordered = sorted(1000 * one for one in self.seconds)
         slow = ordered[math.ceil(0.95 * len(ordered)) - 1]
-        return {"median": round(statistics.median(ordered), 3), "p95": round(slow, 3)}
+        times = {"median": round(statistics.median(ordered), 3), "p95": round(slow, 3)}
+        return {"min_relevance": self.floor, "silenced": self.silenced, "milliseconds": times}
 
 
 @contextmanager
@@ -121,19 +126,27 @@ def search(
 ) -> Searched:
     """Asks each question of its owner, after the conversation.
 
-    Memories below the floor are left out: that of the arguments, or the profile's, as in a context.
+    A floor of the profile is for questions without an answer, so that they find nothing. Where
+    there are such, others are asked with it too, to count those that it would silence.
     """
-    searched = Searched()
-    usual = {"profile": profile, "min_relevance": profile.min_relevance, **arguments}
     asked = [(one, question) for one in conversations for question in one.questions]
+    searched = Searched(floor=arguments.get("min_relevance", profile.min_relevance))
+    counts_silenced = searched.floor is not None and any(not one.answerable for _, one in asked)
     once_before = asked[:1]  # what the first search of a process reads and imports is not its time
     for number, (conversation, question) in enumerate([*once_before, *asked]):
-        each: Any = {**usual, "as_of": _asked_at(conversation, question)}
+        as_of = _asked_at(conversation, question)
+        usual: Any = {"profile": profile, "as_of": as_of, "touch": False, **arguments}
+        above: Any = {**usual, "min_relevance": searched.floor}
+        given = usual if question.answerable else above
         start = time.perf_counter()
-        hits = repo.search(conversation.name, question.text, k=k, touch=False, **each)
-        if number:
-            searched.seconds.append(time.perf_counter() - start)
+        hits = repo.search(conversation.name, question.text, k=k, **given)
+        seconds = time.perf_counter() - start
         searched.found[question.id] = [(hit.memory.key or "", hit.score) for hit in hits[:k]]
+        if number:
+            searched.seconds.append(seconds)
+            if counts_silenced and question.has_evidence:
+                hits = repo.search(conversation.name, question.text, k=1, **above)
+                searched.silenced += not hits
         advance(number, len(asked))
     return searched
 

@@ -106,7 +106,7 @@ def run_scores(conversations: Sequence[Conversation], run: Run, k: int) -> RunSc
         if not question.answerable:
             unanswerable.setdefault(question.kind, []).append(not found)
             continue
-        if not question.turns and not question.sessions:
+        if not question.has_evidence:
             without_evidence += 1
             continue
         lost += not found

@@ -40,6 +40,11 @@ class BenchQuestion:
     asked_at: datetime | None = None
     """None: when the conversation is over."""
 
+    @property
+    def has_evidence(self) -> bool:
+        """True if the data set names turns or sessions that answer it."""
+        return bool(self.turns or self.sessions)
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
