@@ -68,7 +68,7 @@ class Searched:
         return Run(tag, found)
 
     def record(self) -> dict[str, Any]:
-        """What no run file has, as JSON. Of the times the median, and what 95 % do not exceed."""
+        """As JSON. Of the times there are the median, and what 95 % do not exceed."""
         ordered = sorted(1000 * one for one in self.seconds)
         slow = ordered[math.ceil(0.95 * len(ordered)) - 1]
         times = {"median": round(statistics.median(ordered), 3), "p95": round(slow, 3)}
