@@ -66,22 +66,28 @@ def test_what_is_written_is_read_back_and_measured_alike(
     assert run_scores(talks, read, 20) == run_scores(talks, kept, 20)
 
 
+@pytest.mark.parametrize("decimals", [6, 0])
 def test_measures_are_those_of_trec_eval(
-    talks: list[Conversation], found: Mapping[str, Found], tmp_path: Path
+    talks: list[Conversation], found: Mapping[str, Found], tmp_path: Path, decimals: int
 ) -> None:
+    """Also of a run from elsewhere that has equal scores."""
     write_run(tmp_path / "run.txt", "mine", found)
     write_judgements(tmp_path / "qrels.txt", talks)
     lines = [one.split() for one in (tmp_path / "run.txt").read_text().splitlines()]
     dealt = lines[:]
     random.Random(0).shuffle(dealt)  # neither the order of lines nor the rank counts
-    shuffled = [" ".join([*line[:3], "1", *line[4:]]) for line in dealt]
+    rounded = [f"{float(line[4]):.{decimals}f}" for line in dealt]
+    shuffled = [
+        " ".join([*line[:3], "1", score, line[5]])
+        for line, score in zip(dealt, rounded, strict=True)
+    ]
     (tmp_path / "shuffled.txt").write_text("\n".join(shuffled))
     judged = [one.split() for one in (tmp_path / "qrels.txt").read_text().splitlines()]
     qrels: dict[str, dict[str, int]] = {}
     for question, _, turn, gain in judged:
         qrels.setdefault(question, {})[turn] = int(gain)
     run: dict[str, dict[str, float]] = {}
-    for question, _, turn, _, score, _ in lines:
+    for question, _, turn, _, score, _ in map(str.split, shuffled):
         run.setdefault(question, {})[turn] = float(score)
 
     theirs = pytrec_eval.RelevanceEvaluator(
