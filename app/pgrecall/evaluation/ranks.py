@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 from uuid import UUID
 
 from pgrecall.core.steps import Operation
 from pgrecall.evaluation.batches import Batch, Values
 from pgrecall.schema import Tables
 
+Id = TypeVar("Id", bound=Hashable)
 Ranks = dict[UUID, int]
 """The ranks of the relevant memories that are ranked, from 1."""
 
@@ -42,7 +44,7 @@ def _places(values: Values, batch: Batch) -> dict[str, str]:
     return {"scores": ", ".join(scores), "ranks": ", ".join(columns)}
 
 
-def metrics(gains: Mapping[UUID, float], ranks: Ranks, k: int) -> dict[str, float]:
+def metrics(gains: Mapping[Id, float], ranks: Mapping[Id, int], k: int) -> dict[str, float]:
     """Each of METRICS of one query."""
     within = {id_: rank for id_, rank in ranks.items() if rank <= k}
     reached = math.fsum(gains[id_] / math.log2(1 + rank) for id_, rank in within.items())
@@ -53,7 +55,7 @@ def metrics(gains: Mapping[UUID, float], ranks: Ranks, k: int) -> dict[str, floa
     }
 
 
-def ideal(gains: Mapping[UUID, float], k: int | None = None) -> float:
+def ideal(gains: Mapping[Id, float], k: int | None = None) -> float:
     """The discounted gain of the ideal order, over the first k ranks or all."""
     best = sorted(gains.values(), reverse=True)[:k]
     return math.fsum(gain / math.log2(1 + rank) for rank, gain in enumerate(best, start=1))
