@@ -54,12 +54,13 @@ CREATE OR REPLACE FUNCTION store_names(agent text, entities text[], subjects tex
     SET plan_cache_mode = force_generic_plan AS $function$
 BEGIN
     INSERT INTO entity_names (agent_id, word, name, kind, entity)
-    SELECT agent, split_part(its.name, ' ', 1), its.name, said.kind, said.entity
+    SELECT agent, split_part(its.name, ' ', 1),
+           coalesce(nullif(its.name, ''), lower(said.entity)), said.kind, said.entity
       FROM (SELECT 'entity' AS kind, e AS entity FROM unnest(entities) e
              UNION ALL
             SELECT 'subject', s FROM unnest(subjects) s) said
      CROSS JOIN LATERAL (SELECT name_key(said.entity) AS name OFFSET 0) its
-     WHERE length(said.entity) BETWEEN 1 AND @MAX_NAME_LENGTH@ AND its.name <> ''
+     WHERE length(said.entity) BETWEEN 1 AND @MAX_NAME_LENGTH@
        AND NOT EXISTS (SELECT FROM entity_names n
                         WHERE n.agent_id = agent AND n.entity = said.entity AND n.kind = said.kind
                        OFFSET 0)

@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION name_words(said text) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN string_to_array(btrim(regexp_replace(
         CASE WHEN octet_length(said) = length(said) THEN said ELSE folded(said, ' ') END,
-        '[^[:alnum:]]+', ' ', 'g')), ' ');
+        '[^[:alnum:]_]+', ' ', 'g')), ' ');
 
 COMMENT ON FUNCTION name_words IS
     'Returns the words of a text or a name, without accents and punctuation.';

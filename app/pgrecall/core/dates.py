@@ -83,8 +83,8 @@ def require_dates(dates: object) -> str:
     language = ENGLISH if isinstance(dates, str) and dates == AUTO else dates
     if not isinstance(language, str) or language not in _languages():
         raise UnknownName(
-            f"dates must be 'auto' (English), 'off', or the code of a language that dateparser knows, "
-            f"such as 'de', got {shortened(dates)}"
+            f"dates must be 'auto' (English), 'off', or the code of a language that dateparser "
+            f"knows, such as 'de', got {shortened(dates)}"
         )
     return language
 

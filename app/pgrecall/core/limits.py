@@ -44,8 +44,6 @@ SMALLEST_SHARE = 1e-100
 """A share is 0 or at least this. Products of smaller numbers underflow, and PostgreSQL raises."""
 MAX_QUERY_ENTITIES = 32
 """The SQL function entity_overlap is written out for this many."""
-MAX_NAMED_WORDS = 300
-"""Only the first words of a text are compared with names."""
 MAX_SHARED_FIRST = 3
 """The first word of more names than this stands for none of them."""
 LEAST_FOR_MEAN = 50
