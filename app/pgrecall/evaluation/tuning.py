@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import Operation, Run
 from pgrecall.core.validation import (
     require_aware,
@@ -54,6 +55,7 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
 from pgrecall.scoring.signals import Keyword
+from pgrecall.search.reordering import chosen as chosen_reranker
 
 FEWEST_QUERIES = 10
 LEAST_WEIGHT = 0.01
@@ -79,6 +81,7 @@ def tune(
     precision: float | None = None,
     seed: int = 0,
     on_progress: Callable[[int, int], Any] | None = None,
+    rerank: Rerank | Reranker | bool | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Tuning]:
     """Searches for weights, and a half-life of recency, that rank what answers the queries first.
@@ -101,7 +104,8 @@ def tune(
     share of all queries that return nothing have no answer.
 
     `start` is by default the profile of a search that names none. `agents`, `dates` and `timezone`
-    are those of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is
+    are those of `evaluate`, and so is `rerank`: it judges in both evaluations, not while candidates
+    are chosen. The same `seed` gives the same result. `on_progress(done, of)` is
     called between rounds and must be a plain function.
 
     Raises InputError and its children.
@@ -135,7 +139,7 @@ def tune(
         unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
     parts = split(checked, units, held_out_units)
-    context = Asked(tables, teams, chosen, as_of)
+    context = Asked(tables, teams, chosen, as_of, rerank=(yield from chosen_reranker(rerank)))
     best, free = yield from _best(context, parts[0], searched, profile, seed, on_progress)
     tuned = _tuned(profile, searched, best, free)
     evaluations = []
