@@ -469,16 +469,30 @@ def test_it_judges_as_many_of_a_context_as_it_is_to(engine: Engine) -> None:
 
 def test_what_is_below_a_floor_of_a_context_is_not_judged(engine: Engine) -> None:
     repo, fake = MemoryRepository(engine), Fake()
-    scores = {hit.memory.content: hit for hit in repo.search("ada", **ASKED, min_relevance=0, k=30)}
+    hits = repo.search("ada", **ASKED, min_relevance=0, k=30, touch=False)
+    of_score = (hits[5].score + hits[6].score) / 2  # recency falls meanwhile
 
-    for floor in (
-        {"min_score": scores["tea 5"].score},
-        {"min_relevance": scores["tea 5"].relevance},
-    ):
+    for floor in ({"min_score": of_score}, {"min_relevance": hits[5].relevance}):
         context = repo.context("ada", **ASKED, touch=False, k=20, rerank=fake, **floor)
         assert [text for text, *_ in packed(context)] == named(5, 4, 3, 2, 1, 0)
         assert fake.calls.pop()[1] == named(0, 1, 2, 3, 4, 5)
         assert {one.reason for one in context.left_out} == {*floor}
+
+
+def test_what_falls_below_the_floor_meanwhile_hides_nothing(
+    engine: Engine, memories: list[UUID]
+) -> None:
+    repo = MemoryRepository(engine)
+    scores = {hit.memory.content: hit.score for hit in repo.search("ada", **ASKED, touch=False)}
+
+    def demotes(query: str, texts: list[str]) -> list[float]:
+        repo.update("ada", memories[4], importance=0)
+        return [float(text == "tea 4") for text in texts]
+
+    floor = (scores["tea 5"] + scores["tea 6"]) / 2
+    context = repo.context("ada", **ASKED, min_score=floor, rerank=demotes, touch=False)
+
+    assert [text for text, *_ in packed(context)] == named(0, 1, 2, 3, 5)
 
 
 def test_turns_of_a_context_follow_their_hit(engine: Engine) -> None:

@@ -47,7 +47,8 @@ def _started(reranker: Reranker, query: str, texts: tuple[str, ...]) -> Future[V
     """A call in a thread of its own; its result is a Verdict, whatever happens."""
     call: Future[Verdict] = Future()
     call.set_running_or_notify_cancel()  # so that a caller who is cancelled does not end it
-    if not _free.acquire(blocking=False):
+    free = _free
+    if not free.acquire(blocking=False):
         call.set_result(stands(f"{MOST} calls of rerankers have not ended"))
         return call
 
@@ -60,13 +61,13 @@ def _started(reranker: Reranker, query: str, texts: tuple[str, ...]) -> Future[V
             done = verdict(reply, len(texts))
         except BaseException as error:
             done = failed(error)
-        _free.release()
+        free.release()
         call.set_result(done)
 
     try:
         Thread(target=copy_context().run, args=[work], name="pgrecall-rerank", daemon=True).start()
     except RuntimeError as error:  # no more threads
-        _free.release()
+        free.release()
         call.set_result(failed(error))
     return call
 
