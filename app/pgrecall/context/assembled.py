@@ -104,7 +104,7 @@ class Context:
     touched: bool = False
     """True if retrieval was counted, as `touched` of Hits."""
     reranked: bool | None = None
-    """Whether the memories are in the order of a reranker, as `reranked` of Hits."""
+    """True if the memories are in the order of a reranker, as `reranked` of Hits."""
     rerank_note: str | None = None
 
     legend: str = field(default="", compare=False)

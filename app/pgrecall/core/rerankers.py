@@ -86,7 +86,7 @@ def judged_text(query: object, arguments: Mapping[str, Any]) -> str:
 
 
 def verdict(reply: Iterable[float], number: int) -> Verdict:
-    """What a reranker returned for this number of texts, if it can be used."""
+    """The verdict of a reranker that returned this for a number of texts."""
     values = [float(one) for one in islice(reply, number + 1)]
     if len(values) != number:
         got = f"{len(values)}" if len(values) < number else "more"

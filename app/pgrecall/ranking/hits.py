@@ -87,7 +87,7 @@ class Rerankable(Protocol):
 
 
 def rerank_text(result: Rerankable) -> str:
-    """Whether the result is reranked, and if not, why; empty if no reranker was asked for."""
+    """The words "reranked", or why it is not; empty if no reranker was asked for."""
     if result.reranked is None:
         return ""
     note = line(result.rerank_note or "", LONGEST_TEXT)

@@ -52,9 +52,9 @@ class SearchAnswer:
     touched: bool
     """True if their retrieval was counted."""
     reranked: bool | None
-    """Whether they are in the order of the reranker; null if the request did not ask for it."""
+    """True if they are in the order of the reranker; null if the request did not ask for it."""
     rerank_note: str | None
-    """Why they are not."""
+    """The reason, if they are not."""
 
 
 @dataclass(frozen=True, slots=True)
