@@ -29,6 +29,7 @@ from pgrecall.errors import InputError
 from pgrecall.execution import reranking
 from tests.integration.conftest import Transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
+from tests.integration.test_plans import sent
 
 ASKED: dict[str, Any] = {"query": NORTH, "query_text": "which tea?"}
 SECRET = "a text that no log may quote"
@@ -348,6 +349,14 @@ def test_a_lost_connection_does_not_ask_it_again(database_url: str) -> None:
 
     assert contents(one.hit for one in context.packed) == named(2, 1)
     assert len(fake.calls) == 1
+
+
+def test_it_costs_no_statement_but_that_of_the_touch(engine: Engine) -> None:
+    def number(**how: Any) -> int:
+        return len(sent(engine, lambda repo: repo.search("ada", **ASKED, **how)))
+
+    assert number(touch=False, rerank=Fake()) == number(touch=False)
+    assert number(rerank=Fake()) == number() + 1
 
 
 def test_it_takes_part_in_a_transaction_of_the_caller(

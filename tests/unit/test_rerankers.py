@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -137,6 +138,13 @@ def test_a_server_that_is_not_there(endpoint: Endpoint) -> None:
     endpoint.server_close()
     with pytest.raises(RerankFailed, match=r"127\.0\.0\.1, m: .*(refused|reset)"):
         HttpReranker(endpoint.url(), "m")("q", ["a"])
+
+
+def test_a_server_that_does_not_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(RerankFailed, match=r"127\.0\.0\.1, m: timed out"):
+            HttpReranker(url, "m", timeout=0.05)("q", ["a"])
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ LONGEST = 3_600
 class Reranker(Protocol):
     """A function from a query and texts to a number for each text, in their order; more is better.
 
-    AsyncMemoryRepository also takes a coroutine function.
+    AsyncMemoryRepository also takes a coroutine function. Several searches call it at once, from
+    several threads.
     """
 
     def __call__(

@@ -31,7 +31,7 @@ from pgrecall.evaluation.prepared_queries import (
 )
 from pgrecall.evaluation.ranks import metrics, ranks
 from pgrecall.evaluation.relevance_thresholds import evaluate_floors
-from pgrecall.evaluation.reranked_ranks import rerank_ranks, texts_of
+from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,
@@ -50,7 +50,6 @@ from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
 from pgrecall.scoring.signals import Keyword, Signal, Similarity
-from pgrecall.search.reordering import chosen as chosen_reranker
 
 
 @needs(READS_TOGETHER)
@@ -112,7 +111,7 @@ def evaluate(
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
-    reranker = yield from chosen_reranker(rerank)
+    reranker = yield from reranker_of(rerank, checked)
     if "min_similarity" in floors and any(query.query is None for query in checked):
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
@@ -132,13 +131,12 @@ def measured(
 ) -> Operation[Evaluation]:
     """Evaluates checked and with_vectors queries."""
     rerank, not_reranked = context.rerank, None
-    texts = [] if rerank is None else texts_of(checked)
     compared = (*profiles, *_baselines(profiles, checked, with_first=rerank is not None))
     batches = yield from context.batches(checked, compared)
     ranking = yield from ranks(context.tables, batches)
     if rerank is not None:
         number, tables = len(profiles), context.tables
-        not_reranked = yield from rerank_ranks(tables, batches, rerank, texts, number, ranking)
+        not_reranked = yield from rerank_ranks(tables, batches, rerank, checked, number, ranking)
         profiles = [profile.renamed(f"{profile.name}_reranked") for profile in profiles]
         compared = (*profiles, *compared[number:])
     values = [

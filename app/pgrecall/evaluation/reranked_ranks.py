@@ -5,32 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pgrecall.core.rerankers import Rerank, judged_text
+from pgrecall.core.rerankers import Rerank, Reranker, judged_text
 from pgrecall.core.steps import Operation
 from pgrecall.errors import InputError
 from pgrecall.evaluation.batches import Batch, Values
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.ranks import Ranks
 from pgrecall.schema import Tables
-from pgrecall.search.reordering import judge, order_by
+from pgrecall.search.reordering import chosen, judge, order_by
 
 
-def texts_of(checked: Sequence[CheckedQuery]) -> list[str]:
-    """The text of each query; raises InputError with the number of one that has none."""
-    texts = []
-    for number, query in enumerate(checked):
+def reranker_of(
+    value: Rerank | Reranker | bool | None, checked: Sequence[CheckedQuery]
+) -> Operation[Rerank | None]:
+    """The reranker for a caller's value; None if there is none. Raises InputError, also with the
+    number of a query that has no text."""
+    rerank = yield from chosen(value)
+    for number, query in enumerate(checked if rerank else ()):
         try:
-            texts.append(judged_text(query.query, {"query_text": query.query_text}))
+            _text(query)
         except InputError as error:
             raise InputError(f"query {number}: {error}") from None
-    return texts
+    return rerank
+
+
+def _text(query: CheckedQuery) -> str:
+    return judged_text(query.query, {"query_text": query.query_text})
 
 
 def rerank_ranks(
     tables: Tables,
     batches: Sequence[Batch],
     rerank: Rerank,
-    texts: Sequence[str],
+    checked: Sequence[CheckedQuery],
     profiles: int,
     ranking: Mapping[int, list[Ranks]],
 ) -> Operation[int]:
@@ -42,7 +49,8 @@ def rerank_ranks(
         for row in (yield batch.run(tables, "firsts", _places(profiles), top=rerank.top)):
             firsts.setdefault((row.number, row.profile), []).append(row)
         for (number, profile), rows in firsts.items():
-            done = yield from judge(rerank, texts[number], [row.content for row in rows])
+            contents = [row.content for row in rows]
+            done = yield from judge(rerank, _text(checked[number]), contents)
             stands += done.values is None
             order = {former: rank for rank, former in enumerate(order_by(done), start=1)}
             ranks, seen = ranking[number][profile], Ranks()

@@ -46,6 +46,7 @@ from pgrecall.evaluation.relevance_thresholds import (
     proposed,
     require_precision,
 )
+from pgrecall.evaluation.reranked_ranks import reranker_of
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
 from pgrecall.ranking.default_profile import default_profile
@@ -55,7 +56,6 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
 from pgrecall.scoring.signals import Keyword
-from pgrecall.search.reordering import chosen as chosen_reranker
 
 FEWEST_QUERIES = 10
 LEAST_WEIGHT = 0.01
@@ -139,7 +139,8 @@ def tune(
         unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
     parts = split(checked, units, held_out_units)
-    context = Asked(tables, teams, chosen, as_of, rerank=(yield from chosen_reranker(rerank)))
+    reranker = yield from reranker_of(rerank, named)
+    context = Asked(tables, teams, chosen, as_of, rerank=reranker)
     best, free = yield from _best(context, parts[0], searched, profile, seed, on_progress)
     tuned = _tuned(profile, searched, best, free)
     evaluations = []
