@@ -338,7 +338,7 @@ def test_a_reranker_is_compared_with_the_order_by_score(
     assert failed.not_reranked == 8
     assert "8 rankings were not reranked" in str(failed)
     with pytest.raises(InputError, match="query 0: rerank needs a text"):
-        shared_repo.evaluation.evaluate(agent, [JudgedQuery(NORTH, [])] + queries, rerank=last)
+        shared_repo.evaluation.evaluate(agent, [JudgedQuery(NORTH, []), *queries], rerank=last)
 
 
 def test_a_tuning_judges_both_profiles_after_the_reranker(

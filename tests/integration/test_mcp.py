@@ -278,13 +278,20 @@ async def test_a_client_starts_the_server_as_the_page_says(local_url: str) -> No
         assert found["content"] == "Zoe plays the cello."
 
 
-async def test_a_project_names_embedder_and_profile_once_it_is_trusted(
+SEVENS = """
+def sevens(query, texts):
+    return [7 for _ in texts]
+"""
+
+
+async def test_a_project_names_embedder_reranker_and_profile_once_it_is_trusted(
     database_url: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "halves_embedder.py").write_text(HALVES)
+    (tmp_path / "halves_embedder.py").write_text(HALVES + SEVENS)
     (tmp_path / "mine.toml").write_text("name = 'mine'\n[signals.importance]\nweight = 1\n")
     (tmp_path / "pgrecall.toml").write_text(
         f"agent = 'a'\nprofile = 'mine.toml'\nembedder = 'halves_embedder:Halves'\n"
+        f"rerank = 'halves_embedder:sevens'\n"
         f"database_url = {json.dumps(database_url)}\n"
     )
     program = str(Path(sys.executable).with_name("pgrecall"))
@@ -311,3 +318,4 @@ async def test_a_project_names_embedder_and_profile_once_it_is_trusted(
         await answer(client, "remember", content="Zoe plays the cello.", importance=0.25)
         [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
         assert found["score"] == 0.25, "by importance alone"
+        assert found["rerank_score"] == 7

@@ -125,6 +125,7 @@ def tune(
     share = require_given_share("held_out", held_out)
     of_owners = len(by_owner(checked)) > 1
     held_out_count(share, len(by_owner(checked)) if of_owners else len(checked), of_owners)
+    reranker = yield from reranker_of(rerank, named)
     chosen = Filters.of(filters)
     named = yield from with_vectors(named)
     checked = answered(named)
@@ -139,7 +140,6 @@ def tune(
         unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
     parts = split(checked, units, held_out_units)
-    reranker = yield from reranker_of(rerank, named)
     context = Asked(tables, teams, chosen, as_of, rerank=reranker)
     best, free = yield from _best(context, parts[0], searched, profile, seed, on_progress)
     tuned = _tuned(profile, searched, best, free)
