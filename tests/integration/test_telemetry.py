@@ -195,10 +195,10 @@ def test_the_reranker_is_part_of_the_span_alone(engine: Engine, providers: Provi
     repo.add("agent", "tea")
     reader.get_metrics_data()
 
-    repo.search("agent", "tea", rerank=Rerank(slow, within=60), touch=False)
+    repo.context("agent", "tea", rerank=Rerank(slow, within=60), touch=False)
 
     span = exporter.get_finished_spans()[-1]
-    [point] = [one for one in points(reader) if one.attributes["db.operation.name"] == "search"]
+    [point] = [one for one in points(reader) if one.attributes["db.operation.name"] == "context"]
     reranking: Any = dict(span.attributes or {})["pgrecall.reranking.duration"]
     whole = ((span.end_time or 0) - (span.start_time or 0)) / 1e9
     assert reranking > 0
