@@ -53,9 +53,9 @@ def hit_grid(
     reranking = [hit.reranking for hit in hits]
     stacked, fitting = False, leading
     if width is not None:
-        room = width - _TABLE - max(map(len, ids), default=0)
         if any(reranking):
-            room -= max(map(len, ("reranked", *reranking))) + 3
+            width -= max(map(len, ("reranked", *reranking))) + 3
+        room = width - _TABLE - max(map(len, ids), default=0)
         stacked = room < _SIGNALS
         fitting = _fitting(leading, width - _LINE, 6) if stacked else _fitting(leading, room, 3)
     shown = [name for name in signals if name in fitting]
