@@ -209,12 +209,14 @@ class Things(NamedTuple):
 
 
 _HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid"}
+_RERANKED = _HYBRID | {"rerank": lambda query, texts: [float(len(text)) for text in texts]}
 _MORE: dict[str, list[dict[str, Any]]] = {
-    "context": [_HYBRID | {"teams": ["one"]}],
+    "context": [_HYBRID | {"teams": ["one"]}, _RERANKED],
     "delete": [{"text": "onesecret"}, {"text": "onesecret", "dry_run": True}],
+    "evaluation.evaluate": [{"rerank": _RERANKED["rerank"]}],
     "list": [{"total": True}, {"order": "retrieval_count", "labels": ["onelabel"]}],
     "rank_indexes.build": [{"agent_id": None, "at_least": 100}],
-    "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}],
+    "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}, _RERANKED],
     "transfer.export": [{"agent_id": None}, {"events": True}],
     "upkeep.prune": [{"below_score": 1}],
 }

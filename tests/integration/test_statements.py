@@ -240,7 +240,7 @@ def test_python_and_psql_agree_for_random_arguments(
     """On refusals, hits, their order, scores, and the values of all signals; with every argument
     but those that only Python has."""
     wanted = {*signature(MemoryRepository.search).parameters, *SearchArguments.__annotations__}
-    in_python = {"self", "agent_id", "query", "arguments", "where", "dates", "timezone"}
+    in_python = {"self", "agent_id", "query", "arguments", "where", "dates", "timezone", "rerank"}
     assert wanted - in_python == ARGUMENTS.keys() - {"half_life"} | {"strategy", "touch"}
     dice = random.Random("random arguments")
     refused = found = 0

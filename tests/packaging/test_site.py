@@ -102,6 +102,7 @@ ANSWERS = {
     "multi-tenant": "tenants.html",
     "notebook": "notebooks.html",
     "rerank": "tasks.html#rerank-with-a-model-of-yours",
+    "cross-encoder": "tasks.html#rerank-with-a-model-of-yours",
     "retry": "tasks.html#catch-errors-and-retry",
     "rls": "tenants.html",
     "stdin": "moving.html",

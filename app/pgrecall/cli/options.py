@@ -20,11 +20,13 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Agent
+from pgrecall.cli.embedding import RERANKER
 from pgrecall.cli.parsers import ISO_8601, PARSERS, argument, option
 from pgrecall.context.styles import Style
 from pgrecall.core.checks import Argument, Number, Words, arguments_of, descriptions
 from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.memory import NewMemoryFields, Unset
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.schema.fields import FIELDS
@@ -205,6 +207,8 @@ Zone = Annotated[
     ),
 ]
 
+Reranking = Annotated[Rerank | Reranker | bool | None, RERANKER]
+
 OPTIONS: Mapping[str, Any] = {
     "agent_id": Agent,
     "memory_id": MemoryId,
@@ -213,6 +217,7 @@ OPTIONS: Mapping[str, Any] = {
     "target_id": Annotated[UUID, argument("Memory that the link leads to.", metavar="TARGET")],
     "memory": argument("Text of the memory; - reads it from standard input.", metavar="TEXT"),
     "query": Query,
+    "rerank": Reranking,
     "k": option("How many memories to return at most.", "-k"),
     "limit": option("How many to list at most.", "--limit", "-n"),
     "after": option("Continue a list: what the page before named.", metavar="CURSOR"),

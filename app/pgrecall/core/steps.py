@@ -17,7 +17,16 @@ from pgrecall.core.statement import Statement
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-Question = Literal["embed", "embed_query", "count_tokens", "find_entities", "layout", "replica"]
+Question = Literal[
+    "embed",
+    "embed_query",
+    "count_tokens",
+    "find_entities",
+    "reranker",
+    "rerank",
+    "layout",
+    "replica",
+]
 EMBEDS: Final = ("embed", "embed_query")
 
 
@@ -28,6 +37,10 @@ class Ask(NamedTuple):
     numbers) and finds the entities in them (`Found`, or None), all without a connection, so before
     any step that needs one. It also knows the `Layout` of the database, and whether the operation
     reads on a replica, where only a `Run` that counts can write.
+
+    `reranker` is the `Rerank` for a caller's value; `rerank` judges texts by it (`Verdict`). That
+    takes long and comes between statements. Where each of these may be a transaction of its own,
+    nobody holds a connection meanwhile.
 
     A function of the caller is called outside of the transactions of a job, but within that of an
     operation, which is not retried afterwards. The asynchronous repository awaits its result if

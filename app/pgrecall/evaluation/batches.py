@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.rerankers import Rerank
 from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import HalfVector, as_text
 from pgrecall.evaluation.checked_query import CheckedQuery
@@ -208,6 +209,7 @@ class Asked:
     as_of: datetime | None
     floors: Mapping[str, float] = field(default_factory=dict)
     """min_score and min_similarity, if given."""
+    rerank: Rerank | None = None
 
     def batches(
         self,

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import (
     in_list,
@@ -30,6 +31,7 @@ from pgrecall.evaluation.prepared_queries import (
 )
 from pgrecall.evaluation.ranks import metrics, ranks
 from pgrecall.evaluation.relevance_thresholds import evaluate_floors
+from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,
@@ -67,6 +69,7 @@ def evaluate(
     dates: str | None = None,
     timezone: str | tzinfo | None = None,
     seed: int = 0,
+    rerank: Rerank | Reranker | bool | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Evaluation]:
     """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
@@ -89,6 +92,11 @@ def evaluate(
     From five owners on, intervals are over owners, each with all its queries. For queries recorded
     from use (`JudgedQuery.recorded`) signals are as they were before the query.
 
+    With `rerank`, as `search` has it, `profiles` are measured after the reranker, under the name
+    <name>_reranked, and compared with the baselines and the first profile without it. It is called
+    for each query and profile, in the transaction; `not_reranked` counts how often the order by
+    score stood. `floors` do not know it.
+
     Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
     how many of them return nothing by the first profile, and how much recall that costs.
 
@@ -103,6 +111,7 @@ def evaluate(
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
+    reranker = yield from reranker_of(rerank, checked)
     if "min_similarity" in floors and any(query.query is None for query in checked):
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
@@ -110,7 +119,7 @@ def evaluate(
     checked = yield from with_vectors(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
-    context = Asked(tables, teams, chosen, as_of, floors)
+    context = Asked(tables, teams, chosen, as_of, floors, reranker)
     evaluation = yield from measured(context, answered(checked), ranked, k, seed)
     if all(query.relevant for query in checked):
         return evaluation
@@ -121,14 +130,22 @@ def measured(
     context: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
 ) -> Operation[Evaluation]:
     """Evaluates checked and with_vectors queries."""
-    compared = (*profiles, *_baselines(profiles, checked))
-    ranking = yield from ranks(context.tables, (yield from context.batches(checked, compared)))
+    rerank, not_reranked = context.rerank, None
+    compared = (*profiles, *_baselines(profiles, checked, with_first=rerank is not None))
+    batches = yield from context.batches(checked, compared)
+    ranking = yield from ranks(context.tables, batches)
+    if rerank is not None:
+        number, tables = len(profiles), context.tables
+        not_reranked = yield from rerank_ranks(tables, batches, rerank, checked, number, ranking)
+        profiles = [profile.renamed(f"{profile.name}_reranked") for profile in profiles]
+        compared = (*profiles, *compared[number:])
     values = [
         [metrics(query.relevant, ranking[number][place], k) for number, query in enumerate(checked)]
         for place in range(len(compared))
     ]
     missing = yield from _missing(context, checked)
-    return _evaluation(checked, profiles, compared, values, k, seed, missing)
+    evaluation = _evaluation(checked, profiles, compared, values, k, seed, missing)
+    return replace(evaluation, not_reranked=not_reranked)
 
 
 def _missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
@@ -145,20 +162,27 @@ def _missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
 
 
 def _baselines(
-    profiles: Sequence[Profile],
-    checked: Sequence[CheckedQuery],
+    profiles: Sequence[Profile], checked: Sequence[CheckedQuery], *, with_first: bool
 ) -> list[Profile]:
-    """The baselines that are not among the profiles and that some query has a value for."""
+    """The baselines that are not among the profiles and that some query has a value for; or all of
+    these and the first profile."""
     has_value: dict[type[Signal], bool] = {
         Similarity: any(query.vector is not None for query in checked),
         Keyword: any(query.query_text is not None for query in checked),
     }
-    return [
+    usable = [
         baseline
         for baseline in built_in.BASELINES
         if any(has_value.get(type(signal), True) for signal in baseline.signals)
-        and not any(profile.renamed(baseline.name) == baseline for profile in profiles)
     ]
+
+    def is_one(profile: Profile, baseline: Profile) -> bool:
+        return profile.renamed(baseline.name) == baseline
+
+    if with_first:
+        first = profiles[0]
+        return usable if any(is_one(first, one) for one in usable) else [first, *usable]
+    return [one for one in usable if not any(is_one(profile, one) for profile in profiles)]
 
 
 def _several(profiles: object) -> list[object]:

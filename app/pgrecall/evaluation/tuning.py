@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import Operation, Run
 from pgrecall.core.validation import (
     require_aware,
@@ -45,6 +46,7 @@ from pgrecall.evaluation.relevance_thresholds import (
     proposed,
     require_precision,
 )
+from pgrecall.evaluation.reranked_ranks import reranker_of
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
 from pgrecall.ranking.default_profile import default_profile
@@ -79,6 +81,7 @@ def tune(
     precision: float | None = None,
     seed: int = 0,
     on_progress: Callable[[int, int], Any] | None = None,
+    rerank: Rerank | Reranker | bool | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Tuning]:
     """Searches for weights, and a half-life of recency, that rank what answers the queries first.
@@ -101,7 +104,8 @@ def tune(
     share of all queries that return nothing have no answer.
 
     `start` is by default the profile of a search that names none. `agents`, `dates` and `timezone`
-    are those of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is
+    are those of `evaluate`, and so is `rerank`: it judges in both evaluations, not while candidates
+    are chosen. The same `seed` gives the same result. `on_progress(done, of)` is
     called between rounds and must be a plain function.
 
     Raises InputError and its children.
@@ -121,6 +125,7 @@ def tune(
     share = require_given_share("held_out", held_out)
     of_owners = len(by_owner(checked)) > 1
     held_out_count(share, len(by_owner(checked)) if of_owners else len(checked), of_owners)
+    reranker = yield from reranker_of(rerank, named)
     chosen = Filters.of(filters)
     named = yield from with_vectors(named)
     checked = answered(named)
@@ -135,7 +140,7 @@ def tune(
         unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
     parts = split(checked, units, held_out_units)
-    context = Asked(tables, teams, chosen, as_of)
+    context = Asked(tables, teams, chosen, as_of, rerank=reranker)
     best, free = yield from _best(context, parts[0], searched, profile, seed, on_progress)
     tuned = _tuned(profile, searched, best, free)
     evaluations = []

@@ -68,6 +68,11 @@ class ScoredMemory(StoredMemory):
     """A memory that was recalled."""
 
     score: float = Field(description="How well it fits, 0 to 1: the weighted mean of its signals.")
+    rerank_score: float | None = Field(
+        description="What a second model says of it, by which the best are ordered; the more, the "
+        "better. null: it was not asked."
+    )
+    moved: int | None = Field(description="Places that this moved it up, or down if negative.")
 
 
 class Recalled(BaseModel):
@@ -77,7 +82,13 @@ class Recalled(BaseModel):
 
     @classmethod
     def of(cls, hits: Hits) -> Self:
-        return cls(memories=[ScoredMemory.of(hit.memory, score=hit.score) for hit in hits])
+        beside = ("score", "rerank_score", "moved")
+        of_hits = ({name: getattr(hit, name) for name in beside} for hit in hits)
+        return cls(
+            memories=[
+                ScoredMemory.of(hit.memory, **more) for hit, more in zip(hits, of_hits, strict=True)
+            ]
+        )
 
 
 class Prompt(BaseModel):

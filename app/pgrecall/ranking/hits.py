@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from pgrecall.core.dates import Period
-from pgrecall.core.display import brief_list, line, roots_of
+from pgrecall.core.display import LONGEST_TEXT, brief_list, line, roots_of
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 Strategy = Literal["auto", "exact", "index"]
@@ -17,7 +17,10 @@ that is faster and finds as much."""
 class Hits(list[ScoredMemory]):
     """The hits of one search, best first."""
 
-    __slots__ = ("candidates", "profile", "query_text", "query_time", "strategy", "touched")
+    __slots__ = (
+        *("candidates", "profile", "query_text", "query_time", "rerank_note", "reranked"),
+        *("strategy", "touched"),
+    )
 
     strategy: Literal["exact", "index"]
     """The strategy that produced the result."""
@@ -32,6 +35,10 @@ class Hits(list[ScoredMemory]):
     touched: bool
     """True if their retrieval was counted. With `touch`, it is not if the database's disk is full
     or a lock was not free within lock_timeout; the hits are right all the same."""
+    reranked: bool | None
+    """True: in the order of the reranker. False: it failed or took too long, and the order by score
+    stands; `rerank_note` says why. None: no reranker was asked for."""
+    rerank_note: str | None
 
     def __init__(
         self,
@@ -50,9 +57,11 @@ class Hits(list[ScoredMemory]):
         self.profile = profile
         self.query_text = query_text
         self.touched = False
+        self.reranked, self.rerank_note = None, None
 
     def __repr__(self) -> str:
-        return brief_list(self, f"Hits by {line(self.profile, 40)}, {self.strategy}")
+        reranked = "" if self.reranked is None else f", {rerank_text(self)}"
+        return brief_list(self, f"Hits by {line(self.profile, 40)}, {self.strategy}{reranked}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self)) if self else "[]"
@@ -61,5 +70,33 @@ class Hits(list[ScoredMemory]):
         from pgrecall.core.html_display import html_of
         from pgrecall.scoring.hit_grid import hit_grid
 
-        matches = roots_of(self.query_text)
-        return html_of(hit_grid(self, title=f"by {self.profile}", matches=matches))
+        matches, title = roots_of(self.query_text), f"by {self.profile}"
+        if self.reranked is not None:
+            title += f", {rerank_text(self)}"
+        return html_of(hit_grid(self, title=title, matches=matches))
+
+
+class Rerankable(Protocol):
+    """A result that a reranker may have ordered."""
+
+    @property
+    def reranked(self) -> bool | None: ...
+
+    @property
+    def rerank_note(self) -> str | None: ...
+
+
+def rerank_text(result: Rerankable) -> str:
+    """The words "reranked", or why it is not; empty if no reranker was asked for."""
+    if result.reranked is None:
+        return ""
+    note = line(result.rerank_note or "", LONGEST_TEXT)
+    return "reranked" if result.reranked else f"not reranked: {note}"
+
+
+def rerank_record(result: Rerankable) -> dict[str, Any]:
+    """The same as plain JSON values."""
+    if result.reranked is None:
+        return {}
+    note = {} if result.rerank_note is None else {"rerank_note": result.rerank_note}
+    return {"reranked": result.reranked} | note

@@ -46,7 +46,8 @@ def explain(
     conditions it fails, which threshold it misses, or what score it would have needed and in which
     signal it is furthest behind. With `lend`, score and rank are the raised ones, and the hit says
     which memory lent and how much; with `expand_session` alone, `beside` names the hit that the
-    memory was added for. Relevance is measured even without a floor. No retrieval is counted.
+    memory was added for. Relevance is measured even without a floor. No retrieval is counted. It
+    explains the order by score: it knows no reranker.
 
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """

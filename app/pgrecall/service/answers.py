@@ -51,6 +51,10 @@ class SearchAnswer:
     """The one that ranked."""
     touched: bool
     """True if their retrieval was counted."""
+    reranked: bool | None
+    """True if they are in the order of the reranker; null if the request did not ask for it."""
+    rerank_note: str | None
+    """The reason, if they are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,8 @@ def shown(result: Any) -> Any:
             return BatchAnswer([shown(one) for one in result], refused)
         case Hits():
             about = (result.strategy, result.candidates, result.query_time, result.profile)
-            return SearchAnswer([*result], *about, result.touched)
+            reranked = (result.reranked, result.rerank_note)
+            return SearchAnswer([*result], *about, result.touched, *reranked)
         case Page():
             return MemoriesAnswer([*result], result.next, result.total)
         case list():
