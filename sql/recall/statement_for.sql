@@ -64,7 +64,7 @@ $function$;
 CREATE OR REPLACE FUNCTION profile_literals(facts jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN jsonb_strip_nulls(jsonb_build_object(
-                              'mean_share', (facts ->> 'mean_share') || '::float8',
+                              'mean_share', coalesce(facts ->> 'mean_share', '0.0') || '::float8',
                               'subjects_named', (facts ? 'subjects_named')::text,
                               'names', facts ->> 'names'));
 

@@ -1,5 +1,5 @@
--- Facts of the query's text: whether it has any term, that is a word that is no stop word, and which
--- entities it names.
+-- Facts of the query's text: whether it has any term, that is a word that is no stop word, and
+-- which entities it names.
 SELECT true AS is_asked
      , counting.has_terms --? words
      , named.entities --? naming

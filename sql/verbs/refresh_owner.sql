@@ -19,7 +19,9 @@ BEGIN
         PERFORM refresh_owner(agent);
     ELSIF is_mean_due(agent, known.memories, known.computed_at, known.mean IS NULL,
                       cardinality(written)) THEN
-        PERFORM add_to_mean(agent);
+        IF NOT add_to_mean(agent) THEN
+            PERFORM compute_mean(agent);
+        END IF;
     END IF;
 END
 $function$;
@@ -29,11 +31,12 @@ COMMENT ON FUNCTION note_written IS
     'embeddings again if a tenth is new. Every verb that writes memories calls it.';
 
 -- An owner with many is looked at now and then: counting a tenth at each call would grow with it.
+-- Without sorting, the order forces the index in the order of writing.
 CREATE OR REPLACE FUNCTION is_mean_due(
     agent text, memories bigint, computed_at timestamptz, is_first boolean, written integer)
     RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT SET enable_seqscan = off
-    SET plan_cache_mode = force_generic_plan AS $function$
+    SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
     tenth bigint := greatest(CASE WHEN is_first THEN @LEAST_FOR_MEAN@ - memories
                                   ELSE memories / 10 END, 1);
@@ -41,7 +44,7 @@ BEGIN
     RETURN (memories <= 640 OR random() * memories < 640 * written)
        AND EXISTS (SELECT FROM agent_memories m
                     WHERE m.agent_id = agent AND m.inserted_at > is_mean_due.computed_at
-                   OFFSET tenth - 1);
+                    ORDER BY m.inserted_at OFFSET tenth - 1);
 END
 $function$;
 
@@ -72,9 +75,9 @@ $function$;
 COMMENT ON FUNCTION store_names IS
     'Stores the names of entities and subjects of memories, as far as they are new.';
 
-CREATE OR REPLACE FUNCTION add_to_mean(agent text) RETURNS void
+CREATE OR REPLACE FUNCTION add_to_mean(agent text) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off
-    SET plan_cache_mode = force_generic_plan AS $function$
+    SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $function$
 #variable_conflict use_variable
 DECLARE
     known record;
@@ -83,33 +86,35 @@ DECLARE
     new real[];
 BEGIN
     IF NOT pg_try_advisory_xact_lock(owner_lock(agent)) THEN
-        RETURN;
+        RETURN true;
     END IF;
     SELECT * INTO known FROM owner_vectors v WHERE v.agent_id = agent;
     SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[] INTO added, new
-      FROM agent_memories m
-     WHERE m.agent_id = agent AND m.inserted_at > known.computed_at
-       AND m.status = 'active' AND m.invalidated_at IS NULL AND m.embedding IS NOT NULL;
+      FROM (SELECT m.embedding, m.status, m.invalidated_at FROM agent_memories m
+             WHERE m.agent_id = agent AND m.inserted_at > known.computed_at
+             ORDER BY m.inserted_at) m
+     WHERE m.status = 'active' AND m.invalidated_at IS NULL AND m.embedding IS NOT NULL;
     -- A sum of many roundings, and what was deleted since, is computed anew where it has doubled.
     IF known.mean IS NULL OR cardinality(new) <> cardinality(known.mean)
        OR floor(ln((known.memories + added)::float8) / ln(2::float8))
           > floor(ln(known.memories::float8) / ln(2::float8)) THEN
-        PERFORM compute_mean(agent);
-    ELSE
-        UPDATE owner_vectors v
-           SET memories = known.memories + added, computed_at = moment,
-               mean = CASE WHEN added = 0 THEN known.mean ELSE ARRAY(
-                   SELECT (o.one * known.memories + n.one * added) / (known.memories + added)
-                     FROM unnest(known.mean) WITH ORDINALITY o(one, place)
-                     JOIN unnest(new) WITH ORDINALITY n(one, place) USING (place)
-                    ORDER BY place) END
-         WHERE v.agent_id = agent;
+        RETURN false;
     END IF;
+    UPDATE owner_vectors v
+       SET memories = known.memories + added, computed_at = moment,
+           mean = CASE WHEN added = 0 THEN known.mean ELSE ARRAY(
+               SELECT (o.one * known.memories + n.one * added) / (known.memories + added)
+                 FROM unnest(known.mean) WITH ORDINALITY o(one, place)
+                 JOIN unnest(new) WITH ORDINALITY n(one, place) USING (place)
+                ORDER BY place) END
+     WHERE v.agent_id = agent;
+    RETURN true;
 END
 $function$;
 
 COMMENT ON FUNCTION add_to_mean IS
-    'Adds the embeddings of memories that came since then to the mean of an owner.';
+    'Adds the embeddings of memories that came since then to the mean of an owner; false: it has to '
+    'be computed anew. Where another writer has the lock, it is left to that one.';
 
 CREATE OR REPLACE FUNCTION compute_mean(agent text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$

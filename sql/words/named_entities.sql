@@ -97,3 +97,26 @@ $function$;
 
 COMMENT ON FUNCTION known_as IS
     'Returns these names, and the entities that have one of them as an alias.';
+
+CREATE OR REPLACE FUNCTION known_for(agent text, given text[], others text[] DEFAULT '{}')
+    RETURNS text[]
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT
+    SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $function$
+BEGIN
+    RETURN ARRAY(
+        SELECT coalesce(named.entity, g)
+          FROM unnest(given) g
+          LEFT JOIN LATERAL (
+               SELECT n.entity FROM entity_names n
+                WHERE n.agent_id = ANY (agent || others) AND n.word = split_part(name_key(g), ' ', 1)
+                  AND n.name = name_key(g) AND n.kind = 'alias'
+                  AND NOT EXISTS (SELECT FROM entity_names o
+                                   WHERE o.agent_id = ANY (agent || others) AND o.kind = 'entity'
+                                     AND o.entity = g)
+                ORDER BY n.entity LIMIT 1) named ON true);
+END
+$function$;
+
+COMMENT ON FUNCTION known_for IS
+    'Returns these names, where those that are no entity of an owner''s memories but an alias of one '
+    'are replaced by it.';

@@ -79,8 +79,8 @@ def evaluate(
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
     `search` does, in one statement for all queries of a moment. A query is asked at its own
     `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
-    text names (see `dates` of `search`), in `timezone`. Filters and thresholds are those of `search`. No
-    retrieval is counted.
+    text names, as in a search. Filters and thresholds are those of `search`. No retrieval is
+    counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
     compared with those of the first profile, with a 95 % interval of the mean difference by paired

@@ -9,7 +9,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from pgrecall.core.checks import K, checked
-from pgrecall.core.dates import Period, period_of, require_dates
+from pgrecall.core.dates import period_of, require_dates
 from pgrecall.core.embedders import Embedded
 from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.steps import Ask, Operation
@@ -22,7 +22,7 @@ from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.entities import known_as, known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.owner_facts import owner_facts
-from pgrecall.ranking.search_parameters import Search
+from pgrecall.ranking.search_parameters import Search, weighs_time
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner, require_owners
 from pgrecall.scoring import expression, profiles
@@ -105,23 +105,18 @@ class Question:
         if min_relevance is None and self.floor is not None:
             min_relevance = self.floor(chosen)
         reads_text = min_relevance is not None or chosen.find(Keyword)
+        query_time, text = self.search.query_time, self.search.naming_text
+        if query_time is None and text is not None and weighs_time(chosen):
+            language = require_dates(self.arguments.get("dates"))
+            query_time = period_of(text, language, as_of=self.search.as_of, zone=self.zone)
         search = replace(
             self.search,
             profile=chosen,
-            query_time=self._period(chosen),
+            query_time=query_time,
             min_relevance=min_relevance,
             query_text=self.search.query_text if reads_text else None,
         )
         return replace(self, search=search)
-
-    def _period(self, profile: Profile) -> Period | None:
-        """The query's period, if the profile weighs time: the caller's, or that in its text."""
-        given, text = self.search.query_time, self.search.naming_text
-        time = profile.find(Time)
-        if given is not None or text is None or time is None or not profile.signals[time]:
-            return given
-        language = require_dates(self.arguments.get("dates"))
-        return period_of(text, language, as_of=self.search.as_of, zone=self.zone)
 
     def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
         """Completes the search: embeds its text, unless `query` is its vector, finds the default

@@ -92,7 +92,7 @@ class Search:
             "divided": self.spans_nodes,
             "query": self.query is not None,
             "words": self.query_text is not None,
-            "period": self.weighs_time,
+            "period": self.query_time is not None and self.weighs_time,
             "as_of": self.as_of is not None,
             "relevance": self.shows_relevance or self.min_relevance is not None,
             "min_score": self.min_score is not None,
@@ -126,8 +126,7 @@ class Search:
     @property
     def weighs_time(self) -> bool:
         """True if the time signal has a weight and the query has a period."""
-        time = None if self.query_time is None else self.profile.find(Time)
-        return time is not None and self.profile.signals[time] > 0
+        return self.query_time is not None and weighs_time(self.profile)
 
     @property
     def follows_use(self) -> bool:
@@ -165,6 +164,12 @@ class Search:
             **self.filters.parameters,
             **{name: value for name, value in optional.items() if value is not None},
         }
+
+
+@lru_cache
+def weighs_time(profile: Profile) -> bool:
+    """True if the profile's time signal has a weight."""
+    return any(isinstance(signal, Time) and weight > 0 for signal, weight in profile)
 
 
 def shift_of(profile: Profile) -> float:

@@ -175,9 +175,9 @@ def looked_up(signal: Signal) -> str:
     if signal.subject:
         shared.append(":shared_subject")
     rest = "(SELECT asked.entities[5:] FROM asked)"
-    shared.append(
-        f"CASE WHEN {memory} OPERATOR(pg_catalog.&&) {rest} THEN pgrecall.shared({memory}, {rest}) ELSE 0 END"
-    )
+    number = "(SELECT pg_catalog.count(*) FROM unnest({}) further WHERE further = ANY ({}))"
+    further = number.format(rest, memory)
+    shared.append(f"CASE WHEN {memory} OPERATOR(pg_catalog.&&) {rest} THEN {further} ELSE 0 END")
     total = " + ".join(shared)
     return (
         f"CASE WHEN {names} > 0 THEN least(({total})::float8 / {names}::float8, 1::float8) "
