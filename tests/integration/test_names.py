@@ -82,7 +82,7 @@ def test_the_subject_of_a_memory_counts_where_the_profile_says_so(mine: Owner) -
 def test_more_names_than_are_written_out_count_as_well(mine: Owner) -> None:
     people = [f"Person{n}" for n in "ABCDEFG"]
     mine.add(north("all", entities=people))
-    mine.add(north("some", entities=people[:3] + ["Nobody"]))
+    mine.add(north("some", entities=[*people[:3], "Nobody"]))
     mine.add(north("of the last", entities=people[-2:], subject=people[0]))
 
     hits = mine.search(None, query_text=" and ".join(people), touch=False)
