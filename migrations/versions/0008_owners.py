@@ -46,7 +46,9 @@ GUARD = """
 def upgrade() -> None:
     op.create_table(
         VECTORS,
-        sa.Column("agent_id", sa.Text(), nullable=False, comment="Whose memories they are made of."),
+        sa.Column(
+            "agent_id", sa.Text(), nullable=False, comment="Whose memories they are made of."
+        ),
         sa.Column(
             "mean",
             postgresql.ARRAY(postgresql.REAL()),

@@ -80,7 +80,8 @@ BEGIN
         facts := facts || jsonb_build_object('names', asked_names);
     END IF;
     worded := query_text IS NOT NULL
-        AND (facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL);
+        AND (facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
+             OR facts ? 'min_relevance');
     asked_words := CASE WHEN worded THEN query_text END;
     IF facts ? 'redistribute' THEN  -- the statement does it for a text without any term
         weighed := redistributed(facts, weighed, array_remove(ARRAY[
@@ -102,7 +103,9 @@ BEGIN
         CASE WHEN query IS NOT NULL THEN 'query' END,
         CASE WHEN worded THEN 'words' END,
         CASE WHEN named THEN 'named' END,
-        CASE WHEN min_relevance IS NOT NULL THEN 'relevance' END,
+        CASE WHEN min_relevance IS NOT NULL
+                  OR facts ? 'min_relevance' AND (worded OR query IS NOT NULL)
+             THEN 'relevance' END,
         CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN min_score IS NOT NULL THEN 'min_score' END,

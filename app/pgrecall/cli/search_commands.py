@@ -43,6 +43,7 @@ def search(call: Call) -> Output:
     query, period = call.arguments["query"], period_text(hits.query_time)
     title = f"“{query}” for {agent}, by {hits.profile}{how}{reranked}{period}"
     notes = [] if hits or call.repo.count(agent) else [f"{agent} has no memories"]
+    notes += [hits.notice] if hits.notice else []
     about = period_record(hits.query_time) | rerank_record(hits)
     records = (hit.record() | about for hit in hits)
     shown = render_hits(hits, ids, _as_of(call), title, query=hits.query_text)

@@ -10,7 +10,7 @@ from uuid import UUID
 from pgrecall.core.dates import Period, period_record, period_text
 from pgrecall.core.display import LONGEST_TEXT, Cell, Column, Grid, Tone, Verbatim, line, numbers
 from pgrecall.core.memory import brief
-from pgrecall.ranking.hits import rerank_record, rerank_text
+from pgrecall.ranking.hits import off_subject, rerank_record, rerank_text
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
 
 Reason = Literal[
@@ -123,6 +123,15 @@ class Context:
         return html_of(Verbatim(self.text), account_grid(self), *self.notes)
 
     @property
+    def notice(self) -> str:
+        """Says that nothing on this subject was found, and what is nearest; else empty."""
+        if self.empty_because != "min_relevance":
+            return ""
+        nearest = brief(self.left_out[0].hit.memory)
+        said = off_subject(self.best_relevance, self.min_relevance)
+        return f"{said}; the nearest: {nearest}"
+
+    @property
     def account(self) -> str:
         """The number of memories and of tokens."""
         number = len(self.packed)
@@ -136,10 +145,7 @@ class Context:
         if (more := len(self.left_out) - FIRST_LEFT_OUT) > 0:
             notes.append(f"and {more:,} more left out")
         if self.empty_because == "min_relevance":
-            notes.append(
-                f"nothing relevant: the best memory has relevance {self.best_relevance:.3f}, "
-                f"the limit is {self.min_relevance:g}"
-            )
+            notes.append(self.notice)
         reranked = f", {rerank_text(self)}" if self.reranked is not None else ""
         return [*notes, f"{self.account}{period_text(self.query_time)}{reranked}"]
 

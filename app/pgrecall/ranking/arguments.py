@@ -83,8 +83,9 @@ class SearchArguments(FilterArguments, total=False):
         Needs(("expand_session",), "needs expand_session: how many turns away a hit lends"),
     ]
     """A share in (0, 1): turns are ranked instead of added, and each gets this share of the score
-    of the best hit next to it on top of its own. Needs `expand_session`. The k best memories (at
-    least 20) lend. `min_score` applies to the raised score, `min_relevance` to a turn's own."""
+    of the best hit next to it on top of its own, less if it is longer than 400 bytes: divided as
+    the signal keyword is. Needs `expand_session`. The k best memories (at least 20) lend.
+    `min_score` applies to the raised score, `min_relevance` to a turn's own."""
     as_of: datetime | None
     """The moment at which ages, validity and expiry are determined. Memories created later are
     hidden and do not count in the frequency of words. A memory whose last access came later counts

@@ -18,7 +18,7 @@ class Hits(list[ScoredMemory]):
     """The hits of one search, best first."""
 
     __slots__ = (
-        *("candidates", "profile", "query_text", "query_time", "rerank_note", "reranked"),
+        *("candidates", "floor", "profile", "query_text", "query_time", "rerank_note", "reranked"),
         *("strategy", "touched"),
     )
 
@@ -26,6 +26,8 @@ class Hits(list[ScoredMemory]):
     """The strategy that produced the result."""
     candidates: int | None
     """The number of memories scored, if the index was used."""
+    floor: float | None
+    """The least relevance of a hit that is on the subject, by the profile; None: it names none."""
     query_time: Period | None
     """The query's period: the caller's, or that in its text."""
     profile: str
@@ -46,6 +48,7 @@ class Hits(list[ScoredMemory]):
         *,
         strategy: Literal["exact", "index"] = "exact",
         candidates: int | None = None,
+        floor: float | None = None,
         query_time: Period | None = None,
         profile: str = "",
         query_text: str | None = None,
@@ -53,18 +56,39 @@ class Hits(list[ScoredMemory]):
         super().__init__(hits)
         self.strategy = strategy
         self.candidates = candidates
+        self.floor = floor
         self.query_time = query_time
         self.profile = profile
         self.query_text = query_text
         self.touched = False
         self.reranked, self.rerank_note = None, None
 
+    @property
+    def relevance(self) -> float | None:
+        """The highest relevance of the hits; None if it was not measured."""
+        return max((hit.relevance for hit in self if hit.relevance is not None), default=None)
+
+    @property
+    def on_subject(self) -> bool | None:
+        """False: nothing on this subject was found, and the hits are only the nearest. None: the
+        profile has no floor, or the query neither text nor vector."""
+        best = self.relevance
+        return None if self.floor is None or best is None else best >= self.floor
+
+    @property
+    def notice(self) -> str:
+        """A sentence if nothing is on the subject; else empty."""
+        if self.on_subject is not False:
+            return ""
+        return f"{off_subject(self.relevance, self.floor)}; the nearest:"
+
     def __repr__(self) -> str:
         reranked = "" if self.reranked is None else f", {rerank_text(self)}"
         return brief_list(self, f"Hits by {line(self.profile, 40)}, {self.strategy}{reranked}")
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) if self else "[]"
+        lines = [self.notice, *map(str, self)] if self.notice else map(str, self)
+        return "\n".join(lines) if self else "[]"
 
     def _repr_html_(self) -> str:
         from pgrecall.core.html_display import html_of
@@ -73,7 +97,16 @@ class Hits(list[ScoredMemory]):
         matches, title = roots_of(self.query_text), f"by {self.profile}"
         if self.reranked is not None:
             title += f", {rerank_text(self)}"
-        return html_of(hit_grid(self, title=title, matches=matches))
+        notes = [self.notice] if self.notice else []
+        return html_of(*notes, hit_grid(self, title=title, matches=matches))
+
+
+def off_subject(relevance: float | None, floor: float | None) -> str:
+    """Says that nothing reached the floor. It may be known by other words all the same."""
+    return (
+        f"nothing on this subject: the best relevance is {relevance or 0.0:.3f}, "
+        f"the limit {floor or 0.0:g}"
+    )
 
 
 class Rerankable(Protocol):

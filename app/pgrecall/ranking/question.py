@@ -104,7 +104,10 @@ class Question:
         min_relevance = self.search.min_relevance
         if min_relevance is None and self.floor is not None:
             min_relevance = self.floor(chosen)
-        reads_text = min_relevance is not None or chosen.find(Keyword)
+        # Relevance costs next to nothing where words are compared anyway.
+        is_asked = self.query is not None or self.search.query_text is not None
+        shows_relevance = is_asked and chosen.min_relevance is not None
+        reads_text = shows_relevance or min_relevance is not None or chosen.find(Keyword)
         query_time, text = self.search.query_time, self.search.naming_text
         if query_time is None and text is not None and weighs_time(chosen):
             language = require_dates(self.arguments.get("dates"))
@@ -114,6 +117,7 @@ class Question:
             profile=chosen,
             query_time=query_time,
             min_relevance=min_relevance,
+            shows_relevance=shows_relevance,
             query_text=self.search.query_text if reads_text else None,
         )
         return replace(self, search=search)

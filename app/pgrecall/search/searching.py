@@ -195,6 +195,7 @@ def hits_of_search(
         candidates=candidates,
         query_time=request.query_time,
         profile=request.profile.name,
+        floor=request.profile.min_relevance if request.shows_relevance else None,
     )
     if by is not None:
         yield from by.applied(hits)
