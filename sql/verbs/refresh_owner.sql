@@ -117,7 +117,7 @@ COMMENT ON FUNCTION add_to_mean IS
     'be computed anew. Where another writer has the lock, it is left to that one.';
 
 CREATE OR REPLACE FUNCTION compute_mean(agent text) RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
 DECLARE
     moment timestamptz := clock_timestamp();
     many bigint;
@@ -147,25 +147,20 @@ COMMENT ON FUNCTION owner_lock IS
 
 CREATE OR REPLACE FUNCTION refresh_owner(agent text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
+DECLARE
+    entities text[];
+    subjects text[];
 BEGIN
     PERFORM require_owner(agent);
     IF pg_try_advisory_xact_lock(owner_lock(agent)) THEN
         PERFORM compute_mean(agent);
     END IF;
-    WITH used AS MATERIALIZED (
-        SELECT DISTINCT e AS entity FROM agent_memories m, unnest(m.entities) e
-         WHERE m.agent_id = agent
-         UNION
-        SELECT m.subject FROM agent_memories m WHERE m.agent_id = agent AND m.subject IS NOT NULL)
+    SELECT u.entities, u.subjects INTO entities, subjects FROM used_names(agent) u;
     DELETE FROM entity_names n
-     WHERE n.agent_id = agent AND n.kind <> 'alias'
-       AND n.entity NOT IN (SELECT u.entity FROM used u);
-    PERFORM store_names(
-        agent,
-        ARRAY(SELECT DISTINCT e FROM agent_memories m, unnest(m.entities) e
-               WHERE m.agent_id = agent),
-        ARRAY(SELECT DISTINCT m.subject FROM agent_memories m
-               WHERE m.agent_id = agent AND m.subject IS NOT NULL));
+     WHERE n.agent_id = agent
+       AND (n.kind = 'entity' AND n.entity NOT IN (SELECT e FROM unnest(entities) e)
+            OR n.kind = 'subject' AND n.entity NOT IN (SELECT s FROM unnest(subjects) s));
+    PERFORM store_names(agent, entities, subjects);
 END
 $verb$;
 
@@ -187,3 +182,16 @@ $function$;
 COMMENT ON FUNCTION note_removed IS
     'Computes the mean of the owner''s embeddings again where a tenth of them was deleted: at '
     'once, or, by chance, when so many were deleted one by one.';
+
+CREATE OR REPLACE FUNCTION used_names(agent text, OUT entities text[], OUT subjects text[])
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
+BEGIN
+    entities := ARRAY(SELECT DISTINCT e FROM agent_memories m, unnest(m.entities) e
+                       WHERE m.agent_id = agent);
+    subjects := ARRAY(SELECT DISTINCT m.subject FROM agent_memories m
+                       WHERE m.agent_id = agent AND m.subject IS NOT NULL);
+END
+$function$;
+
+COMMENT ON FUNCTION used_names IS
+    'Returns the entities and the subjects of an owner''s memories, each once.';

@@ -134,6 +134,7 @@ def large(server_url: str, template: str, request: pytest.FixtureRequest) -> Ite
         fill(connection, 1 if statistics != "of few rows" else OWNERS + 1, ROWS)
         for statement in STANDING.split(";"):
             connection.execute(statement)
+        connection.execute("SELECT pgrecall.refresh_owner(agent_id) FROM pgrecall.owners()")
         if statistics == "fresh":
             connection.execute(
                 "ANALYZE"
