@@ -84,13 +84,16 @@ DECLARE
     moment timestamptz := clock_timestamp();
     added bigint;
     new real[];
+    latest timestamptz;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(owner_lock(agent)) THEN
         RETURN true;
     END IF;
     SELECT * INTO known FROM owner_vectors v WHERE v.agent_id = agent;
-    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[] INTO added, new
-      FROM (SELECT m.embedding, m.status, m.invalidated_at FROM agent_memories m
+    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[],
+           max(m.created_at)
+      INTO added, new, latest
+      FROM (SELECT m.embedding, m.created_at, m.status, m.invalidated_at FROM agent_memories m
              WHERE m.agent_id = agent AND m.inserted_at > known.computed_at
              ORDER BY m.inserted_at) m
      WHERE m.status = 'active' AND m.invalidated_at IS NULL AND m.embedding IS NOT NULL;
@@ -102,6 +105,7 @@ BEGIN
     END IF;
     UPDATE owner_vectors v
        SET memories = known.memories + added, computed_at = moment,
+           latest = greatest(known.latest, latest),
            mean = CASE WHEN added = 0 THEN known.mean ELSE ARRAY(
                SELECT (o.one * known.memories + n.one * added) / (known.memories + added)
                  FROM unnest(known.mean) WITH ORDINALITY o(one, place)
@@ -122,15 +126,19 @@ DECLARE
     moment timestamptz := clock_timestamp();
     many bigint;
     mean real[];
+    latest timestamptz;
 BEGIN
-    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[] INTO many, mean
+    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[],
+           max(m.created_at)
+      INTO many, mean, latest
       FROM agent_memories m
      WHERE m.agent_id = agent
        AND m.status = 'active' AND m.invalidated_at IS NULL AND m.embedding IS NOT NULL;
-    INSERT INTO owner_vectors AS v (agent_id, mean, memories, computed_at)
-    VALUES (agent, CASE WHEN many >= @LEAST_FOR_MEAN@ THEN mean END, many, moment)
+    INSERT INTO owner_vectors AS v (agent_id, mean, memories, latest, computed_at)
+    VALUES (agent, CASE WHEN many >= @LEAST_FOR_MEAN@ THEN mean END, many, latest, moment)
         ON CONFLICT (agent_id) DO UPDATE
-       SET mean = excluded.mean, memories = excluded.memories, computed_at = excluded.computed_at;
+       SET mean = excluded.mean, memories = excluded.memories, latest = excluded.latest,
+           computed_at = excluded.computed_at;
 END
 $function$;
 
