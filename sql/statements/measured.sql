@@ -9,6 +9,7 @@
 --with known AS MATERIALIZED known --? !one
 --with known AS NOT MATERIALIZED known --? one
 --with queries AS MATERIALIZED queries
+--with means AS MATERIALIZED means --? shifted
 --with shifts AS MATERIALIZED query_shifts --? shifted
 --with shares AS MATERIALIZED shares --? divided words
 --with judged AS MATERIALIZED judged_memories
