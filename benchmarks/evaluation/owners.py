@@ -48,7 +48,7 @@ GENERAL = (
     *("What is the GDP of Peru?", "Which enzyme unwinds DNA?"),
 )
 """Questions that are beside every owner's subjects."""
-FLOORS = (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14)
+FLOORS = (0.06, 0.08, 0.1, 0.12, 0.14, 0.15, 0.2)
 
 
 def measured(url: str, held_out: bool, progress: Progress) -> tuple[Evaluation, Evaluation]:
