@@ -1,10 +1,9 @@
 -- The judged memories of each query and the strongest others, since sensible weights rank one of
 -- these first: half of them by the present profile, half by other weights.
-INSERT INTO pg_temp.pgrecall_pairs
 SELECT queries.number, its.*
   FROM queries
  CROSS JOIN LATERAL (
-       SELECT placed.id, placed.gain, placed.clock, :moment, :drawn
+       SELECT placed.id, placed.gain, :drawn
          FROM (SELECT scored.*, coalesce(judged.gain, 0::float8) AS gain,
                       row_number() OVER (ORDER BY scored.start DESC, scored.id) AS by_start,
                       row_number() OVER (ORDER BY scored.nearness DESC NULLS LAST, scored.id)

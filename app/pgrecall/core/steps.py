@@ -17,7 +17,9 @@ from pgrecall.core.statement import Statement
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-Question = Literal["embed", "embed_query", "count_tokens", "find_entities", "layout", "replica"]
+Question = Literal[
+    "embed", "embed_query", "count_tokens", "find_entities", "layout", "replica", "compute"
+]
 EMBEDS: Final = ("embed", "embed_query")
 
 
@@ -28,6 +30,9 @@ class Ask(NamedTuple):
     numbers) and finds the entities in them (`Found`, or None), all without a connection, so before
     any step that needs one. It also knows the `Layout` of the database, and whether the operation
     reads on a replica, where only a `Run` that counts can write.
+
+    "compute" calls a function of ours that takes long, within a transaction too; the asynchronous
+    repository does so in a thread.
 
     A function of the caller is called outside of the transactions of a job, but within that of an
     operation, which is not retried afterwards. The asynchronous repository awaits its result if

@@ -121,17 +121,17 @@ def measured(
     context: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
 ) -> Operation[Evaluation]:
     """Evaluates checked and with_vectors queries."""
-    compared = (*profiles, *_baselines(profiles, checked))
+    compared = (*profiles, *baselines(profiles, checked))
     ranking = yield from ranks(context.tables, (yield from context.batches(checked, compared)))
     values = [
         [metrics(query.relevant, ranking[number][place], k) for number, query in enumerate(checked)]
         for place in range(len(compared))
     ]
-    missing = yield from _missing(context, checked)
-    return _evaluation(checked, profiles, compared, values, k, seed, missing)
+    missing = yield from count_missing(context, checked)
+    return evaluation_of(checked, profiles, compared, values, k, seed, missing)
 
 
-def _missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
+def count_missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
     """The number of relevant memories that do not exist, counted for each query."""
     tables, missing = context.tables, 0
     for numbers in by_owner(checked).values():
@@ -144,7 +144,7 @@ def _missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
     return missing
 
 
-def _baselines(
+def baselines(
     profiles: Sequence[Profile],
     checked: Sequence[CheckedQuery],
 ) -> list[Profile]:
@@ -170,7 +170,7 @@ def _several(profiles: object) -> list[object]:
     return several
 
 
-def _evaluation(
+def evaluation_of(
     checked: Sequence[CheckedQuery],
     profiles: Sequence[Profile],
     compared: Sequence[Profile],
@@ -186,8 +186,8 @@ def _evaluation(
         if query.group is not None:
             groups.setdefault(query.group, []).append(number)
     owners = [query.agent_id for query in checked]
-    overall = _scores(values, range(len(checked)), owners, seed)
-    by_group = {name: _scores(values, numbers, owners, seed) for name, numbers in groups.items()}
+    overall = scores_of(values, range(len(checked)), owners, seed)
+    by_group = {name: scores_of(values, numbers, owners, seed) for name, numbers in groups.items()}
     evaluations = tuple(
         ProfileEvaluation(
             profile,
@@ -205,7 +205,7 @@ def _evaluation(
     )
 
 
-def _scores(
+def scores_of(
     values: Sequence[Mapping[str, Sequence[float]]],
     numbers: Sequence[int],
     owners: Sequence[str | None],

@@ -35,6 +35,9 @@ def answer(step: Ask, tools: Tools) -> Any:
             return counted(tools.token_counter, texts)
         case "find_entities":
             return found(tools.entities, texts)
+        case "compute":
+            [computed] = texts
+            return computed()
         case function:
             assert callable(function)
             return function(*texts)

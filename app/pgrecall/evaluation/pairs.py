@@ -1,0 +1,243 @@
+"""The pairs of query and memory that candidates of tuning are compared by.
+
+They are read once, with the value of every variant of every signal. A candidate's scores are sums
+of these columns, so it takes no statement.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from pgrecall.core.steps import Operation
+from pgrecall.evaluation.batches import Asked, Batch, Values
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
+from pgrecall.evaluation.ranks import ideal
+from pgrecall.evaluation.tunable import Lending, bundles, variants
+from pgrecall.ranking.composing import reads
+from pgrecall.ranking.search_parameters import LEAST_LENDERS
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import Keyword
+
+MAX_PAIRS = 40_000
+"""The most pairs of query and memory. A candidate takes about half a microsecond per pair."""
+FEWEST_PAIRS = 40
+"""Of each query, however many queries there are."""
+FARTHEST = 3
+"""How many turns away a hit may lend."""
+
+Columns = Sequence[Sequence[Sequence[float]]]
+"""Signal → variant → its value of each pair."""
+
+
+class Block(NamedTuple):
+    """The pairs of one query."""
+
+    start: int
+    end: int
+    relevant: Sequence[tuple[int, float]]
+    """The places of the relevant memories, and their gains."""
+    ideal: float
+    beside: Mapping[int, Sequence[tuple[int, int]]]
+    """Place → the places of the turns beside it, each with its distance."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of some queries."""
+
+    columns: Columns
+    blocks: Sequence[Block]
+    _summed: list[tuple[tuple[float, ...], tuple[int, ...], list[float]]] = field(
+        default_factory=list, repr=False
+    )
+    """The weights and variants whose scores were last summed in full, and these scores."""
+
+    def of(self, numbers: Iterable[int]) -> Pairs:
+        """Those of the queries with these numbers."""
+        chosen = [self.blocks[number] for number in numbers]
+        columns = [
+            [[value for one in chosen for value in its[one.start : one.end]] for its in several]
+            for several in self.columns
+        ]
+        blocks, end = [], 0
+        for one in chosen:
+            moved = end - one.start
+            blocks.append(
+                Block(
+                    end,
+                    end + one.end - one.start,
+                    [(place + moved, gain) for place, gain in one.relevant],
+                    one.ideal,
+                    {
+                        place + moved: [(near + moved, distance) for near, distance in its]
+                        for place, its in one.beside.items()
+                    },
+                )
+            )
+            end += one.end - one.start
+        return Pairs(columns, blocks)
+
+    @property
+    def varying(self) -> list[list[bool]]:
+        """Signal → variant → whether it differs between the memories of some query."""
+        return [
+            [
+                any(min(part) < max(part) for part in self._parts(values) if part)
+                for values in several
+            ]
+            for several in self.columns
+        ]
+
+    @property
+    def has_turns(self) -> bool:
+        return any(block.beside for block in self.blocks)
+
+    def worth(
+        self, weights: Sequence[float], chosen: Sequence[int], lending: Lending | None = None
+    ) -> float:
+        """The mean nDCG over all ranks, with these weights and variants of the signals. Memories of
+        one score share the mean of their ranks."""
+        scores = self._scores(tuple(weights), tuple(chosen))
+        total = 0.0
+        for block in self.blocks:
+            its = scores[block.start : block.end]
+            if lending is not None and block.beside:
+                its = _raised(its, block, lending)
+            reached = 0.0
+            for place, gain in block.relevant:
+                score = its[place - block.start]
+                ahead = sum(map(score.__lt__, its)) + (its.count(score) - 1) / 2
+                reached += gain / math.log2(2 + ahead)
+            total += reached / block.ideal
+        return total / len(self.blocks) if self.blocks else 0.0
+
+    def _scores(self, weights: tuple[float, ...], chosen: tuple[int, ...]) -> list[float]:
+        """Where one weight differs from those last summed, only its column is added."""
+        for last, of, scores in self._summed:
+            differing = [n for n, weight in enumerate(weights) if weight != last[n]]
+            if of == chosen and len(differing) <= 1:
+                for number in differing:
+                    more, column = weights[number] - last[number], self.columns[number]
+                    scores = _plus(scores, more, column[chosen[number]])
+                return scores
+        scores = [0.0] * (self.blocks[-1].end if self.blocks else 0)
+        for several, number, weight in zip(self.columns, chosen, weights, strict=True):
+            if weight:
+                scores = _plus(scores, weight, several[number])
+        self._summed[:] = [(weights, chosen, scores)]
+        return scores
+
+    def _parts(self, values: Sequence[float]) -> Iterable[Sequence[float]]:
+        return (values[block.start : block.end] for block in self.blocks)
+
+
+def _plus(scores: Sequence[float], weight: float, column: Sequence[float]) -> list[float]:
+    return [score + weight * value for score, value in zip(scores, column, strict=True)]
+
+
+def _raised(scores: Sequence[float], block: Block, lending: Lending) -> list[float]:
+    """The scores with what the best hits lend to the turns beside them."""
+    places = range(len(scores))
+    raised, given = list(scores), set[int]()
+    for hit in heapq.nlargest(LEAST_LENDERS, places, key=lambda place: (scores[place], -place)):
+        for place, distance in block.beside.get(hit + block.start, ()):
+            near = place - block.start
+            if distance <= lending.expand_session and near not in given:
+                given.add(near)  # the first hit that lends is the best one
+                raised[near] += lending.lend * scores[hit]
+    return raised
+
+
+def drawn(
+    context: Asked, checked: Sequence[CheckedQuery], profile: Profile, *, lends: bool
+) -> Operation[Pairs]:
+    """Reads the pairs of the queries: their relevant memories and the strongest others.
+
+    `lends`: also reads which memories are turns beside each other.
+    """
+    signals = [variants(signal) for signal in profile.signals]
+    most = max(MAX_PAIRS // len(checked), FEWEST_PAIRS)
+    part = 6 if profile.find(Keyword) is not None else 4
+    rows: list[list[Any]] = [[] for _ in checked]
+    for batch in (yield from context.batches(checked, [profile, *bundles(profile)])):
+        places = _Places([signal for several in signals for signal in several])
+        for row in (yield batch.run(context.tables, "draw", places, most=most, part=part)):
+            rows[row[0]].append(row[1:])
+    turns: Mapping[UUID, tuple[int, str]] = {}
+    if lends:
+        turns = yield from _turns(context, checked)
+    return _pairs(checked, [sorted(its) for its in rows], [len(its) for its in signals], turns)
+
+
+class _Places:
+    """What the statement has to compute: the value of each signal."""
+
+    def __init__(self, signals: Sequence[Any]) -> None:
+        self.signals = signals
+
+    def __call__(self, values: Values, batch: Batch) -> dict[str, str]:
+        its = {f"its_{number}": values.signal(one) for number, one in enumerate(self.signals)}
+        start = batch.profiles[0]
+        of_start = [values.signal(signal) for signal in start.signals]
+        words = start.find(Keyword)
+        columns = {
+            **its,
+            "start": batch.score(values, 0, start),
+            "nearness": "compared.similarity",
+            "words": "compared.similarity" if words is None else values.signal(words),
+            "total": " + ".join(of_start),
+        }
+        return {
+            "scores": ", ".join(f"{text} AS {name}" for name, text in columns.items()),
+            "drawn": ", ".join(f"placed.{name}" for name in its),
+        }
+
+
+def _turns(
+    context: Asked, checked: Sequence[CheckedQuery]
+) -> Operation[dict[UUID, tuple[int, str]]]:
+    """The place and session of each turn of the owners; places count on over sessions."""
+    owners = {
+        owner
+        for numbers in by_owner(checked).values()
+        for owner in searched_owners(context.tables, checked[numbers[0]], context.teams)
+    }
+    rows = yield reads(context.tables, "turns_in_order", all_owners=sorted(owners))
+    return {row.id: (place, f"{row.agent_id} {row.session}") for place, row in enumerate(rows)}
+
+
+def _pairs(
+    checked: Sequence[CheckedQuery],
+    rows: Sequence[Sequence[Any]],
+    sizes: Sequence[int],
+    turns: Mapping[UUID, tuple[int, str]],
+) -> Pairs:
+    blocks, end = [], 0
+    for query, its in zip(checked, rows, strict=True):
+        relevant = [(end + n, row[1]) for n, row in enumerate(its) if row[1] > 0]
+        beside = _beside([row[0] for row in its], turns, end)
+        blocks.append(Block(end, end + len(its), relevant, ideal(query.relevant), beside))
+        end += len(its)
+    flat = [list(values) for values in zip(*(row[2:] for its in rows for row in its), strict=True)]
+    columns = iter(flat or [[] for _ in range(sum(sizes))])
+    return Pairs([[next(columns) for _ in range(size)] for size in sizes], blocks)
+
+
+def _beside(
+    ids: Sequence[UUID], turns: Mapping[UUID, tuple[int, str]], start: int
+) -> dict[int, list[tuple[int, int]]]:
+    """The turns beside each of these memories, among them."""
+    places = {turns[id_]: start + number for number, id_ in enumerate(ids) if id_ in turns}
+    result: dict[int, list[tuple[int, int]]] = {}
+    for (place, session), number in places.items():
+        for distance in range(1, FARTHEST + 1):
+            for near in ((place - distance, session), (place + distance, session)):
+                if near in places:
+                    result.setdefault(number, []).append((places[near], distance))
+    return result
