@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
-from pgrecall.core.steps import READS_TOGETHER, Operation, needs
+from pgrecall.core.steps import READS_TOGETHER, Ask, Operation, needs
 from pgrecall.core.validation import (
     in_list,
     require_count,
@@ -38,12 +38,13 @@ from pgrecall.evaluation.results import (
     ProfileEvaluation,
     Scores,
 )
+from pgrecall.evaluation.tunable import Lending
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
-from pgrecall.schema import Tables
+from pgrecall.schema import Layout, Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -62,6 +63,8 @@ def evaluate(
     k: int = 10,
     min_score: float | None = None,
     min_similarity: float | None = None,
+    expand_session: int = 0,
+    lend: float | None = None,
     teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
@@ -76,8 +79,8 @@ def evaluate(
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
     `search` does, in one statement for all queries of a moment. A query is asked at its own
     `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
-    text names if `dates` is given, in `timezone`. Filters and thresholds are those of `search`. No
-    retrieval is counted.
+    text names if `dates` is given, in `timezone`. Filters, thresholds and `lend` are those of
+    `search`. No retrieval is counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
     compared with those of the first profile, with a 95 % interval of the mean difference by paired
@@ -90,15 +93,27 @@ def evaluate(
     from use (`JudgedQuery.recorded`) signals are as they were before the query.
 
     Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
-    how many of them return nothing by the first profile, and how much recall that costs.
+    how many of them return nothing by the first profile, and how much recall that costs, without
+    `lend`.
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
-    least = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
+    least = {
+        "as_of": as_of,
+        "min_score": min_score,
+        "min_similarity": min_similarity,
+        "expand_session": expand_session,
+        "lend": lend,
+    }
     thresholds = checks.checked(SearchArguments, least, also=("query",))
     floors: dict[str, float] = {
         name: thresholds[name] for name in ("min_score", "min_similarity") if name in thresholds
     }
+    lending = None
+    if lend is not None:
+        lending = Lending(thresholds["expand_session"], thresholds["lend"])
+    elif expand_session:
+        raise InputError("expand_session of evaluate needs lend: turns that are added have no rank")
     checked = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
@@ -110,7 +125,10 @@ def evaluate(
     checked = yield from with_vectors(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
-    context = Asked(tables, teams, chosen, as_of, floors)
+    layout: Layout = yield Ask("layout")
+    if lending is not None and layout.distributed:
+        raise InputError("evaluate with lend does not work on Citus; leave lend out")
+    context = Asked(tables, teams, chosen, as_of, floors, lending)
     evaluation = yield from measured(context, answered(checked), ranked, k, seed)
     if all(query.relevant for query in checked):
         return evaluation
@@ -122,11 +140,15 @@ def measured(
 ) -> Operation[Evaluation]:
     """Evaluates checked and with_vectors queries."""
     compared = (*profiles, *baselines(profiles, checked))
-    ranking = yield from ranks(context.tables, (yield from context.batches(checked, compared)))
-    values = [
-        [metrics(query.relevant, ranking[number][place], k) for number, query in enumerate(checked)]
-        for place in range(len(compared))
-    ]
+    values = []
+    # Turns are ranked beside the hits of one profile.
+    for several in [compared] if context.lending is None else [[one] for one in compared]:
+        batches = yield from context.batches(checked, several)
+        ranking = yield from ranks(context.tables, batches, context.lending, k)
+        values += [
+            [metrics(query.relevant, ranking[n][place], k) for n, query in enumerate(checked)]
+            for place in range(len(several))
+        ]
     missing = yield from count_missing(context, checked)
     return evaluation_of(checked, profiles, compared, values, k, seed, missing)
 

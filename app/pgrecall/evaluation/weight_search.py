@@ -23,7 +23,7 @@ SHARES = (0.1, 0.25, 0.5)
 SCATTERED = 4
 """Candidates per round that change every weight; the others change one."""
 SMALLEST_STEP = 0.02
-PULL, PULL_OF_FEW, PER_CHANGE = 0.02, 0.5, 0.1
+PULL, PULL_OF_FEW, PER_CHANGE = 0.02, 0.5, 0.2
 """Penalties, in nDCG: for moving all weight to other signals; and, shared by all queries, for the
 same and for each variant that is changed or signal that is added. So a few queries do not move far
 from the start, and many do not go to an extreme that is hardly better."""
