@@ -34,8 +34,8 @@ class MovedQuery:
     """Its place among the judged queries that have an answer, counted from 0."""
     text: str | None
     """Its text, if it has one."""
-    owner: str
-    """The owner as stored."""
+    agent_id: str
+    """The agent or team that it is about."""
     before: int | None
     after: int | None
     """before and after: the best rank of a memory that answers it; None: not ranked."""
@@ -226,7 +226,7 @@ def _moved_grids(kind: str, moved: Sequence[MovedQuery]) -> list[Grid]:
             _rank(one.before),
             _rank(one.after),
             Cell(f"{one.gain:+.3f}", "good" if one.gain > 0 else "bad"),
-            one.owner,
+            one.agent_id,
             f"query {one.number}" if one.text is None else line(one.text, 80),
         )
         for one in moved[:_SHOWN]

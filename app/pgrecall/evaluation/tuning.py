@@ -228,7 +228,8 @@ class _Work:
         rivals = {
             one.name: its.differences["ndcg"] for one, its in zip(beside, scores, strict=True)
         }
-        return evaluation, rivals, _moved(checked, by_profile, per_query)
+        prefix = self.context.tables.prefix
+        return evaluation, rivals, _moved(checked, by_profile, per_query, prefix)
 
     def _floor(self, found: Solution, precision: float) -> Operation[Floor | None]:
         queries = self.dated if "dates" in found.arguments else self.named
@@ -246,13 +247,14 @@ def _moved(
     checked: Sequence[CheckedQuery],
     ranking: Sequence[Sequence[Ranks]],
     per_query: Sequence[Sequence[Mapping[str, float]]],
+    prefix: str,
 ) -> list[MovedQuery]:
     """The queries whose nDCG changed, those that rise most first."""
     moved = [
         MovedQuery(
             number,
             query.query if isinstance(query.query, str) else query.query_text,
-            query.agent_id or "",
+            (query.agent_id or "").removeprefix(prefix),
             min(ranking[0][number].values(), default=None),
             min(ranking[1][number].values(), default=None),
             per_query[1][number]["ndcg"] - per_query[0][number]["ndcg"],
