@@ -144,7 +144,7 @@ def operations(
 READING = {
     *("context", "count", "evaluation.evaluate", "evaluation.recorded_queries", "explain"),
     *("get", "get_many", "history", "labels.find", "labels.of", "links.of", "list", "owners"),
-    *("plan", "resolve", "search", "search_many", "transfer.export"),
+    *("evaluation.tune", "plan", "resolve", "search", "search_many", "transfer.export"),
     *("upkeep.clusters", "upkeep.near_duplicates"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
@@ -180,7 +180,7 @@ _SHOWN: dict[type, str] = {
     RankIndex: "agent_id",
     RankIndexStatus: "agent_id",
     ScoredMemory: "memory",
-    Tuning: "training",
+    Tuning: "held_out",
 }
 
 

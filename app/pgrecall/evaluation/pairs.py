@@ -59,7 +59,7 @@ class Pairs:
     """The weights and variants whose scores were last summed in full, and these scores."""
 
     def of(self, numbers: Iterable[int]) -> Pairs:
-        """Those of the queries with these numbers."""
+        """The pairs of the queries with these numbers."""
         chosen = [self.blocks[number] for number in numbers]
         columns = [
             [[value for one in chosen for value in its[one.start : one.end]] for its in several]
@@ -118,7 +118,8 @@ class Pairs:
         return total / len(self.blocks) if self.blocks else 0.0
 
     def _scores(self, weights: tuple[float, ...], chosen: tuple[int, ...]) -> list[float]:
-        """Where one weight differs from those last summed, only its column is added."""
+        """The score of each pair. If one weight differs from those last summed, only its column
+        is added."""
         for last, of, scores in self._summed:
             differing = [n for n, weight in enumerate(weights) if weight != last[n]]
             if of == chosen and len(differing) <= 1:
@@ -176,7 +177,7 @@ def drawn(
 
 
 class _Places:
-    """What the statement has to compute: the value of each signal."""
+    """The texts that stand in the statement: the value of each signal."""
 
     def __init__(self, signals: Sequence[Any]) -> None:
         self.signals = signals

@@ -78,7 +78,7 @@ def _floor(reaches: Sequence[Reach], floor: float) -> Floor:
 
 
 def _effect(reach: Reach, floor: float) -> tuple[bool, float | None]:
-    """Whether a query returns nothing above this floor, and its recall if it has an answer."""
+    """True if a query returns nothing above this floor; and its recall, if it has an answer."""
     best, relevant, answers = reach
     is_silent = best is None or best < floor
     if not answers:
@@ -113,7 +113,7 @@ def evaluate_floors(
 def reached(
     context: Asked, checked: Sequence[CheckedQuery], profile: Profile, k: int
 ) -> Operation[list[Reach]]:
-    """What each query reaches, in their order."""
+    """The reach of each query, in their order."""
     rows: dict[int, list[Any]] = {number: [] for number in range(len(checked))}
     for batch in (yield from context.batches(checked, [profile], reads_words=True)):
         for row in (yield batch.run(context.tables, "reach", _places, k=k)):

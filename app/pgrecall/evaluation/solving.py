@@ -20,7 +20,7 @@ LEAST_WEIGHT = 0.01
 
 @dataclass(frozen=True)
 class Solution:
-    """What was found: a profile, and the arguments of a search that come with it."""
+    """The profile that was found, and the arguments of a search that come with it."""
 
     profile: Profile
     lending: Lending | None
@@ -34,7 +34,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Problem:
-    """The pairs of all queries, and what may change."""
+    """The pairs of all queries, and the signals that may change."""
 
     start: Profile
     searched: Profile

@@ -1,4 +1,4 @@
-"""What tuning may change besides weights: parameters of signals, and arguments of a search."""
+"""The parameters of signals and the arguments of a search that tuning may change."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Change(NamedTuple):
 
 
 def changes(start: Profile, found: Profile, arguments: Mapping[str, Any]) -> list[Change]:
-    """What differs between two profiles, and the arguments that come with the second."""
+    """The differences between two profiles, and the arguments that come with the second."""
     result = []
     signals = {signal.name: signal for signal in (*start.signals, *found.signals)}
     before = {signal.name: signal for signal in start.signals}

@@ -137,7 +137,7 @@ class Tuning:
 
     @property
     def changes(self) -> list[Change]:
-        """What differs between `start` and `proposed` with its arguments, or else `found`."""
+        """The differences between `start` and `proposed` with its arguments, or else `found`."""
         proposed = self.proposed
         if proposed is None:
             return changes(self.start, self.found, self.found_arguments)
@@ -181,7 +181,7 @@ class Tuning:
         return html_of(*self.parts())
 
     def parts(self) -> list[Part]:
-        """What shows it: the verdict, and tables of what changed, of the evidence, and of queries
+        """The parts that show it: the verdict, and tables of what changed, of the evidence, and of queries
         that rise and fall."""
         return [
             self.summary,

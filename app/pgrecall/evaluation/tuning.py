@@ -206,8 +206,8 @@ class _Work:
     def _judged(
         self, checked: Sequence[CheckedQuery], found: Solution, ranking: Sequence[Ranks]
     ) -> Operation[tuple[Evaluation, Mapping[str, Difference], list[MovedQuery]]]:
-        """What was found beside its start and the baselines, each baseline compared with it, and
-        the queries whose answer moved."""
+        """The evaluation of what was found beside its start, the difference of each baseline to
+        it, and the queries whose answer moved."""
         beside = baselines((self.start, found.profile), checked)
         batches = yield from self.context.batches(checked, (self.start, *beside))
         known = yield from ranks(self.context.tables, batches)

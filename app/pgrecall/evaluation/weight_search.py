@@ -69,7 +69,7 @@ Worth = Callable[[Sequence[float], Sequence[int]], float]
 
 @dataclass(frozen=True)
 class Space:
-    """What may change."""
+    """The weights and variants that may change."""
 
     start: Candidate
     """Its weights sum to 1."""
@@ -141,7 +141,7 @@ class _Searching:
     worth: Worth
     space: Space
     places: Sequence[int]
-    """Those of the free weights."""
+    """The places of the free weights."""
     random: Random
 
     def best(self) -> Candidate:
