@@ -181,8 +181,8 @@ class Tuning:
         return html_of(*self.parts())
 
     def parts(self) -> list[Part]:
-        """The parts that show it: the verdict, and tables of what changed, of the evidence, and of queries
-        that rise and fall."""
+        """The parts that show it: the verdict, and tables of what changed, of the evidence, and of
+        queries that rise and fall."""
         return [
             self.summary,
             *_change_grids(self.changes),
