@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -24,6 +25,7 @@ from benchmarks.words.texts import asked_words, drawn_words
 from pgrecall import JudgedQuery, MemoryRepository, Profile, migrate, profiles
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.connecting import database_url
+from pgrecall.scoring.signals import Keyword, Similarity, Usefulness
 
 K = 10
 FEW = 60
@@ -34,18 +36,7 @@ SAMPLES = 3
 STARTS = (profiles.hybrid, profiles.five_factor)
 METRICS = ("ndcg", "recall")
 MEMORIES, QUESTIONS, GOAL = 20_000, 300, 120.0
-PLANTED = Profile(
-    "planted",
-    {
-        signal: weight
-        for signal, weight in zip(
-            [one for one in profiles.hybrid.signals if one.name in ("similarity", "keyword")]
-            + [one for one in profiles.five_factor.signals if one.name == "usefulness"],
-            (0.3, 0.5, 0.2),
-            strict=True,
-        )
-    },
-)
+PLANTED = Profile("planted", {Similarity(): 0.3, Keyword(): 0.5, Usefulness(): 0.2})
 """Labels the questions whose tuning is timed."""
 
 
@@ -95,7 +86,12 @@ def gains(url: str, progress: Progress) -> list[Gain]:
     return found
 
 
-Judged = tuple[dict[str, float], dict[str, float], bool]
+class Judged(NamedTuple):
+    """The metrics of the start and of what is proposed, and whether anything is."""
+
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    is_proposed: bool
 
 
 def _judged(
@@ -104,7 +100,6 @@ def _judged(
     chosen: Sequence[JudgedQuery],
     judged: Sequence[JudgedQuery],
 ) -> Judged:
-    """The metrics of the start and of what is proposed, and whether anything is."""
     tuning = repo.evaluation.tune(None, chosen, start=start, k=K)
     before = repo.evaluation.evaluate(None, judged, profiles=[start], k=K).profiles[0]
     after = before
@@ -112,15 +107,21 @@ def _judged(
         after = repo.evaluation.evaluate(
             None, judged, profiles=[tuning.proposed], k=K, **tuning.arguments
         ).profiles[0]
-    return dict(before.overall.means), dict(after.overall.means), tuning.proposed is not None
+    return Judged(before.overall.means, after.overall.means, tuning.proposed is not None)
 
 
 def _gain(start: Profile, questions: str, several: Sequence[Judged]) -> Gain:
-    before, after = (
-        {name: statistics.fmean(one[place][name] for one in several) for name in METRICS}
-        for place in (0, 1)
+    def means(metrics: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        return {name: statistics.fmean(one[name] for one in metrics) for name in METRICS}
+
+    return Gain(
+        start.name,
+        questions,
+        means([one.before for one in several]),
+        means([one.after for one in several]),
+        sum(one.is_proposed for one in several),
+        len(several),
     )
-    return Gain(start.name, questions, before, after, sum(one[2] for one in several), len(several))
 
 
 def print_gains(console: Console, found: Sequence[Gain]) -> None:

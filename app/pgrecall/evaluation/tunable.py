@@ -108,35 +108,26 @@ class Change(NamedTuple):
 
 def changes(start: Profile, found: Profile, arguments: Mapping[str, Any]) -> list[Change]:
     """The differences between two profiles, and the arguments that come with the second."""
-    result = []
-    signals = {signal.name: signal for signal in (*start.signals, *found.signals)}
     before = {signal.name: signal for signal in start.signals}
-    for name, signal in signals.items():
-        old, new = start.weights.get(name), found.weights.get(name)
-        if old != new:
-            result.append(Change(name, _shown(old), _shown(new)))
-        if name in before and name in found.weights:
-            result += _parameters(before[name], signal)
-    if start.min_relevance != found.min_relevance:
-        result.append(
-            Change("min_relevance", _shown(start.min_relevance), _shown(found.min_relevance))
-        )
-    return [*result, *(Change(name, "–", _shown(value)) for name, value in arguments.items())]
+    after = {signal.name: signal for signal in found.signals}
+    pairs: list[tuple[str, object, object]] = []
+    for name in before | after:
+        pairs.append((name, start.weights.get(name), found.weights.get(name)))
+        if name in before and name in after:
+            old, new = _in_days(before[name]), _in_days(after[name])
+            names = (one.name for one in fields(new))
+            pairs += ((f"{name}.{its}", getattr(old, its), getattr(new, its)) for its in names)
+    pairs.append(("min_relevance", start.min_relevance, found.min_relevance))
+    pairs += ((name, None, value) for name, value in arguments.items())
+    shown = (Change(name, _shown(old), _shown(new)) for name, old, new in pairs)
+    return [one for one in shown if one.before != one.after]
 
 
-def _parameters(before: Signal, after: Signal) -> list[Change]:
-    if isinstance(before, Recency) and isinstance(after, Recency) and before.rate is not None:
-        before = replace(before, rate=None, half_life=before.half_life_in_days)
-    if isinstance(after, Recency) and after.rate is not None:
-        after = replace(after, rate=None, half_life=after.half_life_in_days)
-    pairs = (
-        (one.name, getattr(before, one.name), getattr(after, one.name)) for one in fields(after)
-    )
-    return [
-        Change(f"{after.name}.{name}", _shown(old), _shown(new))
-        for name, old, new in pairs
-        if old != new
-    ]
+def _in_days(signal: Signal) -> Signal:
+    """The signal, with a half-life in place of a rate."""
+    if isinstance(signal, Recency) and signal.rate is not None:
+        return replace(signal, rate=None, half_life=signal.half_life_in_days)
+    return signal
 
 
 def _shown(value: object) -> str:
