@@ -697,7 +697,7 @@ def test_a_clear_gain_is_not_refused_for_a_baseline_that_is_as_good(everybody: O
 
     alike, better, worse = beside(0.002, -0.01, 0.014), beside(0.1, 0.05, 0.15), beside(-0.1, -1, 0)
     assert (alike.proposed, alike.as_good) == (found.found, ["hybrid"])
-    assert "About as good and simpler: hybrid." in alike.summary
+    assert "About as good: hybrid." in alike.summary
     assert (better.proposed, better.as_good) == (hybrid.profile, [])
     assert better.gain == hybrid.overall.differences["ndcg"]
     assert "hybrid seems better" in better.summary

@@ -162,7 +162,7 @@ class Tuning:
             said += f" It is clearly better than {line(self.found.name, 40)}, too."
         as_good = [name for name in self.as_good if self.verdict != "no better"]
         if as_good:
-            said += f" About as good and simpler: {', '.join(as_good)}."
+            said += f" About as good: {', '.join(as_good)}."
         return said
 
     def __repr__(self) -> str:
