@@ -81,7 +81,7 @@ def gains(url: str, progress: Progress) -> list[Gain]:
                 progress.advance(task)
             every.append(_judged(repo, start, others, judged))
             progress.advance(task)
-        found += [_gain(start, f"{FEW}", few), _gain(start, "all of the others", every)]
+        found += [_gain(start, f"{FEW}", few), _gain(start, "all", every)]
     engine.dispose()
     return found
 
@@ -126,8 +126,8 @@ def _gain(start: Profile, questions: str, several: Sequence[Judged]) -> Gain:
 
 def print_gains(console: Console, found: Sequence[Gain]) -> None:
     table = Table(title="gain for owners that did not choose", title_justify="left")
-    columns = ("start", "questions", "proposed", f"nDCG@{K}", f"recall@{K}", "of all's gain")
-    for column in columns:
+    columns = ("start", "questions", "proposed", f"nDCG@{K}", "after", f"recall@{K}", "after")
+    for column in (*columns, "of all's gain"):
         table.add_column(column, justify="left" if column == "start" else "right")
     whole = {one.start: one for one in found}  # the last of each start is that of all questions
     for one in found:
@@ -140,11 +140,7 @@ def print_gains(console: Console, found: Sequence[Gain]) -> None:
             one.start,
             one.questions,
             f"{one.proposed} of {one.tunings}",
-            *(
-                f"{one.before[name]:.3f} → {one.after[name]:.3f} "
-                f"({one.after[name] - one.before[name]:+.3f})"
-                for name in METRICS
-            ),
+            *(f"{means[name]:.3f}" for name in METRICS for means in (one.before, one.after)),
             ", ".join(f"{share:.0%}" for share in shares),
         )
     console.print(table)

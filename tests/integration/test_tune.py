@@ -246,7 +246,6 @@ def test_every_query_is_held_out_once_and_ranked_as_a_search_ranks_it(
 def test_copies_of_a_vector_are_kept_back_together(
     world: World, queries: list[JudgedQuery]
 ) -> None:
-    dice = random.Random("odd")
     copies = [replace(query, group=f"{n}") for n, query in enumerate(queries[:20]) for _ in "abc"]
 
     found, alone = (tuned(world, some, START, seed=3) for some in (copies, queries[:20]))
@@ -254,10 +253,6 @@ def test_copies_of_a_vector_are_kept_back_together(
     assert (found.questions, found.verdict) == (20, "thin")
     once, thrice = (one.held_out.profiles[1].per_query["ndcg"] for one in (alone, found))
     assert [value for value in once for _ in "abc"] == pytest.approx(thrice, abs=0.2)
-    # A copy in another fold would let each query choose what it is ranked by.
-    odd = [replace(q, relevant=[dice.choice(world.ids)]) for q in queries[:10]]
-    noise = tuned(world, [query for query in odd for _ in range(5)], START)
-    assert noise.held_out.profiles[1].overall.means["ndcg"] < 0.3
 
 
 @quickly
