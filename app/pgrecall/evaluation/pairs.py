@@ -164,11 +164,11 @@ def drawn(
     """
     signals = [variants(signal) for signal in profile.signals]
     most = max(MAX_PAIRS // len(checked), FEWEST_PAIRS)
-    part = 6 if profile.find(Keyword) is not None else 4
+    limits = {"most_by_start": most // 2, "most_by_other": most // 6}
     rows: list[list[Any]] = [[] for _ in checked]
     for batch in (yield from context.batches(checked, [profile, *bundles(profile)])):
         places = _Places([signal for several in signals for signal in several])
-        for row in (yield batch.run(context.tables, "draw", places, most=most, part=part)):
+        for row in (yield batch.run(context.tables, "draw", places, **limits)):
             rows[row[0]].append(row[1:])
     turns: Mapping[UUID, tuple[int, str]] = {}
     if lends:
@@ -196,7 +196,7 @@ class _Places:
         }
         return {
             "scores": ", ".join(f"{text} AS {name}" for name, text in columns.items()),
-            "drawn": ", ".join(f"placed.{name}" for name in its),
+            "drawn": ", ".join(f"scored.{name}" for name in its),
         }
 
 
@@ -221,11 +221,15 @@ def _pairs(
 ) -> Pairs:
     blocks, end = [], 0
     for query, its in zip(checked, rows, strict=True):
-        relevant = [(end + n, row[1]) for n, row in enumerate(its) if row[1] > 0]
+        relevant = [
+            (end + n, query.relevant[row[0]])
+            for n, row in enumerate(its)
+            if row[0] in query.relevant
+        ]
         beside = _beside([row[0] for row in its], turns, end)
         blocks.append(Block(end, end + len(its), relevant, ideal(query.relevant), beside))
         end += len(its)
-    flat = [list(values) for values in zip(*(row[2:] for its in rows for row in its), strict=True)]
+    flat = [list(values) for values in zip(*(row[1:] for its in rows for row in its), strict=True)]
     columns = iter(flat or [[] for _ in range(sum(sizes))])
     return Pairs([[next(columns) for _ in range(size)] for size in sizes], blocks)
 
