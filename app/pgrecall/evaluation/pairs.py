@@ -24,8 +24,8 @@ from pgrecall.ranking.search_parameters import LEAST_LENDERS
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Keyword
 
-MAX_PAIRS = 40_000
-"""The most pairs of query and memory. A candidate takes about half a microsecond per pair."""
+MAX_PAIRS = 30_000
+"""The most pairs of query and memory. A candidate takes about a quarter of a microsecond a pair."""
 FEWEST_PAIRS = 40
 """Of each query, however many queries there are."""
 FARTHEST = 3
