@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -28,6 +29,8 @@ MAX_PAIRS = 30_000
 """The most pairs of query and memory. A candidate takes about a quarter of a microsecond a pair."""
 FEWEST_PAIRS = 40
 """Of each query, however many queries there are."""
+KEPT = 6
+"""Sums of all columns that are kept, to add one column to."""
 FARTHEST = 3
 """How many turns away a hit may lend."""
 
@@ -56,7 +59,8 @@ class Pairs:
     _summed: list[tuple[tuple[float, ...], tuple[int, ...], list[float]]] = field(
         default_factory=list, repr=False
     )
-    """The weights and variants whose scores were last summed in full, and these scores."""
+    """The weights and variants whose scores were summed in full, and these scores, those used last
+    first."""
 
     def of(self, numbers: Iterable[int]) -> Pairs:
         """The pairs of the queries with these numbers."""
@@ -110,9 +114,11 @@ class Pairs:
             if lending is not None and block.beside:
                 its = _raised(its, block, lending)
             reached = 0.0
+            ordered = sorted(its)
             for place, gain in block.relevant:
                 score = its[place - block.start]
-                ahead = sum(map(score.__lt__, its)) + (its.count(score) - 1) / 2
+                lower, upper = bisect_left(ordered, score), bisect_right(ordered, score)
+                ahead = len(ordered) - upper + (upper - lower - 1) / 2
                 reached += gain / math.log2(2 + ahead)
             total += reached / block.ideal
         return total / len(self.blocks) if self.blocks else 0.0
@@ -120,9 +126,10 @@ class Pairs:
     def _scores(self, weights: tuple[float, ...], chosen: tuple[int, ...]) -> list[float]:
         """The score of each pair. If one weight differs from those last summed, only its column
         is added."""
-        for last, of, scores in self._summed:
+        for place, (last, of, scores) in enumerate(self._summed):
             differing = [n for n, weight in enumerate(weights) if weight != last[n]]
             if of == chosen and len(differing) <= 1:
+                self._summed.insert(0, self._summed.pop(place))
                 for number in differing:
                     more, column = weights[number] - last[number], self.columns[number]
                     scores = _plus(scores, more, column[chosen[number]])
@@ -131,7 +138,7 @@ class Pairs:
         for several, number, weight in zip(self.columns, chosen, weights, strict=True):
             if weight:
                 scores = _plus(scores, weight, several[number])
-        self._summed[:] = [(weights, chosen, scores)]
+        self._summed[:] = [(weights, chosen, scores), *self._summed[: KEPT - 1]]
         return scores
 
     def _parts(self, values: Sequence[float]) -> Iterable[Sequence[float]]:
