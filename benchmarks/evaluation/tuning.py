@@ -126,9 +126,9 @@ def _gain(start: Profile, questions: str, several: Sequence[Judged]) -> Gain:
 
 def print_gains(console: Console, found: Sequence[Gain]) -> None:
     table = Table(title="gain for owners that did not choose", title_justify="left")
-    columns = ("start", "questions", "proposed", f"nDCG@{K}", "after", f"recall@{K}", "after")
-    for column in (*columns, "of all's gain"):
-        table.add_column(column, justify="left" if column == "start" else "right")
+    table.add_column("start")
+    for column in ("judged", "proposed", f"nDCG@{K}", f"recall@{K}", "of all's gain"):
+        table.add_column(column, justify="right")
     whole = {one.start: one for one in found}  # the last of each start is that of all questions
     for one in found:
         shares = (
@@ -139,8 +139,8 @@ def print_gains(console: Console, found: Sequence[Gain]) -> None:
         table.add_row(
             one.start,
             one.questions,
-            f"{one.proposed} of {one.tunings}",
-            *(f"{means[name]:.3f}" for name in METRICS for means in (one.before, one.after)),
+            f"{one.proposed}/{one.tunings}",
+            *(f"{one.before[name]:.3f} → {one.after[name]:.3f}" for name in METRICS),
             ", ".join(f"{share:.0%}" for share in shares),
         )
     console.print(table)
