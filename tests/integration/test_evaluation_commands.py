@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from errno import ENOSPC
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.repositories import Evaluations
 from pgrecall.scoring.profile_file import as_values
-from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
+from pgrecall.scoring.signals import Importance, Recency, Similarity, Time, Usefulness
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW, before
 
@@ -307,6 +308,28 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     assert (second["profile"], set(first["by_group"])) == ("mine", {"even", "odd"})
     assert second["ndcg_difference"][1] > 0
     assert run("search", "tea", "-a", AGENT, "--profile", "mine.json", "--json").records
+
+
+def test_arguments_that_come_with_the_profile_are_told_as_options(
+    run: Run, tmp_path: Path, world: World
+) -> None:
+    lines: list[dict[str, Any]] = []
+    for number, month in enumerate(("January", "March", "May", "July", "September", "November")):
+        for year in (2024, 2025):
+            written_at = datetime(year, 2 * number + 1, 9, tzinfo=UTC)
+            notes = [NewMemory(f"{WORDS[n]} {len(lines)}", created_at=written_at) for n in (0, 1)]
+            ids = world.repo.add_many("dated", notes)
+            relevant = [str(id_) for id_ in ids]
+            lines.append({"query": f"what was in {month} {year}?", "relevant": relevant})
+    path = written(tmp_path / "dated.jsonl", lines)
+    profiles.save(Profile("old", {Importance(): 0.9, Time(): 0.1}), tmp_path / "old.toml")
+
+    shown = run("tune", path, "-a", "dated", "--start", "old.toml", *AS_OF)
+    alone = run("tune", path, "-a", "dated", "--no-arguments", "--force", "--json", *AS_OF).records
+
+    assert "search with --dates auto" in shown.out
+    assert "dates" in shown.out.split("changed")[1]
+    assert alone[0]["found_arguments"] == {}
 
 
 def test_what_was_tuned_is_told_before_its_file_fails(
