@@ -310,6 +310,24 @@ def test_recency_tells_known_from_unknown_ages_and_nothing_of_one_age(
 
 
 @quickly
+def test_a_relevant_memory_is_compared_however_far_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if no other is read: the more useful of two is to come first."""
+    for name in ("MAX_PAIRS", "FEWEST_PAIRS"):
+        monkeypatch.setattr(f"pgrecall.evaluation.pairs.{name}", 0)
+    dice = random.Random("behind")
+    known = world.repo.get_many(AGENT, world.ids).values()
+    worth = {memory.id: memory.usefulness for memory in known}
+    queries = [
+        JudgedQuery(vector(dice), {id_: worth[id_] for id_ in dice.sample(world.ids, 2)})
+        for _ in range(20)
+    ]
+
+    assert tuned(world, queries, START).found.weights["usefulness"] > 0.5
+
+
+@quickly
 def test_time_may_come_in_where_it_had_no_weight(world: World) -> None:
     dice = random.Random("periods")
     start = Profile("start", {Similarity(): 1.0, Time(): 0.0})
