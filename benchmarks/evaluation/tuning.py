@@ -48,6 +48,8 @@ class Gain:
     questions: str
     before: dict[str, float]
     after: dict[str, float]
+    promised: float
+    """The gain in nDCG that the tunings reported, by cross-validation."""
     proposed: int
     """How many of the tunings proposed something; the others count as no gain."""
     tunings: int
@@ -87,10 +89,12 @@ def gains(url: str, progress: Progress) -> list[Gain]:
 
 
 class Judged(NamedTuple):
-    """The metrics of the start and of what is proposed, and whether anything is."""
+    """The metrics of the start and of what is proposed, the gain that was promised, and whether
+    anything is proposed."""
 
     before: Mapping[str, float]
     after: Mapping[str, float]
+    promised: float
     is_proposed: bool
 
 
@@ -102,12 +106,14 @@ def _judged(
 ) -> Judged:
     tuning = repo.evaluation.tune(None, chosen, start=start, k=K)
     before = repo.evaluation.evaluate(None, judged, profiles=[start], k=K).profiles[0]
-    after = before
+    after, promised = before, 0.0
     if tuning.proposed is not None:
+        promised = tuning.gain.mean
         after = repo.evaluation.evaluate(
             None, judged, profiles=[tuning.proposed], k=K, **tuning.arguments
         ).profiles[0]
-    return Judged(before.overall.means, after.overall.means, tuning.proposed is not None)
+    is_proposed = tuning.proposed is not None
+    return Judged(before.overall.means, after.overall.means, promised, is_proposed)
 
 
 def _gain(start: Profile, questions: str, several: Sequence[Judged]) -> Gain:
@@ -119,6 +125,7 @@ def _gain(start: Profile, questions: str, several: Sequence[Judged]) -> Gain:
         questions,
         means([one.before for one in several]),
         means([one.after for one in several]),
+        statistics.fmean(one.promised for one in several),
         sum(one.is_proposed for one in several),
         len(several),
     )
@@ -127,7 +134,7 @@ def _gain(start: Profile, questions: str, several: Sequence[Judged]) -> Gain:
 def print_gains(console: Console, found: Sequence[Gain]) -> None:
     table = Table(title="gain for owners that did not choose", title_justify="left")
     table.add_column("start")
-    for column in ("judged", "proposed", f"nDCG@{K}", f"recall@{K}", "of all's gain"):
+    for column in ("judged", "proposed", "promised", f"nDCG@{K}", f"recall@{K}", "of all's gain"):
         table.add_column(column, justify="right")
     whole = {one.start: one for one in found}  # the last of each start is that of all questions
     for one in found:
@@ -140,7 +147,8 @@ def print_gains(console: Console, found: Sequence[Gain]) -> None:
             one.start,
             one.questions,
             f"{one.proposed}/{one.tunings}",
-            *(f"{one.before[name]:.3f} → {one.after[name]:.3f}" for name in METRICS),
+            f"{one.promised:+.3f}",
+            *(f"{one.before[name]:.3f}\n→ {one.after[name]:.3f}" for name in METRICS),
             ", ".join(f"{share:.0%}" for share in shares),
         )
     console.print(table)
