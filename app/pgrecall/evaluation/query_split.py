@@ -27,12 +27,18 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def folds_of(units: Sequence[Hashable], folds: int, seed: int) -> list[int]:
-    """The fold of each query. Queries of one unit, a question or an owner, are in the same one.
-
-    Folds have about the same number of units. There are fewer folds if there are fewer units.
-    """
+def folds_of(checked: Sequence[CheckedQuery], folds: int, seed: int) -> list[int]:
+    """The fold of each query. If several owners have queries with an answer, each owner is in one
+    fold, or else each question. Folds have about the same number of them, of those with an answer
+    and of the others; there are fewer folds if there are fewer owners or questions."""
+    owners = [query.agent_id for query in checked]
+    answered = {owner for owner, query in zip(owners, checked, strict=True) if query.relevant}
+    units: list[Hashable] = [*owners] if len(answered) > 1 else [*map(question_key, checked)]
+    with_answer = {unit for unit, query in zip(units, checked, strict=True) if query.relevant}
     different = list(dict.fromkeys(units))
     Random(seed).shuffle(different)
-    fold = {unit: place % folds for place, unit in enumerate(different)}
+    fold: dict[Hashable, int] = {}
+    for has_answer in (True, False):
+        its = [unit for unit in different if (unit in with_answer) is has_answer]
+        fold |= {unit: place % folds for place, unit in enumerate(its)}
     return [fold[unit] for unit in units]

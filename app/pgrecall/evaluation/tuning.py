@@ -106,7 +106,7 @@ def tune(
     chosen = Filters.of(filters)
     named = yield from with_vectors(named)
     _require_enough(answered(named), different=True)
-    folded = _folded(named, folds, seed)
+    folded = folds_of(named, folds, seed)
     if precision is not None:
         _require_unanswered(named, folded)
     profile = start_profile or (yield from default_profile(tables))
@@ -262,22 +262,6 @@ def _moved(
         for number, query in enumerate(checked)
     ]
     return sorted((one for one in moved if one.gain), key=lambda one: -one.gain)
-
-
-def _folded(named: Sequence[CheckedQuery], folds: int, seed: int) -> list[int]:
-    """The fold of each query: by owner if there are several, or else by question."""
-    with_answer = [number for number, query in enumerate(named) if query.relevant]
-    owners = [query.agent_id for query in named]
-    if len({owners[number] for number in with_answer}) > 1:
-        return folds_of(owners, folds, seed)
-    questions = list(map(question_key, named))
-    without = [number for number, query in enumerate(named) if not query.relevant]
-    result = [0] * len(named)
-    for numbers in (with_answer, without):
-        its = folds_of([questions[number] for number in numbers], folds, seed)
-        for number, fold in zip(numbers, its, strict=True):
-            result[number] = fold
-    return result
 
 
 def _dated(
