@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from uuid import UUID
 
 from pgrecall import JudgedQuery
@@ -52,6 +51,6 @@ def test_who_has_no_answer_does_not_leave_folds_without_any() -> None:
         one, other, *rest = folds_of(owners, 5, seed)
         assert one != other
         assert len(set(rest)) == 5
-        questions = [replace(asked(f"{n}?", "a", is_answered=n < 6), group=None) for n in range(12)]
+        questions = [asked(f"{n}?", "a", is_answered=n < 6) for n in range(12)]
         folds = folds_of(questions, 5, seed)
         assert set(folds[:6]) == set(folds[6:]) == {0, 1, 2, 3, 4}
