@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-life bench-moving bench-moving-from bench-peers bench-policies bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
+.PHONY: demo example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-moving bench-moving-from bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -84,6 +84,9 @@ bench-evaluation: .venv/test  ## Measure what profiles, weights and floors find 
 bench-index: .venv/test  ## Measure rank indexes (PASSAGES=file.jsonl.gz adds real text)
 	$(BIN)/python -m benchmarks.index --plot build/recall.png $(if $(PASSAGES),--passages $(PASSAGES))
 
+bench-languages: .venv/test  ## Measure what is found in German, Japanese and Arabic (EMBEDDER=… by another)
+	$(BIN)/python -m benchmarks.languages $(if $(EMBEDDER),--embedder $(EMBEDDER))
+
 bench-life: .venv/test  ## Measure writing, touching and garbage collection
 	$(BIN)/python -m benchmarks.life
 
@@ -98,6 +101,9 @@ bench-peers: .venv-peers/peers  ## Measure searches, writing and size beside oth
 
 bench-policies: .venv/test  ## Measure what row-level security costs
 	$(BIN)/python -m benchmarks.policies
+
+bench-reranking: .venv/test  ## Measure what a reranker costs beside its own time
+	$(BIN)/python -m benchmarks.reranking
 
 bench-service: .venv/test  ## Measure the HTTP service beside the repository, overload, and a stop
 	$(BIN)/python -m benchmarks.serving

@@ -746,6 +746,56 @@ COMMENT ON COLUMN pgrecall.embedding_model.is_set IS 'Always true: there is one 
 COMMENT ON COLUMN pgrecall.embedding_model.model IS 'What its embedder calls it.';
 
 --
+-- Name: entity_names; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.entity_names (
+    agent_id text NOT NULL,
+    word text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    kind text NOT NULL,
+    entity text NOT NULL,
+    CONSTRAINT ck_entity_names_entity CHECK (((entity <> ''::text) AND (length(entity) <= 200))),
+    CONSTRAINT ck_entity_names_kind CHECK ((kind = ANY (ARRAY['entity'::text, 'subject'::text, 'alias'::text])))
+);
+
+--
+-- Name: TABLE entity_names; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.entity_names IS 'Names by which questions may call the entities and subjects of memories.';
+
+--
+-- Name: COLUMN entity_names.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.entity_names.agent_id IS 'Whose memories name it.';
+
+--
+-- Name: COLUMN entity_names.word; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.entity_names.word IS 'The first word of the name, by which it is looked up.';
+
+--
+-- Name: COLUMN entity_names.name; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.entity_names.name IS 'How it is spelled: lower case, no accents, single spaces.';
+
+--
+-- Name: COLUMN entity_names.kind; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.entity_names.kind IS 'entity or subject of a memory, or alias of one.';
+
+--
+-- Name: COLUMN entity_names.entity; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.entity_names.entity IS 'The entity or subject, as memories have it.';
+
+--
 -- Name: granted_roles; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -1044,6 +1094,48 @@ COMMENT ON COLUMN pgrecall.output_type_defaults.trust_curve IS 'How its trust de
 --
 
 COMMENT ON COLUMN pgrecall.output_type_defaults.trust_half_life_hours IS 'Half-life of its trust in hours.';
+
+--
+-- Name: owner_vectors; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.owner_vectors (
+    agent_id text NOT NULL,
+    mean real[],
+    memories bigint NOT NULL,
+    computed_at timestamp with time zone NOT NULL,
+    CONSTRAINT ck_owner_vectors_computed_at CHECK (((computed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (computed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+);
+
+--
+-- Name: TABLE owner_vectors; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.owner_vectors IS 'Vectors of whole owners; derived, and can be computed again.';
+
+--
+-- Name: COLUMN owner_vectors.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.owner_vectors.agent_id IS 'Whose memories they are made of.';
+
+--
+-- Name: COLUMN owner_vectors.mean; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.owner_vectors.mean IS 'Mean of the embeddings of active memories, each of length 1; NULL: too few.';
+
+--
+-- Name: COLUMN owner_vectors.memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.owner_vectors.memories IS 'How many memories it was computed of.';
+
+--
+-- Name: COLUMN owner_vectors.computed_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.owner_vectors.computed_at IS 'When it was computed, by the server''s clock.';
 
 --
 -- Name: profiles; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1375,6 +1467,13 @@ ALTER TABLE ONLY pgrecall.embedding_model
     ADD CONSTRAINT pk_embedding_model PRIMARY KEY (is_set);
 
 --
+-- Name: entity_names pk_entity_names; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.entity_names
+    ADD CONSTRAINT pk_entity_names PRIMARY KEY (agent_id, word, name, kind, entity);
+
+--
 -- Name: gc_runs pk_gc_runs; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
@@ -1429,6 +1528,13 @@ ALTER TABLE ONLY pgrecall.memory_usage
 
 ALTER TABLE ONLY pgrecall.output_type_defaults
     ADD CONSTRAINT pk_output_type_defaults PRIMARY KEY (output_type);
+
+--
+-- Name: owner_vectors pk_owner_vectors; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.owner_vectors
+    ADD CONSTRAINT pk_owner_vectors PRIMARY KEY (agent_id);
 
 --
 -- Name: profiles pk_profiles; Type: CONSTRAINT; Schema: pgrecall; Owner: -
@@ -1500,6 +1606,24 @@ CREATE INDEX ix_agent_memories_turns ON pgrecall.agent_memories USING btree (age
 --
 
 CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin (pgrecall.term_keys(agent_id, terms)) WITH (fastupdate=off);
+
+--
+-- Name: ix_entity_names_entity; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_entity_names_entity ON pgrecall.entity_names USING btree (agent_id, kind, entity);
+
+--
+-- Name: ix_entity_names_left; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_entity_names_left ON pgrecall.entity_names USING btree (agent_id, "left"(word, 3)) WHERE (length(word) >= 6);
+
+--
+-- Name: ix_entity_names_right; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_entity_names_right ON pgrecall.entity_names USING btree (agent_id, "right"(word, 3)) WHERE (length(word) >= 6);
 
 --
 -- Name: ix_memory_events_agent_id_occurred_at; Type: INDEX; Schema: pgrecall; Owner: -

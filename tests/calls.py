@@ -102,6 +102,10 @@ def operations(
         "links.add": Operation(link, None, "linked"),
         "links.of": Operation({"memory_id": one}, [next_]),
         "links.remove": Operation(link | {"kind": "next"}, True, "unlinked"),
+        "names.alias": Operation({"alias": "Kate", "entity": "Emi"}, True),
+        "names.aliases": Operation({}, []),
+        "names.remove": Operation({"alias": "Kate"}, 0),
+        "names.unknown": Operation({"texts": "Where does Kate live?"}, ["Kate"]),
         "list": Operation({"order": "-id", "limit": 2}, ["memory 4", "memory 3"]),
         "owners": Operation({}, ["agent", "another"]),
         "plan": Operation(query, "exact"),
@@ -144,8 +148,8 @@ def operations(
 READING = {
     *("context", "count", "evaluation.evaluate", "evaluation.recorded_queries", "explain"),
     *("get", "get_many", "history", "labels.find", "labels.of", "links.of", "list", "owners"),
-    *("evaluation.tune", "plan", "resolve", "search", "search_many", "transfer.export"),
-    *("upkeep.clusters", "upkeep.near_duplicates"),
+    *("names.aliases", "names.unknown", "plan", "resolve", "search", "search_many"),
+    *("evaluation.tune", "transfer.export", "upkeep.clusters", "upkeep.near_duplicates"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {
@@ -209,12 +213,14 @@ class Things(NamedTuple):
 
 
 _HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid"}
+_RERANKED = _HYBRID | {"rerank": lambda query, texts: [float(len(text)) for text in texts]}
 _MORE: dict[str, list[dict[str, Any]]] = {
-    "context": [_HYBRID | {"teams": ["one"]}],
+    "context": [_HYBRID | {"teams": ["one"]}, _RERANKED],
     "delete": [{"text": "onesecret"}, {"text": "onesecret", "dry_run": True}],
+    "evaluation.evaluate": [{"rerank": _RERANKED["rerank"]}],
     "list": [{"total": True}, {"order": "retrieval_count", "labels": ["onelabel"]}],
     "rank_indexes.build": [{"agent_id": None, "at_least": 100}],
-    "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}],
+    "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}, _RERANKED],
     "transfer.export": [{"agent_id": None}, {"events": True}],
     "upkeep.prune": [{"below_score": 1}],
 }

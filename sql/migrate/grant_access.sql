@@ -12,7 +12,7 @@ BEGIN
                           'memory_links', 'gc_runs', 'rank_indexes', 'rank_positions',
                           'component_reputations', 'output_type_defaults', 'tier_defaults',
                           'profiles', 'installed_sql', 'granted_roles', 'embedding_model',
-                          'service_keys', 'alembic_version')
+                          'service_keys', 'owner_vectors', 'entity_names', 'alembic_version')
             OR c.relname ~ '^ranks_[0-9a-f]{32}$'
             OR c.relkind = 'v' AND EXISTS (
                 SELECT FROM installed_sql i WHERE c.relname::text = ANY (i.objects)))
@@ -66,7 +66,8 @@ BEGIN
         SELECT format('INSERT, UPDATE, DELETE ON TABLE %s', o.identity) FROM objects_of_ours() o
          WHERE o.kind = 'TABLE' AND rank >= CASE
                WHEN o.name IN ('agent_memories', 'memory_usage', 'memory_events',
-                               'memory_labels', 'memory_links', 'embedding_model') THEN 2
+                               'memory_labels', 'memory_links', 'embedding_model', 'owner_vectors',
+                               'entity_names') THEN 2
                WHEN o.name IN ('gc_runs', 'rank_indexes', 'rank_positions', 'component_reputations',
                                'output_type_defaults', 'tier_defaults') THEN 3 ELSE 4 END
         UNION ALL

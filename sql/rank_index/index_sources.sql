@@ -49,15 +49,19 @@ BEGIN
                'indexed_owners', array_agg(i.agent_id)::text,
                'relations', array_agg(i.relation)::text,
                'written_until', array_agg(i.written_until)::text,
-               'directions', array_agg(rank_direction(facts, weighed, query, i.elapsed))::text,
+               'directions', array_agg(rank_direction(facts, weighed, i.query, i.elapsed))::text,
                'used_directions', array_agg(CASE WHEN follows_use THEN
-                    rank_direction(facts, weighed, query, i.elapsed, true) END)::text,
+                    rank_direction(facts, weighed, i.query, i.elapsed, true) END)::text,
                'whole_owners', (ARRAY(SELECT unnest(owners) EXCEPT
                                       SELECT unnest(array_agg(i.agent_id))))::text),
            max(i.candidates)
       INTO indexes, most
-      FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed
+      FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed,
+                   shifted(index_sources.query,
+                           CASE WHEN v.computed_at <= moment THEN v.mean END,
+                           coalesce((facts ->> 'mean_share')::float8, 0)) AS query
               FROM rank_indexes r
+              LEFT JOIN owner_vectors v ON v.agent_id = r.agent_id AND v.agent_id = ANY (owners)
              WHERE r.agent_id = ANY (owners) AND r.space = (facts -> 'space')::integer
                AND r.as_of <= moment AND (strategy = 'index' OR r.memories >= r.at_least)) i;
     IF most IS NULL THEN
@@ -65,7 +69,7 @@ BEGIN
     END IF;
     filtered := NOT has_words AND NOT options <@ '{
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
-        undecayed,relevance,min_relevance,min_similarity,min_score,expand_session,lend}';
+        undecayed,relevance,shifted,named,given_names,min_relevance,min_similarity,min_score,expand_session,lend}';
     candidates := CASE WHEN has_words
                        THEN greatest(@PER_HIT@ * ranked, @FEWEST_BY_WORDS@)
                             * CASE WHEN rough THEN 2 ELSE 1 END

@@ -69,7 +69,7 @@ BEGIN
     asked.options := asked.options || '{indents,brief}'
         || CASE WHEN diversity > 0 OR max_similarity IS NOT NULL THEN '{compares}'::text[] END;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
-        query, cardinality(query_entities) > 0, ranked, asked.options);
+        query, 'named' = ANY (asked.options), ranked, asked.options);
     WHILE sources IS NOT NULL LOOP
         FOR step, verdict, tokens, agent_id, id, content, memory_type, created_at, score, near,
             relevance, passed, total IN

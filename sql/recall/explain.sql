@@ -73,7 +73,7 @@ BEGIN
                    'contribution', s.weight * s.value,
                    'share', CASE WHEN score > 0 THEN s.weight * s.value / score ELSE 0 END,
                    'behind', s.weight * (last.signals[s.place] - s.value))
-                   || CASE WHEN s.name = 'keyword' AND query_text IS NOT NULL
+                   || CASE WHEN s.name = 'keyword' AND 'words' = ANY (asked.options)
                            THEN jsonb_build_object('of_terms', s.value / s.length_factor,
                                                    'length_factor', s.length_factor)
                            ELSE '{}' END

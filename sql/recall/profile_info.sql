@@ -103,6 +103,7 @@ CREATE OR REPLACE FUNCTION profile_options(facts jsonb, given text[]) RETURNS te
         CASE WHEN 'query' = ANY (given) AND (facts -> 'requires_embedding')::boolean
              THEN 'embedding' END,
         CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")' THEN 'keyword' END,
+        CASE WHEN 'query' = ANY (given) AND facts ? 'mean_share' THEN 'shifted' END,
         CASE WHEN facts ? 'redistribute' THEN 'redistribute' END], NULL);
 
 COMMENT ON FUNCTION profile_options IS

@@ -10,6 +10,9 @@ CREATE OR REPLACE FUNCTION question(
 #variable_conflict use_variable
 DECLARE
     fault text;
+    named boolean := false;
+    asked_names integer;
+    worded boolean;
 BEGIN
     PERFORM require_owner(agent);
     owners := ARRAY[agent];
@@ -33,14 +36,6 @@ BEGIN
     END IF;
     IF half_life IS NOT NULL THEN
         facts := with_half_life(facts, profile, half_life);
-    END IF;
-    IF query_entities IS NULL AND query_text IS NOT NULL
-       AND facts @? '$.signals[*] ? (@.name == "entity_overlap")' THEN
-        EXECUTE format('SELECT entities FROM (%s) found', filled(
-                    composed('entities', '{}'),
-                    '{"owners": "$1", "texts": "$2", "longest": "@MAX_NAME_LENGTH@", '
-                    '"most": "@MAX_QUERY_ENTITIES@"}'))
-           INTO query_entities USING owners, ARRAY[query_text];
     END IF;
     asked_entities := '{}';
     IF query_entities IS NOT NULL THEN
@@ -76,14 +71,23 @@ BEGIN
              WHERE m.key NOT IN (SELECT one ->> 'key'
                                    FROM jsonb_array_elements(compared) one)), '{}');
     END IF;
-    asked_words := CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")'
-                             OR min_relevance IS NOT NULL
-                        THEN query_text END;
+    IF facts @? '$.signals[*] ? (@.name == "entity_overlap")' THEN
+        SELECT n.entities, n.names INTO asked_entities, asked_names
+          FROM asked_names(owners, asked_entities, CASE WHEN query_entities IS NULL
+                                                        THEN query_text END,
+                           facts ? 'subjects_named') n;
+        named := asked_names > 0;
+        facts := facts || jsonb_build_object('names', asked_names);
+    END IF;
+    worded := query_text IS NOT NULL
+        AND (facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
+             OR facts ? 'min_relevance');
+    asked_words := CASE WHEN worded THEN query_text END;
     IF facts ? 'redistribute' THEN  -- the statement does it for a text without any term
         weighed := redistributed(facts, weighed, array_remove(ARRAY[
             CASE WHEN query IS NULL THEN 'similarity' END,
-            CASE WHEN asked_words IS NULL THEN 'keyword' END,
-            CASE WHEN cardinality(asked_entities) = 0 THEN 'entity_overlap' END,
+            CASE WHEN NOT worded THEN 'keyword' END,
+            CASE WHEN NOT named THEN 'entity_overlap' END,
             CASE WHEN query_time IS NULL THEN 'time' END], NULL));
     END IF;
     -- Expressions without FROM, which PL/pgSQL evaluates several times as fast.
@@ -97,8 +101,11 @@ BEGIN
         CASE WHEN is_distributed() AND cardinality(owners) > 1 THEN 'divided' END,
         CASE WHEN as_of IS NOT NULL THEN 'as_of' END,
         CASE WHEN query IS NOT NULL THEN 'query' END,
-        CASE WHEN asked_words IS NOT NULL THEN 'words' END,
-        CASE WHEN min_relevance IS NOT NULL THEN 'relevance' END,
+        CASE WHEN worded THEN 'words' END,
+        CASE WHEN named THEN 'named' END,
+        CASE WHEN min_relevance IS NOT NULL
+                  OR facts ? 'min_relevance' AND (worded OR query IS NOT NULL)
+             THEN 'relevance' END,
         CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN min_score IS NOT NULL THEN 'min_score' END,
@@ -126,6 +133,31 @@ $function$;
 
 COMMENT ON FUNCTION question IS
     'Checks the arguments of recall, and returns what follows from them.';
+
+CREATE OR REPLACE FUNCTION asked_names(
+    owners text[], given text[], said text, subjects boolean, OUT entities text[],
+    OUT names integer)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+#variable_conflict use_variable
+BEGIN
+    IF cardinality(owners) > 1 AND is_distributed() THEN  -- each is on its own node
+        SELECT coalesce(array_agg(DISTINCT e), '{}'), coalesce(max(f.names), 0)
+          INTO entities, names
+          FROM unnest(owners) o, asked_names(ARRAY[o], given, said, subjects) f,
+               unnest(f.entities) e;
+        entities := entities[:@MAX_QUERY_ENTITIES@];
+    ELSIF said IS NOT NULL THEN
+        SELECT coalesce(n.entities, '{}'), n.names INTO entities, names
+          FROM named_entities(owners[1], said, subjects, owners[2:]) n;
+    ELSE
+        entities := known_as(owners[1], given, owners[2:]);
+        names := cardinality(given);
+    END IF;
+END
+$function$;
+
+COMMENT ON FUNCTION asked_names IS
+    'Returns the entities that a text or these names stand for, and how many names these are.';
 
 CREATE OR REPLACE FUNCTION metadata_comparisons(metadata jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$

@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION recall(
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
-    importance float8, tier text, key text, last_accessed_at timestamptz, steps integer
+    importance float8, tier text, key text, last_accessed_at timestamptz, steps integer,
+    relevance float8, on_subject boolean
 )
     LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -34,7 +35,7 @@ BEGIN
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
-        query, cardinality(query_entities) > 0, ranked, asked.options);
+        query, 'named' = ANY (asked.options), ranked, asked.options);
     IF sources IS NULL AND touch IS NOT TRUE THEN
         -- Without a loop over its rows, so that it may run in parallel.
         RETURN QUERY EXECUTE recall_text(asked.facts, asked.options, NULL)
@@ -46,7 +47,8 @@ BEGIN
     WHILE NOT answered LOOP
         answered := sources IS NULL;
         FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside,
-            lent, lender, importance, tier, key, last_accessed_at, steps, passed, total IN
+            lent, lender, importance, tier, key, last_accessed_at, steps, relevance, on_subject,
+            passed, total IN
             EXECUTE recall_text(asked.facts, asked.options, sources)
             USING ranked, asked.owners, asked.weighed, coalesce(sources,
                       ranked_apart('best', ranked, asked.options, asked.owners, @passed@)),
@@ -72,7 +74,8 @@ COMMENT ON FUNCTION recall IS
     'and signals. touch: count their retrieval, which moves last_accessed_at unless the profile '
     'has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how '
     'much the score was raised, by a share of the score of lender. expand: add memories that are '
-    'linked to the hits, up to so many steps away.';
+    'linked to the hits, up to so many steps away. on_subject: false where nothing on this subject '
+    'was found: the best relevance is below the floor of the profile, and the rows are the nearest.';
 
 CREATE OR REPLACE FUNCTION recall_text(
     facts jsonb, options text[], sources jsonb, name text DEFAULT 'search') RETURNS text
@@ -80,13 +83,17 @@ CREATE OR REPLACE FUNCTION recall_text(
 BEGIN
     RETURN format(
         'SELECT agent_id, id, content, memory_type, created_at, score, similarity, '
-        'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at, %s%s '
-        'FROM (%s) hits',
+        'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at, %s, '
+        '%s%s FROM (%s) hits',
         jsonb_path_query_array(facts, '$.signals[*].name'),
         CASE WHEN 'expand_session' = ANY (options) AND NOT 'lend' = ANY (options) THEN 'beside'
              ELSE 'NULL::uuid' END,
         CASE WHEN 'lend' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,
         CASE name WHEN 'linked' THEN 'steps' ELSE '0' END,
+        CASE WHEN NOT 'relevance' = ANY (options) THEN 'NULL::float8, NULL::boolean'
+             WHEN facts ? 'min_relevance'
+             THEN format('relevance, max(relevance) OVER () >= %s', facts ->> 'min_relevance')
+             ELSE 'relevance, NULL::boolean' END,
         CASE WHEN sources IS NOT NULL THEN ', passed, total' END,
         statement_for(name, facts, options || '{brief}' || index_options(sources)));
 END
@@ -104,7 +111,8 @@ CREATE OR REPLACE FUNCTION expanded(
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
-    importance float8, tier text, key text, last_accessed_at timestamptz, steps integer
+    importance float8, tier text, key text, last_accessed_at timestamptz, steps integer,
+    relevance float8, on_subject boolean
 )
     LANGUAGE plpgsql VOLATILE ROWS 20 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -113,7 +121,7 @@ DECLARE
     hit_ids uuid[] := '{}';
 BEGIN
     FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent,
-        lender, importance, tier, key, last_accessed_at, steps IN
+        lender, importance, tier, key, last_accessed_at, steps, relevance, on_subject IN
         WITH hits AS MATERIALIZED (
             SELECT r.*, row_number() OVER () AS place FROM recall(@given@, false, strategy,
                    @named_later@) r
@@ -129,7 +137,7 @@ BEGIN
         )
         SELECT u.agent_id, u.id, u.content, u.memory_type, u.created_at, u.score, u.similarity,
                u.signals, u.beside, u.lent, u.lender, u.importance, u.tier, u.key,
-               u.last_accessed_at, u.steps
+               u.last_accessed_at, u.steps, u.relevance, u.on_subject
           FROM (SELECT h.* FROM hits h UNION ALL SELECT l.* FROM linked l) u
          ORDER BY CASE WHEN expand_session > 0 AND lend IS NULL THEN u.place END, u.score DESC, u.id
     LOOP
@@ -152,7 +160,8 @@ CREATE OR REPLACE FUNCTION linked_memories(
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
-    importance float8, tier text, key text, last_accessed_at timestamptz, away integer
+    importance float8, tier text, key text, last_accessed_at timestamptz, away integer,
+    relevance float8, on_subject boolean
 )
     LANGUAGE plpgsql STABLE ROWS 20 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable

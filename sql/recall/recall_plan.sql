@@ -21,7 +21,7 @@ BEGIN
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
-        query, cardinality(query_entities) > 0, ranked, asked.options);
+        query, 'named' = ANY (asked.options), ranked, asked.options);
     statement := statement_for('search', asked.facts, asked.options || index_options(sources));
     RETURN QUERY SELECT string_to_table(statement, E'\n');
     RETURN NEXT '';

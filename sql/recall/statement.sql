@@ -13,7 +13,7 @@ BEGIN
     options := options || '{query}';
     options := array_remove(options || profile_options(facts, options), 'include_invalid')
         || CASE WHEN 'include_invalid' = ANY (options) THEN '{}' ELSE '{valid}' END::text[];
-    SELECT composed(name, options, t.score, t.signals)
+    SELECT filled(composed(name, options, t.score, t.signals), profile_literals(facts))
       INTO template
       FROM scored_text(facts, statement_options(name || options)) t;
     SELECT string_agg(

@@ -20,6 +20,8 @@ CREATE OR REPLACE FUNCTION scored_text(
 DECLARE
     moment text := 'pg_catalog.now()';
     accessed text := 'memory_usage.last_accessed_at';
+    place text;
+    filler text;
 BEGIN
     SELECT coalesce(string_agg(format(':%s_weight::float8 * %s', s.name, s.sql), E'\n         + '
                                ORDER BY e.place) FILTER (WHERE s.has_value), '0::float8'),
@@ -28,7 +30,9 @@ BEGIN
            jsonb_object_agg(s.name || '_weight', format('($3)[%s]', e.place))
       INTO score, signals, weights
       FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place),
-           LATERAL (SELECT e.said ->> 'name' AS name, e.said ->> 'sql' AS sql,
+           LATERAL (SELECT e.said ->> 'name' AS name,
+                           coalesce(CASE WHEN 'naming' = ANY (options)
+                                         THEN e.said ->> 'looked_up' END, e.said ->> 'sql') AS sql,
                            NOT e.said ? 'needs'
                            OR e.said ->> 'needs' = ANY (options) AS has_value) s;
     IF 'redistributes' = ANY (options) THEN
@@ -38,10 +42,34 @@ BEGIN
         moment := ':as_of::timestamptz';
         accessed := format('CASE WHEN %s <= %s THEN %s END', accessed, moment, accessed);
     END IF;
-    score := replace(replace(score, ':moment', moment), ':last_accessed_at', accessed);
-    signals := replace(replace(signals, ':moment', moment), ':last_accessed_at', accessed);
+    FOR place, filler IN
+        VALUES (':moment', moment), (':last_accessed_at', accessed),
+               (':shared_subject', CASE WHEN 'subjects' = ANY (options) THEN @shared_subject@
+                                        ELSE '0' END),
+               (':shifted_similarity', CASE
+                    WHEN NOT 'shifted' = ANY (options)
+                    THEN 'pgrecall.similarity(agent_memories.embedding, :query'
+                    ELSE 'pgrecall.similarity_to((SELECT shifted.query FROM shifted'
+                         || CASE WHEN 'teams' = ANY (options)
+                                 THEN ' WHERE shifted.agent_id = agent_memories.agent_id'
+                                 ELSE '' END
+                         || '), agent_memories.embedding' END) LOOP
+        score := replace(score, place, filler);
+        signals := replace(signals, place, filler);
+    END LOOP;
+    weights := weights || profile_literals(facts);
 END
 $function$;
+
+CREATE OR REPLACE FUNCTION profile_literals(facts jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN jsonb_strip_nulls(jsonb_build_object(
+                              'mean_share', coalesce(facts ->> 'mean_share', '0.0') || '::float8',
+                              'subjects_named', (facts ? 'subjects_named')::text,
+                              'names', facts ->> 'names'));
+
+COMMENT ON FUNCTION profile_literals IS
+    'What stands in statements for numbers of a profile that are not weights.';
 
 COMMENT ON FUNCTION scored_text IS
     'The SQL of the score and of the values of all signals by a profile, in a statement with these '

@@ -1,10 +1,13 @@
 -- The sum is written out, because PostgreSQL does not inline a function with a subquery and would
 -- call it for every row. The first test makes rows that share nothing cheap. The terms are in
 -- groups of four: where the planner knows the query, groups beyond its end vanish from the plan.
-CREATE OR REPLACE FUNCTION entity_overlap(entities text[], query text[]) RETURNS float8
+CREATE OR REPLACE FUNCTION entity_overlap(
+    entities text[], query text[], subject text DEFAULT NULL, names integer DEFAULT NULL)
+    RETURNS float8
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN entities && query THEN (
-      coalesce((query[1] = ANY (entities))::int, 0)
+    RETURN CASE WHEN entities && query OR subject = ANY (query) THEN least((
+      CASE WHEN subject = ANY (query) AND subject <> ALL (entities) THEN 1 ELSE 0 END
+    + coalesce((query[1] = ANY (entities))::int, 0)
     + coalesce((query[2] = ANY (entities))::int, 0)
     + coalesce((query[3] = ANY (entities))::int, 0)
     + coalesce((query[4] = ANY (entities))::int, 0)
@@ -44,9 +47,10 @@ CREATE OR REPLACE FUNCTION entity_overlap(entities text[], query text[]) RETURNS
     + coalesce((query[31] = ANY (entities))::int, 0)
     + coalesce((query[32] = ANY (entities))::int, 0)
     END END END END END END END
-    )::float8 / cardinality(query)::float8
+    )::float8 / coalesce(names, cardinality(query))::float8, 1::float8)
     ELSE 0::float8 END;
 
-COMMENT ON FUNCTION entity_overlap(text[], text[]) IS
+COMMENT ON FUNCTION entity_overlap IS
     'Returns the share of the query''s entities that the memory has; 0 if the query has none. The '
-    'query holds at most 32 entities, each once.';
+    'query holds at most 32 entities, each once. subject: counts as one of the memory''s entities. '
+    'names: how many names stand for the query''s entities, if some name several.';

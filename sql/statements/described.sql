@@ -4,7 +4,9 @@ SELECT :columns, one.score,
        :signals AS signals
      , pgrecall.cosine(agent_memories.embedding, :query) AS cosine --? !brief
      , :relevance AS relevance --? relevance
-     , (SELECT asked.has_terms FROM asked) AS has_terms --? redistributes
+     , (SELECT asked.has_terms FROM asked) AS has_terms --? redistribute by_words
+     , (SELECT asked.entities FROM asked) AS query_entities --? naming
+     , (SELECT asked.names FROM asked) AS names --? naming
      , one.beside, one.hit_score --? along
      , one.lent, one.lender --? lends
      , one.passed, one.total --? indexed

@@ -1,4 +1,2 @@
--- The entities of the owners' memories that occur in texts.
---with known AS known_entities
---with occurring AS occurring
---then longest
+-- The entities of the owners' memories that each text names.
+--then named

@@ -1,4 +1,9 @@
 -- A row for each rank index, or one without an index.
-SELECT facts.is_large, facts.now, :index_columns
+SELECT facts.*, :index_columns, owner_vectors.mean,
+       owner_vectors.computed_at AS mean_at
   FROM facts
-  LEFT JOIN pgrecall.rank_indexes ON rank_indexes.agent_id = ANY (:owners::text[])
+  LEFT JOIN (pgrecall.rank_indexes
+             LEFT JOIN pgrecall.owner_vectors
+               ON owner_vectors.agent_id = rank_indexes.agent_id
+              AND owner_vectors.agent_id = ANY (:owners::text[]))
+    ON rank_indexes.agent_id = ANY (:owners::text[])

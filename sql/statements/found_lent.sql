@@ -16,7 +16,8 @@ SELECT every_turn.agent_id, every_turn.id, raised.score
           FROM others) every_turn
   LEFT JOIN nearest ON nearest.agent_id = every_turn.agent_id AND nearest.id = every_turn.id
  CROSS JOIN LATERAL (
-       SELECT pgrecall.raised_score(every_turn.score, :lend::float8, nearest.hit_score) AS score)
+       SELECT pgrecall.raised_score(
+                  every_turn.score, :lend::float8, nearest.hit_score, nearest.bytes) AS score)
        raised
  ORDER BY raised.score DESC, every_turn.id
  LIMIT :k::integer

@@ -9,5 +9,6 @@
 --with known AS MATERIALIZED known --? !one
 --with known AS NOT MATERIALIZED known --? one
 --with queries AS MATERIALIZED queries
+--with shifts AS MATERIALIZED query_shifts --? shifted
 --with shares AS MATERIALIZED shares --? divided words
 --with judged AS MATERIALIZED judged_memories

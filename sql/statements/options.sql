@@ -4,6 +4,8 @@
 --option usage listed_by_usage
 --option by_words keyword words
 --option redistributes redistribute by_words
+--option redistributes redistribute naming
+--option asked naming
 --option asked redistributes
 --option asked words relevance
 --option turns expand_session search

@@ -1,6 +1,9 @@
--- The ranked memories with their places and tokens: relevant ones first, turns to add last.
-SELECT row_number() OVER (ORDER BY priced.comes_along, priced.relevant DESC, priced.score DESC,
-                                   priced.id)::integer AS place,
+-- The ranked memories with their places and tokens: relevant ones first, turns to add last. With a
+-- reranker, its order follows those that reach the floor of the score, as pack() needs them.
+SELECT row_number() OVER (ORDER BY priced.comes_along, priced.relevant DESC
+                                 , (priced.score >= :floor::float8) DESC --? reranked
+                                 , priced.reranked --? reranked
+                                 , priced.score DESC, priced.id)::integer AS place,
        greatest(least(priced.counted, :most_tokens::integer) + :per_block::integer
                 + least(priced.kinds, :longest_kind::integer)
                 + :per_line::integer * priced.breaks + :per_escape::integer * priced.escapes,
@@ -17,6 +20,10 @@ SELECT row_number() OVER (ORDER BY priced.comes_along, priced.relevant DESC, pri
              , regexp_count(agent_memories.content, :escaped::text) AS escapes --? escapes
              , 0 AS escapes --? !escapes
              , agent_memories.embedding --? compares
+             , (SELECT given.number
+                  FROM unnest(:reranked_owners::text[], :reranked_ids::uuid[])
+                       WITH ORDINALITY given(agent_id, id, number)
+                 WHERE given.agent_id = one.agent_id AND given.id = one.id) AS reranked --? reranked
              , (one.beside IS NOT NULL) AS comes_along --? along
              , false AS comes_along --? !along
              , (one.beside IS NOT NULL

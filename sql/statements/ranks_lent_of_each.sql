@@ -9,7 +9,7 @@ SELECT queries.number, its.*
                  ORDER BY own.score_0 DESC, own.id
                  LIMIT :lenders::integer),
        lent AS MATERIALIZED (
-           SELECT hits.agent_id, near.id, max(hits.score_0) AS hit_score
+           SELECT hits.agent_id, near.id, max(hits.score_0) AS hit_score, max(near.bytes) AS bytes
              FROM hits
             CROSS JOIN LATERAL pgrecall.turns_beside(
                   hits.agent_id, hits.id, :expand_session::integer) near
@@ -17,7 +17,8 @@ SELECT queries.number, its.*
        scored AS MATERIALIZED (
            SELECT own.id,
                   CASE WHEN own.score_0 IS NOT NULL
-                       THEN pgrecall.raised_score(own.score_0, :lend::float8, lent.hit_score)
+                       THEN pgrecall.raised_score(
+                                own.score_0, :lend::float8, lent.hit_score, lent.bytes)
                        END AS score_0
              FROM own
              LEFT JOIN lent ON lent.agent_id = own.agent_id AND lent.id = own.id)

@@ -1,5 +1,6 @@
 -- The score of every memory that passes.
 --with asked AS MATERIALIZED asked --? asked
+--with shifted AS MATERIALIZED shifted --? shifted
 --with every AS every --? !large
 --with every AS every_large --? large
 --then every_alone

@@ -1,6 +1,7 @@
 -- The best memories, and the score of the turns beside them.
 --begin scored --? !apart
 --with asked AS MATERIALIZED asked --? apart asked
+--with shifted AS MATERIALIZED shifted --? apart shifted
 --with terms AS MATERIALIZED terms --? apart words turns
 --with ranked AS ranked --? !indexed !large !apart
 --with ranked AS ranked_large --? !indexed large !apart

@@ -84,6 +84,7 @@ CREATE OR REPLACE FUNCTION erase(agent text, memory_ids uuid[], dry_run boolean 
 #variable_conflict use_column
 DECLARE
     superseded uuid[];
+    named text[];
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require(
@@ -96,6 +97,9 @@ BEGIN
         SELECT DISTINCT l.source_id FROM memory_links l
          WHERE l.agent_id = agent AND l.target_id = ANY (memory_ids) AND l.kind = 'consolidates'
            AND l.source_id <> ALL (memory_ids) ORDER BY l.source_id);
+    named := ARRAY(
+        SELECT unnest(m.entities || m.subject) FROM agent_memories m
+         WHERE m.agent_id = agent AND m.id = ANY (memory_ids));
     BEGIN
         SELECT r.* INTO memories, counters, labels, links, events, positions
           FROM erase_rows(agent, memory_ids) r;
@@ -110,6 +114,15 @@ BEGIN
     EXCEPTION WHEN SQLSTATE 'PM000' THEN
         NULL;
     END;
+    IF NOT dry_run THEN
+        PERFORM pg_advisory_xact_lock(owner_lock(agent));
+        PERFORM refresh_owner(agent);
+        DELETE FROM entity_names n
+         WHERE n.agent_id = agent AND n.kind = 'alias' AND n.entity = ANY (named)
+           AND NOT EXISTS (SELECT FROM entity_names o
+                            WHERE o.agent_id = agent AND o.entity = n.entity
+                              AND o.kind <> 'alias');
+    END IF;
     RETURN NEXT;
 END
 $verb$;

@@ -33,6 +33,7 @@ BEGIN
     END IF;
     more := ids <> '{}';
     runs := 0;
+    DELETE FROM owner_vectors v WHERE v.agent_id = agent;
     IF more THEN
         SELECT r.* INTO memories, counters, labels, links, events, positions
           FROM erase_rows(agent, ids) r;
@@ -41,6 +42,7 @@ BEGIN
         PERFORM pg_advisory_xact_lock(building)
            FROM (SELECT count(*) FROM rank_indexes r WHERE r.agent_id = agent) one_row;
         PERFORM drop_rank_index(agent);
+        DELETE FROM entity_names n WHERE n.agent_id = agent;
         DELETE FROM gc_runs r WHERE r.agent_id = agent;
         GET DIAGNOSTICS runs = ROW_COUNT;
     END IF;

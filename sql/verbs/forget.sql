@@ -25,6 +25,7 @@ BEGIN
     DELETE FROM memory_links l
      WHERE l.agent_id = agent AND (l.source_id = ANY (ids) OR l.target_id = ANY (ids));
     PERFORM forget_positions(agent, ids);
+    PERFORM note_removed(agent, cardinality(ids));
     RETURN QUERY SELECT unnest(ids);
 END
 $function$;

@@ -43,6 +43,9 @@ BEGIN
             one.trust, one.provenance, one.consensus, one.governance, one.usage);
     END LOOP;
     PERFORM log_events(agent, 'initial', stored, '{}', trusts, NULL, actor, metadata);
+    IF stored <> '{}' THEN
+        PERFORM note_written(agent, memories);
+    END IF;
     RETURN stored;
 END
 $function$;

@@ -93,6 +93,9 @@ BEGIN
           FROM unnest(stored) WITH ORDINALITY n(id, place) ORDER BY n.place),
         '{}', trusts, NULL, actor, '{}');
 
+    IF stored <> '{}' THEN
+        PERFORM note_written(agent, memories);
+    END IF;
     gone := gone_memories(agent, ids);
     RETURN QUERY
     SELECT i.place::integer, i.id,

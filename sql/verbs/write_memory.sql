@@ -8,6 +8,9 @@ BEGIN
          = ROW(@columns: changed.{}@,
                @state: changed.{}@)
      WHERE m.agent_id = agent AND m.id = changed.id;
+    IF changed.entities <> '{}' OR changed.subject IS NOT NULL THEN
+        PERFORM store_names(agent, changed.entities, ARRAY[changed.subject]);
+    END IF;
 END
 $function$;
 

@@ -94,14 +94,16 @@ def serving(app: ASGIApp) -> Iterator[str]:
 
 
 @contextmanager
-def service_on(database_url: str, embedder: LocalEmbedder, **settings: Any) -> Iterator[Service]:
+def service_on(
+    database_url: str, embedder: LocalEmbedder, reranker: Any = None, **settings: Any
+) -> Iterator[Service]:
     """The service with keys on a migrated database."""
     url = make_url(database_url).set(drivername="postgresql+psycopg")
     written = url.render_as_string(hide_password=False)
     migrate.protect(written, ROLE)
 
     def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
-        return AsyncMemoryRepository(engine, embedder=embedder)
+        return AsyncMemoryRepository(engine, embedder=embedder, reranker=reranker)
 
     given = {"keyed": True, "role": ROLE, "max_body": MOST, **settings}
     app = create_app(ServiceSettings(database_url=written, **given), repository)

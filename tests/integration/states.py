@@ -93,7 +93,8 @@ SELECT agent_id, id, md5(id || kind)::uuid, kind,
             ELSE jsonb_build_object('query', 'tea ' || abs(hashtext(id::text)) % 100) END,
        now() - interval '2 days'
   FROM pgrecall.agent_memories, unnest('{initial,reinforcement}'::text[]) kind
- WHERE kind = 'initial' OR hashtext(id::text) % 4 = 1 ON CONFLICT DO NOTHING
+ WHERE kind = 'initial' OR hashtext(id::text) % 4 = 1 ON CONFLICT DO NOTHING;
+SELECT pgrecall.refresh_owner(agent_id) FROM pgrecall.owners()
 """
 WORDS = (
     "tea coffee milk sugar lisbon porto train release deploy branch monday friday door code cat "

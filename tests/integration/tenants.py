@@ -66,6 +66,7 @@ def furnish(url: str, tenant: str, at: Direction = at) -> None:
         one.invalidate(tenant, ids[-3])
         one.add(tenant, NewMemory(f"{tenant} told", embedding=at(1), subject=f"{tenant}subject"))
         one.add(tenant, NewMemory(f"{tenant} waiting", embedding=at(1), requires_approval=True))
+        one.names.alias(tenant, f"{tenant}alias", f"{tenant}subject")
     run(url, f"CALL pgrecall.collect_garbage('{tenant}', 0, NULL, 0)")
 
 

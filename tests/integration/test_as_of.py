@@ -298,7 +298,7 @@ def test_the_result_says_which_period_was_asked_for(mine: Owner) -> None:
     assert "query_time" not in mine.explain(id_, NORTH).record()
 
 
-def test_dates_in_the_text_are_found_when_asked_for(mine: Owner) -> None:
+def test_dates_in_the_text_are_found_unless_told_otherwise(mine: Owner) -> None:
     asked = "What did Ines say last week?"
     monday = datetime(2026, 5, 25, tzinfo=UTC)
     week = monday - timedelta(days=7), monday
@@ -307,8 +307,10 @@ def test_dates_in_the_text_are_found_when_asked_for(mine: Owner) -> None:
     def period(**given: Any) -> object:
         return mine.search(NORTH, as_of=as_of, **given).query_time
 
-    assert period(query_text=asked) is None
+    assert period(query_text=asked) == week
     assert period(query_text=asked, dates="auto") == week
+    assert period(query_text=asked, dates="off") is None
+    assert period(query_text=asked, profile="five_factor") is None  # it does not weigh time
     assert period(query_text=asked, dates="auto", query_time=WEEK) == WEEK
     assert period(query_text="Was war letzte Woche?", dates="de") == week
     assert period(dates="auto") is None
@@ -321,7 +323,7 @@ def test_an_evaluation_finds_dates_too(mine: Owner) -> None:
     _, label = mine.add_many([north(f"{one}", created_at=one, observed_at=one) for one in moments])
     query = JudgedQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
 
-    for dates, mrr in (("auto", 1), (None, 1 / 2)):
+    for dates, mrr in ((None, 1), ("auto", 1), ("off", 1 / 2)):
         [found] = mine.evaluation.evaluate([query], profiles=[BY_TIME], dates=dates).profiles
         assert found.per_query["mrr"] == [mrr]
 
@@ -364,8 +366,8 @@ def test_the_command_line_takes_a_period_or_finds_it_and_shows_it(run: Run) -> N
         assert line in " ".join((shown.out + shown.err).split())
     assert "query_time" not in run("search", "tea", "--agent", "a", "--json").records[0]
     named = ("search", "tea in May 2026", "--agent", "a")
-    assert "between 2026-05-01" in " ".join(run(*named, "--dates", "auto").out.split())
-    assert "between" not in run(*named).out
+    assert "between 2026-05-01" in " ".join(run(*named).out.split())
+    assert "between" not in run(*named, "--dates", "off").out
     for options, message in (
         (("--between", "2026-05-01", "May"), "--between: 'May' is not an ISO 8601 time"),
         (("--between", "2026-05-02", "2026-05-01"), "query_time must end after it begins"),

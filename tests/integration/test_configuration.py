@@ -248,6 +248,67 @@ def test_any_embedder_and_any_schema(
     assert run("import", "nothing", "--vector", vector).code == 2, "many texts, many vectors"
 
 
+RERANKERS = """
+def longest(query, texts):
+    return [len(text) for text in texts]
+
+class Shortest:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, query, texts):
+        return [-self.factor * len(text) for text in texts]
+
+def fails(query, texts):
+    raise ValueError("no answer")
+"""
+
+
+def test_any_reranker_orders_hits_if_the_user_consents(
+    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (folder / "my_rerankers.py").write_text(RERANKERS)
+    (folder / "pgrecall.toml").write_text("rerank = 'my_rerankers:longest'\nagent = 'a'")
+    texts = ["tea", "tea for two", "tea for the three of us"]
+    ids = [run("add", text).out.strip() for text in texts]
+
+    assert "rerank of " in (refused := run("search", "tea", "--json")).err
+    assert refused.code == 2
+    assert run("config", "trust").code == 0
+    hits = run("search", "tea", "--json").records
+    assert [(hit["content"], hit["rerank_score"]) for hit in hits] == [
+        (text, len(text)) for text in texts[::-1]
+    ]
+    assert [(hit["moved"], hit["reranked"]) for hit in hits] == [(2, True), (0, True), (-2, True)]
+    shown = run("search", "tea").out
+    assert "by hybrid, reranked" in shown
+    assert "23 +2" in shown
+    packed = run("context", "tea", "--min-relevance", "0")
+    assert packed.out.index(texts[2]) < packed.out.index(texts[1])
+    assert "23 +2" in packed.err
+
+    other = ("--rerank", "my_rerankers:Shortest(0.5)")
+    assert [hit["content"] for hit in run("search", "tea", "--json", *other).records] == texts
+    failed = run("search", "tea", "--rerank", "my_rerankers:fails")
+    assert (failed.code, "not reranked: the reranker failed: ValueError" in failed.out) == (0, True)
+    for name, problem in {
+        "my_rerankers:Nothing": "--rerank: 'my_rerankers:Nothing' cannot be imported",
+        "my_rerankers:Shortest": "makes none",
+        "my_rerankers:RERANKERS": "cannot be imported",
+        "longest": "is neither MODULE:OBJECT nor",
+    }.items():
+        done = run("search", "tea", "--rerank", name)
+        assert (done.code, problem in done.err) == (2, True), (name, done.err)
+
+    judged = [{"query": "tea", "relevant": [id_]} for id_ in ids]
+    file = folder / "queries.jsonl"
+    file.write_text("\n".join(map(json.dumps, judged)))
+    evaluated = run("evaluate", file, "--agent", "a", "-p", "trust", "--json")
+    assert evaluated.records[0]["profiles"][0]["profile"] == "trust_reranked"
+
+
 def test_an_embedder_of_another_model_is_refused(
     run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ SECRET = "xyzzysecret"
 VECTOR = [0.11, 0.23, 0.37, 0.41, 0.53, 0.61, 0.79, 0.83]
 TABLES = (
     *("agent_memories", "memory_usage", "memory_events", "memory_labels", "memory_links"),
-    *("gc_runs", "rank_indexes"),
+    *("gc_runs", "rank_indexes", "owner_vectors", "entity_names"),
 )
 
 
@@ -34,8 +34,10 @@ def live(
     mine: Owner, secret: str = SECRET, vector: list[float] = VECTOR
 ) -> tuple[UUID, list[UUID]]:
     """Leaves rows of one memory in every table, and its id in the history of four others."""
-    before, *others, last = mine.add_many([north(f"of {n}", embedding=at(n)) for n in range(5)])
-    one = mine.supersede(before, north(secret, embedding=vector))
+    before, *others, last = mine.add_many(
+        [north(f"of {n}", embedding=at(n), entities=["stays"]) for n in range(5)]
+    )
+    one = mine.supersede(before, north(secret, embedding=vector, entities=[secret]))
     mine.touch(one)
     mine.update(one, content=f"{secret} again", embedding=vector)
     mine.feedback(one, "useful", context=secret, query=secret)

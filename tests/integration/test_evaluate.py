@@ -29,6 +29,7 @@ from pgrecall import (
     MemoryRepository,
     NewMemory,
     Profile,
+    Rerank,
     profiles,
 )
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
@@ -177,9 +178,10 @@ def ranks_of_evaluation(
         (profile.name, name): {} for profile in ranked for name in asked
     }
     for one in evaluation.profiles:
+        profile = one.profile.name.removesuffix("_reranked")
         for (name, id_), mrr in zip(pairs, one.per_query["mrr"], strict=True):
             if mrr:
-                found[one.profile.name, name][id_] = round(1 / mrr)
+                found[profile, name][id_] = round(1 / mrr)
     return found  # type: ignore[return-value]
 
 
@@ -274,6 +276,89 @@ def test_with_teams_all_are_ranked_together(world: World) -> None:
     assert_same_ranks(world.repo.teams, TEAM, QUESTIONS, world.team_ids, FEW, as_of=NOW)
     queries = [JudgedQuery(VECTOR, [id_]) for id_ in [*ids, UNKNOWN]]
     assert world.repo.evaluation.evaluate(AGENT, queries, teams=[TEAM]).missing == 1
+
+
+def shuffling(query: str, texts: list[str]) -> list[float]:
+    return [float(crc32(f"{query} {text}".encode())) for text in texts]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"min_score": 0.3}, {"teams": [TEAM]}], ids=str)
+def test_reranked_ranks_are_those_of_a_reranked_search(
+    world: World, arguments: dict[str, Any]
+) -> None:
+    texts = {name: one for name, one in QUESTIONS.items() if isinstance(one.query, str)}
+    arguments |= {"as_of": NOW, "rerank": Rerank(shuffling, top=7, within=60)}
+    ids = [*world.ids, *world.team_ids][::2]
+    with world.at_one_moment() as repo:
+        sizes = assert_same_ranks(repo, AGENT, texts | BOTH, ids, FEW, **arguments)
+        [ours, plain] = [
+            ranks_of_search(repo, AGENT, BOTH["both"], profiles.hybrid, **(arguments | more))
+            for more in ({}, {"rerank": None})
+        ]
+
+    assert max(sizes) > 7
+    assert ours != plain
+
+
+def test_a_reranker_is_compared_with_the_order_by_score(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    ids = shared_repo.add_many(
+        agent, [NewMemory(f"tea {n}", embedding=at(10 * n)) for n in range(8)]
+    )
+    queries = [JudgedQuery(NORTH, [id_], query_text="tea") for id_ in ids]
+    trust, meaning = profiles.trust, DERIVED[0]
+
+    def last(query: str, texts: list[str]) -> list[float]:
+        return [float(text.split()[1]) for text in texts]
+
+    rerank = Rerank(last, top=4, within=60)
+    found = shared_repo.evaluation.evaluate(
+        agent, queries, profiles=[trust, meaning], rerank=rerank
+    )
+    plain = shared_repo.evaluation.evaluate(agent, queries, profiles=[trust, meaning])
+
+    names = [one.profile.name for one in found.compared]
+    assert names == [
+        *("trust_reranked", "meaning_reranked"),
+        *("trust", "similarity alone", "keyword alone", "hybrid"),
+    ]
+    by_rank = [4, 3, 2, 1, 5, 6, 7, 8]
+    assert found.profiles[1].per_query["mrr"] == [1 / rank for rank in by_rank]
+    of_trust = next(one for one in found.baselines if one.profile == trust)
+    assert of_trust.per_query == plain.profiles[0].per_query
+    assert (found.not_reranked, plain.not_reranked) == (0, None)
+    assert found.record()["not_reranked"] == 0
+
+    def fails(query: str, texts: list[str]) -> list[float]:
+        raise ConnectionError
+
+    failed = shared_repo.evaluation.evaluate(agent, queries, profiles=[trust], rerank=fails)
+    assert failed.profiles[0].per_query == plain.profiles[0].per_query
+    assert failed.not_reranked == 8
+    assert "8 rankings were not reranked" in str(failed)
+    with pytest.raises(InputError, match="query 0: rerank needs a text"):
+        shared_repo.evaluation.evaluate(agent, [JudgedQuery(NORTH, []), *queries], rerank=last)
+
+
+def test_a_tuning_judges_both_profiles_after_the_reranker(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    ids = shared_repo.add_many(
+        agent, [NewMemory(f"tea {n}", embedding=at(5 * n)) for n in range(12)]
+    )
+    queries = [JudgedQuery(NORTH, [id_], query_text=f"tea {n}") for n, id_ in enumerate(ids)]
+
+    def exact(query: str, texts: list[str]) -> list[float]:
+        return [float(text == query) for text in texts]
+
+    tuning = shared_repo.evaluation.tune(agent, queries, rerank=Rerank(exact, within=60))
+
+    assert [one.profile.name for one in tuning.held_out.profiles] == [
+        *("hybrid_reranked", "hybrid_tuned_reranked"),
+    ]
+    assert tuning.held_out.profiles[0].overall.means["ndcg"] == 1
+    assert tuning.start.name == "hybrid"
 
 
 def test_of_one_id_at_agent_and_team_the_better_answers(

@@ -21,7 +21,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository
+from pgrecall import AsyncMemoryRepository, MemoryRepository, Reranker
 from pgrecall.context.styles import STYLES
 from pgrecall.mcp import memory_server
 from tests.integration.support import NORTH, at
@@ -40,12 +40,17 @@ class Compass:
         return NORTH if {"cello", "viola", "instrument"} & {*text.lower().split()} else at(90)
 
 
-def talk(url: str, agent: str | None, said: Callable[[Client], Awaitable[None]]) -> None:
+def talk(
+    url: str,
+    agent: str | None,
+    said: Callable[[Client], Awaitable[None]],
+    reranker: Reranker | None = None,
+) -> None:
     """A client's session with a server of this agent, within this process."""
 
     async def session() -> None:
         engine = create_async_engine(url.replace("postgresql:", "postgresql+psycopg:"))
-        repo = AsyncMemoryRepository(engine, embedder=Compass())
+        repo = AsyncMemoryRepository(engine, embedder=Compass(), reranker=reranker)
         async with Client(memory_server(repo, agent)) as client:
             await said(client)
         await engine.dispose()
@@ -64,6 +69,26 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
     assert result.is_error
     [content] = result.content
     return str(getattr(content, "text", content))
+
+
+def test_a_reranker_of_the_repository_orders_what_is_recalled(
+    shared_url: str, remembering: MemoryRepository, agent: str
+) -> None:
+    remembering.add_many(agent, ["cello", "Ines plays the cello"])
+
+    def longest(query: str, texts: list[str]) -> list[float]:
+        return [float(len(text)) for text in texts]
+
+    async def said(client: Client) -> None:
+        [first, second] = (await answer(client, "recall", query="cello"))["memories"]
+        assert (first["content"], first["rerank_score"], first["moved"]) == (
+            *("Ines plays the cello", 20, 1),
+        )
+        assert second["moved"] == -1
+        text = (await answer(client, "recall_context", query="cello"))["text"]
+        assert text.index("Ines plays") < text.rindex("cello")
+
+    talk(shared_url, agent, said, reranker=longest)
 
 
 @pytest.fixture
@@ -253,13 +278,20 @@ async def test_a_client_starts_the_server_as_the_page_says(local_url: str) -> No
         assert found["content"] == "Zoe plays the cello."
 
 
-async def test_a_project_names_embedder_and_profile_once_it_is_trusted(
+SEVENS = """
+def sevens(query, texts):
+    return [7 for _ in texts]
+"""
+
+
+async def test_a_project_names_embedder_reranker_and_profile_once_it_is_trusted(
     database_url: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "halves_embedder.py").write_text(HALVES)
+    (tmp_path / "halves_embedder.py").write_text(HALVES + SEVENS)
     (tmp_path / "mine.toml").write_text("name = 'mine'\n[signals.importance]\nweight = 1\n")
     (tmp_path / "pgrecall.toml").write_text(
         f"agent = 'a'\nprofile = 'mine.toml'\nembedder = 'halves_embedder:Halves'\n"
+        f"rerank = 'halves_embedder:sevens'\n"
         f"database_url = {json.dumps(database_url)}\n"
     )
     program = str(Path(sys.executable).with_name("pgrecall"))
@@ -286,3 +318,4 @@ async def test_a_project_names_embedder_and_profile_once_it_is_trusted(
         await answer(client, "remember", content="Zoe plays the cello.", importance=0.25)
         [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
         assert found["score"] == 0.25, "by importance alone"
+        assert found["rerank_score"] == 7

@@ -456,7 +456,7 @@ def test_every_function_is_inlined(server_url: str, embedding_type: EmbeddingTyp
             for name in function_names():
                 signatures = [row[0] for row in connection.exec_driver_sql(SIGNATURES, (name,))]
                 assert len(signatures) == (
-                    len(EmbeddingType) if name in ("cosine", "similarity") else 1
+                    len(EmbeddingType) if name in ("cosine", "similarity", "similarity_to") else 1
                 )
                 for types in signatures:
                     arguments = ", ".join(f"${n}::{type_}" for n, type_ in enumerate(types, 1))

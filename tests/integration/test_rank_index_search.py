@@ -197,8 +197,10 @@ def test_every_built_in_profile_finds_the_exact_answer(whole: MemoryRepository, 
     for leading in weights:
         rest = [signal for signal in weights if signal != leading]
         leaning = {leading: 0.7} | dict.fromkeys(rest, 0.3 / len(rest))
-        # Without words or dates, frequency has a share of their weight: more than `auto` accepts.
-        strategy = "index" if leading in ("frequency", "keyword", "time") else "auto"
+        # Without words, dates and names, frequency has a share of their weight: more than `auto`
+        # accepts.
+        of_texts = ("frequency", "keyword", "time", "entity_overlap")
+        strategy = "index" if leading in of_texts else "auto"
         asked = soon | {"weights": leaning, "normalise_weights": True, "strategy": strategy}
         assert mean_recall(whole, **asked) >= 0.97, leading
     assert mean_recall(whole, queries=[None], **soon) >= 0.9

@@ -228,8 +228,38 @@ def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_n
             world.repository.search(AGENT, query, min_relevance=floor)
         with pytest.raises(InputError, match=message), map_errors():
             recall(connection, "hybrid", AGENT, query=query, min_relevance=floor)
-    [hit] = world.repository.search(AGENT, QUERY, k=1, query_text="word1x", touch=False)
+    asked: dict[str, Any] = {"k": 1, "query_text": "word1x", "touch": False}
+    [hit] = world.repository.search(AGENT, QUERY, profile="five_factor", **asked)
     assert (hit.relevance, "relevance" in hit.record()) == (None, False)
+
+
+def test_a_search_says_when_nothing_is_on_the_subject(mine: Owner, connection: Connection) -> None:
+    """By the floor of its profile; the nearest are returned all the same."""
+    mine.add_many([north("tea in Porto"), north("coffee", embedding=at(80))])
+    for query, words, best, on_subject in (
+        (NORTH, "tea", 1.0, True),
+        (at(172), "gravel", 0.0, False),
+        (at(90), "mountains", math.cos(math.radians(10)) / 2, True),
+        (at(164), "mountains", math.cos(math.radians(84)) / 2, False),
+        (None, "tea", 1.0, True),
+        (None, "gravel", 0.0, False),
+        (NORTH, None, 1.0, True),
+    ):
+        hits = mine.search(query, query_text=words, touch=False)
+        assert len(hits) == 2
+        assert hits.relevance == pytest.approx(best, abs=1e-6)
+        assert hits.on_subject is on_subject
+        assert ("nothing on this subject" in str(hits)) is not on_subject
+        assert ("nothing on this subject" in hits._repr_html_()) is not on_subject
+        rows = recall(connection, "hybrid", mine.name, query=query, query_text=words)
+        assert {row["on_subject"] for row in rows} == {on_subject}
+        assert max(row["relevance"] for row in rows) == pytest.approx(best, abs=1e-6)
+    assert mine.search(None, touch=False).on_subject is None
+    assert mine.search(NORTH, profile="five_factor", touch=False).on_subject is None
+    context = mine.context(at(172), query_text="gravel", touch=False)
+    assert context.notice.startswith("nothing on this subject: the best relevance is 0.000")
+    assert "coffee" in context.notice or "tea" in context.notice
+    assert mine.context(NORTH, query_text="tea", touch=False).notice == ""
 
 
 LENIENT = Profile("lenient", {Similarity(): 0.5, Keyword(): 0.5}, redistribute=True)

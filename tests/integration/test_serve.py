@@ -103,8 +103,10 @@ def test_serve_refuses_what_would_protect_nothing(
 
 
 def test_a_service_whose_keys_are_all_revoked_stays_closed_unless_it_is_told_to_be_open(
-    server_url: str, local_template: str
+    server_url: str, local_template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "sevens.py").write_text("def sevens(query, texts):\n    return [7 for _ in texts]")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with new_database(server_url, local_template) as url:
         migrate.protect(url, ROLE)
         engine = pin_search_path(create_engine(url.replace("postgresql:", "postgresql+psycopg:")))
@@ -113,10 +115,13 @@ def test_a_service_whose_keys_are_all_revoked_stays_closed_unless_it_is_told_to_
         with process(url, "--role", ROLE) as (closed, address):
             assert httpx.get(f"{address}/memories?owner=zoe").status_code == 401
             assert "every key is revoked" in told(closed)
-        with process(url, "--open", "--agent", "zoe", "--find-entities") as (opened, address):
+        options = ("--agent", "zoe", "--find-entities", "--rerank", "sevens:sevens")
+        with process(url, "--open", *options) as (opened, address):
             stored = httpx.post(f"{address}/memories", json={"content": "Zoe plays the cello."})
-            found = httpx.post(f"{address}/search", json={"query": "which instrument?"}, timeout=20)
-            memory = found.json()["results"][0]["memory"]
+            asked = {"query": "which instrument?", "rerank": True}
+            [hit] = httpx.post(f"{address}/search", json=asked, timeout=20).json()["results"]
+            memory = hit["memory"]
+            assert hit["rerank_score"] == 7
             assert (memory["agent_id"], memory["entities"]) == ("zoe", ["Zoe"])
             assert stored.status_code == 201
             said = told(opened)

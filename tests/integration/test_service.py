@@ -24,7 +24,7 @@ from pgrecall.service.connections import MAX_HEAD
 from pgrecall.service.gate import MAX_READ_BODY, Gate
 from pgrecall.service.problems import STATUSES, to_problem
 from pgrecall.service.rate_limit import Buckets
-from tests.integration.serving import MOST, TEA, Service, Slow, gated, settings, stored
+from tests.integration.serving import MOST, TEA, Service, Slow, gated, service_on, settings, stored
 from tests.unit.test_layers import CLASSES, ROOT
 
 
@@ -111,6 +111,34 @@ def test_a_search_answers_as_the_repository_does(
 
     weighed = client.post("/search", json={"weights": {"importance": 1}, "touch": False}).json()
     assert {one["score"] for one in weighed["results"]} == {0.5}
+
+
+def test_a_request_may_ask_for_the_reranker_of_the_service(
+    service: Service, client: httpx.Client, agent: str
+) -> None:
+    for content in (TEA, "Ines switched to coffee in March.", "Quaybook ships on Monday."):
+        stored(client, content)
+    asked = {"query": "what does Ines drink?", "rerank": True}
+
+    refused = client.post("/search", json=asked)
+    assert (refused.status_code, "--rerank MODULE:OBJECT" in refused.text) == (422, True)
+
+    async def shortest(query: str, texts: list[str]) -> list[float]:
+        return [-float(len(text)) for text in texts]
+
+    with service_on(service.database_url, LocalEmbedder(), shortest) as other:
+        asking = other.client(agent)
+        plain = asking.post("/search", json=asked | {"rerank": False}).json()
+        answer = asking.post("/search", json=asked).json()
+        packed = asking.post("/context", json=asked).json()
+
+    lengths = [len(one["memory"]["content"]) for one in answer["results"]]
+    assert [-one["rerank_score"] for one in answer["results"]] == lengths == sorted(lengths)
+    assert answer["results"][0]["moved"] == 2
+    assert (answer["reranked"], answer["rerank_note"]) == (True, None)
+    assert (plain["reranked"], plain["results"][0]["rerank_score"]) == (None, None)
+    assert packed["reranked"] is True
+    assert packed["packed"][0]["rerank_score"] < 0
 
 
 def test_a_context_an_explanation_and_what_is_learned(client: httpx.Client) -> None:

@@ -277,6 +277,23 @@ def test_lending_reaches_beyond_the_k_best(mine: Owner) -> None:
     assert (alone.lent, alone.lender, "lent" in alone.record()) == (0.0, None, False)
 
 
+def test_a_long_turn_borrows_less(mine: Owner) -> None:
+    """Divided as its share of words would be; by bytes, of which each ä has two."""
+    turns = [noted("hit", 0.8), noted("ä" * 400, 0.2), noted("x" * 401, 0.1), noted("y" * 400, 0.1)]
+    mine.add_many([replace(one, session="s", turn=n) for n, one in enumerate(turns)])
+
+    hits = found(mine, k=4, expand_session=3, lend=0.5)
+
+    lent = {hit.memory.content[0]: hit.lent for hit in hits}
+    assert lent == pytest.approx({"h": 0.1, "ä": 0.4 / 1.8, "x": 0.4 / 1.002, "y": 0.4})
+    for hit in hits:
+        asked = ASKED | {"expand_session": 3, "lend": 0.5}
+        explained = mine.explain(
+            hit.memory.id, NORTH, **{k: asked[k] for k in asked if k != "touch"}
+        )
+        assert explained.hit.lent == pytest.approx(hit.lent, abs=1e-12)
+
+
 def test_what_cannot_be_asked_is_refused(mine: Owner, connection: Connection) -> None:
     in_sql: list[dict[str, Any]] = [
         *({"expand_session": -1}, {"expand_session": 11}, {"expand_session": None}, {"lend": 0.3}),

@@ -107,8 +107,9 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
         options = dice.sample(known_options(), dice.randint(0, 25))
         derived = "statement_options(%(name)s::text || %(given)s::text[])"
         query = (
-            "SELECT composed(%(name)s, %(given)s, t.score, t.signals) "
-            f"FROM scored_text(pgrecall.profile_{profile.name}(), {derived}) t"
+            "SELECT filled(composed(%(name)s, %(given)s, t.score, t.signals), "
+            "profile_literals(f)) AS composed "
+            f"FROM pgrecall.profile_{profile.name}() f, scored_text(f, {derived}) t"
         )
         with installed(connection, profile):
             given = {"name": name, "given": options}
@@ -136,12 +137,14 @@ def test_what_statement_returns_runs_as_the_search_does(
     text = row["text"]
     begun = re.match(r"/\* pgrecall search: (.*) \*/", text)
     assert begun is not None
-    weights = profiles.hybrid.without("time").weights  # it redistributes that of a missing period
+    # It redistributes the weights of a missing period, and of missing names.
+    weights = profiles.hybrid.without("time", "entity_overlap").weights
     values: dict[str, Any] = {
         "owner_id": AGENT,
         "query": str(query),
         "query_text": "great fire",
         "tags": ["a"],
+        "all_owners": [AGENT],
         "whole_owners": [AGENT],
         "worded_owners": [AGENT],
         "as_of": None,
@@ -150,7 +153,8 @@ def test_what_statement_returns_runs_as_the_search_does(
     }
     found = re.findall(r"\$\d+ (\w+) ([\w.\[\]]+)(?: \(([\d.e-]+)\))?(?:, |$)", begun[1])
     shown = {name.removesuffix("_weight"): float(weight) for name, _, weight in found if weight}
-    assert shown == {name: profiles.hybrid.weights[name] for name in weights if name != "time"}
+    missing = "time", "entity_overlap"
+    assert shown == {name: profiles.hybrid.weights[name] for name in weights if name not in missing}
     connection.execute(f"PREPARE theirs AS {text}".encode())
     given = psycopg.sql.SQL(", ").join(psycopg.sql.Literal(values[name]) for name, *_ in found)
     rows = connection.execute(psycopg.sql.SQL("EXECUTE theirs ({})").format(given)).fetchall()
@@ -240,7 +244,7 @@ def test_python_and_psql_agree_for_random_arguments(
     """On refusals, hits, their order, scores, and the values of all signals; with every argument
     but those that only Python has."""
     wanted = {*signature(MemoryRepository.search).parameters, *SearchArguments.__annotations__}
-    in_python = {"self", "agent_id", "query", "arguments", "where", "dates", "timezone"}
+    in_python = {"self", "agent_id", "query", "arguments", "where", "dates", "timezone", "rerank"}
     assert wanted - in_python == ARGUMENTS.keys() - {"half_life"} | {"strategy", "touch"}
     dice = random.Random("random arguments")
     refused = found = 0

@@ -1,9 +1,8 @@
-"""Tuning beyond weights: arguments of a search that come with the profile, and parameters."""
+"""Tuning beyond weights: parameters, and arguments of a search that come with the profile."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,24 +45,20 @@ def tuned(mine: Owner, queries: list[JudgedQuery], start: Profile, **more: Any) 
     return found
 
 
-def test_dates_are_proposed_where_questions_name_them(mine: Owner) -> None:
+def test_time_is_weighed_where_questions_name_it(mine: Owner) -> None:
+    """Also by a profile that has no such signal; and not where their dates are ignored."""
     queries = about_months(mine)
 
     found = tuned(mine, queries, START)
+    gained = tuned(mine, queries, ALONE)
+    off = tuned(mine, queries, START, dates="off")
 
-    assert found.arguments == found.record()["arguments"] == {"dates": "auto"}
-    assert found.held_out.profiles[1].overall.means["recall"] > 0.9
-    assert found.held_out.profiles[0].overall.means["recall"] < 0.5
-    assert ("dates", "–", "auto") in found.changes
-    # The start has no periods, unless it was asked with dates.
-    dated = tuned(mine, queries, START, dates="auto")
-    assert dated.found_arguments == {}
-    assert dated.held_out.profiles[0] != found.held_out.profiles[0]
-    # A profile alone leaves the signal as it is.
-    alone = tuned(mine, queries, START, arguments=False)
-    assert (alone.found_arguments, alone.found.weights["time"]) == ({}, 0.1)
-    own = [replace(query, query_time=(before(9), before(8))) for query in queries]
-    assert tuned(mine, own, START).found_arguments == {}
+    for one in (found, gained):
+        assert one.found.weights["time"] > 0.2
+        assert one.held_out.profiles[1].overall.means["recall"] > 0.9
+        assert one.found_arguments == {}
+    assert off.found.weights["time"] == 0.1
+    assert off.held_out.profiles[0] != found.held_out.profiles[0]
 
 
 def test_lending_is_proposed_where_answers_lie_beside_what_is_found(mine: Owner) -> None:

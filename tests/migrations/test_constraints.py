@@ -39,6 +39,9 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "rank_indexes": {"agent_id": "agent", "relation": f"ranks_{'0' * 32}", "seconds": 0.5}
     | dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1)
     | dict.fromkeys(("as_of", "built_at", "written_until"), "2026-06-01Z"),
+    "owner_vectors": {"agent_id": "agent", "memories": 1, "computed_at": "2026-06-01Z"},
+    "entity_names": {"agent_id": "agent", "word": "ines", "name": "ines", "kind": "entity"}
+    | {"entity": "Ines"},
     "component_reputations": {"component": "newcomer", "reputation": 0.5},
     "output_type_defaults": {"output_type": "song", **LASTING},
     "tier_defaults": {"tier": "short"},

@@ -285,7 +285,9 @@ def test_any_text_has_a_period_or_none(text: str) -> None:
 
 
 def test_dates_name_a_language() -> None:
-    assert [require_dates(one) for one in (None, "auto", "de")] == [None, "en", "de"]
+    given = (None, "auto", "de", "off")
+    assert [require_dates(one) for one in given] == ["en", "en", "de", "off"]
+    assert period_of("in May 2024", "off") is None
     for bad in ("", "AUTO", "xx", "en-GB", "../en", True, ["en"], 7):
         with pytest.raises(UnknownName, match="dates must be 'auto'"):
             require_dates(bad)
@@ -293,8 +295,11 @@ def test_dates_name_a_language() -> None:
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     dates._languages.cache_clear()
+    dates._default_language.cache_clear()
     monkeypatch.setitem(sys.modules, "dateparser.data.languages_info", None)
+    monkeypatch.setattr(dates, "find_spec", lambda name: None)
 
     with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[dates\]'"):
         require_dates("auto")
-    assert require_dates(None) is None
+    assert require_dates(None) == require_dates("off") == "off"
+    dates._default_language.cache_clear()

@@ -13,10 +13,12 @@ from pgrecall.evaluation.tunable import Lending
 DISCOUNT = {rank: 1 / math.log2(1 + rank) for rank in (1, 1.5, 2, 3, 4)}
 
 
-def pairs(*values: float, relevant: int = 0, **beside: list[tuple[int, int]]) -> Pairs:
-    """One query, whose only signal has these values."""
-    near = {int(place[2:]): its for place, its in beside.items()}
-    return Pairs([[list(values)]], [Block(0, len(values), [(relevant, 1.0)], 1.0, near)])
+Beside = dict[int, list[tuple[int, int, float]]]
+
+
+def pairs(*values: float, beside: Beside | None = None) -> Pairs:
+    """One query that the first memory answers, whose only signal has these values."""
+    return Pairs([[list(values)]], [Block(0, len(values), [(0, 1.0)], 1.0, beside or {})])
 
 
 def test_worth_is_the_discounted_gain_of_the_rank_over_that_of_the_best() -> None:
@@ -41,11 +43,14 @@ def test_a_query_whose_answer_is_not_ranked_reaches_nothing() -> None:
 
 def test_hits_lend_to_turns_so_far_away_and_the_best_one_counts() -> None:
     """The answer 0 is beside 1 (two away, .8) and 2 (one away, .5), and ranked below 3."""
-    dialogue = pairs(*(0.3, 0.8, 0.5, 0.44), at1=[(0, 2)], at2=[(0, 1)], at0=[(1, 2), (2, 1)])
+    near: Beside = {1: [(0, 2, 1.0)], 2: [(0, 1, 1.0)], 0: [(1, 2, 1.0), (2, 1, 1.0)]}
+    dialogue = pairs(0.3, 0.8, 0.5, 0.44, beside=near)
     assert dialogue.worth([1], [0]) == pytest.approx(DISCOUNT[4])
     # .3 + .3 · .5 passes .44; + .3 · .8 passes .5 as well, which gets what 0 lends.
     assert dialogue.worth([1], [0], Lending(1, 0.3)) == pytest.approx(DISCOUNT[3])
     assert dialogue.worth([1], [0], Lending(2, 0.9)) == pytest.approx(DISCOUNT[2])
+    long = pairs(0.3, 0.8, 0.44, beside={1: [(0, 1, 4.0)]})
+    assert long.worth([1], [0], Lending(1, 0.3)) == pytest.approx(DISCOUNT[3])
 
 
 def test_parts_and_single_changes_reach_what_the_whole_does() -> None:
@@ -54,7 +59,7 @@ def test_parts_and_single_changes_reach_what_the_whole_does() -> None:
     columns = [[[dice.random() for _ in range(sum(sizes))] for _ in range(2)] for _ in range(3)]
     blocks, end = [], 0
     for size in sizes:
-        blocks.append(Block(end, end + size, [(end + 1, 1.0)], 1.0, {end: [(end + 1, 1)]}))
+        blocks.append(Block(end, end + size, [(end + 1, 1.0)], 1.0, {end: [(end + 1, 1, 2.0)]}))
         end += size
     whole = Pairs(columns, blocks)
     assert whole.varying == [[True, True]] * 3

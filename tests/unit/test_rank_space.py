@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from pgrecall import Profile, profiles, score
 from pgrecall.rank_index import space
 from pgrecall.rank_index.space import AXES, CAPS, HALF_LIVES, MOMENTS, Axis, Missing
+from pgrecall.rank_index.strategy import MAX_UNCOVERED
 from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import (
     LONGEST_HALF_LIFE,
@@ -377,7 +378,12 @@ def test_uncovered_is_the_weight_of_what_positions_do_not_hold() -> None:
     for with_entities in (False, True):
         for every, weight in ((COVERED, 0.0), (UNCOVERED, 0.5)):
             for profile in every:
-                assert space.uncovered(profile, with_entities=with_entities) == weight
+                named = profile.find(EntityOverlap)
+                asked = profile.signals[named] if named and with_entities else 0.0
+                assert space.uncovered(profile, with_entities=with_entities) == weight + asked
+    # Where a question names no date, names weigh what `auto` still accepts.
+    without = profiles.hybrid.without("time")
+    assert 0.09 < space.uncovered(without, with_entities=True) <= MAX_UNCOVERED
     urgent = Profile("mine", {Urgency(): 0.9, Similarity(): 0.1})
     assert space.uncovered(urgent, with_entities=False) == 0.9
     assert space.uncovered(profiles.tiered, with_entities=True) == 0.05

@@ -54,8 +54,8 @@ class _Command(_Flags, TyperCommand):
             raise
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
-        from pgrecall.cli.configuration import PERSONAL, settings, undecided
-        from pgrecall.cli.embedding import look_for_module
+        from pgrecall.cli.configuration import CODE, PERSONAL, settings, undecided
+        from pgrecall.cli.named_objects import look_for_module
 
         configured = settings()
         shared = {one.name for one in self.params if getattr(one, "envvar", None)}
@@ -69,11 +69,12 @@ class _Command(_Flags, TyperCommand):
         needed = [name for name in PERSONAL if sources.get(name) in ("DEFAULT", "DEFAULT_MAP")]
         if question := undecided(configured, needed):
             raise InputError(question)
-        if sources.get("embedder") == "COMMANDLINE":
-            look_for_module(context.params["embedder"], Path.cwd())
-        elif sources.get("embedder") == "DEFAULT_MAP":
-            setting = configured.used["embedder"]
-            look_for_module(setting.value, setting.file.parent)
+        for name in CODE:
+            if sources.get(name) == "COMMANDLINE":
+                look_for_module(context.params[name], Path.cwd())
+            elif sources.get(name) == "DEFAULT_MAP":
+                setting = configured.used[name]
+                look_for_module(setting.value, setting.file.parent)
         return context
 
 

@@ -23,11 +23,14 @@ VARIABLES = {
     "schema": "PGRECALL_SCHEMA",
     "agent": "PGRECALL_AGENT",
     "embedder": "PGRECALL_EMBEDDER",
+    "rerank": "PGRECALL_RERANK",
     "profile": "PGRECALL_PROFILE",
     "timezone": "PGRECALL_TIMEZONE",
 }
 """Setting → its environment variable."""
-PERSONAL = ("database_url", "embedder")
+CODE = ("embedder", "rerank")
+"""Settings that name code as MODULE:OBJECT."""
+PERSONAL = ("database_url", *CODE)
 """Settings that decide where memories go and which code runs: a project's file needs consent."""
 OWN, PROJECT = "pgrecall.toml", "pyproject.toml"
 

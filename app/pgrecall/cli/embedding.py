@@ -1,17 +1,14 @@
-"""The embedder of a command's texts: --embedder or --vector."""
+"""The models of a command: --embedder or --vector, and --rerank."""
 
 from __future__ import annotations
 
-import ast
 import json
-import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pgrecall.cli.configuration import VARIABLES
+from pgrecall.cli.named_objects import named_object
 from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder, LocalEmbedder
 from pgrecall.core.entity_finding import Entities
@@ -32,6 +29,16 @@ EmbedderName = Annotated[
         rich_help_panel="Common",
     ),
 ]
+RERANKER = option(
+    "Reranker of the best hits, as MODULE:OBJECT, or with arguments, such as: "
+    "\"pgrecall:HttpReranker('https://api.jina.ai/v1/rerank', 'jina-reranker-v3')\".",
+    "--rerank",
+    envvar=VARIABLES["rerank"],
+    metavar="MODULE:OBJECT",
+    show_default=False,
+    rich_help_panel="Common",
+)
+RerankerName = Annotated[str | None, RERANKER]
 Vector = Annotated[
     str | None,
     option(
@@ -91,54 +98,12 @@ def make_embedder(name: str | None, written: str | None = None) -> Embedder:
     """The embedder of a command."""
     if written is not None:
         return FixedVector(written)
-    return LocalEmbedder() if name is None else _named(name)
+    if name is None:
+        return LocalEmbedder()
+    is_one = lambda target: isinstance(target, Embedder)  # noqa: E731
+    return named_object("--embedder", name, is_one)  # type: ignore[no-any-return]
 
 
 def entities(find_entities: bool) -> Entities:
     """The entity finder for a command's texts."""
     return "auto" if find_entities else None
-
-
-def look_for_module(name: str, folder: Path) -> None:
-    """Lets the module of MODULE:OBJECT be in this folder, if it is not installed.
-
-    The folder comes last, and only for such a module: in a stranger's folder, a file could have the
-    name of a package that is imported later.
-    """
-    package = name.partition(":")[0].partition(".")[0]
-    try:
-        is_installed = find_spec(package) is not None
-    except ValueError:  # an empty name, or a module without a spec
-        return
-    if not is_installed and str(folder) not in sys.path:
-        sys.path.append(str(folder))
-
-
-def _named(name: str) -> Embedder:
-    """The embedder that MODULE:OBJECT names, or OBJECT(…) makes."""
-    module_name, _, written = name.partition(":")
-    try:
-        parsed = ast.parse(written, mode="eval").body
-        function, values, options = written, [], {}
-        if isinstance(parsed, ast.Call):
-            function = ast.unparse(parsed.func)
-            values = [ast.literal_eval(one) for one in parsed.args]
-            options = {str(one.arg): ast.literal_eval(one.value) for one in parsed.keywords}
-    except (SyntaxError, ValueError):
-        raise InputError(
-            f"--embedder: {shortened(name)} is neither MODULE:OBJECT nor MODULE:OBJECT('text', …)"
-        ) from None
-    try:
-        target: Any = import_module(module_name)
-        for part in function.split("."):
-            target = getattr(target, part)
-    except (ImportError, AttributeError, TypeError, ValueError) as problem:
-        raise InputError(
-            f"--embedder: {shortened(name)} cannot be imported: {problem}"
-        ) from problem
-    if isinstance(parsed, ast.Call) or isinstance(target, type) or not isinstance(target, Embedder):
-        try:
-            target = target(*values, **options)
-        except TypeError as problem:
-            raise InputError(f"--embedder: {shortened(name)} makes none: {problem}") from problem
-    return target  # type: ignore[no-any-return]  # the repository checks it

@@ -57,6 +57,7 @@ class _Commands(LazyGroup):
         "Choose a profile": {
             "profile_commands": "profiles",
             "evaluation_commands": "evaluate tune",
+            "bench_command": "bench",
         },
         "Administer": {
             "migrate_commands": "migrate",

@@ -8,7 +8,14 @@ from typing import Annotated
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, make_embedder
+from pgrecall.cli.embedding import (
+    EmbedderName,
+    FindEntities,
+    RerankerName,
+    entities,
+    make_embedder,
+)
+from pgrecall.cli.named_objects import make_reranker
 from pgrecall.cli.options import Zone
 from pgrecall.cli.parsers import option
 from pgrecall.errors import InputError
@@ -24,6 +31,7 @@ def mcp(
     database: Database,
     embedder: EmbedderName = None,
     find_entities: FindEntities = False,
+    rerank: RerankerName = None,
     agent: Annotated[
         str | None,
         option("Agent whose memories a model sees.", "--agent", "-a", envvar=VARIABLES["agent"]),
@@ -54,6 +62,7 @@ def mcp(
             embedder=make_embedder(embedder),
             token_counter=token_counter(),
             entities=entities(find_entities),
+            reranker=None if rerank is None else make_reranker(rerank),
             timezone=timezone,
         )
         try:

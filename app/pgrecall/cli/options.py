@@ -20,11 +20,13 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Agent
+from pgrecall.cli.embedding import RERANKER
 from pgrecall.cli.parsers import ISO_8601, PARSERS, argument, option
 from pgrecall.context.styles import Style
 from pgrecall.core.checks import Argument, Number, Words, arguments_of, descriptions
 from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.memory import NewMemoryFields, Unset
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.schema.fields import FIELDS
@@ -52,7 +54,7 @@ WRITTEN_AS = {
     "weights": "Takes SIGNAL=NUMBER, such as similarity=0.7, once for each signal; the others get "
     "0, and the sum is 1.",
     "query_time": "Takes two times, such as 2026-11-01 2026-12-01; the end is excluded.",
-    "dates": "Takes auto for English, or the code of a language, such as de.",
+    "dates": "Takes auto for English, the code of a language, such as de, or off.",
 }
 """Argument → what the help of its option adds to the argument's docstring."""
 METAVARS = {
@@ -205,6 +207,8 @@ Zone = Annotated[
     ),
 ]
 
+Reranking = Annotated[Rerank | Reranker | bool | None, RERANKER]
+
 OPTIONS: Mapping[str, Any] = {
     "agent_id": Agent,
     "memory_id": MemoryId,
@@ -213,6 +217,7 @@ OPTIONS: Mapping[str, Any] = {
     "target_id": Annotated[UUID, argument("Memory that the link leads to.", metavar="TARGET")],
     "memory": argument("Text of the memory; - reads it from standard input.", metavar="TEXT"),
     "query": Query,
+    "rerank": Reranking,
     "k": option("How many memories to return at most.", "-k"),
     "limit": option("How many to list at most.", "--limit", "-n"),
     "after": option("Continue a list: what the page before named.", metavar="CURSOR"),

@@ -13,9 +13,11 @@ from uuid import UUID
 
 import typer
 
+from pgrecall.cli.named_objects import make_reranker
 from pgrecall.core.dates import instant
 from pgrecall.core.memory import NewMemory, NewMemoryDict
 from pgrecall.core.quoting import shortened
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError
 from pgrecall.scoring import profiles
@@ -202,6 +204,7 @@ PARSERS: dict[Any, Parser] = {
     str | tzinfo: Parser(str, require_zone),
     NewMemory | NewMemoryDict | str: Parser(str, content_of),
     Profile | str: Parser(str, load_profile),
+    Rerank | Reranker | bool: Parser(str, make_reranker),
     list[Profile]: Parser(list[str], several),
 }
 """Type → parser. Typer reads other types by itself."""

@@ -14,6 +14,7 @@ from pgrecall.context.assembled import account_grid
 from pgrecall.context.styles import STYLES
 from pgrecall.core.dates import period_record, period_text
 from pgrecall.core.display import Part, Verbatim, age
+from pgrecall.ranking.hits import rerank_record, rerank_text
 from pgrecall.search.explanation import Explanation, signal_grid, term_grid
 
 app = App()
@@ -37,11 +38,14 @@ def search(call: Call) -> Output:
     hits, agent = call(), call.agent
     teams = call.arguments.get("teams", ())
     ids = short_ids(call.repo, agent, (hit.memory.id for hit in hits), teams)
+    reranked = f", {rerank_text(hits)}" if hits.reranked is not None else ""
     how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
     query, period = call.arguments["query"], period_text(hits.query_time)
-    title = f"“{query}” for {agent}, by {hits.profile}{how}{period}"
+    title = f"“{query}” for {agent}, by {hits.profile}{how}{reranked}{period}"
     notes = [] if hits or call.repo.count(agent) else [f"{agent} has no memories"]
-    records = (hit.record() | period_record(hits.query_time) for hit in hits)
+    notes += [hits.notice] if hits.notice else []
+    about = period_record(hits.query_time) | rerank_record(hits)
+    records = (hit.record() | about for hit in hits)
     shown = render_hits(hits, ids, _as_of(call), title, query=hits.query_text)
     return Output(records, *shown, notes=notes)
 

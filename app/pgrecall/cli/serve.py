@@ -23,7 +23,14 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database, token_counter
-from pgrecall.cli.embedding import EmbedderName, FindEntities, entities, make_embedder
+from pgrecall.cli.embedding import (
+    EmbedderName,
+    FindEntities,
+    RerankerName,
+    entities,
+    make_embedder,
+)
+from pgrecall.cli.named_objects import make_reranker
 from pgrecall.cli.options import Zone
 from pgrecall.cli.output import warnings
 from pgrecall.cli.parsers import option
@@ -50,6 +57,7 @@ def serve(
     database: Database,
     embedder: EmbedderName = None,
     find_entities: FindEntities = False,
+    rerank: RerankerName = None,
     host: Annotated[str, option("Address to listen on.", envvar="PGRECALL_HOST")] = "127.0.0.1",
     port: Port = 8080,
     workers: Annotated[int, option("Processes.", min=1, max=64)] = 1,
@@ -116,7 +124,7 @@ def serve(
             rate=None if rate is None else rate / workers,
         )
         os.environ[SETTINGS] = json.dumps(
-            [asdict(settings), embedder, find_entities, timezone and str(timezone)]
+            [asdict(settings), embedder, find_entities, rerank, timezone and str(timezone)]
         )
         engine.dispose()
         in_use = any(one["revoked_at"] is None for one in keys)
@@ -203,7 +211,7 @@ def application() -> Any:
     from pgrecall.service.service_settings import ServiceSettings
 
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # or the SDK of MCP does it
-    values, name, find_entities, timezone = json.loads(os.environ[SETTINGS])
+    values, name, find_entities, rerank, timezone = json.loads(os.environ[SETTINGS])
     settings = ServiceSettings(**values)
 
     def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
@@ -213,6 +221,7 @@ def application() -> Any:
             embedder=make_embedder(name),
             token_counter=token_counter(),
             entities=entities(find_entities),
+            reranker=None if rerank is None else make_reranker(rerank),
             timezone=timezone,
         )
 

@@ -47,6 +47,7 @@ DEFAULTS = {
     "database_url": "the embedded database",
     "schema": DEFAULT_SCHEMA,
     "embedder": "pgrecall:LocalEmbedder",
+    "rerank": "none",
     "profile": "that of the database",
     "timezone": "UTC",
 }
@@ -62,7 +63,7 @@ def show() -> Output:
 
     An option precedes an environment variable, which precedes pgrecall.toml or the table
     tool.pgrecall of pyproject.toml in the working folder or the nearest one above, which precedes
-    your own file. Database and embedder of a project's file need your consent.
+    your own file. Database, embedder and reranker of a project's file need your consent.
     """
     configured = settings()
     values = current()
@@ -78,7 +79,7 @@ def show() -> Output:
 
 @app.function("pgrecall config trust", "pgrecall config trust ../pyproject.toml")
 def trust(file: OfProject = None) -> Output:
-    """Let a project's file name the database and the embedder, which is code.
+    """Let a project's file name the database, and embedder and reranker, which are code.
 
     Look at it first. Your consent is for these values: if one of them changes, it ends.
     """
@@ -87,7 +88,7 @@ def trust(file: OfProject = None) -> Output:
 
 @app.function("pgrecall config distrust")
 def distrust(file: OfProject = None) -> Output:
-    """Withdraw or refuse consent: commands go on without the file's database and embedder."""
+    """Withdraw or refuse consent: commands go on without the database and the code it names."""
     return _decide(_of_project(file), False)
 
 
@@ -103,7 +104,7 @@ def _of_project(path: Path | None) -> File:
 def _decide(file: File, allowed: bool) -> Output:
     sensitive = file.sensitive()
     if not sensitive:
-        raise InputError(f"{file.path} names neither a database nor an embedder: nothing to decide")
+        raise InputError(f"{file.path} names no database, embedder or reranker: nothing to decide")
     consent.store_answer(file.path, sensitive, allowed)
     values = {name: _shown(name, value) for name, value in sensitive.items()}
     lines = [f"{name} {'is' if allowed else 'is not'} used: {one}" for name, one in values.items()]

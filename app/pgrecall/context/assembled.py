@@ -10,6 +10,7 @@ from uuid import UUID
 from pgrecall.core.dates import Period, period_record, period_text
 from pgrecall.core.display import LONGEST_TEXT, Cell, Column, Grid, Tone, Verbatim, line, numbers
 from pgrecall.core.memory import brief
+from pgrecall.ranking.hits import off_subject, rerank_record, rerank_text
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
 
 Reason = Literal[
@@ -102,6 +103,9 @@ class Context:
     """The query's period: the caller's, or that in its text."""
     touched: bool = False
     """True if retrieval was counted, as `touched` of Hits."""
+    reranked: bool | None = None
+    """True if the memories are in the order of a reranker, as `reranked` of Hits."""
+    rerank_note: str | None = None
 
     legend: str = field(default="", compare=False)
     """The meaning of the marks in the text, in the same words for every context of a style: put it
@@ -119,6 +123,15 @@ class Context:
         return html_of(Verbatim(self.text), account_grid(self), *self.notes)
 
     @property
+    def notice(self) -> str:
+        """Says that nothing on this subject was found, and what is nearest; else empty."""
+        if self.empty_because != "min_relevance":
+            return ""
+        nearest = brief(self.left_out[0].hit.memory)
+        said = off_subject(self.best_relevance, self.min_relevance)
+        return f"{said}; the nearest: {nearest}"
+
+    @property
     def account(self) -> str:
         """The number of memories and of tokens."""
         number = len(self.packed)
@@ -132,11 +145,9 @@ class Context:
         if (more := len(self.left_out) - FIRST_LEFT_OUT) > 0:
             notes.append(f"and {more:,} more left out")
         if self.empty_because == "min_relevance":
-            notes.append(
-                f"nothing relevant: the best memory has relevance {self.best_relevance:.3f}, "
-                f"the limit is {self.min_relevance:g}"
-            )
-        return [*notes, f"{self.account}{period_text(self.query_time)}"]
+            notes.append(self.notice)
+        reranked = f", {rerank_text(self)}" if self.reranked is not None else ""
+        return [*notes, f"{self.account}{period_text(self.query_time)}{reranked}"]
 
     def record(self) -> dict[str, Any]:
         """The context as plain JSON values."""
@@ -151,6 +162,7 @@ class Context:
             "empty_because": self.empty_because,
             **period_record(self.query_time),
             "touched": self.touched,
+            **rerank_record(self),
             "packed": [
                 one.hit.record() | {"memory_type": one.hit.memory.memory_type, "tokens": one.tokens}
                 for one in self.packed
@@ -172,18 +184,24 @@ class Context:
 
 def account_grid(context: Context) -> Grid:
     """A table of the memories in a context, and of the first ones left out, with the reasons."""
-    rows: list[Sequence[Cell]] = [(*_row(one, ""), Cell("")) for one in context.packed]
+    judged = bool(context.reranked)
+    rows: list[Sequence[Cell]] = [
+        (*_row(one, "", judged=judged), Cell("")) for one in context.packed
+    ]
     rows += [
-        (*_row(out, "dim"), Cell(REASONS[out.reason], "dim"))
+        (*_row(out, "dim", judged=judged), Cell(REASONS[out.reason], "dim"))
         for out in context.left_out[:FIRST_LEFT_OUT]
     ]
     memory = Column("memory", wide=True, cut=True)
-    return Grid([*numbers("score", "tokens"), Column("type"), memory, Column("left out")], rows)
+    shown = numbers("score", *(["reranked"] if judged else []), "tokens")
+    return Grid([*shown, Column("type"), memory, Column("left out")], rows)
 
 
-def _row(one: Packed | LeftOut, tone: Tone) -> Iterator[Cell]:
+def _row(one: Packed | LeftOut, tone: Tone, *, judged: bool) -> Iterator[Cell]:
     memory = one.hit.memory
     yield Cell(f"{one.hit.score:.3f}", tone)
+    if judged:
+        yield Cell(one.hit.reranking, tone)
     yield Cell(f"{one.tokens:,}", tone)
     yield Cell(line(memory.memory_type, 16), tone)
     yield Cell(line(memory.content, LONGEST_TEXT), tone)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
+from operator import attrgetter
 from typing import Any, Unpack
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from pgrecall.context.packing import MAX_SKIPS, PACKED, Packing, pack, pack_cand
 from pgrecall.context.styles import Style, category
 from pgrecall.core.limits import MAX_CONSIDERED
 from pgrecall.core.quoting import shortened
+from pgrecall.core.rerankers import Rerank, Reranker, Verdict, judged_text
 from pgrecall.core.steps import READS, Ask, Operation, needs
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.core.validation import (
@@ -30,11 +32,15 @@ from pgrecall.rank_index.strategy import MAX_K, search_with_index
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.touched import touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.search.reordering import chosen as chosen_reranker
+from pgrecall.search.reordering import judge, reordered
 from pgrecall.search.scatter_gather import ALL_AT_ONCE, scatter_gather
-from pgrecall.search.searching import hit, require_strategy
+from pgrecall.search.searching import hit, hits_of_search, require_strategy
 
 MAX_RESERVES = 100
 
@@ -55,6 +61,7 @@ def context(
     style: Style | str = "plain",
     strategy: Strategy = "auto",
     touch: bool = True,
+    rerank: Rerank | Reranker | bool | None = None,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[Context]:
     """The agent's best memories for a query, as text for a prompt of at most `max_tokens`.
@@ -62,7 +69,8 @@ def context(
     One statement ranks as `search` does, with the same arguments, and packs: best first, at most k.
     A memory that does not fit into the rest of the budget is skipped; after three in a row,
     packing stops. `consider` is how many ranked memories are looked at: by default 3 · k but at
-    most 80 (or k), and 80 where `reserve` or `max_similarity` may skip more.
+    most 80 (or k), 80 where `reserve` or `max_similarity` may skip more, and no fewer than a
+    reranker judges.
 
     Memories below `min_score` or `min_relevance` are left out. The default floor of relevance is
     the profile's; 0 turns it off. If no memory reaches it, the context is empty and `empty_because`
@@ -91,10 +99,16 @@ def context(
 
     `touch` counts a retrieval of each memory in the text, as `search` does.
 
+    `rerank` is that of `search`: the best `top` of the memories considered are packed in its order,
+    the others after them. Memories below a floor are not judged, and turns that `expand_session`
+    adds follow their hit. It does not go with `diversity`, which weighs scores. `reranked` and
+    `rerank_note` of the result say whether the order is the reranker's.
+
     Raises InputError and its children.
     """
     require_bool("touch", touch)
     require_strategy(strategy)
+    judge_by = yield from _judge(rerank, query, diversity, arguments)
     most = require_count("k", k, at_least=1, at_most=MAX_CONSIDERED)
     max_tokens = require_count("max_tokens", max_tokens, at_least=1, at_most=MAX_TOKENS)
     shares = _reserve(reserve)
@@ -102,6 +116,8 @@ def context(
     if consider is None:
         passes_over = bool(shares) or max_similarity is not None
         consider = max(most, MAX_K if passes_over else min(most * MAX_SKIPS, MAX_K))
+        if judge_by is not None:
+            consider = min(max(consider, judge_by[0].top), MAX_CONSIDERED)
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     zone = tables.in_zone(arguments.get("timezone")).zone
     chosen = styles.chosen(style, zone or UTC)
@@ -133,6 +149,9 @@ def context(
     apart = ALL_AT_ONCE
     if search.spans_nodes:
         apart = yield from scatter_gather(tables, search, strategy)
+    done: Verdict | None = None
+    if judge_by is not None:
+        packing, done = yield from _reranked(tables, search, packing, strategy, *judge_by)
     while True:
         over = partial(pack_candidates, packing=packing)
         indexed = yield from search_with_index(tables, search, strategy, over)
@@ -140,7 +159,7 @@ def context(
             rows = yield pack(tables, search, packing, **apart.parameters)
         else:
             rows = indexed.rows
-        packed, left_out = _split_rows(search.profile, rows)
+        packed, left_out = _split_rows(search.profile, rows, packing.reranked)
         text, marker = styles.marked(chosen, [one.hit.memory for one in packed])
         [tokens] = (yield Ask("count_tokens", (text,))) if text else [0]
         if tokens <= max_tokens:
@@ -159,7 +178,48 @@ def context(
         query_time=search.query_time,
         touched=counted,
         legend=chosen.legend,
+        reranked=None if done is None else done.values is not None,
+        rerank_note=None if done is None else done.note,
     )
+
+
+def _judge(
+    value: Rerank | Reranker | bool | None,
+    query: object,
+    diversity: float,
+    arguments: SearchArguments,
+) -> Operation[tuple[Rerank, str] | None]:
+    """The reranker and the text that it judges by; None if there is none. Raises InputError."""
+    rerank = yield from chosen_reranker(value)
+    if rerank is None:
+        return None
+    if diversity:
+        raise InputError("rerank does not go with diversity, which weighs scores: leave one out")
+    return rerank, judged_text(query, arguments)
+
+
+def _reranked(
+    tables: Tables,
+    search: Search,
+    packing: Packing,
+    strategy: Strategy,
+    rerank: Rerank,
+    text: str,
+) -> Operation[tuple[Packing, Verdict]]:
+    """How to pack in the order of the reranker, and its verdict."""
+    alone = search
+    if search.lend is None:
+        alone = replace(search, k=min(search.k, rerank.top), expand_session=0)
+    hits, _ = yield from hits_of_search(tables, alone, 0, strategy, None, may_count=False)
+    floor = packing.min_relevance
+    hits[:] = [
+        hit
+        for hit in hits
+        if hit.score >= packing.min_score and (floor is None or (hit.relevance or 0.0) >= floor)
+    ]
+    done = yield from judge(rerank, text, [hit.memory.content for hit in hits])
+    order = {(hit.memory.owner_id, hit.memory.id): hit for hit in reordered(hits, done)}
+    return (packing if done.values is None else replace(packing, reranked=order)), done
 
 
 def _packed_smaller(
@@ -186,13 +246,19 @@ def _packed_smaller(
     return replace(packing, budget=min(spent - 1, spent * max_tokens // tokens))
 
 
-def _split_rows(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
+def _split_rows(
+    profile: Profile, rows: Sequence[Any], reranked: Mapping[tuple[str, UUID], ScoredMemory]
+) -> tuple[list[Packed], list[LeftOut]]:
     """The packed memories in the order of packing, and those left out, best first."""
     places = {row.place: row.id for row in rows}
+    if reranked:
+        rows = sorted(rows, key=attrgetter("place"))
     packed: list[tuple[int, bool, Packed]] = []
     left_out: list[LeftOut] = []
     for row in rows:
         scored = hit(profile, row)
+        if judged := reranked.get((scored.memory.owner_id, scored.memory.id)):
+            scored = replace(scored, rerank_score=judged.rerank_score, moved=judged.moved)
         if row.verdict == PACKED:
             scored = replace(scored, beside=places.get(row.near))
             packed.append((row.step, row.near is not None, Packed(scored, row.cost)))

@@ -15,6 +15,7 @@ from pgrecall.rank_index.strategy import over_candidates
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
+from pgrecall.scoring.scored_memory import ScoredMemory
 
 PACKED = "packed"
 MAX_SKIPS = 3
@@ -39,6 +40,8 @@ class Packing:
     max_similarity: float | None = None
     measured: Mapping[UUID, int] = field(default_factory=dict)
     """Counted tokens of memories whose estimates were too low."""
+    reranked: Mapping[tuple[str, UUID], ScoredMemory] = field(default_factory=dict)
+    """The memories that come first, by owner and id, in the order of a reranker."""
 
     @property
     def options(self) -> list[str]:
@@ -47,6 +50,7 @@ class Packing:
             "compares": self.diversity > 0 or self.max_similarity is not None,
             "indents": bool(self.style.indent),
             "escapes": bool(self.style.escaped),
+            "reranked": bool(self.reranked),
         }
         return [name for name, is_on in options.items() if is_on]
 
@@ -66,6 +70,14 @@ class Packing:
             "max_similarity": self.max_similarity,
             "measured_ids": list(self.measured),
             "measured_costs": list(self.measured.values()),
+            **(
+                {
+                    "reranked_owners": [owner_id for owner_id, _ in self.reranked],
+                    "reranked_ids": [id_ for _, id_ in self.reranked],
+                }
+                if self.reranked
+                else {}
+            ),
         }
 
 

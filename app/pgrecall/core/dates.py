@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import islice, takewhile
 from typing import Any
 
@@ -27,7 +28,7 @@ from pgrecall.errors import ExtraMissing, InputError, UnknownName
 Period = tuple[datetime, datetime]
 """Start and end; the end is excluded."""
 
-AUTO = "auto"
+AUTO, OFF = "auto", "off"
 ENGLISH = "en"
 MOST_WORDS = 100
 """Only the first words of a text are parsed; a question takes some milliseconds."""
@@ -69,19 +70,21 @@ def period_text(period: Period | None) -> str:
     return f", between {' and '.join(ends)}"
 
 
-def require_dates(dates: object) -> str | None:
-    """Returns the language in which to find dates, or None to find no dates.
+def require_dates(dates: object) -> str:
+    """Returns the language in which to find dates, or OFF to find none.
 
-    Raises UnknownName for a language that dateparser does not know, and ExtraMissing if dateparser
-    is not installed.
+    None means English, or OFF without dateparser. Raises UnknownName for a language that dateparser
+    does not know, and ExtraMissing if one is given and dateparser is not installed.
     """
     if dates is None:
-        return None
+        return _default_language()
+    if isinstance(dates, str) and dates == OFF:
+        return OFF
     language = ENGLISH if isinstance(dates, str) and dates == AUTO else dates
     if not isinstance(language, str) or language not in _languages():
         raise UnknownName(
-            f"dates must be 'auto' (English) or the code of a language that dateparser knows, such "
-            f"as 'de', got {shortened(dates)}"
+            f"dates must be 'auto' (English), 'off', or the code of a language that dateparser "
+            f"knows, such as 'de', got {shortened(dates)}"
         )
     return language
 
@@ -94,12 +97,14 @@ def period_of(
     zone: tzinfo | None = None,
 ) -> Period | None:
     """The period that a text names, relative to `as_of` (default: now) and in `zone` (default: that
-    of `as_of`).
+    of `as_of`); None if the language is OFF.
 
     Days begin at midnight, weeks on Monday. Of nested periods the inner one counts; several others
     are joined, from the first to the last. Times of day, "now", durations ("for two weeks"), habits
     ("on a Friday") and the future are ignored.
     """
+    if language == OFF:
+        return None
     moment = as_of or datetime.now(UTC)
     moment = moment if zone is None else moment.astimezone(zone)
     every = _put_together(list(_phrases(_POSSESSIVE.sub("", text), language, moment)))
@@ -322,6 +327,11 @@ def _parsed(phrase: str, language: str, base: datetime, **settings: str) -> Any:
         **({"DATE_ORDER": "DMY"} if _DOTTED.search(phrase) else {}),
     }
     return DateDataParser(languages=[language], settings=chosen).get_date_data(phrase)
+
+
+@cache
+def _default_language() -> str:
+    return ENGLISH if find_spec("dateparser") else OFF
 
 
 @cache

@@ -33,6 +33,7 @@ TIERS = ("short", "medium", "long")
 TRUST_CURVES = ("hyperbolic", "exponential", "linear")
 INVALIDATION_REASONS = ("superseded", "forgotten")
 LABEL_KINDS = ("keyword", "tag", "concept", "component")
+NAME_KINDS = ("entity", "subject", "alias")
 
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """The earliest and latest moments that a datetime can hold in every time zone."""
@@ -43,6 +44,10 @@ SMALLEST_SHARE = 1e-100
 """A share is 0 or at least this. Products of smaller numbers underflow, and PostgreSQL raises."""
 MAX_QUERY_ENTITIES = 32
 """The SQL function entity_overlap is written out for this many."""
+MAX_SHARED_FIRST = 3
+"""The first word of more names than this stands for none of them."""
+LEAST_FOR_MEAN = 50
+"""The mean of fewer embeddings says what they are about, not what all have in common."""
 
 BLANK = (
     "\t\n\x0b\x0c\r \u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b\u180c"

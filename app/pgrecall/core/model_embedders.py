@@ -24,7 +24,7 @@ class SentenceTransformersEmbedder:
             try:
                 from sentence_transformers import SentenceTransformer
             except ImportError as problem:
-                raise _missing(self, "sentence-transformers") from problem
+                raise missing(self, "sentence-transformers") from problem
             loaded = SentenceTransformer(model, **options)
         self._loaded = loaded
 
@@ -52,7 +52,7 @@ class FastEmbedEmbedder:
             try:
                 from fastembed import TextEmbedding
             except ImportError as problem:
-                raise _missing(self, "fastembed") from problem
+                raise missing(self, "fastembed") from problem
             loaded = TextEmbedding(model, **options)
         self._loaded = loaded
 
@@ -64,5 +64,6 @@ class FastEmbedEmbedder:
         return vector  # type: ignore[no-any-return]
 
 
-def _missing(embedder: object, extra: str) -> ExtraMissing:
-    return ExtraMissing(f"{type(embedder).__name__} needs {extra}: pip install 'pgrecall[{extra}]'")
+def missing(one: object, extra: str) -> ExtraMissing:
+    """The error of an embedder or reranker whose extra is not installed."""
+    return ExtraMissing(f"{type(one).__name__} needs {extra}: pip install 'pgrecall[{extra}]'")

@@ -18,7 +18,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 Question = Literal[
-    "embed", "embed_query", "count_tokens", "find_entities", "layout", "replica", "compute"
+    "embed",
+    "embed_query",
+    "count_tokens",
+    "find_entities",
+    "reranker",
+    "rerank",
+    "layout",
+    "replica",
+    "compute",
 ]
 EMBEDS: Final = ("embed", "embed_query")
 
@@ -33,6 +41,9 @@ class Ask(NamedTuple):
 
     "compute" calls a function of ours that takes long, within a transaction too; the asynchronous
     repository does so in a thread.
+    `reranker` is the `Rerank` for a caller's value; `rerank` judges texts by it (`Verdict`). That
+    takes long and comes between statements. Where each of these may be a transaction of its own,
+    nobody holds a connection meanwhile.
 
     A function of the caller is called outside of the transactions of a job, but within that of an
     operation, which is not retried afterwards. The asynchronous repository awaits its result if

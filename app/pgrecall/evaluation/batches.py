@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.rerankers import Rerank
 from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import HalfVector, as_text
 from pgrecall.evaluation.checked_query import CheckedQuery
@@ -21,7 +22,7 @@ from pgrecall.ranking.composing import executes
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.question import redistributed
-from pgrecall.ranking.search_parameters import Search
+from pgrecall.ranking.search_parameters import Search, shift_of
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring import expression
 from pgrecall.scoring.profile import Profile
@@ -38,8 +39,13 @@ _LEARNED = ("usefulness", "importance", "confidence", "trust")
 """The columns whose changes are recorded as events with the former value."""
 _OF_QUERIES = {
     name: f"queries.{name}"
-    for name in ("query", "query_text", "query_entities", "period_from", "period_to")
+    for name in ("query", "query_text", "query_entities", "period_from", "period_to", "names")
 }
+_SHIFTED = (
+    "(SELECT shifts.query FROM shifts WHERE shifts.number = queries.number "
+    "AND shifts.share = {share}{whose})"
+)
+"""The vector of a query as it is shifted for the owner of a memory."""
 _SHARES = (
     "pgrecall.keyword_shares(:all_owners::text[], :query_text, :all_owners::text[], "
     ":as_of::timestamptz)"
@@ -48,6 +54,7 @@ _SHARES_APART = "(SELECT shares.* FROM shares WHERE shares.number = queries.numb
 _NEEDED = {
     "content": "words",
     "entities": "named",
+    "subject": "named",
     "observed_at": "period",
     "created_at": "period",
 }
@@ -77,11 +84,17 @@ class Values:
         """The SQL that reads the value of a signal, and multiplies it."""
         if not self._has(signal):
             return "0::float8"
-        if isinstance(signal, Similarity):
+        if isinstance(signal, Similarity) and not signal.shift:
             missing = expression.number(signal.missing)
             return f"{weight}coalesce(compared.similarity, {missing})"
         text = expression.value(signal)
-        if not isinstance(signal, Keyword | EntityOverlap | Time):
+        if isinstance(signal, Similarity) and "shifted" in self.options:
+            whose = " AND shifts.agent_id = agent_memories.agent_id"
+            whose = whose if "teams" in self.options else ""
+            shifted = _SHIFTED.format(share=expression.number(signal.shift), whose=whose)
+            shifted = expression.shifted_similarity(shifted)
+            text = text.replace(":shifted_similarity", shifted)
+        if not isinstance(signal, Keyword | EntityOverlap | Similarity | Time):
             return self.known(weight + text)
         return weight + self.of_query(text)
 
@@ -95,8 +108,6 @@ class Values:
 
     def _has(self, signal: Signal) -> bool:
         """False if the signal is 0 of every memory."""
-        if isinstance(signal, EntityOverlap) and "named" not in self.options:
-            return False
         return expression.has_value(signal, self.options)
 
     @property
@@ -179,6 +190,7 @@ class Batch:
             **self.search.parameters,
             **weights(self.profiles),
             "least_similarity": self.search.min_similarity,
+            "shift_shares": list({shift_of(one): None for one in self.profiles}),
             "queries": [_as_memory(number, query) for number, query in self.queries.items()],
             "judged_numbers": [number for number, _, _ in judged],
             "judged_ids": [id_ for _, id_, _ in judged],
@@ -199,6 +211,7 @@ class Asked:
     floors: Mapping[str, float] = field(default_factory=dict)
     """min_score and min_similarity, if given."""
     lending: Lending | None = None
+    rerank: Rerank | None = None
 
     def batches(
         self,
@@ -225,9 +238,10 @@ class Asked:
                 min_similarity=self.floors.get("min_similarity"),
             )
             queries = {number: checked[number] for number in numbers}
-            entities: Mapping[int, Sequence[str]] = {}
+            named: Mapping[int, Any] = {}
             if _read(profiles, EntityOverlap):
-                entities = yield from _known_entities(self.tables, owners, queries)
+                subjects = any(expression.counts_subjects(one.signals) for one in profiles)
+                named = yield from _named_entities(self.tables, owners, queries, subjects)
             result += _batches(
                 search,
                 {
@@ -235,7 +249,7 @@ class Asked:
                         query,
                         as_of=query.as_of or self.as_of,
                         query_text=query.query_text if reads_words else None,
-                        query_entities=query.query_entities or entities.get(number, ()),
+                        **named.get(number, {}),
                     )
                     for number, query in queries.items()
                 },
@@ -280,16 +294,14 @@ def _ranked(
     search: Search, profiles: Sequence[Profile], *, recorded: bool
 ) -> tuple[Sequence[Profile], frozenset[str]]:
     """The profiles with the weights that they have in a search, and the options of a statement."""
-    has_query, entities = search.query is not None, search.query_entities
+    has_query = search.query is not None
     in_effect = [
-        redistributed(replace(search, profile=one), has_query=has_query, entities=entities)
-        for one in profiles
+        redistributed(replace(search, profile=one), has_query=has_query) for one in profiles
     ]
     of_each = [replace(search, profile=one).options for one in in_effect]
     more = {
         "embedding": all("embedding" in options for options in of_each),
         "recorded": recorded,
-        "named": bool(entities),
         "period": search.query_time is not None and _read(profiles, Time),
         "least_similarity": search.min_similarity is not None,
     }
@@ -301,10 +313,10 @@ def _read(profiles: Sequence[Profile], kind: type[Signal]) -> bool:
     return any(profile.find(kind) for profile in profiles)
 
 
-def _known_entities(
-    tables: Tables, owners: Sequence[str], queries: Mapping[int, CheckedQuery]
-) -> Operation[dict[int, Sequence[str]]]:
-    """The entities in the texts of queries that name none."""
+def _named_entities(
+    tables: Tables, owners: Sequence[str], queries: Mapping[int, CheckedQuery], subjects: bool
+) -> Operation[dict[int, dict[str, Any]]]:
+    """The entities in the texts of queries that come without, and how many names they have."""
     queried = {
         number: query.query if isinstance(query.query, str) else query.query_text
         for number, query in queries.items()
@@ -314,8 +326,11 @@ def _known_entities(
     if not texts:
         return {}
     numbers = list(texts)
-    rows = yield known_entities(tables, owners, list(texts.values()))
-    return {numbers[row.number - 1]: row.entities for row in rows}
+    rows = yield known_entities(tables, owners, list(texts.values()), subjects=subjects)
+    return {
+        numbers[row.number - 1]: {"query_entities": row.entities, "names": row.names}
+        for row in rows
+    }
 
 
 def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
@@ -330,6 +345,7 @@ def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
         "embedding": vector,
         "content": query.query_text,
         "entities": list(query.query_entities or ()),
+        "tokens": query.names,
         "valid_from": period[0],
         "valid_until": period[1],
     }

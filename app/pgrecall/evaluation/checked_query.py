@@ -39,6 +39,8 @@ class CheckedQuery:
     agent_id: str | None
     recorded: bool
     query_time: Period | None
+    names: int | None = None
+    """How many names stand for query_entities, if these were found in the text."""
     vector: StoredVector | None = None
     """The vector of `query`, after embedding and checking its dimensions."""
 

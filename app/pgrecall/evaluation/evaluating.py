@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import READS_TOGETHER, Ask, Operation, needs
 from pgrecall.core.validation import (
     in_list,
@@ -30,6 +31,7 @@ from pgrecall.evaluation.prepared_queries import (
 )
 from pgrecall.evaluation.ranks import metrics, ranks
 from pgrecall.evaluation.relevance_thresholds import evaluate_floors
+from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,
@@ -70,6 +72,7 @@ def evaluate(
     dates: str | None = None,
     timezone: str | tzinfo | None = None,
     seed: int = 0,
+    rerank: Rerank | Reranker | bool | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Evaluation]:
     """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
@@ -79,8 +82,8 @@ def evaluate(
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
     `search` does, in one statement for all queries of a moment. A query is asked at its own
     `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
-    text names if `dates` is given, in `timezone`. Filters, thresholds and `lend` are those of
-    `search`. No retrieval is counted.
+    text names, as in a search. Filters, thresholds and `lend` are those of `search`. No retrieval
+    is counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
     compared with those of the first profile, with a 95 % interval of the mean difference by paired
@@ -91,6 +94,11 @@ def evaluate(
     of `agent_id` given here. If `agent_id` or `agents` are given, queries about others are refused.
     From five owners on, intervals are over owners, each with all its queries. For queries recorded
     from use (`JudgedQuery.recorded`) signals are as they were before the query.
+
+    With `rerank`, as `search` has it, `profiles` are measured after the reranker, under the name
+    <name>_reranked, and compared with the baselines and the first profile without it. It is called
+    for each query and profile, in the transaction; `not_reranked` counts how often the order by
+    score stood. `floors` do not know it.
 
     Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
     how many of them return nothing by the first profile, and how much recall that costs, without
@@ -118,6 +126,9 @@ def evaluate(
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
+    reranker = yield from reranker_of(rerank, checked)
+    if lending is not None and reranker is not None:
+        raise InputError("evaluate takes lend or rerank, not both; leave one of them out")
     if "min_similarity" in floors and any(query.query is None for query in checked):
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
@@ -128,7 +139,7 @@ def evaluate(
     layout: Layout = yield Ask("layout")
     if lending is not None and layout.distributed:
         raise InputError("evaluate with lend does not work on Citus; leave lend out")
-    context = Asked(tables, teams, chosen, as_of, floors, lending)
+    context = Asked(tables, teams, chosen, as_of, floors, lending, reranker)
     evaluation = yield from measured(context, answered(checked), ranked, k, seed)
     if all(query.relevant for query in checked):
         return evaluation
@@ -139,18 +150,28 @@ def measured(
     context: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
 ) -> Operation[Evaluation]:
     """Evaluates checked and with_vectors queries."""
-    compared = (*profiles, *baselines(profiles, checked))
+    rerank, not_reranked = context.rerank, None
+    compared = (*profiles, *baselines(profiles, checked, with_first=rerank is not None))
     values = []
     # Turns are ranked beside the hits of one profile.
-    for several in [compared] if context.lending is None else [[one] for one in compared]:
+    for several in [compared] if context.lending is None else [(one,) for one in compared]:
         batches = yield from context.batches(checked, several)
         ranking = yield from ranks(context.tables, batches, context.lending, k)
+        if rerank is not None:
+            not_reranked = yield from rerank_ranks(
+                context.tables, batches, rerank, checked, len(profiles), ranking
+            )
         values += [
             [metrics(query.relevant, ranking[n][place], k) for n, query in enumerate(checked)]
             for place in range(len(several))
         ]
+    if rerank is not None:
+        others = compared[len(profiles) :]
+        profiles = [profile.renamed(f"{profile.name}_reranked") for profile in profiles]
+        compared = (*profiles, *others)
     missing = yield from count_missing(context, checked)
-    return evaluation_of(checked, profiles, compared, values, k, seed, missing)
+    evaluation = evaluation_of(checked, profiles, compared, values, k, seed, missing)
+    return replace(evaluation, not_reranked=not_reranked)
 
 
 def count_missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
@@ -167,20 +188,27 @@ def count_missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[
 
 
 def baselines(
-    profiles: Sequence[Profile],
-    checked: Sequence[CheckedQuery],
+    profiles: Sequence[Profile], checked: Sequence[CheckedQuery], *, with_first: bool = False
 ) -> list[Profile]:
-    """The baselines that are not among the profiles and that some query has a value for."""
+    """The baselines that are not among the profiles and that some query has a value for; or all of
+    these and the first profile."""
     has_value: dict[type[Signal], bool] = {
         Similarity: any(query.vector is not None for query in checked),
         Keyword: any(query.query_text is not None for query in checked),
     }
-    return [
+    usable = [
         baseline
         for baseline in built_in.BASELINES
         if any(has_value.get(type(signal), True) for signal in baseline.signals)
-        and not any(profile.renamed(baseline.name) == baseline for profile in profiles)
     ]
+
+    def is_one(profile: Profile, baseline: Profile) -> bool:
+        return profile.renamed(baseline.name) == baseline
+
+    if with_first:
+        first = profiles[0]
+        return usable if any(is_one(first, one) for one in usable) else [first, *usable]
+    return [one for one in usable if not any(is_one(profile, one) for profile in profiles)]
 
 
 def _several(profiles: object) -> list[object]:

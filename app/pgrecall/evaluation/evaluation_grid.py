@@ -10,6 +10,7 @@ from pgrecall.core.display import Cell, Column, Grid, numbers
 if TYPE_CHECKING:
     from pgrecall.evaluation.results import Evaluation, ProfileEvaluation, Scores
 
+_ALL = "all queries"
 STEP = 0.05
 """The distance between two values of min_relevance that are shown."""
 
@@ -22,7 +23,7 @@ def metric_names(k: int) -> dict[str, str]:
 def evaluation_grids(evaluation: Evaluation) -> list[Grid]:
     """A table of all queries, and one of each group."""
     compared = evaluation.compared
-    grids = [_grid("all queries", evaluation, [(one, one.overall) for one in compared])]
+    grids = [_grid(_ALL, evaluation, [(one, one.overall) for one in compared])]
     for group in evaluation.profiles[0].by_group:
         grids.append(_grid(group, evaluation, [(one, one.by_group[group]) for one in compared]))
     return grids
@@ -37,6 +38,8 @@ def _grid(
     if first.owners > 1:
         unit = {"owners": "agents", "queries": "queries"}[first.intervals_over]
         title += f" of {first.owners:,} agents, intervals over {unit}"
+    if evaluation.not_reranked and title.startswith(_ALL):
+        title += f"; {evaluation.not_reranked:,} rankings were not reranked in time, or at all"
     compares = len(rows) > 1
     names = metric_names(evaluation.k)
     columns = [Column("profile")]

@@ -38,6 +38,17 @@ Columns = Sequence[Sequence[Sequence[float]]]
 """Signal → variant → its value of each pair."""
 
 
+class PlacedTurn(NamedTuple):
+    """The place of a turn among those of its owner."""
+
+    place: int
+    """Counted on over sessions."""
+    session: str
+    """With its owner."""
+    divisor: float
+    """The number that divides what it borrows: above 1 if it is long."""
+
+
 class Block(NamedTuple):
     """The pairs of one query."""
 
@@ -46,8 +57,8 @@ class Block(NamedTuple):
     relevant: Sequence[tuple[int, float]]
     """The places of the relevant memories, and their gains."""
     ideal: float
-    beside: Mapping[int, Sequence[tuple[int, int]]]
-    """Place → the places of the turns beside it, each with its distance."""
+    beside: Mapping[int, Sequence[tuple[int, int, float]]]
+    """Place → the places of the turns beside it, each with its distance and divisor."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,9 @@ class Pairs:
                     [(place + moved, gain) for place, gain in one.relevant],
                     one.ideal,
                     {
-                        place + moved: [(near + moved, distance) for near, distance in its]
+                        place + moved: [
+                            (near + moved, distance, divisor) for near, distance, divisor in its
+                        ]
                         for place, its in one.beside.items()
                     },
                 )
@@ -154,11 +167,11 @@ def _raised(scores: Sequence[float], block: Block, lending: Lending) -> list[flo
     places = range(len(scores))
     raised, given = list(scores), set[int]()
     for hit in heapq.nlargest(LEAST_LENDERS, places, key=lambda place: (scores[place], -place)):
-        for place, distance in block.beside.get(hit + block.start, ()):
+        for place, distance, divisor in block.beside.get(hit + block.start, ()):
             near = place - block.start
             if distance <= lending.expand_session and near not in given:
                 given.add(near)  # the first hit that lends is the best one
-                raised[near] += lending.lend * scores[hit]
+                raised[near] += lending.lend * scores[hit] / divisor
     return raised
 
 
@@ -177,7 +190,7 @@ def drawn(
         places = _Places([signal for several in signals for signal in several])
         for row in (yield batch.run(context.tables, "draw", places, **limits)):
             rows[row[0]].append(row[1:])
-    turns: Mapping[UUID, tuple[int, str]] = {}
+    turns: Mapping[UUID, PlacedTurn] = {}
     if lends:
         turns = yield from _turns(context, checked)
     return _pairs(checked, [sorted(its) for its in rows], [len(its) for its in signals], turns)
@@ -207,24 +220,26 @@ class _Places:
         }
 
 
-def _turns(
-    context: Asked, checked: Sequence[CheckedQuery]
-) -> Operation[dict[UUID, tuple[int, str]]]:
-    """The place and session of each turn of the owners; places count on over sessions."""
+def _turns(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[dict[UUID, PlacedTurn]]:
+    """The turns of the owners."""
     owners = {
         owner
         for numbers in by_owner(checked).values()
         for owner in searched_owners(context.tables, checked[numbers[0]], context.teams)
     }
     rows = yield reads(context.tables, "turns_in_order", all_owners=sorted(owners))
-    return {row.id: (place, f"{row.agent_id} {row.session}") for place, row in enumerate(rows)}
+    divisor = Keyword().divisor
+    return {
+        row.id: PlacedTurn(place, f"{row.agent_id} {row.session}", divisor(row.bytes))
+        for place, row in enumerate(rows)
+    }
 
 
 def _pairs(
     checked: Sequence[CheckedQuery],
     rows: Sequence[Sequence[Any]],
     sizes: Sequence[int],
-    turns: Mapping[UUID, tuple[int, str]],
+    turns: Mapping[UUID, PlacedTurn],
 ) -> Pairs:
     blocks, end = [], 0
     for query, its in zip(checked, rows, strict=True):
@@ -242,14 +257,16 @@ def _pairs(
 
 
 def _beside(
-    ids: Sequence[UUID], turns: Mapping[UUID, tuple[int, str]], start: int
-) -> dict[int, list[tuple[int, int]]]:
+    ids: Sequence[UUID], turns: Mapping[UUID, PlacedTurn], start: int
+) -> dict[int, list[tuple[int, int, float]]]:
     """The turns beside each of these memories, among them."""
-    places = {turns[id_]: start + number for number, id_ in enumerate(ids) if id_ in turns}
-    result: dict[int, list[tuple[int, int]]] = {}
-    for (place, session), number in places.items():
+    known = [(number, turns[id_]) for number, id_ in enumerate(ids, start) if id_ in turns]
+    found = {(turn.place, turn.session): (number, turn.divisor) for number, turn in known}
+    result: dict[int, list[tuple[int, int, float]]] = {}
+    for number, turn in known:
         for distance in range(1, FARTHEST + 1):
-            for near in ((place - distance, session), (place + distance, session)):
-                if near in places:
-                    result.setdefault(number, []).append((places[near], distance))
+            for place in (turn.place - distance, turn.place + distance):
+                near = found.get((place, turn.session))
+                if near is not None:
+                    result.setdefault(number, []).append((near[0], distance, near[1]))
     return result

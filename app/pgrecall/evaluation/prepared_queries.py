@@ -115,7 +115,7 @@ def with_periods(
 
     def found(query: CheckedQuery) -> Period | None:
         text = query.query if isinstance(query.query, str) else query.query_text
-        if query.query_time is not None or text is None or language is None:
+        if query.query_time is not None or text is None:
             return query.query_time
         return period_of(text, language, as_of=query.as_of or as_of, zone=zone)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 from uuid import UUID
 
 from pgrecall.core.steps import Operation
@@ -12,6 +13,7 @@ from pgrecall.evaluation.tunable import Lending
 from pgrecall.ranking.search_parameters import LEAST_LENDERS
 from pgrecall.schema import Tables
 
+Id = TypeVar("Id", bound=Hashable)
 Ranks = dict[UUID, int]
 """The ranks of the relevant memories that are ranked, from 1."""
 
@@ -56,7 +58,7 @@ def _lent(values: Values, batch: Batch) -> dict[str, str]:
     return places | {"scores": f"compared.agent_id, {places['scores']}"}
 
 
-def metrics(gains: Mapping[UUID, float], ranks: Ranks, k: int) -> dict[str, float]:
+def metrics(gains: Mapping[Id, float], ranks: Mapping[Id, int], k: int) -> dict[str, float]:
     """Each of METRICS of one query."""
     within = {id_: rank for id_, rank in ranks.items() if rank <= k}
     reached = math.fsum(gains[id_] / math.log2(1 + rank) for id_, rank in within.items())
@@ -67,7 +69,7 @@ def metrics(gains: Mapping[UUID, float], ranks: Ranks, k: int) -> dict[str, floa
     }
 
 
-def ideal(gains: Mapping[UUID, float], k: int | None = None) -> float:
+def ideal(gains: Mapping[Id, float], k: int | None = None) -> float:
     """The discounted gain of the ideal order, over the first k ranks or all."""
     best = sorted(gains.values(), reverse=True)[:k]
     return math.fsum(gain / math.log2(1 + rank) for rank, gain in enumerate(best, start=1))

@@ -109,12 +109,16 @@ class Evaluation:
     """The profiles that were passed."""
     baselines: Sequence[ProfileEvaluation]
     """Similarity alone, keyword alone and hybrid, compared with the first profile too. A baseline
-    is left out if it is among `profiles`, or if no query has the vector or text that it needs."""
+    is left out if it is among `profiles`, or if no query has the vector or text that it needs. With
+    a reranker, these and the first profile are measured without it."""
     missing: int
     """Number of relevant memories that do not exist; they count as not found."""
     floors: Sequence[Floor] | None = None
     """The effect of each min_relevance on the first profile: by hundredths, its own, and wherever
     one more query without an answer returns nothing. None if every query has an answer."""
+    not_reranked: int | None = None
+    """For how many queries and profiles the reranker failed or took too long; the order by score
+    was measured there. None if there is no reranker."""
 
     @property
     def compared(self) -> Sequence[ProfileEvaluation]:
@@ -146,5 +150,6 @@ class Evaluation:
             "missing": self.missing,
             "profiles": [one.record() for one in self.profiles],
             "baselines": [one.record() for one in self.baselines],
+            **({} if self.not_reranked is None else {"not_reranked": self.not_reranked}),
             **({} if self.floors is None else {"floors": [one.record() for one in self.floors]}),
         }

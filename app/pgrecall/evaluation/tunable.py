@@ -22,7 +22,7 @@ from pgrecall.scoring.signals import (
 )
 
 TUNABLE: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "similarity": {"shift": (0.0, 0.3, 0.6, 1.0)},
+    "similarity": {"shift": (0.0, 0.3, 0.6, 0.9)},
     "recency": {
         "half_life": (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
         "clock": tuple(Clock),
@@ -36,7 +36,7 @@ TUNABLE: Mapping[str, Mapping[str, Sequence[Any]]] = {
 signal's class does not have is not tried."""
 
 ADDED: tuple[Signal, ...] = (
-    *(Similarity(), Keyword(), Time(), EntityOverlap(), Recency(half_life=32.0)),
+    *(Similarity(), Keyword(), Time(), EntityOverlap(subject=True), Recency(half_life=32.0)),
     *(Importance(), Usefulness(), Confidence(), Trust()),
 )
 """Signals that a profile may gain. Frequency is none of them: searches count themselves, so it

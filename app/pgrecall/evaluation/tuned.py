@@ -51,7 +51,7 @@ class Tuning:
     found: Profile
     """The best profile by all queries."""
     found_arguments: Mapping[str, Any]
-    """The arguments of a search that come with `found`: `dates`, `expand_session` and `lend`."""
+    """The arguments of a search that come with `found`: `expand_session` and `lend`."""
     held_out: Evaluation
     """start and found, in this order. Each query is ranked by what the queries of the other folds
     find, in place of `found`, which all queries chose."""

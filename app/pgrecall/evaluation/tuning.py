@@ -11,17 +11,17 @@ from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.checks import K
-from pgrecall.core.dates import AUTO
 from pgrecall.core.quoting import shortened
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import Ask, Mode, Operation, needs
 from pgrecall.core.validation import require_aware, require_bool, require_callable, require_count
-from pgrecall.errors import ExtraMissing, InputError
-from pgrecall.evaluation.batches import Asked
+from pgrecall.errors import InputError
+from pgrecall.evaluation.batches import Asked, Batch
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.evaluating import baselines, count_missing, evaluation_of, scores_of
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.pairs import drawn
-from pgrecall.evaluation.prepared_queries import answered, prepared, with_periods, with_vectors
+from pgrecall.evaluation.prepared_queries import answered, prepared, with_vectors
 from pgrecall.evaluation.query_split import folds_of, question_key
 from pgrecall.evaluation.ranks import Ranks, metrics, ranks
 from pgrecall.evaluation.relevance_thresholds import (
@@ -30,6 +30,7 @@ from pgrecall.evaluation.relevance_thresholds import (
     reached,
     require_precision,
 )
+from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
 from pgrecall.evaluation.results import METRICS, Difference, Evaluation
 from pgrecall.evaluation.solving import Problem, Solution
 from pgrecall.evaluation.tunable import with_added
@@ -64,10 +65,11 @@ def tune(
     precision: float | None = None,
     seed: int = 0,
     on_progress: Callable[[int, int], Any] | None = None,
+    rerank: Rerank | Reranker | bool | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Tuning]:
     """Searches for a profile that ranks what answers the queries first: weights, signals to add,
-    their parameters, and the arguments `dates`, `expand_session` and `lend` of a search.
+    their parameters, and the arguments `expand_session` and `lend` of a search.
 
     What is found is judged by queries that did not choose it. The queries are split into `folds`,
     copies of a question together; with several owners, the owners are split. Each fold is ranked by
@@ -87,8 +89,9 @@ def tune(
     all queries that return nothing have no answer.
 
     `start` is by default the profile of a search that names none. `agents`, `dates` and `timezone`
-    are those of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is
-    called between steps and must be a plain function.
+    are those of `evaluate`, and so is `rerank`: it judges in the evaluation, not while candidates
+    are chosen, and `lend` is then not tried. The same `seed` gives the same result.
+    `on_progress(done, of)` is called between steps and must be a plain function.
 
     Raises InputError and its children.
     """
@@ -103,6 +106,7 @@ def tune(
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     may_argue = require_bool("arguments", arguments)
     _require_progress(on_progress)
+    reranker = yield from reranker_of(rerank, named)
     chosen = Filters.of(filters)
     named = yield from with_vectors(named)
     _require_enough(answered(named), different=True)
@@ -111,21 +115,8 @@ def tune(
         _require_unanswered(named, folded)
     profile = start_profile or (yield from default_profile(tables))
     chosen = yield from narrowing(tables, chosen)
-    zone = tables.in_zone(timezone).zone
-    queries_with_dates: Sequence[CheckedQuery] = named
-    if may_argue and dates is None:
-        queries_with_dates = _dated(named, as_of, zone)
-    work = _Work(
-        Asked(tables, teams, chosen, as_of),
-        named,
-        queries_with_dates,
-        folded,
-        profile,
-        k,
-        seed,
-        may_argue,
-        on_progress,
-    )
+    context = Asked(tables, teams, chosen, as_of, rerank=reranker)
+    work = _Work(context, named, folded, profile, k, seed, may_argue, on_progress)
     return (yield from work.tuning(precision))
 
 
@@ -135,9 +126,7 @@ class _Work:
 
     context: Asked
     named: Sequence[CheckedQuery]
-    """All queries, as they are asked."""
-    dated: Sequence[CheckedQuery]
-    """The same with the periods that their texts name."""
+    """All queries."""
     folded: Sequence[int]
     """The fold of each query."""
     start: Profile
@@ -152,7 +141,7 @@ class _Work:
         folded = [self.folded[number] for number in judged]
         different = list(dict.fromkeys(folded))
         steps = len(different) + 3
-        problem = yield from self._problem(judged)
+        problem = yield from self._problem(checked)
         self._report(1, steps)
         everything = range(len(checked))
         found = yield Ask("compute", (partial(problem.solved, everything, self.seed),))
@@ -162,7 +151,7 @@ class _Work:
             training = [n for n in everything if folded[n] != fold]
             solution = yield Ask("compute", (partial(problem.solved, training, self.seed),))
             others = [n for n in everything if folded[n] == fold]
-            for number, its in (yield from self._ranks(solution, judged, others)).items():
+            for number, its in (yield from self._ranks(solution, checked, others)).items():
                 ranking[number] = its
             self._report(done, steps)
         held_out, rivals, moved = yield from self._judged(checked, found, ranking)
@@ -183,25 +172,35 @@ class _Work:
             floor=floor,
         )
 
-    def _problem(self, judged: Sequence[int]) -> Operation[Problem]:
+    def _problem(self, checked: Sequence[CheckedQuery]) -> Operation[Problem]:
         """The pairs, and what may change."""
         layout: Layout = yield Ask("layout")
         searched = with_added(self.start)
-        dated = [self.dated[number] for number in judged]
-        as_asked = [self.named[number].query_time is None for number in judged]
-        lends = self.may_argue and not layout.distributed
-        pairs = yield from drawn(self.context, dated, searched, lends=lends)
-        return Problem.of(self.start, searched, pairs, as_asked)
+        is_plain = self.context.rerank is None and not layout.distributed
+        lends = self.may_argue and is_plain
+        pairs = yield from drawn(self.context, checked, searched, lends=lends)
+        return Problem(self.start, searched, pairs)
 
     def _ranks(
-        self, solution: Solution, judged: Sequence[int], places: Sequence[int]
+        self, solution: Solution, checked: Sequence[CheckedQuery], places: Sequence[int]
     ) -> Operation[dict[int, Ranks]]:
         """The ranks of the queries at these places, exactly as a search ranks."""
-        queries = self.dated if "dates" in solution.arguments else self.named
-        asked = [queries[judged[place]] for place in places]
+        asked = [checked[place] for place in places]
         batches = yield from self.context.batches(asked, [solution.profile])
         ranking = yield from ranks(self.context.tables, batches, solution.lending, self.k)
+        yield from self._reranked(batches, asked, ranking)
         return {place: ranking[number][0] for number, place in enumerate(places)}
+
+    def _reranked(
+        self,
+        batches: Sequence[Batch],
+        checked: Sequence[CheckedQuery],
+        ranking: Mapping[int, list[Ranks]],
+    ) -> Operation[None]:
+        """Changes the ranks by the first profile, if there is a reranker."""
+        rerank = self.context.rerank
+        if rerank is not None:
+            yield from rerank_ranks(self.context.tables, batches, rerank, checked, 1, ranking)
 
     def _judged(
         self, checked: Sequence[CheckedQuery], found: Solution, ranking: Sequence[Ranks]
@@ -211,6 +210,7 @@ class _Work:
         beside = baselines((self.start, found.profile), checked)
         batches = yield from self.context.batches(checked, (self.start, *beside))
         known = yield from ranks(self.context.tables, batches)
+        yield from self._reranked(batches, checked, known)
         of_start, *of_baselines = zip(*(known[n] for n in range(len(checked))), strict=True)
         by_profile = [of_start, ranking, *of_baselines]
         per_query = [
@@ -232,8 +232,7 @@ class _Work:
         return evaluation, rivals, _moved(checked, by_profile, per_query, prefix)
 
     def _floor(self, found: Solution, precision: float) -> Operation[Floor | None]:
-        queries = self.dated if "dates" in found.arguments else self.named
-        reaches = yield from reached(self.context, queries, found.profile, self.k)
+        reaches = yield from reached(self.context, self.named, found.profile, self.k)
         return cross_validated(reaches, self.folded, precision)
 
     def _report(self, done: int, of: int) -> None:
@@ -262,16 +261,6 @@ def _moved(
         for number, query in enumerate(checked)
     ]
     return sorted((one for one in moved if one.gain), key=lambda one: -one.gain)
-
-
-def _dated(
-    named: Sequence[CheckedQuery], as_of: datetime | None, zone: tzinfo | None
-) -> Sequence[CheckedQuery]:
-    """The queries with the periods that their texts name, if dates can be read here."""
-    try:
-        return with_periods(named, AUTO, as_of, zone)
-    except ExtraMissing:
-        return named
 
 
 def _require_unanswered(named: Sequence[CheckedQuery], folded: Sequence[int]) -> None:

@@ -11,17 +11,20 @@ from typing import Any, NamedTuple
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedded, Embedder, model_name
 from pgrecall.core.entity_finding import Entities, Found, checked_names, found
+from pgrecall.core.rerankers import Rerank
 from pgrecall.core.steps import Ask
 from pgrecall.core.tokens import TokenCounter, counted
 from pgrecall.errors import EmbedderRequired, InputError
 
 
 class Tools(NamedTuple):
-    """A repository's arguments for embedding texts, counting tokens and finding entities."""
+    """A repository's arguments for embedding texts, counting tokens, finding entities and
+    reranking."""
 
     embedder: Embedder | AsyncEmbedder | None
     token_counter: TokenCounter
     entities: Entities
+    reranker: Rerank | None
 
 
 def answer(step: Ask, tools: Tools) -> Any:
@@ -38,6 +41,12 @@ def answer(step: Ask, tools: Tools) -> Any:
         case "compute":
             [computed] = texts
             return computed()
+        case "reranker":
+            return _reranker(tools, *texts, awaits=False)
+        case "rerank":
+            from pgrecall.execution.reranking import reranked
+
+            return reranked(*texts)
         case function:
             assert callable(function)
             return function(*texts)
@@ -54,7 +63,33 @@ async def aanswer(step: Ask, tools: Tools) -> Any:
         return _embedded(tools, texts, [await embedder.aembed_query(*texts)])
     if step.function == "find_entities" and iscoroutinefunction(finder):
         return Found([checked_names(await finder(text)) for text in texts], looks_up=False)
+    if step.function == "reranker":
+        return _reranker(tools, *texts, awaits=True)
+    if step.function == "rerank":
+        from pgrecall.execution.reranking import areranked
+
+        return await areranked(*texts)
     return await asyncio.to_thread(answer, step, tools)
+
+
+def _reranker(tools: Tools, wanted: Rerank | bool, *, awaits: bool) -> Rerank:
+    """The caller's reranker, or the repository's for True; raises InputError."""
+    chosen = wanted if isinstance(wanted, Rerank) else tools.reranker
+    if chosen is None:
+        raise InputError(
+            "rerank=True needs a reranker: pass reranker=… to the repository, or to the service "
+            "and the MCP server as --rerank MODULE:OBJECT or PGRECALL_RERANK"
+        )
+    if is_coroutine_function(chosen.reranker) and not awaits:
+        raise InputError(
+            "a reranker that is a coroutine function needs AsyncMemoryRepository; pass a plain one"
+        )
+    return chosen
+
+
+def is_coroutine_function(function: Any) -> bool:
+    """True for a coroutine function, and for an object that is called like one."""
+    return iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
 
 
 def _sync(tools: Tools) -> Embedder:

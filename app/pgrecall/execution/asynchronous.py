@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedder
 from pgrecall.core.entity_finding import Entities, require_finder
+from pgrecall.core.rerankers import Rerank, Reranker, require_reranker
 from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
@@ -47,7 +48,7 @@ from pgrecall.execution.error_mapping import (
     mapped_error,
 )
 from pgrecall.execution.inspection import require_psycopg
-from pgrecall.execution.invocation import NO_REPLICA, ConnectionRequest, Invocation
+from pgrecall.execution.invocation import NO_REPLICA, RELEASE, ConnectionRequest, Invocation
 from pgrecall.execution.retries import pause
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
 from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
@@ -72,6 +73,7 @@ class Repository:
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
         entities: Entities = None,
+        reranker: Rerank | Reranker | None = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
         profile: Profile | str | None = None,
@@ -93,7 +95,12 @@ class Repository:
             )
         self._bind, self._reads_from = bind, reads_from
         self._tables = tables(require_schema_name(schema)).in_zone(timezone)
-        self._tools = Tools(embedder, require_counter(token_counter), require_finder(entities))
+        self._tools = Tools(
+            embedder,
+            require_counter(token_counter),
+            require_finder(entities),
+            require_reranker(reranker),
+        )
         self._slow_after = require_seconds("slow_after", slow_after)
         self._durable = require_bool("durable_touch", durable_touch)
         self._profile = None if profile is None else checked_profile(profile)
@@ -179,6 +186,8 @@ class Repository:
                         return result
                     if isinstance(request, Ask):
                         reply = await aanswer(request, self._tools)
+                    elif request is RELEASE:
+                        await stack.aclose()
                     elif isinstance(request, ConnectionRequest):
                         await stack.aclose()
                         borrowed = self._borrowed(request, call)

@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from inspect import signature
 from time import perf_counter
@@ -48,7 +49,14 @@ class ConnectionRequest:
     """True if the server would compile statements (JIT), which takes longer than they do."""
 
 
-Request = ConnectionRequest | Ask | Run | Copy
+class Release(Enum):
+    """Returns the connection to its pool; the next step that needs one requests it anew."""
+
+    RELEASE = 1
+
+
+RELEASE = Release.RELEASE
+Request = ConnectionRequest | Release | Ask | Run | Copy
 
 
 class Invocation(Generic[T]):
@@ -98,7 +106,7 @@ class Invocation(Generic[T]):
         """True if a change was sent, and not answered yet."""
         self.may_retry = True
         """True if no function of the caller has been called yet."""
-        self.embedding_seconds = 0.0
+        self.embedding_seconds, self.reranking_seconds = 0.0, 0.0
         self.began, self.seconds = perf_counter(), 0.0
         self.result: T | None = None
         self.error: str | None = None
@@ -145,6 +153,7 @@ class Invocation(Generic[T]):
                 "owner": self.owner,
                 "duration_ms": round(1e3 * self.seconds, 2),
                 "embedding_ms": round(1e3 * self.embedding_seconds, 2) or None,
+                "reranking_ms": round(1e3 * self.reranking_seconds, 2) or None,
                 "rows": self.rows,
                 "strategy": self.strategy,
                 "retries": self.retries,
@@ -212,10 +221,15 @@ class Invocation(Generic[T]):
                     reply = yield step
                 else:
                     if step not in self.answers:
+                        if step.function == "rerank" and connect.mode.alone and self.ours:
+                            yield RELEASE
+                            self.layout = None
                         began = perf_counter()
                         self.answers[step] = yield step
                         if step.function in EMBEDS:
                             self.embedding_seconds += perf_counter() - began
+                        elif step.function == "rerank":
+                            self.reranking_seconds += perf_counter() - began
                     reply = self.answers[step]
                 continue
             known = self.layout or LAYOUTS.get(self.engine, {}).get(self.schema)

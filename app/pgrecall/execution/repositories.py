@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         erasing,
         labelling,
         linking,
+        naming,
         using,
     )
     from pgrecall.memories import (
@@ -47,6 +48,7 @@ else:
     erasing = LazyModule("lifecycle.erasing")
     labelling = LazyModule("lifecycle.labelling")
     linking = LazyModule("lifecycle.linking")
+    naming = LazyModule("lifecycle.naming")
     using = LazyModule("lifecycle.using")
     adding = LazyModule("memories.adding")
     changing = LazyModule("memories.changing")
@@ -81,6 +83,15 @@ class Links(Namespace[R_co]):
     add = method(lambda: linking.link)
     remove = method(lambda: linking.unlink)
     of = method(lambda: linking.links)
+
+
+class Names(Namespace[R_co]):
+    """`repository.names`. What else questions may call the entities of memories."""
+
+    alias = method(lambda: naming.alias)
+    remove = method(lambda: naming.remove_alias)
+    aliases = method(lambda: naming.aliases)
+    unknown = method(lambda: naming.unknown)
 
 
 class RankIndexes(Namespace[R_co]):
@@ -166,6 +177,11 @@ class Methods(Advises):
     def links(self: M) -> Links[M]:
         """Links between memories of one owner."""
         return Links(self)
+
+    @property
+    def names(self: M) -> Names[M]:
+        """What else questions may call the entities of memories."""
+        return Names(self)
 
     @property
     def rank_indexes(self: M) -> RankIndexes[M]:

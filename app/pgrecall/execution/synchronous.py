@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.entity_finding import Entities, require_finder
+from pgrecall.core.rerankers import Rerank, Reranker, require_reranker
 from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
 from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
@@ -46,7 +47,7 @@ from pgrecall.execution.error_mapping import (
     mapped_error,
 )
 from pgrecall.execution.inspection import require_psycopg
-from pgrecall.execution.invocation import NO_REPLICA, ConnectionRequest, Invocation
+from pgrecall.execution.invocation import NO_REPLICA, RELEASE, ConnectionRequest, Invocation
 from pgrecall.execution.retries import pause
 from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
 from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
@@ -74,6 +75,7 @@ class Repository:
         embedder: Embedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
         entities: Entities = None,
+        reranker: Rerank | Reranker | None = None,
         slow_after: float | None = None,
         durable_touch: bool = True,
         profile: Profile | str | None = None,
@@ -95,7 +97,12 @@ class Repository:
             )
         self._bind, self._reads_from = bind, reads_from
         self._tables = tables(require_schema_name(schema)).in_zone(timezone)
-        self._tools = Tools(embedder, require_counter(token_counter), require_finder(entities))
+        self._tools = Tools(
+            embedder,
+            require_counter(token_counter),
+            require_finder(entities),
+            require_reranker(reranker),
+        )
         self._slow_after = require_seconds("slow_after", slow_after)
         self._durable = require_bool("durable_touch", durable_touch)
         self._profile = None if profile is None else checked_profile(profile)
@@ -178,6 +185,8 @@ class Repository:
                         return result
                     if isinstance(request, Ask):
                         reply = answer(request, self._tools)
+                    elif request is RELEASE:
+                        stack.close()
                     elif isinstance(request, ConnectionRequest):
                         stack.close()
                         borrowed = self._borrowed(request, call)

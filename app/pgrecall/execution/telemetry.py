@@ -20,8 +20,8 @@ _BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 def traced(call: Invocation[Any]) -> Iterator[None]:
     """Records a call as a span, a child of the current one, and its duration in the histogram.
 
-    A job is only a span, whose children are its operations. The time of the embedder is part of the
-    span but not of the histogram, which is about the database.
+    A job is only a span, whose children are its operations. The time of embedder and reranker is
+    part of the span but not of the histogram, which is about the database.
     """
     tracer, durations = _instruments()
     place = _place(call)
@@ -49,12 +49,14 @@ def traced(call: Invocation[Any]) -> Iterator[None]:
                     "pgrecall.strategy": call.strategy,
                     "pgrecall.retries": call.retries,
                     "pgrecall.embedding.duration": call.embedding_seconds or None,
+                    "pgrecall.reranking.duration": call.reranking_seconds or None,
                 }
                 span.set_attributes(place | known(attributes) | failure)
                 if failure:
                     span.set_status(Status(StatusCode.ERROR))
             if call.engine is not None:
-                durations.record(call.seconds - call.embedding_seconds, place | failure)
+                spent = call.seconds - call.embedding_seconds - call.reranking_seconds
+                durations.record(spent, place | failure)
 
 
 def _place(call: Invocation[Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
@@ -21,6 +21,18 @@ from pgrecall.execution.repository_pair import RepositoryPair
 from pgrecall.memories.item_rules import CONTENT_TYPE, NOT_INDEXED, item_key, texts_in
 
 Namespace = tuple[str, ...]
+
+
+class FoundItems(list[base.SearchItem]):
+    """The items of a search."""
+
+    on_subject: bool | None
+    """False: nothing on this subject was found, and these are only the nearest. None: there was no
+    query, or the profile has no floor of relevance."""
+
+    def __init__(self, found: Iterable[base.SearchItem], *, on_subject: bool | None) -> None:
+        super().__init__(found)
+        self.on_subject = on_subject
 
 
 @dataclass(frozen=True, slots=True)

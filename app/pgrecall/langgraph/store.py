@@ -31,7 +31,8 @@ _ITEMS = {"content_types": [CONTENT_TYPE]}
 _OURS = ("content_types", "metadata", "statuses", "include_invalid", "teams", "as_of")
 """Arguments of a search that the store needs itself."""
 
-Found = list[tuple[Memory, float | None]]
+Found = tuple[list[tuple[Memory, float | None]], bool | None]
+"""Memories with their scores; and whether any is on the subject, as `on_subject` of Hits."""
 """Memories with their scores; None without a query."""
 
 
@@ -153,10 +154,11 @@ class RecallStore(base.BaseStore):
         metadata = self._items.condition(op.namespace_prefix)
         metadata |= items.conditions(op.filter or {})
         find = self._ranked if op.query and op.query.strip() else self._newest
-        hits = yield from find(op, owners, {**_ITEMS, "metadata": metadata})
+        hits, on_subject = yield from find(op, owners, {**_ITEMS, "metadata": metadata})
         if op.refresh_ttl:
             yield from self._refresh(memory for memory, _ in hits)
-        return [base.SearchItem(**items.fields(memory), score=score) for memory, score in hits]
+        found = (base.SearchItem(**items.fields(memory), score=score) for memory, score in hits)
+        return items.FoundItems(found, on_subject=on_subject)
 
     def _ranked(self, op: base.SearchOp, owners: list[str], filters: Any) -> Calls[Found]:
         most, is_complete = op.offset + op.limit, len(owners) == 1 and not op.offset
@@ -165,15 +167,19 @@ class RecallStore(base.BaseStore):
         if query is not None and len(owners) > 1:  # embedded once for all of them
             query = (yield call("_ask", Ask("embed_query", (query,)))).vectors[0]
         hits: list[Any] = []
+        on_subject: set[bool | None] = set()
         for owner in owners:
             touch = self._touch and is_complete
-            hits += yield call("search", owner, query, touch=touch, **arguments)
+            of_owner = yield call("search", owner, query, touch=touch, **arguments)
+            hits += of_owner
+            on_subject.add(of_owner.on_subject)
         if not is_complete:
             hits = sorted(hits, key=lambda hit: (-hit.score, hit.memory.id))[op.offset : most]
             touched = _grouped((_owner(hit.memory), hit.memory.id) for hit in hits if self._touch)
             for owner, ids in touched.items():
                 yield call("touch", owner, ids)
-        return [(hit.memory, hit.score) for hit in hits]
+        is_any = True if True in on_subject else False if False in on_subject else None
+        return [(hit.memory, hit.score) for hit in hits], is_any
 
     def _newest(self, op: base.SearchOp, owners: list[str], filters: Any) -> Calls[Found]:
         """Without a query, items come in the order of their last change."""
@@ -182,7 +188,7 @@ class RecallStore(base.BaseStore):
         for owner in owners:
             newest += yield from all_pages("list", owner, most=most, order="-updated_at", **filters)
         newest.sort(key=lambda memory: memory.updated_at, reverse=True)
-        return [(memory, None) for memory in newest[op.offset : most]]
+        return [(memory, None) for memory in newest[op.offset : most]], None
 
     def _namespaces(self, op: base.ListNamespacesOp) -> Calls[list[Namespace]]:
         matches = op.match_conditions or ()

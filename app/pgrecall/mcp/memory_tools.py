@@ -69,6 +69,11 @@ class MemoryTools:
     touch: bool = True
     """True: recalled memories count as retrieved."""
 
+    @property
+    def reranks(self) -> bool:
+        """True if the repository has a reranker."""
+        return self.repo._tools.reranker is not None
+
     async def remember(
         self,
         agent: Agent,
@@ -138,6 +143,7 @@ class MemoryTools:
             k=limit,
             profile=self.profile,
             touch=self.touch,
+            rerank=self.reranks,
             memory_types=memory_types,
             tags=tags,
             created_after=created_after,
@@ -163,6 +169,7 @@ class MemoryTools:
             max_tokens=max_tokens,
             profile=self.profile,
             touch=self.touch,
+            rerank=self.reranks,
             timezone=timezone,
         )
         return Prompt.of(context)

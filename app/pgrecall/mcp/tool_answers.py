@@ -68,29 +68,50 @@ class ScoredMemory(StoredMemory):
     """A memory that was recalled."""
 
     score: float = Field(description="How well it fits, 0 to 1: the weighted mean of its signals.")
+    rerank_score: float | None = Field(
+        description="What a second model says of it, by which the best are ordered; the more, the "
+        "better. null: it was not asked."
+    )
+    moved: int | None = Field(description="Places that this moved it up, or down if negative.")
 
 
 class Recalled(BaseModel):
     """Memories that were recalled, the best first."""
 
     memories: list[ScoredMemory]
+    notice: str | None = Field(
+        description="Says that nothing on this subject was found, and the memories are only the "
+        "nearest; else null."
+    )
 
     @classmethod
     def of(cls, hits: Hits) -> Self:
-        return cls(memories=[ScoredMemory.of(hit.memory, score=hit.score) for hit in hits])
+        beside = ("score", "rerank_score", "moved")
+        of_hits = ({name: getattr(hit, name) for name in beside} for hit in hits)
+        return cls(
+            notice=hits.notice or None,
+            memories=[
+                ScoredMemory.of(hit.memory, **more) for hit, more in zip(hits, of_hits, strict=True)
+            ],
+        )
 
 
 class Prompt(BaseModel):
     """Memories as a text to put into a prompt."""
 
     text: str = Field(description=f"Empty if no memory is relevant enough. {plain.legend}")
+    notice: str | None = Field(
+        description="Says that nothing on this subject was found, and what is nearest; else null."
+    )
     tokens: int
     memory_ids: list[UUID] = Field(description="Of the memories in the text, in their order.")
 
     @classmethod
     def of(cls, context: Context) -> Self:
         ids = [packed.hit.memory.id for packed in context.packed]
-        return cls(text=context.text, tokens=context.tokens, memory_ids=ids)
+        return cls(
+            text=context.text, notice=context.notice or None, tokens=context.tokens, memory_ids=ids
+        )
 
 
 class Listed(BaseModel):

@@ -12,6 +12,7 @@
 @numbers@                     the number of each parameter, as recall passes them
 @filtering_numbers@           the same, as list_memories passes them
 @fault@, @words@              what question() refuses
+@shared_subject@              the SQL of a signal of the statements that look names up
 @packing@                     the values by which tokens of the plain style are estimated
 """
 
@@ -45,7 +46,7 @@ from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.search_parameters import LEAST_LENDERS
 from pgrecall.schema.composer import RANKING, known_options
-from pgrecall.scoring.expression import quoted
+from pgrecall.scoring.expression import SHARED_SUBJECT, quoted
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import LONGEST_HALF_LIFE, SHORTEST_HALF_LIFE
 
@@ -270,6 +271,7 @@ def _numbers() -> str:
     period = numbers["query_time"]
     numbers |= {"period_from": f"lower({period})", "period_to": f"upper({period})"}
     numbers |= {"owner_id": numbers["agent"], "worded_owners": numbers["owners"]}
+    numbers |= {"naming_text": numbers["query_text"]}
     return _as_jsonb(numbers)
 
 
@@ -317,4 +319,5 @@ _INSERTED: Mapping[str, Callable[[], str]] = {
     "@fault@": _fault,
     "@words@": _words,
     "@packing@": _packing,
+    "@shared_subject@": lambda: quoted(SHARED_SUBJECT),
 }

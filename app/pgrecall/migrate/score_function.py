@@ -11,8 +11,16 @@ from typing import Any
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InvalidProfile
 from pgrecall.rank_index import space
+from pgrecall.ranking.search_parameters import shift_of
 from pgrecall.schema.fields import FIELDS
-from pgrecall.scoring.expression import needed_option, number, quoted, value
+from pgrecall.scoring.expression import (
+    counts_subjects,
+    looked_up,
+    needed_option,
+    number,
+    quoted,
+    value,
+)
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import (
     Curve,
@@ -28,8 +36,10 @@ _VECTOR = "agent_memories.embedding%TYPE"
 _ARGUMENTS = {
     "coalesce(words.share, 0::float8)": "keyword",
     ":query_entities::text[]": "query_entities",
+    ":names::integer": "cardinality(query_entities)",
     ":period_from::timestamptz": "period_from",
     ":period_to::timestamptz": "period_to",
+    ":shifted_similarity": "similarity(agent_memories.embedding, query",
     ":query": "query",
     ":moment": "moment",
     ":last_accessed_at": "last_accessed_at",
@@ -145,6 +155,8 @@ def _facts(profile: Profile) -> str:
         "axes": len(space.AXES),
         **({"redistribute": True} if profile.redistribute else {}),
         **({} if profile.accessed_by == "retrieval" else {"accessed_by": profile.accessed_by}),
+        **({"mean_share": share} if (share := shift_of(profile)) else {}),
+        **({"subjects_named": True} if counts_subjects(profile.signals) else {}),
         **({} if profile.min_relevance is None else {"min_relevance": profile.min_relevance}),
     }
     signals = [
@@ -170,6 +182,8 @@ def _followed(signal: Signal) -> dict[str, Any]:
     if (option := needed_option(signal)) is not None:
         parameters["needs"] = option
     parameters["sql"] = value(signal)
+    if (text := looked_up(signal)) != value(signal):
+        parameters["looked_up"] = text
     return parameters | {"terms": [term.values for term in space.terms(signal) if term.share]}
 
 

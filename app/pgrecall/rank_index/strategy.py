@@ -17,7 +17,7 @@ from pgrecall.rank_index.sources import Source, Sources
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.owner_facts import owner_facts, without_indexes
-from pgrecall.ranking.search_parameters import Search
+from pgrecall.ranking.search_parameters import Search, shift_of
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.verbs import call
 from pgrecall.scoring.profile import Profile
@@ -145,7 +145,12 @@ def plan_index_use(
     if not usable:
         return None
     layout: Layout = yield Ask("layout")
-    sources = _sources(search, owners, usable, moment, layout)
+    means = {
+        row.agent_id: row.mean
+        for row in with_index(rows)
+        if row.mean is not None and row.mean_at <= moment
+    }
+    sources = _sources(search, owners, usable, means, moment, layout)
     if not search.brings_along:  # otherwise the statement needs it, to add turns to hits
         search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
@@ -212,7 +217,7 @@ def _is_applicable(search: Search, strategy: Strategy) -> bool:
     similarity = search.profile.find(Similarity)
     if search.query is None or similarity is None or not search.profile.signals[similarity]:
         return False  # without a vector, scoring everything is cheap
-    beyond = space.uncovered(search.profile, with_entities=bool(search.query_entities))
+    beyond = space.uncovered(search.profile, with_entities=search.may_name)
     return beyond <= MAX_UNCOVERED
 
 
@@ -220,14 +225,24 @@ def _sources(
     search: Search,
     owners: Sequence[str],
     usable: Sequence[RankIndex],
+    means: Mapping[str, Sequence[float]],
     moment: datetime,
     layout: Layout,
 ) -> Sources:
     known = {index.agent_id: index for index in usable}
+    shift = shift_of(search.profile)
 
     def asked(index: RankIndex, *, used: bool) -> str:
         elapsed = (moment - index.as_of) / timedelta(days=1)
-        return direction(search.profile, search.query, elapsed, layout, used=used)
+        return direction(
+            search.profile,
+            search.query,
+            elapsed,
+            layout,
+            mean=means.get(index.agent_id) if shift else None,
+            shift=shift,
+            used=used,
+        )
 
     keyword = search.profile.find(Keyword)
     return Sources(
@@ -247,7 +262,14 @@ def _sources(
 
 
 def direction(
-    profile: Profile, query: StoredVector | None, elapsed: float, layout: Layout, *, used: bool
+    profile: Profile,
+    query: StoredVector | None,
+    elapsed: float,
+    layout: Layout,
+    *,
+    mean: Sequence[float] | None = None,
+    shift: float = 0.0,
+    used: bool,
 ) -> str:
     """The direction of the query, as text; the axis that equalises lengths is 0."""
     similarity, coordinates = space.direction(
@@ -255,10 +277,16 @@ def direction(
     )
     meaning = [0.0] * layout.dimensions
     if query is not None:
-        values = query.to_list()
-        scale = similarity / math.hypot(*values)
-        meaning = [value * scale for value in values]
+        values = _unit(query.to_list())
+        if mean is not None and len(mean) == len(values):
+            values = _unit([one - shift * its for one, its in zip(values, mean, strict=True)])
+        meaning = [similarity * value for value in values]
     return as_text([*meaning, *coordinates, 0.0], digits=5)
+
+
+def _unit(values: Sequence[float]) -> list[float]:
+    length = math.hypot(*values)
+    return [value / length for value in values]
 
 
 def with_index(rows: Iterable[Any]) -> list[Any]:

@@ -24,7 +24,7 @@ def _weights(name: str, value: Any) -> Mapping[str, float]:
     return {str(signal): weight for signal, weight in value.items()}
 
 
-def _language(name: str, value: Any) -> str | None:
+def _language(name: str, value: Any) -> str:
     return require_dates(value)
 
 
@@ -65,9 +65,9 @@ class SearchArguments(FilterArguments, total=False):
     """The period, start and end, that the time signal compares with. A search with a period uses no
     rank index."""
     dates: Annotated[str | None, _language]
-    """Finds `query_time` in the query's text, relative to `as_of` and in `timezone`. "auto"
-    means English; other languages are given by their code, such as "de". Needs the extra `dates`.
-    Default: dates in the text are ignored."""
+    """Finds `query_time` in the query's text, relative to `as_of` and in `timezone`, if the profile
+    weighs time. "auto" means English; other languages are given by their code, such as "de"; "off"
+    finds none. Default: "auto" if the extra `dates` is installed, or else "off"."""
     timezone: str | tzinfo | None
     """The user's time zone, such as "Europe/Berlin". Days that `dates` finds begin and end at its
     midnights, and `context` writes the dates of memories in it. Default: that of the repository, or
@@ -83,8 +83,9 @@ class SearchArguments(FilterArguments, total=False):
         Needs(("expand_session",), "needs expand_session: how many turns away a hit lends"),
     ]
     """A share in (0, 1): turns are ranked instead of added, and each gets this share of the score
-    of the best hit next to it on top of its own. Needs `expand_session`. The k best memories (at
-    least 20) lend. `min_score` applies to the raised score, `min_relevance` to a turn's own."""
+    of the best hit next to it on top of its own, less if it is longer than 400 bytes: divided as
+    the signal keyword is. Needs `expand_session`. The k best memories (at least 20) lend.
+    `min_score` applies to the raised score, `min_relevance` to a turn's own."""
     as_of: datetime | None
     """The moment at which ages, validity and expiry are determined. Memories created later are
     hidden and do not count in the frequency of words. A memory whose last access came later counts

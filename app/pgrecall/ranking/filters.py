@@ -41,9 +41,9 @@ class FilterArguments(TypedDict, total=False):
     all_tags: Sequence[str] | None
     """Only memories with every one of these tags."""
     entities: Sequence[str] | None
-    """Only memories about any of these entities."""
+    """Only memories about any of these entities, or entities with such an alias."""
     all_entities: Sequence[str] | None
-    """Only memories about every one of these entities."""
+    """Only memories about every one of these entities; an alias stands for its entity."""
     labels: Sequence[str] | None
     """Only memories with any of these labels."""
     label_kinds: Annotated[

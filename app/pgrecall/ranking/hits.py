@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from pgrecall.core.dates import Period
-from pgrecall.core.display import brief_list, line, roots_of
+from pgrecall.core.display import LONGEST_TEXT, brief_list, line, roots_of
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 Strategy = Literal["auto", "exact", "index"]
@@ -17,12 +17,17 @@ that is faster and finds as much."""
 class Hits(list[ScoredMemory]):
     """The hits of one search, best first."""
 
-    __slots__ = ("candidates", "profile", "query_text", "query_time", "strategy", "touched")
+    __slots__ = (
+        *("candidates", "floor", "profile", "query_text", "query_time", "rerank_note", "reranked"),
+        *("strategy", "touched"),
+    )
 
     strategy: Literal["exact", "index"]
     """The strategy that produced the result."""
     candidates: int | None
     """The number of memories scored, if the index was used."""
+    floor: float | None
+    """The least relevance of a hit that is on the subject, by the profile; None: it names none."""
     query_time: Period | None
     """The query's period: the caller's, or that in its text."""
     profile: str
@@ -32,6 +37,10 @@ class Hits(list[ScoredMemory]):
     touched: bool
     """True if their retrieval was counted. With `touch`, it is not if the database's disk is full
     or a lock was not free within lock_timeout; the hits are right all the same."""
+    reranked: bool | None
+    """True: in the order of the reranker. False: it failed or took too long, and the order by score
+    stands; `rerank_note` says why. None: no reranker was asked for."""
+    rerank_note: str | None
 
     def __init__(
         self,
@@ -39,6 +48,7 @@ class Hits(list[ScoredMemory]):
         *,
         strategy: Literal["exact", "index"] = "exact",
         candidates: int | None = None,
+        floor: float | None = None,
         query_time: Period | None = None,
         profile: str = "",
         query_text: str | None = None,
@@ -46,20 +56,80 @@ class Hits(list[ScoredMemory]):
         super().__init__(hits)
         self.strategy = strategy
         self.candidates = candidates
+        self.floor = floor
         self.query_time = query_time
         self.profile = profile
         self.query_text = query_text
         self.touched = False
+        self.reranked, self.rerank_note = None, None
+
+    @property
+    def relevance(self) -> float | None:
+        """The highest relevance of the hits; None if it was not measured."""
+        return max((hit.relevance for hit in self if hit.relevance is not None), default=None)
+
+    @property
+    def on_subject(self) -> bool | None:
+        """False: nothing on this subject was found, and the hits are only the nearest. None: the
+        profile has no floor, or the query neither text nor vector."""
+        best = self.relevance
+        return None if self.floor is None or best is None else best >= self.floor
+
+    @property
+    def notice(self) -> str:
+        """A sentence if nothing is on the subject; else empty."""
+        if self.on_subject is not False:
+            return ""
+        return f"{off_subject(self.relevance, self.floor)}; the nearest:"
 
     def __repr__(self) -> str:
-        return brief_list(self, f"Hits by {line(self.profile, 40)}, {self.strategy}")
+        reranked = "" if self.reranked is None else f", {rerank_text(self)}"
+        return brief_list(self, f"Hits by {line(self.profile, 40)}, {self.strategy}{reranked}")
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) if self else "[]"
+        lines = [self.notice, *map(str, self)] if self.notice else map(str, self)
+        return "\n".join(lines) if self else "[]"
 
     def _repr_html_(self) -> str:
         from pgrecall.core.html_display import html_of
         from pgrecall.scoring.hit_grid import hit_grid
 
-        matches = roots_of(self.query_text)
-        return html_of(hit_grid(self, title=f"by {self.profile}", matches=matches))
+        matches, title = roots_of(self.query_text), f"by {self.profile}"
+        if self.reranked is not None:
+            title += f", {rerank_text(self)}"
+        notes = [self.notice] if self.notice else []
+        return html_of(*notes, hit_grid(self, title=title, matches=matches))
+
+
+def off_subject(relevance: float | None, floor: float | None) -> str:
+    """Says that nothing reached the floor. It may be known by other words all the same."""
+    return (
+        f"nothing on this subject: the best relevance is {relevance or 0.0:.3f}, "
+        f"the limit {floor or 0.0:g}"
+    )
+
+
+class Rerankable(Protocol):
+    """A result that a reranker may have ordered."""
+
+    @property
+    def reranked(self) -> bool | None: ...
+
+    @property
+    def rerank_note(self) -> str | None: ...
+
+
+def rerank_text(result: Rerankable) -> str:
+    """The words "reranked", or why it is not; empty if no reranker was asked for."""
+    if result.reranked is None:
+        return ""
+    note = line(result.rerank_note or "", LONGEST_TEXT)
+    return "reranked" if result.reranked else f"not reranked: {note}"
+
+
+def rerank_record(result: Rerankable) -> dict[str, Any]:
+    """The same as plain JSON values."""
+    if result.reranked is None:
+        return {}
+    note = {} if result.rerank_note is None else {"rerank_note": result.rerank_note}
+    return {"reranked": result.reranked} | note

@@ -1,4 +1,4 @@
-"""Facts of owners that a search needs first: their rank indexes, and whether they are large."""
+"""Facts of owners that a search needs first: rank indexes, whether they are large or have names."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ _INTERNAL = ("likeness", "term_memories", "common_terms")
 def owner_facts(tables: Tables, owners: Sequence[str], *, anew: bool = False) -> Run:
     """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
-    Each row also has `is_large`, of all these owners together, and `now`, the time of the server.
+    Each row also has `is_large`, of all these owners together, `has_names` and `has_subjects`, if
+    there are names by which a question may call entities and subjects of memories, and `now`, the
+    time of the server.
     Rows may be cached ones, unless they are to be read `anew`. An outdated row is harmless: an
-    index that has been replaced returns no candidates, so every memory is scored.
+    index that has been replaced returns no candidates, so every memory is scored, and the first
+    names of an owner count some seconds later.
     """
     return Run(_statement(tables), {"owners": list(owners)}, keep=Keep(anew))
 
@@ -35,6 +38,8 @@ class Unindexed:
     """In place of a row: owners whose indexes give no candidates."""
 
     is_large: bool
+    has_names: bool
+    has_subjects: bool
     now: datetime
     agent_id: None = None
 
@@ -44,7 +49,9 @@ def without_indexes(tables: Tables, owners: Sequence[str]) -> Operation[None]:
     again: an index that falls short would only be asked for nothing."""
     known = owner_facts(tables, owners)
     first = (yield known)[0]
-    yield known._replace(keep=Keep(rows=[Unindexed(first.is_large, first.now)]))
+    yield known._replace(
+        keep=Keep(rows=[Unindexed(first.is_large, first.has_names, first.has_subjects, first.now)])
+    )
 
 
 @lru_cache

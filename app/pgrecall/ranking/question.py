@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from typing import Any, Self
 from uuid import UUID
 
 from pgrecall.core.checks import K, checked
-from pgrecall.core.dates import period_of
+from pgrecall.core.dates import period_of, require_dates
 from pgrecall.core.embedders import Embedded
+from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
@@ -17,13 +19,13 @@ from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
-from pgrecall.ranking.entities import known_entities
+from pgrecall.ranking.entities import known_as, known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.owner_facts import owner_facts
-from pgrecall.ranking.search_parameters import Search
+from pgrecall.ranking.search_parameters import Search, weighs_time
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner, require_owners
-from pgrecall.scoring import profiles
+from pgrecall.scoring import expression, profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
@@ -40,8 +42,7 @@ class Question:
     query: VectorLike | str | None
     arguments: SearchArguments
     floor: Callable[[Profile], float | None] | None
-    entities_in: str | None
-    """The text to find entities in; None: the arguments name them, or they are not needed."""
+    zone: tzinfo | None
 
     @classmethod
     def of(
@@ -71,8 +72,6 @@ class Question:
         elif text is None:
             text = query_text
         zone = tables.in_zone(values["timezone"]).zone if "timezone" in values else tables.zone
-        if query_time is None and "dates" in values and text is not None:
-            query_time = period_of(text, values["dates"], as_of=values.get("as_of"), zone=zone)
         has_question = query is not None or query_text is not None
         search = Search(
             agent_id=agent_id,
@@ -83,7 +82,8 @@ class Question:
             teams=()
             if values["teams"] is DEFAULTS["teams"]
             else other_owners(tables, agent_id, values["teams"]),
-            query_entities=values.get("query_entities", ()),
+            query_entities=values.get("query_entities"),
+            naming_text=text,
             query_text=query_text,
             query_time=query_time,
             **{name: values[name] for name in _AS_GIVEN if name in values},
@@ -93,7 +93,7 @@ class Question:
             query,
             values,
             floor if has_question else None,
-            entities_in=text if "query_entities" not in values else None,
+            zone,
         )
         profile = values.get("profile")
         return question if profile is None else question.by(profiles.checked_profile(profile))
@@ -104,15 +104,23 @@ class Question:
         min_relevance = self.search.min_relevance
         if min_relevance is None and self.floor is not None:
             min_relevance = self.floor(chosen)
-        reads_text = min_relevance is not None or chosen.find(Keyword)
+        # Relevance costs next to nothing where words are compared anyway.
+        is_asked = self.query is not None or self.search.query_text is not None
+        shows_relevance = is_asked and chosen.min_relevance is not None
+        reads_text = shows_relevance or min_relevance is not None or chosen.find(Keyword)
+        query_time, text = self.search.query_time, self.search.naming_text
+        if query_time is None and text is not None and weighs_time(chosen):
+            language = require_dates(self.arguments.get("dates"))
+            query_time = period_of(text, language, as_of=self.search.as_of, zone=self.zone)
         search = replace(
             self.search,
             profile=chosen,
+            query_time=query_time,
             min_relevance=min_relevance,
+            shows_relevance=shows_relevance,
             query_text=self.search.query_text if reads_text else None,
         )
-        entities_in = self.entities_in if chosen.find(EntityOverlap) else None
-        return replace(self, search=search, entities_in=entities_in)
+        return replace(self, search=search)
 
     def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
         """Completes the search: embeds its text, unless `query` is its vector, finds the default
@@ -129,22 +137,38 @@ class Question:
         if self.arguments.get("profile") is None:
             question = self.by((yield from default_profile(tables)))
         search = question.search
-        entities = search.query_entities
-        if question.entities_in is not None:
-            owners = [search.agent_id, *search.teams]
-            rows = yield known_entities(tables, owners, [question.entities_in])
-            entities = rows[0].entities if rows else ()
         filters = yield from narrowing(tables, search.filters)
         known = yield owner_facts(tables, [search.agent_id, *search.teams])
-        return replace(
+        search = replace(
             search,
             query=query,
-            query_entities=entities,
             filters=filters,
             is_large=known[0].is_large,
+            naming_text=search.naming_text if known[0].has_names else None,
+            has_subjects=known[0].has_subjects,
             distributed=layout.distributed,
-            profile=redistributed(search, has_query=query is not None, entities=entities),
         )
+        if search.may_name and search.distributed:
+            search = yield from _with_names(tables, search)
+        return replace(search, profile=redistributed(search, has_query=query is not None))
+
+
+def _with_names(tables: Tables, search: Search) -> Operation[Search]:
+    """The search with its entities looked up, on Citus: each owner is asked on its node."""
+    owners = [search.agent_id, *search.teams]
+    entities: dict[str, None] = {}
+    names = 0
+    for owner in owners:
+        if search.query_entities is not None:
+            rows = yield known_as(tables, [owner], search.query_entities)
+        else:
+            assert search.naming_text is not None
+            subjects = expression.counts_subjects(search.profile.signals)
+            rows = yield known_entities(tables, [owner], [search.naming_text], subjects=subjects)
+        if rows:
+            entities |= dict.fromkeys(rows[0].entities)
+            names = max(names, rows[0].names)
+    return replace(search, query_entities=list(entities)[:MAX_QUERY_ENTITIES], names=names)
 
 
 def embedded(queries: Sequence[VectorLike | str | None]) -> Operation[list[StoredVector | None]]:
@@ -180,17 +204,17 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
     return filters if row.narrows else filters.without("text")
 
 
-def redistributed(search: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
+def redistributed(search: Search, *, has_query: bool) -> Profile:
     """The profile without the signals that the query has no value for, if it redistributes.
 
-    The statement itself checks whether the query's text has only stop words.
+    The statement itself checks whether the query's text has only stop words, and names nothing.
     """
     if not search.profile.redistribute:
         return search.profile
     values = {
         Similarity.name: has_query,
         Keyword.name: search.query_text is not None,
-        EntityOverlap.name: bool(entities),
+        EntityOverlap.name: search.may_name,
         Time.name: search.query_time is not None,
     }
     missing = [name for name, has_value in values.items() if not has_value]

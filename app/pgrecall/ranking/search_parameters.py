@@ -11,8 +11,14 @@ from typing import Any
 from pgrecall.core.dates import Period
 from pgrecall.core.vectors import StoredVector
 from pgrecall.ranking.filters import Filters
+from pgrecall.scoring import expression
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Keyword, Time, requires_embedding
+from pgrecall.scoring.signals import (
+    EntityOverlap,
+    Keyword,
+    Time,
+    requires_embedding,
+)
 
 LEAST_LENDERS = 20
 
@@ -28,7 +34,12 @@ class Search:
     profile: Profile
     filters: Filters
     teams: Sequence[str] = ()
-    query_entities: Sequence[str] = ()
+    query_entities: Sequence[str] | None = None
+    """The entities of the query; None: those that `naming_text` names."""
+    names: int | None = None
+    """How many names stand for query_entities; None: the statement looks names up."""
+    naming_text: str | None = None
+    """The text in which entities are found; None if nothing needs it."""
     query_text: str | None = None
     """The text that words are compared with; None if nothing needs it."""
     query_time: Period | None = None
@@ -43,6 +54,8 @@ class Search:
     lend: float | None = None
     is_large: bool = False
     """True if the owners have so many memories that planning each search again is worth it."""
+    has_subjects: bool = False
+    """True if memories of the owners have subjects, which may be entities."""
     distributed: bool = False
     """True if Citus distributes the owners over several nodes."""
     others: Sequence[str] = ()
@@ -79,7 +92,7 @@ class Search:
             "divided": self.spans_nodes,
             "query": self.query is not None,
             "words": self.query_text is not None,
-            "period": self.weighs_time,
+            "period": self.query_time is not None and self.weighs_time,
             "as_of": self.as_of is not None,
             "relevance": self.shows_relevance or self.min_relevance is not None,
             "min_score": self.min_score is not None,
@@ -87,6 +100,10 @@ class Search:
             "min_relevance": self.min_relevance is not None,
             "expand_session": bool(self.expand_session),
             "lend": self.lend is not None,
+            "named": self.may_name,
+            "naming": self.may_name and self.names is None,
+            "subjects": self.has_subjects,
+            "given_names": bool(self.query_entities) and self.names is None,
         }
         of_profile = _profile_options(self.profile, self.query is not None)
         names = (name for name, is_on in options.items() if is_on)
@@ -98,10 +115,18 @@ class Search:
         return self.query_text is not None and self.profile.find(Keyword) is not None
 
     @property
+    def may_name(self) -> bool:
+        """True if the profile compares entities and the query may have some."""
+        if self.profile.find(EntityOverlap) is None:
+            return False
+        if self.query_entities is None:
+            return self.naming_text is not None
+        return bool(self.query_entities)
+
+    @property
     def weighs_time(self) -> bool:
         """True if the time signal has a weight and the query has a period."""
-        time = None if self.query_time is None else self.profile.find(Time)
-        return time is not None and self.profile.signals[time] > 0
+        return self.query_time is not None and weighs_time(self.profile)
 
     @property
     def follows_use(self) -> bool:
@@ -119,6 +144,9 @@ class Search:
             "as_of": self.as_of,
             "owners": owners if self.teams else list(self.others) or None,
             "query_text": self.query_text,
+            "naming_text": self.naming_text,
+            "names": self.names,
+            "query_entities": None if self.query_entities is None else list(self.query_entities),
             "lend": self.lend,
         }
         if self.query_time is not None and self.weighs_time:
@@ -129,7 +157,6 @@ class Search:
             "whole_owners": owners,
             "worded_owners": [*self.others] or owners,
             "query": self.query,
-            "query_entities": list(self.query_entities),
             "k": self.k,
             "ranked": self.most,
             "expand_session": self.expand_session,
@@ -137,6 +164,17 @@ class Search:
             **self.filters.parameters,
             **{name: value for name, value in optional.items() if value is not None},
         }
+
+
+@lru_cache
+def weighs_time(profile: Profile) -> bool:
+    """True if the profile's time signal has a weight."""
+    return any(isinstance(signal, Time) and weight > 0 for signal, weight in profile)
+
+
+def shift_of(profile: Profile) -> float:
+    """The share of the owner's mean by which the query's vector is shifted."""
+    return max(map(expression.shift_of, profile.signals), default=0.0)
 
 
 @lru_cache
@@ -148,5 +186,6 @@ def _profile_options(profile: Profile, has_query: bool) -> frozenset[str]:
         "usage": any(signal.reads_usage for signal in signals),
         "keyword": profile.find(Keyword) is not None,
         "redistribute": profile.redistribute,
+        "shifted": has_query and shift_of(profile) > 0,
     }
     return frozenset(name for name, is_on in options.items() if is_on)

@@ -38,6 +38,7 @@ from pgrecall.schema.kinds import (
     one_of,
 )
 from pgrecall.schema.memories_table import memories_table, usage_table
+from pgrecall.schema.owner_tables import entity_names_table, owner_vectors_table
 from pgrecall.schema.rank_tables import rank_indexes_table, rank_positions_table
 from pgrecall.schema.settings_tables import (
     component_reputations_table,
@@ -81,6 +82,8 @@ class Tables:
     granted_roles: Table
     embedding_model: Table
     service_keys: Table
+    owner_vectors: Table
+    entity_names: Table
     prefix: str = ""
     """Prefix of stored owner ids that the caller's ids do not have: `team:` or empty."""
     zone: tzinfo | None = field(default=None, compare=False)
@@ -129,6 +132,8 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         granted_roles=granted_roles_table(metadata),
         embedding_model=embedding_model_table(metadata),
         service_keys=service_keys_table(metadata),
+        owner_vectors=owner_vectors_table(metadata),
+        entity_names=entity_names_table(metadata),
     )
 
 

@@ -24,6 +24,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "erase": f"{_COUNTED}, positions, mentions, derived",
     "erase_owner_batch": f"{_COUNTED}, positions, runs, more",
     "labels": "value, kind, weight",
+    "names": "alias, entity",
     "large_owners": "agent_id",
     "links": "source_id, target_id, kind, weight",
     "near_duplicates": "older_id, newer_id, older_content, newer_content, similarity",

@@ -50,8 +50,11 @@ def hit_grid(
     leading = sorted(signals, key=lambda name: -greatest[name])
     leading = [name for name in leading if greatest[name] >= LEAST_SHOWN]
     ids = [id_of(hit.memory) for hit in hits]
+    reranking = [hit.reranking for hit in hits]
     stacked, fitting = False, leading
     if width is not None:
+        if any(reranking):
+            width -= max(map(len, ("reranked", *reranking))) + 3
         room = width - _TABLE - max(map(len, ids), default=0)
         stacked = room < _SIGNALS
         fitting = _fitting(leading, width - _LINE, 6) if stacked else _fitting(leading, room, 3)
@@ -65,6 +68,7 @@ def hit_grid(
     columns = [
         Column("#", right=True, tone="dim"),
         Column("score", right=True, tone="bold"),
+        *([Column("reranked", right=True)] if any(reranking) else []),
         Column("made of"),
         *(Column(name, right=True, shade=signals.index(name)) for name in shown),
         *([Column("rest", right=True, tone="dim")] if any(rests) else []),
@@ -76,6 +80,7 @@ def hit_grid(
         (
             str(rank),
             f"{hit.score:.3f}",
+            *([judged] if any(reranking) else []),
             Bar(hit.contributions),
             *(share(hit.contributions.get(name, 0.0)) for name in shown),
             *([rest] if any(rests) else []),
@@ -83,7 +88,9 @@ def hit_grid(
             id_,
             Cell("".join(_text(hit)), "dim" if hit.beside else "", matches),
         )
-        for rank, (hit, rest, id_) in enumerate(zip(hits, rests, ids, strict=True), start=1)
+        for rank, (hit, rest, id_, judged) in enumerate(
+            zip(hits, rests, ids, reranking, strict=True), start=1
+        )
     ]
     return Grid(columns, rows, title, stacked=stacked)
 

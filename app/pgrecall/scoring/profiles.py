@@ -108,21 +108,23 @@ access, with half-lives of 6 hours, 7 days and 90 days for the tiers short, medi
 hybrid = Profile(
     "hybrid",
     {
-        Similarity(): 0.425,
-        Keyword(): 0.425,
-        Time(): 0.10,
-        Usefulness(): 0.02,
-        Importance(): 0.015,
+        Similarity(shift=0.6): 0.37,
+        Keyword(): 0.37,
+        Time(): 0.13,
+        EntityOverlap(subject=True): 0.087,
+        Usefulness(): 0.017,
+        Importance(): 0.013,
         Confidence(): 0.005,
-        Frequency(cap=50): 0.005,
-        Recency(half_life=90): 0.005,
+        Frequency(cap=50): 0.004,
+        Recency(half_life=90): 0.004,
     },
     redistribute=True,
-    min_relevance=0.08,
+    min_relevance=0.15,
 )
-"""The default (ADR-0035): similarity and keyword in equal parts, the period that the query names,
-and small weights for usefulness, importance, confidence, frequency and recency. By default, a
-context leaves out memories of almost no relevance (ADR-0038)."""
+"""The default (ADR-0035, ADR-0071): similarity, shifted by the mean of the owner's memories, and
+keyword in equal parts, the period and the names that the query contains, and small weights for
+usefulness, importance, confidence, frequency and recency. By default, a context leaves out memories
+of little relevance (ADR-0038). The first four have the proportions .425 : .425 : .15 : .10."""
 
 DEFAULT = hybrid
 

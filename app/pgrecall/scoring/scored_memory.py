@@ -58,11 +58,24 @@ class ScoredMemory:
     cosine: float | None = field(default=None, compare=False)
     """The cosine of embedding and query, in [-1, 1]; None as for `similarity`. Ignored by `==`."""
 
+    rerank_score: float | None = field(default=None, compare=False)
+    """The reranker's number for its text, in a unit of the reranker's own; None if it was not
+    judged. The score does not contain it. Ignored by `==`."""
+    moved: int | None = field(default=None, compare=False)
+    """How many places the reranker moved it up, or down if negative. Ignored by `==`."""
+
     def __repr__(self) -> str:
         return f"ScoredMemory({self.score:.3f}, {brief(self.memory)})"
 
     def __str__(self) -> str:
-        return f"{self.score:.3f} {line(self.memory.content)}"
+        reranked = f"[{self.reranking}] " if self.reranking else ""
+        return f"{self.score:.3f} {reranked}{line(self.memory.content)}"
+
+    @property
+    def reranking(self) -> str:
+        """The reranker's number and the change of place, as they are shown; empty if it was not
+        judged."""
+        return "" if self.rerank_score is None else f"{self.rerank_score:.4g} {self.moved:+}"
 
     def _repr_html_(self) -> str:
         from pgrecall.core.html_display import html_of
@@ -75,7 +88,8 @@ class ScoredMemory:
 
         Keys: id, content, score, similarity, signals, contributions and created_at. Optional keys:
         cosine if it is negative, steps for a linked memory, beside for an added turn, lent and
-        lender if the score was raised, and relevance if it was measured.
+        lender if the score was raised, relevance if it was measured, and rerank_score and moved if
+        a reranker judged it.
         """
         record: dict[str, Any] = {
             "id": str(self.memory.id),
@@ -101,6 +115,9 @@ class ScoredMemory:
         if self.lender is not None:
             record["lent"] = round(self.lent, RECORD_DECIMALS)
             record["lender"] = str(self.lender)
+        if self.rerank_score is not None:
+            record["rerank_score"] = round(self.rerank_score, RECORD_DECIMALS)
+            record["moved"] = self.moved
         return record
 
 

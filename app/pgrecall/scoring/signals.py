@@ -65,15 +65,27 @@ class Similarity(Signal):
 
     `missing` is the value if there is no embedding or no query vector. With `required`, a search
     with a query vector leaves out memories without an embedding.
+
+    `shift`, from 0 to below 1, compares with q - shift · μ instead of the query's vector q, of
+    length 1, where μ is the mean of the owner's embeddings, each of length 1: what all memories
+    have in common tells none from another. The mean is that of each memory's own owner; without
+    one, q is not shifted. Similarity as it is shown, and as floors read it, is the plain cosine.
     """
 
     name: ClassVar[str] = "similarity"
     missing: float = 0.0
     required: bool = False
+    shift: float = 0.0
 
     def __post_init__(self) -> None:
         _require_share(self, "missing", self.missing)
         _require_bool(self, "required", self.required)
+        _require_number(self.name, "shift", self.shift)
+        if not 0 <= self.shift < 1:
+            raise InvalidProfile(
+                f"similarity: shift must lie within 0 and 1 and be less than 1, "
+                f"got {shortened(self.shift)}"
+            )
 
 
 def requires_embedding(signals: Iterable[Signal]) -> bool:
@@ -218,9 +230,17 @@ class Frequency(Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityOverlap(Signal):
-    """The share of the query's entities Q that the memory M has, |Q ∩ M| / |Q|; 0 if Q is empty."""
+    """The share of the query's entities Q that the memory M has, |Q ∩ M| / |Q|; 0 if Q is empty.
+
+    With `subject`, the subject of a memory is one of its entities, such as the speaker of a turn.
+    Where one name in a text stands for several entities (an alias, say), it counts once in |Q|.
+    """
 
     name: ClassVar[str] = "entity_overlap"
+    subject: bool = False
+
+    def __post_init__(self) -> None:
+        _require_bool(self, "subject", self.subject)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,8 @@ def explain(
     conditions it fails, which threshold it misses, or what score it would have needed and in which
     signal it is furthest behind. With `lend`, score and rank are the raised ones, and the hit says
     which memory lent and how much; with `expand_session` alone, `beside` names the hit that the
-    memory was added for. Relevance is measured even without a floor. No retrieval is counted.
+    memory was added for. Relevance is measured even without a floor. No retrieval is counted. It
+    explains the order by score: it knows no reranker.
 
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """
@@ -60,7 +61,6 @@ def explain(
         raise MemoryNotFound(f"agent {shortened(str(agent_id))}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != search.agent_id)
-    search = replace(search, profile=in_effect(search.profile, row))
     scored = hit(search.profile, row)
     counts = yield from _standing(tables, search, scored)
     unmet = _unmet(row, search)
@@ -72,6 +72,7 @@ def explain(
             if counts.last_owner == candidate.agent_id:
                 last = hit(search.profile, candidate)
     terms = yield from _terms(tables, search, scored)
+    search = replace(search, profile=in_effect(search.profile, row))
     return _explanation(search, scored, unmet, counts, last, terms)
 
 

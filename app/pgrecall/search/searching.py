@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, Unpack, get_args
@@ -10,6 +11,7 @@ from uuid import UUID
 
 from pgrecall.core.memory import leading_memory
 from pgrecall.core.quoting import shortened
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Uncounted, needs
 from pgrecall.core.validation import in_list, require_bool, require_count
 from pgrecall.core.vectors import VectorLike
@@ -24,7 +26,8 @@ from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
-from pgrecall.scoring.signals import Keyword
+from pgrecall.scoring.signals import EntityOverlap, Keyword
+from pgrecall.search.reordering import Reordering, chosen, reordering
 from pgrecall.search.scatter_gather import ALL_AT_ONCE, each_owner, scatter_gather
 
 MAX_STEPS = 2
@@ -43,6 +46,7 @@ def search(
     expand: int = 0,
     strategy: Strategy = "auto",
     touch: bool = True,
+    rerank: Rerank | Reranker | bool | None = None,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[Hits]:
     """The agent's k best memories for a query, best first; ties are ordered by id.
@@ -72,17 +76,32 @@ def search(
     not answer as well), or "auto" (use the index if the agent has enough memories and signals
     unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
 
+    `rerank` judges the best by score once more: a function from a query and texts to numbers, a
+    `Rerank` with its `top` and its budget `within`, or True for the repository's. The query is its
+    text, or else `query_text`. The best `top` are ranked by it (more than 80 without an index), and
+    the k best returned; only these count as retrieved. `rerank_score` and `moved` of a hit stand
+    beside its score, which does not change. If the reranker fails or takes too long, the order by
+    score stands: `reranked` of the result is False, and `rerank_note` says why. With `lend` at
+    least `top` memories lend, and the raised order is reranked. Memories that `expand` adds stand
+    behind the hits, and `expand_session` without `lend` is refused.
+
     Raises InputError and its children for a value that cannot be used, and DatabaseReadOnly if
     `touch` meets a database that cannot be written.
     """
     require_bool("touch", touch)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
+    by: Reordering | None = None
+    if rerank is not None and (one := (yield from chosen(rerank))):
+        by = reordering(one, query, k, arguments)
+        k = by.depth
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     on_replica = yield Ask("replica")
     request = yield from question.resolved(tables)
     may_count = touch and not on_replica
-    hits, counted = yield from _hits(tables, request, expand, strategy, may_count=may_count)
+    hits, counted = yield from hits_of_search(
+        tables, request, expand, strategy, by, may_count=may_count
+    )
     if touch and counted is None:
         counted = yield from touched(tables, hits, request)
     hits.touched = bool(counted)
@@ -101,6 +120,7 @@ def search_many(
     expand: int = 0,
     strategy: Strategy = "auto",
     touch: bool = True,
+    rerank: Rerank | Reranker | bool | None = None,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[list[Hits]]:
     """The results of `search` for each query, in their order.
@@ -108,24 +128,29 @@ def search_many(
     `agent_id` is the owner for all queries, or a list with an owner for each. The other arguments
     are those of `search` and apply to all. Each text is embedded once, and all searches run in one
     transaction, with the same now(). `touch` counts one retrieval of each memory, even if several
-    searches return it.
+    searches return it. `rerank` is called for each query, one after the other, in the transaction.
 
     Raises the errors of `search`, with the number of the query, before any search runs.
     """
     require_bool("touch", touch)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
-    questions: list[Question] = []
+    one = yield from chosen(rerank)
+    by: Reordering | None = None
+    questions: list[tuple[Question, Reordering | None]] = []
     for number, (owner, query) in enumerate(_each(agent_id, queries)):
         try:
-            questions.append(Question.of(tables, owner, query, k=k, arguments=arguments))
+            by = None if one is None else reordering(one, query, k, arguments)
+            depth = k if by is None else by.depth
+            asked = Question.of(tables, owner, query, k=depth, arguments=arguments)
+            questions.append((asked, by))
         except InputError as error:
             raise type(error)(f"query {number}: {error}") from None
-    vectors = yield from embedded([question.query for question in questions])
+    vectors = yield from embedded([question.query for question, _ in questions])
     several: list[Hits] = []
-    for question, vector in zip(questions, vectors, strict=True):
+    for (question, by), vector in zip(questions, vectors, strict=True):
         request = yield from question.resolved(tables, vector)
-        hits, _ = yield from _hits(tables, request, expand, strategy, may_count=False)
+        hits, _ = yield from hits_of_search(tables, request, expand, strategy, by, may_count=False)
         hits.query_text = question.search.query_text
         several.append(hits)
     if touch and several:
@@ -135,8 +160,14 @@ def search_many(
     return several
 
 
-def _hits(
-    tables: Tables, request: Search, expand: int, strategy: Strategy, *, may_count: bool
+def hits_of_search(
+    tables: Tables,
+    request: Search,
+    expand: int,
+    strategy: Strategy,
+    by: Reordering | None,
+    *,
+    may_count: bool,
 ) -> Operation[tuple[Hits, bool | None]]:
     """The hits of a search, and whether its statement counted them; None if it did not try."""
     apart = ALL_AT_ONCE
@@ -150,7 +181,7 @@ def _hits(
         may_prepare, values = request.may_prepare, apart.parameters
         ranked = partial(ranks, tables, "search", request, may_prepare=may_prepare, **values)
         rows: Any = Uncounted
-        if may_count and alone:
+        if may_count and alone and by is None:
             rows = yield ranked("touch", counts=True, **touch_parameters(request.profile))
             counted = rows is not Uncounted
         if rows is Uncounted:
@@ -164,10 +195,15 @@ def _hits(
         candidates=candidates,
         query_time=request.query_time,
         profile=request.profile.name,
+        floor=request.profile.min_relevance if request.shows_relevance else None,
     )
+    if by is not None:
+        yield from by.applied(hits)
+        request = replace(request, k=by.k)
     if expand and hits:
         linked = yield from _neighbours(tables, request, hits, expand)
-        hits[:] = [*hits, *linked] if request.brings_along else sorted([*hits, *linked], key=place)
+        in_two_parts = request.brings_along or hits.reranked
+        hits[:] = [*hits, *linked] if in_two_parts else sorted([*hits, *linked], key=place)
     return hits, counted
 
 
@@ -254,4 +290,9 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
 
 def in_effect(profile: Profile, row: Any) -> Profile:
     """The profile by which the row was scored, after redistribution of weights."""
-    return profile if getattr(row, "has_terms", True) else profile.without(Keyword.name)
+    missing = []
+    if not getattr(row, "has_terms", True):
+        missing.append(Keyword.name)
+    if profile.redistribute and not getattr(row, "names", 1):
+        missing.append(EntityOverlap.name)
+    return profile.without(*missing) if missing else profile

@@ -51,6 +51,14 @@ class SearchAnswer:
     """The one that ranked."""
     touched: bool
     """True if their retrieval was counted."""
+    relevance: float | None
+    """The highest relevance of the hits."""
+    on_subject: bool | None
+    """False: nothing on this subject was found, and the hits are only the nearest."""
+    reranked: bool | None
+    """True if they are in the order of the reranker; null if the request did not ask for it."""
+    rerank_note: str | None
+    """The reason, if they are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,9 @@ def shown(result: Any) -> Any:
             return BatchAnswer([shown(one) for one in result], refused)
         case Hits():
             about = (result.strategy, result.candidates, result.query_time, result.profile)
-            return SearchAnswer([*result], *about, result.touched)
+            reranked = (result.reranked, result.rerank_note)
+            subject = (result.relevance, result.on_subject)
+            return SearchAnswer([*result], *about, result.touched, *subject, *reranked)
         case Page():
             return MemoriesAnswer([*result], result.next, result.total)
         case list():

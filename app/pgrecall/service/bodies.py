@@ -22,6 +22,7 @@ from pgrecall.core import memory
 from pgrecall.core.checks import descriptions
 from pgrecall.core.label import Label
 from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.vectors import VectorLike
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.ranking import arguments, filters
@@ -123,7 +124,7 @@ def _in_json(kind: Any) -> Any:
     return reduce(or_, kinds)
 
 
-_OBJECTS = {Profile, Style, tzinfo, *get_args(VectorLike)} - {Sequence[float]}
+_OBJECTS = {Profile, Style, Rerank, Reranker, tzinfo, *get_args(VectorLike)} - {Sequence[float]}
 _LABEL = {"value": BOUNDS["key"], "weight": {"minimum": 0, "maximum": 1e9}}
 _NewLabel = Annotated[Label, Field(json_schema_extra={"properties": _LABEL})]
 _LISTS: dict[Any, Any] = {

@@ -26,8 +26,16 @@ SELECT FROM pgrecall.agent_memories WHERE
         OR agent_memories.additional_types && :memory_types::text[]) --? memory_types
    AND (agent_memories.tags && :tags::text[]) --? tags
    AND (agent_memories.tags @> :all_tags::text[]) --? all_tags
-   AND (agent_memories.entities && :entities::text[]) --? entities
-   AND (agent_memories.entities @> :all_entities::text[]) --? all_entities
+   AND (agent_memories.entities && (
+        SELECT pgrecall.known_as(:owner_id::text, :entities::text[]))) --? entities !teams
+   AND (agent_memories.entities && (
+        SELECT pgrecall.known_as((:all_owners::text[])[1], :entities::text[],
+                   (:all_owners::text[])[2:]))) --? entities teams
+   AND (agent_memories.entities @> (
+        SELECT pgrecall.known_for(:owner_id::text, :all_entities::text[]))) --? all_entities !teams
+   AND (agent_memories.entities @> (
+        SELECT pgrecall.known_for((:all_owners::text[])[1], :all_entities::text[],
+                   (:all_owners::text[])[2:]))) --? all_entities teams
    AND (agent_memories.metadata @> :metadata::jsonb) --? metadata
    AND (pgrecall.unmet_comparison(agent_memories.metadata, :compared::jsonb) = 0) --? compared
    AND (pgrecall.meets_comparison(agent_memories.metadata #> :compared_0_path::text[],

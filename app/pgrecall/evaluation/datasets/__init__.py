@@ -1,0 +1,1 @@
+"""Published sets of conversations and questions, read as they are published."""

@@ -1,0 +1,73 @@
+"""Names: what else the entities of memories are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from pgrecall.core.entity_finding import capitalised_names
+from pgrecall.core.steps import READS, VERB, Operation, needs
+from pgrecall.core.validation import require_name, require_texts
+from pgrecall.ranking.entities import known_entities
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import call
+
+
+@needs(VERB)
+def alias(tables: Tables, /, agent_id: str | UUID, alias: str, entity: str) -> Operation[bool]:
+    """Lets questions call an entity or subject of the agent's memories by another name: `alias`.
+
+    It then counts for the signal entity_overlap, and in the filters `entities` and `all_entities`.
+    Case, accents and punctuation of an alias do not matter. False if it stood for the entity
+    before. Raises InputError.
+    """
+    agent_id = require_owner(tables, agent_id)
+    given = {"alias": require_name("alias", alias), "entity": require_name("entity", entity)}
+    [row] = yield call(tables, "alias", agent=agent_id, **given)
+    return bool(row.alias)
+
+
+@needs(VERB)
+def remove_alias(
+    tables: Tables, /, agent_id: str | UUID, alias: str, entity: str | None = None
+) -> Operation[int]:
+    """Removes an alias of one entity, or of all that it stands for. Returns of how many.
+
+    Raises InputError.
+    """
+    agent_id = require_owner(tables, agent_id)
+    given = {"alias": require_name("alias", alias)}
+    if entity is not None:
+        given["entity"] = require_name("entity", entity)
+    [row] = yield call(tables, "remove_alias", agent=agent_id, **given)
+    return int(row.remove_alias)
+
+
+@needs(READS)
+def aliases(tables: Tables, /, agent_id: str | UUID) -> Operation[list[tuple[str, str]]]:
+    """Each alias, as it is compared, with the entity that it stands for, in order."""
+    rows = yield call(tables, "names", agent=require_owner(tables, agent_id))
+    return [(row.alias, row.entity) for row in rows]
+
+
+@needs(READS)
+def unknown(
+    tables: Tables, /, agent_id: str | UUID, texts: str | Sequence[str]
+) -> Operation[list[str]]:
+    """The names in texts that stand for no entity of the agent's memories, the most frequent first.
+
+    Pass the questions that users ask: what is returned is worth an alias, or an entity of new
+    memories. Names are found by their capital letters, as `entities="auto"` does. Raises
+    InputError.
+    """
+    agent_id = require_owner(tables, agent_id)
+    several = require_texts("texts", [texts] if isinstance(texts, str) else texts) or []
+    found: dict[str, list[int]] = {}
+    for number, text in enumerate(several):
+        for name in capitalised_names(text):
+            found.setdefault(name, []).append(number)
+    names = list(found)
+    rows = (yield known_entities(tables, [agent_id], names, subjects=True)) if names else []
+    known = {names[row.number - 1] for row in rows}
+    return sorted((name for name in names if name not in known), key=lambda one: -len(found[one]))

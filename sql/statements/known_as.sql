@@ -1,0 +1,2 @@
+-- Names, and the entities of the owners' memories that they may stand for.
+--then also_known
