@@ -135,7 +135,8 @@ def test_nothing_known_is_said_with_the_floor(
 
     assert (done.code, done.out) == (0, "")
     said = re.search(
-        r"nothing relevant: the best memory has relevance (0\.\d+), the limit is 0.99", done.err
+        r"nothing on this subject: the best relevance is (0\.\d+), the limit 0.99; the nearest: \w",
+        done.err,
     )
     assert said is not None
     best = max(one["relevance"] for one in record["left_out"])
