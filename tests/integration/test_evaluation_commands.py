@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from errno import ENOSPC
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.repositories import Evaluations
 from pgrecall.scoring.profile_file import as_values
-from pgrecall.scoring.signals import Importance, Recency, Similarity, Time, Usefulness
+from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW, before
 
@@ -313,23 +313,29 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
 def test_arguments_that_come_with_the_profile_are_told_as_options(
     run: Run, tmp_path: Path, world: World
 ) -> None:
-    lines: list[dict[str, Any]] = []
-    for number, month in enumerate(("January", "March", "May", "July", "September", "November")):
-        for year in (2024, 2025):
-            written_at = datetime(year, 2 * number + 1, 9, tzinfo=UTC)
-            notes = [NewMemory(f"{WORDS[n]} {len(lines)}", created_at=written_at) for n in (0, 1)]
-            ids = world.repo.add_many("dated", notes)
-            relevant = [str(id_) for id_ in ids]
-            lines.append({"query": f"what was in {month} {year}?", "relevant": relevant})
-    path = written(tmp_path / "dated.jsonl", lines)
-    profiles.save(Profile("old", {Importance(): 0.9, Time(): 0.1}), tmp_path / "old.toml")
+    """The answer is the turn behind that which has the word of the question."""
+    lines = []
+    for session in range(18):
+        said = (f"the {WORDS[session % 9]} of house {session}?", "yes, before noon", "well")
+        _, relevant, _ = world.repo.add_many(
+            "talks",
+            [
+                NewMemory(text, session=f"{session}", turn=turn, created_at=before(1))
+                for turn, text in enumerate(said)
+            ],
+        )
+        query = f"{WORDS[session % 9]} of house {session}?"
+        lines.append({"query": query, "relevant": [str(relevant)]})
+    path = written(tmp_path / "talks.jsonl", lines)
+    profiles.save(Profile("old", {Keyword(): 0.9, Importance(): 0.1}), tmp_path / "old.toml")
+    asked = ("tune", path, "-a", "talks", "--start", "old.toml", "-k", 3, *AS_OF)
 
-    shown = run("tune", path, "-a", "dated", "--start", "old.toml", *AS_OF)
-    alone = run("tune", path, "-a", "dated", "--no-arguments", "--force", "--json", *AS_OF).records
+    shown = run(*asked)
+    [alone] = run(*asked, "--no-arguments", "--force", "--json").records
 
-    assert "search with --dates auto" in shown.out
-    assert "dates" in shown.out.split("changed")[1]
-    assert alone[0]["found_arguments"] == {}
+    assert re.search(r"search with --expand-session \d --lend 0\.\d+", shown.out)
+    assert "lend" in shown.out.split("changed")[1]
+    assert alone["found_arguments"] == {}
 
 
 def test_what_was_tuned_is_told_before_its_file_fails(

@@ -108,7 +108,7 @@ def evaluate(
         "profiles default`, at first hybrid."
     ),
     folds=option("Parts of the queries, or of the agents; each is judged by what the others find."),
-    arguments=option("Propose arguments of a search, too: dates, expand_session and lend."),
+    arguments=option("Propose arguments of a search, too: expand_session and lend."),
     precision=option(
         "Propose a min_relevance: of the queries that find nothing, at least this share has no "
         "answer, 0 to 1."

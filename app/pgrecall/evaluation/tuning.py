@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from inspect import iscoroutine, iscoroutinefunction
@@ -147,14 +147,17 @@ class _Work:
         found = yield Ask("compute", (partial(problem.solved, everything, self.seed),))
         self._report(2, steps)
         ranking: list[Ranks] = [{} for _ in checked]
+        failed = 0
         for done, fold in enumerate(different, start=3):
             training = [n for n in everything if folded[n] != fold]
             solution = yield Ask("compute", (partial(problem.solved, training, self.seed),))
             others = [n for n in everything if folded[n] == fold]
-            for number, its in (yield from self._ranks(solution, checked, others)).items():
+            known, stood = yield from self._ranks(solution, checked, others)
+            failed += stood
+            for number, its in known.items():
                 ranking[number] = its
             self._report(done, steps)
-        held_out, rivals, moved = yield from self._judged(checked, found, ranking)
+        held_out, rivals, moved = yield from self._judged(checked, found, ranking, failed)
         floor = None
         if precision is not None:
             floor = yield from self._floor(found, precision)
@@ -183,34 +186,41 @@ class _Work:
 
     def _ranks(
         self, solution: Solution, checked: Sequence[CheckedQuery], places: Sequence[int]
-    ) -> Operation[dict[int, Ranks]]:
-        """The ranks of the queries at these places, exactly as a search ranks."""
+    ) -> Operation[tuple[dict[int, Ranks], int]]:
+        """The ranks of the queries at these places, exactly as a search ranks; and for how many of
+        them a reranker failed."""
         asked = [checked[place] for place in places]
         batches = yield from self.context.batches(asked, [solution.profile])
         ranking = yield from ranks(self.context.tables, batches, solution.lending, self.k)
-        yield from self._reranked(batches, asked, ranking)
-        return {place: ranking[number][0] for number, place in enumerate(places)}
+        failed = yield from self._reranked(batches, asked, ranking)
+        return {place: ranking[number][0] for number, place in enumerate(places)}, failed
 
     def _reranked(
         self,
         batches: Sequence[Batch],
         checked: Sequence[CheckedQuery],
         ranking: Mapping[int, list[Ranks]],
-    ) -> Operation[None]:
-        """Changes the ranks by the first profile, if there is a reranker."""
-        rerank = self.context.rerank
-        if rerank is not None:
-            yield from rerank_ranks(self.context.tables, batches, rerank, checked, 1, ranking)
+    ) -> Operation[int]:
+        """Changes the ranks by the first profile, if there is a reranker, and counts for how many
+        queries the order by score stands."""
+        tables, rerank = self.context.tables, self.context.rerank
+        if rerank is None:
+            return 0
+        return (yield from rerank_ranks(tables, batches, rerank, checked, 1, ranking))
 
     def _judged(
-        self, checked: Sequence[CheckedQuery], found: Solution, ranking: Sequence[Ranks]
+        self,
+        checked: Sequence[CheckedQuery],
+        found: Solution,
+        ranking: Sequence[Ranks],
+        failed: int,
     ) -> Operation[tuple[Evaluation, Mapping[str, Difference], list[MovedQuery]]]:
         """The evaluation of what was found beside its start, the difference of each baseline to
         it, and the queries whose answer moved."""
         beside = baselines((self.start, found.profile), checked)
         batches = yield from self.context.batches(checked, (self.start, *beside))
         known = yield from ranks(self.context.tables, batches)
-        yield from self._reranked(batches, checked, known)
+        failed += yield from self._reranked(batches, checked, known)
         of_start, *of_baselines = zip(*(known[n] for n in range(len(checked))), strict=True)
         by_profile = [of_start, ranking, *of_baselines]
         per_query = [
@@ -218,10 +228,14 @@ class _Work:
             for one in by_profile
         ]
         missing = yield from count_missing(self.context, checked)
-        profiles = (self.start, found.profile)
+        profiles = [self.start, found.profile]
+        if self.context.rerank is not None:
+            profiles = [profile.renamed(f"{profile.name}_reranked") for profile in profiles]
         evaluation = evaluation_of(
             checked, profiles, (*profiles, *beside), per_query, self.k, self.seed, missing
         )
+        if self.context.rerank is not None:
+            evaluation = replace(evaluation, not_reranked=failed)
         values = [{name: [one[name] for one in its] for name in METRICS} for its in per_query[1:]]
         owners = [query.agent_id for query in checked]
         scores = scores_of(values, range(len(checked)), owners, self.seed)[1:]
