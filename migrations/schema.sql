@@ -1103,8 +1103,10 @@ CREATE TABLE pgrecall.owner_vectors (
     agent_id text NOT NULL,
     mean real[],
     memories bigint NOT NULL,
+    latest timestamp with time zone,
     computed_at timestamp with time zone NOT NULL,
-    CONSTRAINT ck_owner_vectors_computed_at CHECK (((computed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (computed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+    CONSTRAINT ck_owner_vectors_computed_at CHECK (((computed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (computed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_owner_vectors_latest CHECK (((latest >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (latest <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
 );
 
 --
@@ -1130,6 +1132,12 @@ COMMENT ON COLUMN pgrecall.owner_vectors.mean IS 'Mean of the embeddings of acti
 --
 
 COMMENT ON COLUMN pgrecall.owner_vectors.memories IS 'How many memories it was computed of.';
+
+--
+-- Name: COLUMN owner_vectors.latest; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.owner_vectors.latest IS 'The latest created_at of these; a search as of an earlier moment does not use the mean.';
 
 --
 -- Name: COLUMN owner_vectors.computed_at; Type: COMMENT; Schema: pgrecall; Owner: -

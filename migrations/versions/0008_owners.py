@@ -61,13 +61,19 @@ def upgrade() -> None:
             comment="How many memories it was computed of.",
         ),
         sa.Column(
+            "latest",
+            sa.DateTime(timezone=True),
+            comment="The latest created_at of these; a search as of an earlier moment does not use "
+            "the mean.",
+        ),
+        sa.Column(
             "computed_at",
             sa.DateTime(timezone=True),
             nullable=False,
             comment="When it was computed, by the server's clock.",
         ),
         sa.PrimaryKeyConstraint("agent_id", name=op.f(f"pk_{VECTORS}")),
-        check(VECTORS, "computed_at", f"computed_at BETWEEN {YEARS}"),
+        *(check(VECTORS, one, f"{one} BETWEEN {YEARS}") for one in ("latest", "computed_at")),
         schema=settings().schema,
         comment="Vectors of whole owners; derived, and can be computed again.",
     )

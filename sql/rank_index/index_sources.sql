@@ -58,7 +58,7 @@ BEGIN
       INTO indexes, most
       FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed,
                    shifted(index_sources.query,
-                           CASE WHEN v.computed_at <= moment THEN v.mean END,
+                           CASE WHEN coalesce(v.latest <= moment, true) THEN v.mean END,
                            coalesce((facts ->> 'mean_share')::float8, 0)) AS query
               FROM rank_indexes r
               LEFT JOIN owner_vectors v ON v.agent_id = r.agent_id AND v.agent_id = ANY (owners)

@@ -1,6 +1,6 @@
 -- A row for each rank index, or one without an index.
 SELECT facts.*, :index_columns, owner_vectors.mean,
-       owner_vectors.computed_at AS mean_at
+       owner_vectors.latest AS mean_latest
   FROM facts
   LEFT JOIN (pgrecall.rank_indexes
              LEFT JOIN pgrecall.owner_vectors

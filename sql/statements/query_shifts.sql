@@ -8,5 +8,5 @@ SELECT queries.number, owner.agent_id, shares.share,
        SELECT owner_vectors.mean FROM pgrecall.owner_vectors
         WHERE owner_vectors.agent_id = owner.agent_id
           AND owner_vectors.agent_id = ANY (:all_owners::text[])
-          AND (owner_vectors.computed_at <= :as_of::timestamptz) --? as_of
+          AND (coalesce(owner_vectors.latest <= :as_of::timestamptz, true)) --? as_of
        OFFSET 0) owner_vectors ON true

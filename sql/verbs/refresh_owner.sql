@@ -84,13 +84,16 @@ DECLARE
     moment timestamptz := clock_timestamp();
     added bigint;
     new real[];
+    latest timestamptz;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(owner_lock(agent)) THEN
         RETURN true;
     END IF;
     SELECT * INTO known FROM owner_vectors v WHERE v.agent_id = agent;
-    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[] INTO added, new
-      FROM (SELECT m.embedding, m.status, m.invalidated_at FROM agent_memories m
+    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[],
+           max(m.created_at)
+      INTO added, new, latest
+      FROM (SELECT m.embedding, m.created_at, m.status, m.invalidated_at FROM agent_memories m
              WHERE m.agent_id = agent AND m.inserted_at > known.computed_at
              ORDER BY m.inserted_at) m
      WHERE m.status = 'active' AND m.invalidated_at IS NULL AND m.embedding IS NOT NULL;
@@ -102,6 +105,7 @@ BEGIN
     END IF;
     UPDATE owner_vectors v
        SET memories = known.memories + added, computed_at = moment,
+           latest = greatest(known.latest, latest),
            mean = CASE WHEN added = 0 THEN known.mean ELSE ARRAY(
                SELECT (o.one * known.memories + n.one * added) / (known.memories + added)
                  FROM unnest(known.mean) WITH ORDINALITY o(one, place)
@@ -117,20 +121,24 @@ COMMENT ON FUNCTION add_to_mean IS
     'be computed anew. Where another writer has the lock, it is left to that one.';
 
 CREATE OR REPLACE FUNCTION compute_mean(agent text) RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
 DECLARE
     moment timestamptz := clock_timestamp();
     many bigint;
     mean real[];
+    latest timestamptz;
 BEGIN
-    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[] INTO many, mean
+    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[],
+           max(m.created_at)
+      INTO many, mean, latest
       FROM agent_memories m
      WHERE m.agent_id = agent
        AND m.status = 'active' AND m.invalidated_at IS NULL AND m.embedding IS NOT NULL;
-    INSERT INTO owner_vectors AS v (agent_id, mean, memories, computed_at)
-    VALUES (agent, CASE WHEN many >= @LEAST_FOR_MEAN@ THEN mean END, many, moment)
+    INSERT INTO owner_vectors AS v (agent_id, mean, memories, latest, computed_at)
+    VALUES (agent, CASE WHEN many >= @LEAST_FOR_MEAN@ THEN mean END, many, latest, moment)
         ON CONFLICT (agent_id) DO UPDATE
-       SET mean = excluded.mean, memories = excluded.memories, computed_at = excluded.computed_at;
+       SET mean = excluded.mean, memories = excluded.memories, latest = excluded.latest,
+           computed_at = excluded.computed_at;
 END
 $function$;
 
@@ -147,25 +155,20 @@ COMMENT ON FUNCTION owner_lock IS
 
 CREATE OR REPLACE FUNCTION refresh_owner(agent text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
+DECLARE
+    entities text[];
+    subjects text[];
 BEGIN
     PERFORM require_owner(agent);
     IF pg_try_advisory_xact_lock(owner_lock(agent)) THEN
         PERFORM compute_mean(agent);
     END IF;
-    WITH used AS MATERIALIZED (
-        SELECT DISTINCT e AS entity FROM agent_memories m, unnest(m.entities) e
-         WHERE m.agent_id = agent
-         UNION
-        SELECT m.subject FROM agent_memories m WHERE m.agent_id = agent AND m.subject IS NOT NULL)
+    SELECT u.entities, u.subjects INTO entities, subjects FROM used_names(agent) u;
     DELETE FROM entity_names n
-     WHERE n.agent_id = agent AND n.kind <> 'alias'
-       AND n.entity NOT IN (SELECT u.entity FROM used u);
-    PERFORM store_names(
-        agent,
-        ARRAY(SELECT DISTINCT e FROM agent_memories m, unnest(m.entities) e
-               WHERE m.agent_id = agent),
-        ARRAY(SELECT DISTINCT m.subject FROM agent_memories m
-               WHERE m.agent_id = agent AND m.subject IS NOT NULL));
+     WHERE n.agent_id = agent
+       AND (n.kind = 'entity' AND n.entity NOT IN (SELECT e FROM unnest(entities) e)
+            OR n.kind = 'subject' AND n.entity NOT IN (SELECT s FROM unnest(subjects) s));
+    PERFORM store_names(agent, entities, subjects);
 END
 $verb$;
 
@@ -187,3 +190,16 @@ $function$;
 COMMENT ON FUNCTION note_removed IS
     'Computes the mean of the owner''s embeddings again where a tenth of them was deleted: at '
     'once, or, by chance, when so many were deleted one by one.';
+
+CREATE OR REPLACE FUNCTION used_names(agent text, OUT entities text[], OUT subjects text[])
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
+BEGIN
+    entities := ARRAY(SELECT DISTINCT e FROM agent_memories m, unnest(m.entities) e
+                       WHERE m.agent_id = agent);
+    subjects := ARRAY(SELECT DISTINCT m.subject FROM agent_memories m
+                       WHERE m.agent_id = agent AND m.subject IS NOT NULL);
+END
+$function$;
+
+COMMENT ON FUNCTION used_names IS
+    'Returns the entities and the subjects of an owner''s memories, each once.';

@@ -107,7 +107,7 @@ def test_a_data_set_is_searched_measured_and_dropped_and_its_run_is_read_back(
     assert counted == unanswerable
     assert 0 < record["milliseconds"]["median"] <= record["milliseconds"]["p95"]
     assert record.pop("milliseconds")
-    assert (record.pop("min_relevance"), record["run"]) == (0.08, "hybrid")
+    assert (record.pop("min_relevance"), record["run"]) == (0.15, "hybrid")
     assert record.pop("silenced") <= record["by_turns"][ALL]["questions"]
     assert measured == record, "the same figures from the file"
     assert schemas(commands_url) == []
@@ -130,7 +130,7 @@ def test_without_a_database_a_server_is_made_for_it(
         for unit in ("turns", "sessions"):
             assert f"{profile}, by {unit}, with 95 % intervals over questions" in done.out
     assert done.out.count("1 without evidence in the data set, not counted") == 2
-    assert done.out.count("these were asked with a floor of relevance of 0.08, at which 0") == 1
+    assert done.out.count("these were asked with a floor of relevance of 0.15, at which 0") == 1
     assert done.out.count("a search takes") == 2
     heading = next(line for line in done.out.splitlines() if line.startswith("question"))
     assert heading.replace("┃", "").split() == ["question", "n", "R@5", "nDCG@5", "MRR", "all@5"]

@@ -91,12 +91,12 @@ CHARACTERS = (
     ('"q"', 'a "Q" here', "a q here"),
     ("two\nlines", "Two\nLines!", "two lanes"),
     ("Zoë", "wo ist Zoe?", "wo ist Zo?"),
-    ("Élodie", "elodie est là", "Melodie"),
+    ("Élodie", "elodie est là", "Melody"),
     ("Ωmega", "an ωMEGA point", "an omega point"),
-    ("Москва", "в МОСКВА, да", "в Москвах"),
+    ("Москва", "в МОСКВА, да", "в Московских"),
     ("東京", "大東京都", "京都"),
     ("🙂", "so 🙂!", "so :-)"),
-    ("Straße 5", "in der straße 5", "Straße 55"),
+    ("Straße 5", "in der straße 5", "in der straße 55"),
     ("ßeta", "a ßeta", "aßeta"),
     *(
         (hostile, f"Ann {hostile} Ann", "nobody")

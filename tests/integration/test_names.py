@@ -69,14 +69,16 @@ def test_a_title_that_many_have_names_none_of_them(mine: Owner) -> None:
 
 
 def test_the_subject_of_a_memory_counts_where_the_profile_says_so(mine: Owner) -> None:
-    mine.add_many([north("by ada", subject="Ada"), north("by bob", subject="Bob")])
+    mine.add_many([north("by ada", subject="Ada"), north("of bob", entities=["Bob"])])
 
     def overlaps(profile: str) -> dict[str, float]:
-        hits = mine.search([1.0, 0.5] + [0.0] * 6, query_text="what did Ada say", profile=profile)
+        hits = mine.search(
+            [1.0, 0.5] + [0.0] * 6, query_text="what did Ada tell Bob", profile=profile
+        )
         return {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
 
-    assert overlaps("hybrid") == {"by ada": 1, "by bob": 0}
-    assert overlaps("tiered") == {"by ada": 0, "by bob": 0}
+    assert overlaps("hybrid") == {"by ada": 0.5, "of bob": 0.5}
+    assert overlaps("tiered") == {"by ada": 0, "of bob": 1}
 
 
 def test_more_names_than_are_written_out_count_as_well(mine: Owner) -> None:

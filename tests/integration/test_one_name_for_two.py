@@ -25,7 +25,7 @@ def filled(repo: MemoryRepository, ids: Pair | None = None) -> Pair:
     first, second = repo.add_many(
         NAME,
         [
-            NewMemory(text, id=id_, embedding=at(20 * n), trust=0.5)
+            NewMemory(text, id=id_, embedding=at(20 * n), trust=0.5, entities=[text])
             for n, (text, id_) in enumerate(zip(("one", "two"), ids or (None, None), strict=True))
         ],
     )

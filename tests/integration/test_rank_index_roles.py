@@ -28,7 +28,10 @@ from tests.integration.rank_indexes import (
 from tests.integration.support import NORTH
 from tests.migrations.asking import run, value
 
-READ = ("agent_memories", "memory_usage", "memory_events", "rank_indexes", "alembic_version")
+READ = (
+    *("agent_memories", "memory_usage", "memory_events", "rank_indexes", "alembic_version"),
+    *("owner_vectors", "entity_names"),
+)
 
 
 @pytest.fixture

@@ -134,6 +134,7 @@ def large(server_url: str, template: str, request: pytest.FixtureRequest) -> Ite
         fill(connection, 1 if statistics != "of few rows" else OWNERS + 1, ROWS)
         for statement in STANDING.split(";"):
             connection.execute(statement)
+        connection.execute("SELECT pgrecall.refresh_owner(agent_id) FROM pgrecall.owners()")
         if statistics == "fresh":
             connection.execute(
                 "ANALYZE"
@@ -228,4 +229,4 @@ def test_what_is_done_for_an_owner_reads_nothing_of_the_others(
             assert scans == 0 or old, (table, call)
             # Several times those of its owner; once those of all would be more.
             most = ROWS * (2 if table in ("memory_labels", "memory_events") else 1)
-            assert rows < most * (4 if old else 1), (table, call)
+            assert rows < most * (4 if old else 1) + FEW, (table, call)

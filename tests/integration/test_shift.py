@@ -116,14 +116,22 @@ def test_each_owner_has_a_mean_of_its_own(mine: Owner) -> None:
 
 def test_a_search_as_of_an_earlier_moment_is_not_shifted(mine: Owner) -> None:
     vectors = directions(60, "a")
-    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
-    mine.add_many([NewMemory(t, embedding=v, created_at=long_ago) for t, v in vectors.items()])
+    moments = [datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(60)]
+    mine.add_many(
+        [
+            NewMemory(text, embedding=vector, created_at=moment)
+            for (text, vector), moment in zip(vectors.items(), moments, strict=True)
+        ]
+    )
 
-    before = similarities(searched(mine, as_of=datetime(2026, 1, 1, tzinfo=UTC)))
-    later = similarities(searched(mine, as_of=datetime.now(UTC) + timedelta(days=1)))
+    before = similarities(searched(mine, as_of=moments[-1] - timedelta(seconds=1)))
+    later = similarities(searched(mine, as_of=moments[-1]))
 
-    assert before == close(wanted(vectors))
+    last = [*vectors][-1]
+    assert before == close({text: s for text, s in wanted(vectors).items() if text != last})
     assert later == close(wanted(vectors, mean_of(vectors)))
+    queries = [JudgedQuery(NORTH, [mine.list(limit=1)[0].id], as_of=one) for one in moments[-2:]]
+    assert mine.evaluation.evaluate(queries, profiles=[SHIFTED]).missing == 0
 
 
 def test_few_memories_have_no_mean_and_a_tenth_more_changes_it(mine: Owner) -> None:

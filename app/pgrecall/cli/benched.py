@@ -16,7 +16,7 @@ from sqlalchemy import QueuePool, text
 
 from pgrecall import embedded, migrate
 from pgrecall.core.checks import checked
-from pgrecall.core.dates import AUTO
+from pgrecall.core.dates import AUTO, OFF
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.vectors import components_of
@@ -43,7 +43,7 @@ class BenchSearch(TypedDict, total=False):
 def search_arguments(given: BenchSearch, *, dates: bool) -> SearchArguments:
     """The arguments of each search, checked before anything is stored. Raises InputError and
     ExtraMissing."""
-    arguments: Any = {**given, **({"dates": AUTO} if dates else {})}
+    arguments: Any = {**given, "dates": AUTO if dates else OFF}
     checked(SearchArguments, arguments, also=("query",))
     result: SearchArguments = arguments
     return result

@@ -62,6 +62,8 @@ class Keep(NamedTuple):
     """Clears the engine's cache first."""
     rows: Sequence[Any] | None = None
     """Rows to cache in place of the statement's, without executing it."""
+    outdated: Callable[[Sequence[Any]], bool] | None = None
+    """Forgets the cached rows if this says so, without executing the statement."""
 
 
 class Run(NamedTuple):

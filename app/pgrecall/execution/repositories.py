@@ -86,7 +86,7 @@ class Links(Namespace[R_co]):
 
 
 class Names(Namespace[R_co]):
-    """`repository.names`. What else questions may call the entities of memories."""
+    """`repository.names`. Aliases of entities, and names that no memory has."""
 
     alias = method(lambda: naming.alias)
     remove = method(lambda: naming.remove_alias)
@@ -180,7 +180,7 @@ class Methods(Advises):
 
     @property
     def names(self: M) -> Names[M]:
-        """What else questions may call the entities of memories."""
+        """Aliases of entities, and names that no memory has."""
         return Names(self)
 
     @property

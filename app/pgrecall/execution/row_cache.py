@@ -25,6 +25,10 @@ def kept(engine: Engine, step: Run, keep: Keep) -> Generator[Run, Any, Any]:
         entries.clear()
     key = step.statement, repr(step.parameters)
     at, rows = entries.get(key, (0.0, None))
+    if keep.outdated is not None:
+        if rows is not None and keep.outdated(rows):
+            del entries[key]
+        return rows
     if keep.rows is not None:
         rows = keep.rows
     elif rows is not None and time.monotonic() - at < TTL_SECONDS:

@@ -9,6 +9,7 @@ from pgrecall.core.entity_finding import capitalised_names
 from pgrecall.core.steps import READS, VERB, Operation, needs
 from pgrecall.core.validation import require_name, require_texts
 from pgrecall.ranking.entities import known_entities
+from pgrecall.ranking.owner_facts import expects_names
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import call
@@ -25,6 +26,7 @@ def alias(tables: Tables, /, agent_id: str | UUID, alias: str, entity: str) -> O
     agent_id = require_owner(tables, agent_id)
     given = {"alias": require_name("alias", alias), "entity": require_name("entity", entity)}
     [row] = yield call(tables, "alias", agent=agent_id, **given)
+    yield from expects_names(tables, agent_id)
     return bool(row.alias)
 
 

@@ -16,6 +16,7 @@ from pgrecall.errors import InputError, NotCompliant
 from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.incoming import as_new, validated_memory
 from pgrecall.ranking.entities import known_entities
+from pgrecall.ranking.owner_facts import expects_names
 from pgrecall.schema import Layout, Tables
 
 DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
@@ -97,6 +98,9 @@ def prepared(
         for values, tokens in zip(to_count, counts, strict=True):
             values["tokens"] = tokens
     yield from _with_entities(tables, agent_id, [*checked.values()])
+    has_subjects = any("subject" in one for one in checked.values())
+    if has_subjects or any("entities" in one for one in checked.values()):
+        yield from expects_names(tables, agent_id, subjects=has_subjects)
     layout: Layout = yield Ask("layout")
     ready: list[Incoming] = []
     for position, one in checked.items():

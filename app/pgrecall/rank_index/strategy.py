@@ -148,7 +148,7 @@ def plan_index_use(
     means = {
         row.agent_id: row.mean
         for row in with_index(rows)
-        if row.mean is not None and row.mean_at <= moment
+        if row.mean is not None and (row.mean_latest is None or row.mean_latest <= moment)
     }
     sources = _sources(search, owners, usable, means, moment, layout)
     if not search.brings_along:  # otherwise the statement needs it, to add turns to hits

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Keep, Operation, Run
@@ -52,6 +52,16 @@ def without_indexes(tables: Tables, owners: Sequence[str]) -> Operation[None]:
     yield known._replace(
         keep=Keep(rows=[Unindexed(first.is_large, first.has_names, first.has_subjects, first.now)])
     )
+
+
+def expects_names(tables: Tables, owner_id: str, *, subjects: bool = False) -> Operation[None]:
+    """Lets the next search of this owner look whether there are names, after one that found none:
+    somebody is about to store some."""
+
+    def lacks_names(rows: Sequence[Any]) -> bool:
+        return not (rows[0].has_names and (rows[0].has_subjects or not subjects))
+
+    yield owner_facts(tables, [owner_id])._replace(keep=Keep(outdated=lacks_names))
 
 
 @lru_cache

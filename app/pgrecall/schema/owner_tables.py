@@ -6,7 +6,7 @@ from sqlalchemy import Column, Index, MetaData, PrimaryKeyConstraint, Table, Tex
 from sqlalchemy.dialects.postgresql import ARRAY, REAL
 
 from pgrecall.core.limits import NAME_KINDS
-from pgrecall.schema.columns import required
+from pgrecall.schema.columns import column, required
 from pgrecall.schema.kinds import BIGINT, MOMENT, NAME, TEXT, one_of
 
 
@@ -21,6 +21,12 @@ def owner_vectors_table(metadata: MetaData) -> Table:
             comment="Mean of the embeddings of active memories, each of length 1; NULL: too few.",
         ),
         required("memories", BIGINT, "How many memories it was computed of."),
+        column(
+            "latest",
+            MOMENT,
+            "The latest created_at of these; a search as of an earlier moment does not use "
+            "the mean.",
+        ),
         required("computed_at", MOMENT, "When it was computed, by the server's clock."),
         PrimaryKeyConstraint("agent_id"),
         comment="Vectors of whole owners; derived, and can be computed again.",
