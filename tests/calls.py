@@ -149,7 +149,7 @@ READING = {
     *("context", "count", "evaluation.evaluate", "evaluation.recorded_queries", "explain"),
     *("get", "get_many", "history", "labels.find", "labels.of", "links.of", "list", "owners"),
     *("names.aliases", "names.unknown", "plan", "resolve", "search", "search_many"),
-    *("transfer.export", "upkeep.clusters", "upkeep.near_duplicates"),
+    *("evaluation.tune", "transfer.export", "upkeep.clusters", "upkeep.near_duplicates"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {
@@ -184,7 +184,7 @@ _SHOWN: dict[type, str] = {
     RankIndex: "agent_id",
     RankIndexStatus: "agent_id",
     ScoredMemory: "memory",
-    Tuning: "training",
+    Tuning: "held_out",
 }
 
 

@@ -151,7 +151,7 @@ def _print_tuning(console: Console, tuning: Tuning) -> None:
     weights = ", ".join(f"{name} {weight:g}" for name, weight in tuning.found.weights.items())
     before, after = (one.overall.means["ndcg"] for one in tuning.held_out.profiles)
     console.print(
-        f"tuned from {tuning.start.name}: {weights}; nDCG@{K} on the queries kept back "
+        f"tuned from {tuning.start.name}: {weights}; nDCG@{K} on held-out queries "
         f"{before:.3f} → {after:.3f}, {difference.mean:+.3f} "
         f"[{difference.low:+.3f}, {difference.high:+.3f}]: {tuning.verdict}",
         highlight=False,

@@ -1,3 +1,3 @@
--- Adds pairs of queries and memories to the table that candidates are tuned on.
+-- The pairs of queries and memories that candidates are tuned on.
 --begin measured
 --then drawn

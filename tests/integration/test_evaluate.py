@@ -357,7 +357,8 @@ def test_a_tuning_judges_both_profiles_after_the_reranker(
     assert [one.profile.name for one in tuning.held_out.profiles] == [
         *("hybrid_reranked", "hybrid_tuned_reranked"),
     ]
-    assert tuning.held_out.profiles[0].overall.means["ndcg"] == 1
+    assert [one.overall.means["ndcg"] for one in tuning.held_out.profiles] == [1, 1]
+    assert tuning.held_out.not_reranked == 0
     assert tuning.start.name == "hybrid"
 
 
@@ -569,6 +570,15 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
     ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
     ({"min_similarity": -1.1}, InputError, r"min_similarity.*-1\.1"),
+    ({"lend": 0.3}, InputError, r"lend needs expand_session"),
+    ({"lend": 2, "expand_session": 1}, InputError, r"lend must lie within 0 and 1"),
+    ({"expand_session": 1}, InputError, r"expand_session of evaluate needs lend"),
+    (
+        {"queries": [replace(GOOD, query_text="tea")], "rerank": len}
+        | {"expand_session": 1, "lend": 0.3},
+        InputError,
+        "lend or rerank, not both",
+    ),
     ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
     ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
     (
@@ -749,7 +759,7 @@ def test_questions_without_an_answer_alone_are_refused(
     assert repo.evaluation.evaluate(AGENT, [queries[1]]).floors is None
 
 
-def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
+def test_a_tuning_proposes_a_floor_and_judges_it_by_queries_that_did_not_choose_it(
     answers: tuple[MemoryRepository, list[JudgedQuery]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, _ = answers
@@ -760,21 +770,25 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     memories = [NewMemory(f"answer {n}", importance=dice.random(), **usual) for n in range(40)]
     ids = repo.add_many("tuned", memories)
     known = [JudgedQuery(at(n / 10), [ids[n]]) for n in range(40)]
-    unknown = [JudgedQuery(at(120 + n / 10), []) for n in range(10)]
+    unknown = [JudgedQuery(at(90 + n), []) for n in range(10)]
 
     found = repo.evaluation.tune(
         "tuned", [*known, *unknown], start="five_factor", precision=0.9, as_of=NOW
     )
 
-    assert found.training.floors is not None
-    chosen = proposed(found.training.floors, 0.9)
+    everything = repo.evaluation.evaluate(
+        "tuned", [*known, *unknown], profiles=[found.found], as_of=NOW
+    )
+    assert everything.floors is not None
+    chosen = proposed(everything.floors, 0.9)
     assert chosen is not None
     assert found.floor is not None
     assert found.floor.min_relevance == chosen.min_relevance
-    assert (found.floor.silent, found.floor.lost) == (1.0, 0.0)
+    # The highest of them needs a higher floor than the others choose.
+    assert (found.floor.silent < 1, chosen.silent, found.floor.lost) == (True, 1, 0)
     if found.proposed is not None:
         assert found.proposed.min_relevance == chosen.min_relevance
-    with pytest.raises(InputError, match="precision needs queries without an answer"):
+    with pytest.raises(InputError, match=r"precision needs .* got 1 without one"):
         repo.evaluation.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
     for bad in (0, 1.1, True):
         with pytest.raises(InputError, match="precision must be above 0 and at most 1"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.repositories import Evaluations
 from pgrecall.scoring.profile_file import as_values
-from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
+from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW, before
 
@@ -239,13 +240,13 @@ def test_recorded_queries_are_evaluated_and_tuned_by(run: Run, world: World, age
     recall = ("evaluate", "--recorded", "-p", "hybrid", "--json", "-a", agent)
 
     [alone], [both] = run(*recall).records, run(*recall, "-a", f"{agent} too").records
-    [tuned] = run("tune", "-a", agent, "--recorded", "--held-out", 0.25, "--json").records
+    [tuned] = run("tune", "-a", agent, "--recorded", "--folds", 3, "--json").records
 
     numbers = [alone["profiles"][0][name] for name in ("queries", "recall")]
     numbers += [both["profiles"][0][name] for name in ("queries", "owners")]
     assert numbers == [12, 1.0, 15, 2]
-    parts = [tuned[part]["profiles"][0]["queries"] for part in ("training", "held_out")]
-    assert (parts, tuned["start"]["name"]) == ([9, 3], profiles.DEFAULT.name)
+    held_out = tuned["held_out"]["profiles"][0]["queries"]
+    assert (held_out, tuned["start"]["name"]) == (12, profiles.DEFAULT.name)
 
 
 NOT_BOTH = "give either a file of judged queries or --recorded"
@@ -266,7 +267,7 @@ BAD: list[tuple[list[str], str]] = [
     (["tune", "queries.jsonl", "--start", "magic"], "unknown profile 'magic'"),
     (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file must end in .toml or .json"),
     (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml already exists"),
-    (["tune", "queries.jsonl", "--held-out", "1"], "held_out 1 of 60 queries"),
+    (["tune", "queries.jsonl", "--folds", "1"], "folds must lie within 2 and 100"),
     (["tune", "nine.jsonl"], "at least 10 judged queries, got 9"),
     (["tune", "bad.jsonl"], "bad.jsonl, line 1: not JSON"),
 ]
@@ -295,12 +296,11 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     found = profiles.load(tmp_path / "mine.json")
     assert (shown.code, found.name) == (0, "mine")
     for said in (
-        *("similarity", "importance", "half-life, days", "start", "found", "30.0", "0.600"),
-        *("written to mine.json", "better on the held-out queries"),
-        *("queries that chose the profile", "held-out queries"),
+        *("changed", "similarity", "importance", "before", "after", "0.6"),
+        *("written to mine.json", "start_tuned is better than start on 60 held-out questions"),
+        *("held-out queries that rise", "all queries: 60"),
     ):
-        assert said in shown.out
-    assert shown.out.count("all queries: 30") == 2
+        assert said in " ".join(shown.out.split())
     assert ("searching" in shown.err, "100%" in shown.err) == (True, True)
     assert found.weights["similarity"] > 0.35 > found.weights["importance"]
     compared = run(*asked_of("evaluate", file, "-p", "start.toml,mine.json", "-k", 3, "--json"))
@@ -308,6 +308,34 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     assert (second["profile"], set(first["by_group"])) == ("mine", {"even", "odd"})
     assert second["ndcg_difference"][1] > 0
     assert run("search", "tea", "-a", AGENT, "--profile", "mine.json", "--json").records
+
+
+def test_arguments_that_come_with_the_profile_are_told_as_options(
+    run: Run, tmp_path: Path, world: World
+) -> None:
+    """The answer is the turn behind that which has the word of the question."""
+    lines = []
+    for session in range(18):
+        said = (f"the {WORDS[session % 9]} of house {session}?", "yes, before noon", "well")
+        _, relevant, _ = world.repo.add_many(
+            "talks",
+            [
+                NewMemory(text, session=f"{session}", turn=turn, created_at=before(1))
+                for turn, text in enumerate(said)
+            ],
+        )
+        query = f"{WORDS[session % 9]} of house {session}?"
+        lines.append({"query": query, "relevant": [str(relevant)]})
+    path = written(tmp_path / "talks.jsonl", lines)
+    profiles.save(Profile("old", {Keyword(): 0.9, Importance(): 0.1}), tmp_path / "old.toml")
+    asked = ("tune", path, "-a", "talks", "--start", "old.toml", "-k", 3, *AS_OF)
+
+    shown = run(*asked)
+    [alone] = run(*asked, "--no-arguments", "--force", "--json").records
+
+    assert re.search(r"search with --expand-session \d --lend 0\.\d+", shown.out)
+    assert "lend" in shown.out.split("changed")[1]
+    assert alone["found_arguments"] == {}
 
 
 def test_what_was_tuned_is_told_before_its_file_fails(
@@ -349,8 +377,7 @@ def test_where_it_is_no_better_nothing_is_written(run: Run, few: Path, tmp_path:
     [record] = run(*asked, "-o", "there.toml", "--force", "--json").records
 
     assert (shown.code, "written" in shown.out) == (0, False)
-    assert "no better" in shown.out
-    assert "no profile is proposed" in shown.out
+    assert "No profile is proposed" in shown.out
     assert not (tmp_path / "tuned.toml").exists()
     assert (record["verdict"], record["written"]) == ("no better", None)
     assert (tmp_path / "there.toml").read_text() == "mine"
@@ -402,6 +429,6 @@ def test_hostile_names_and_thin_evidence_are_told_plainly(
     assert "[/nothing]" in shown.err
     assert "[/nothing]" in tuned.out
     assert not CONTROLS & set(shown.out + shown.err + tuned.out)
-    assert "only 10 queries were held out" in tuned.out
+    assert "on 20 held-out questions" in " ".join(tuned.out.split())
     assert "too few to be sure" in " ".join(tuned.out.split())
     assert (tmp_path / "tuned.toml").exists()

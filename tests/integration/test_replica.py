@@ -160,7 +160,7 @@ def test_who_does_not_count_needs_no_primary(both: MemoryRepository, replica: En
 def test_a_replica_refuses_what_writes_and_says_what_helps(
     both: MemoryRepository, replica: Engine
 ) -> None:
-    for name in ("search", "add", "add_many", "evaluation.tune"):
+    for name in ("search", "add", "add_many"):
         with pytest.raises(DatabaseReadOnly, match=r"primary.*reads_from.*touch=False"):
             method(MemoryRepository(replica), name)(A, **GOOD[name])
 

@@ -21,7 +21,7 @@ from tests.integration.test_both_repositories import A, case_of, check, furnish
 from tests.migrations.asking import run
 
 COUNTING = ("search", "search_many", "context")
-ELSEWHERE = {"rank_indexes.status", "evaluation.tune"}
+ELSEWHERE = {"rank_indexes.status"}
 """What readers may call as well, though no replica answers it."""
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import NewMemory, Profile, ScoredMemory
+from pgrecall import JudgedQuery, NewMemory, Profile, ScoredMemory
 from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Similarity
@@ -446,3 +446,22 @@ def test_a_context_tells_what_is_not_relevant_from_what_comes_along(mine: Owner)
     assert [one.hit.memory.content for one in few.left_out] == ["not relevant"]
     left_out = [one.hit.memory.content for one in every.left_out]
     assert left_out == ["not relevant", "4", "5", "0"]
+
+
+def test_an_evaluation_ranks_turns_as_a_search_does(mine: Owner) -> None:
+    """The 25 best lend, to turns of 60 in two sessions and to none of the rest."""
+    dice = random.Random("lent")
+    scores = [round(dice.uniform(0.2, 0.9), 3) for _ in range(60)]
+    ids = [*dialogue(mine, scores[:40]), *mine.add_many([noted("x", 0.62), noted("y", 0.4)])]
+    ids += mine.add_many([turn(f"b {n}", one, n, "b") for n, one in enumerate(scores[40:])])
+    queries = [JudgedQuery(NORTH, [id_]) for id_ in ids]
+    for lending in ({"expand_session": 2, "lend": 0.3}, {"expand_session": 1, "lend": 0.9}):
+        hits = found(mine, k=25, **lending)
+
+        evaluated = mine.evaluation.evaluate(queries, profiles=[ALONE], k=25, as_of=NOW, **lending)
+
+        ranks = {hit.memory.id: rank for rank, hit in enumerate(hits, start=1)}
+        values = dict(zip(ids, evaluated.profiles[0].per_query["mrr"], strict=True))
+        assert {id_: 1 / values[id_] for id_ in ranks} == pytest.approx(ranks)
+        assert all(1 / values[id_] > 25 for id_ in ids if id_ not in ranks)
+        assert any(hit.lender for hit in hits)

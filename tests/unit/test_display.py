@@ -38,6 +38,7 @@ from pgrecall import (
 )
 from pgrecall.core.display import Bar, Cell, Column, Grid, roots, roots_of, text_of
 from pgrecall.core.html_display import html_of
+from pgrecall.evaluation.tuned import MovedQuery
 from pgrecall.scoring.hit_grid import hit_grid
 from pgrecall.search.explanation import TermAccount
 from tests.unit.test_context_style import memory
@@ -318,7 +319,18 @@ def test_records_have_the_fields_that_they_had() -> None:
 def test_a_tuning_shows_its_verdict() -> None:
     start, found = profiles.hybrid.renamed("x" * 300), profiles.hybrid
     both = evaluation("start", "found", "similarity")
-    tuning = Tuning(start, found, both, both, 40)
+    moved = [MovedQuery(n, "x\n" * 300, "zoe", 7, None, 0.1 - n / 10) for n in (0, 3)]
+    tuning = Tuning(start, found, {"lend": 0.3}, both, {}, moved, 40)
 
     assert len(repr(tuning)) <= 500
-    assert str(tuning).splitlines()[:2] == ["better", "all queries: 12"]
+    shown = str(tuning).splitlines()
+    assert "is better than x" in shown[0]
+    assert max(map(len, shown)) < 200
+    assert shown[1:4] == [
+        "changed  before  after",
+        "-------  ------  -----",
+        "lend          –    0.3",
+    ]
+    assert [line for line in shown if "queries" in line and ":" in line] == [
+        *("all queries: 12", "held-out queries that rise: 1", "held-out queries that fall: 1")
+    ]

@@ -1,66 +1,62 @@
-"""The search for weights and a half-life, by functions whose best is known."""
+"""The search for weights and variants, by functions whose best is known."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from pgrecall.evaluation.weight_search import (
-    LONGEST,
+    PER_CHANGE,
     PULL,
-    ROUNDS,
     SHARES,
-    SHORTEST,
     Candidate,
-    searching,
+    Space,
+    searched,
 )
 
-Worth = Callable[[Candidate], float]
-START = Candidate((0.4, 0.25, 0.2, 0.1, 0.05), 14.0)
-ALL_FREE = [True] * 5
+Value = Callable[[Sequence[float], Sequence[int]], float]
+START = Candidate((0.4, 0.25, 0.2, 0.1, 0.05), (0, 0, 0, 0, 0))
+ALL_FREE = [[True]] * 5
+MANY = 100_000
+"""So many queries that only PULL remains of the penalties."""
 
 
 @dataclass
 class Searched:
     best: Candidate
-    rounds: list[list[Candidate]] = field(default_factory=list)
-
-    @property
-    def tried(self) -> list[Candidate]:
-        return [one for tried in self.rounds for one in tried]
+    tried: list[Candidate] = field(default_factory=list)
 
 
-def searched(
-    worth: Worth, start: Candidate = START, free: Sequence[bool] = ALL_FREE, seed: int = 0
+def search(
+    value: Value,
+    start: Candidate = START,
+    varying: Sequence[Sequence[bool]] = ALL_FREE,
+    *,
+    queries: int = MANY,
+    beginnings: Sequence[Sequence[float]] = (),
+    seed: int = 0,
 ) -> Searched:
-    tries = searching(start, free, seed, recency=1)
-    rounds: list[list[Candidate]] = []
-    values: list[float] | None = None
-    while True:
-        try:
-            tried = next(tries) if values is None else tries.send(values)
-        except StopIteration as end:
-            return Searched(end.value, rounds)
-        rounds.append(list(tried))
-        values = [worth(one) for one in tried]
+    """The function is of weights that sum to 1, as those of a score would."""
+    space = Space(start, varying, beginnings, queries)
+    tried: list[Candidate] = []
+
+    def worth(weights: Sequence[float], variants: Sequence[int]) -> float:
+        candidate = space.normalised(Candidate(tuple(weights), tuple(variants)))
+        tried.append(candidate)
+        return value(candidate.weights, candidate.variants)
+
+    return Searched(searched(worth, space, seed), tried)
 
 
-def near(*weights: float, half_life: float | None = None) -> Worth:
+def near(*weights: float) -> Value:
     """1 at this place, falling with the distance from it."""
-
-    def worth(candidate: Candidate) -> float:
-        away = math.dist(candidate.weights, weights)
-        if half_life is not None and candidate.half_life is not None:
-            away += 0.2 * abs(math.log(candidate.half_life / half_life))
-        return 1 - away
-
-    return worth
+    return lambda its, _: 1 - math.dist(its, weights)
 
 
-def flat(_: Candidate) -> float:
+def flat(*_: object) -> float:
     return 0.5
 
 
@@ -68,22 +64,19 @@ def test_the_best_is_found() -> None:
     wanted = (0.1, 0.5, 0.05, 0.3, 0.05)
 
     for seed in range(5):
-        found = searched(near(*wanted, half_life=60), seed=seed).best
-        assert found.weights == pytest.approx(wanted, abs=0.05)
-        assert found.half_life == pytest.approx(60, rel=0.15)
-        assert searched(near(0, 0, 0, 0, 1), seed=seed).best.weights[4] > 0.97
+        assert search(near(*wanted), seed=seed).best.weights == pytest.approx(wanted, abs=0.05)
+        assert search(near(0, 0, 0, 0, 1), seed=seed).best.weights[4] > 0.95
 
 
-@pytest.mark.parametrize("worth", [flat, near(0.1, 0.5, 0.05, 0.3, 0.05), near(1, 0, 0, 0, 0)])
-def test_weights_sum_to_1_and_lie_within_0_and_1(worth: Worth) -> None:
-    result = searched(worth)
+@pytest.mark.parametrize("value", [flat, near(0.1, 0.5, 0.05, 0.3, 0.05), near(1, 0, 0, 0, 0)])
+def test_weights_sum_to_1_and_lie_within_0_and_1(value: Value) -> None:
+    result = search(value)
+
     assert result.tried[0] == START
-    assert 10 < len(result.rounds) <= ROUNDS
+    assert len(result.tried) < 1_000
     for candidate in result.tried:
         assert math.fsum(candidate.weights) == pytest.approx(1, abs=1e-12)
         assert all(0 <= weight <= 1 for weight in candidate.weights)
-        assert candidate.half_life is not None
-        assert SHORTEST <= candidate.half_life <= LONGEST
 
 
 FREE = [[True, False, True, True, False], [False, True, True, False, True], [False, *[True] * 4]]
@@ -91,86 +84,118 @@ FREE = [[True, False, True, True, False], [False, True, True, False, True], [Fal
 
 @pytest.mark.parametrize("free", FREE, ids=str)
 def test_weights_that_are_not_free_stay_to_the_bit(free: list[bool]) -> None:
-    """And so does the half-life of a recency that is not."""
-    result = searched(near(0.1, 0.1, 0.1, 0.1, 0.6, half_life=60), free=free)
+    result = search(near(0.1, 0.1, 0.1, 0.1, 0.6), varying=[[one] for one in free])
 
     for candidate in result.tried:
         for weight, start, is_free in zip(candidate.weights, START.weights, free, strict=True):
             assert is_free or weight == start
-        assert free[1] or candidate.half_life == START.half_life
     assert result.best.weights != START.weights
 
 
 def test_where_no_weight_can_move_none_does() -> None:
-    alone = searched(near(0, 0, 0, 0, 1), free=[True, *[False] * 4])
-    none = searched(near(0, 0, 0, 0, 1, half_life=100), free=[False] * 5)
+    alone = search(near(0, 0, 0, 0, 1), varying=[[True], *[[False]] * 4])
+    none = search(near(0, 0, 0, 0, 1), varying=[[False]] * 5)
 
     assert alone.best.weights == pytest.approx(START.weights)
-    assert (none.best, none.rounds) == (START, [])
+    assert (none.best, none.tried) == (START, [])
 
 
-@pytest.mark.parametrize("half_life", [14.0, None])
-def test_of_those_that_do_alike_the_start_is_taken(half_life: float | None) -> None:
-    start = Candidate(START.weights, half_life)
-
-    assert [searched(flat, start, seed=seed).best for seed in range(3)] == [start] * 3
+def test_of_those_that_do_alike_the_start_is_taken() -> None:
+    assert [search(flat, seed=seed).best for seed in range(3)] == [START] * 3
 
 
 def test_what_does_hardly_better_is_not_worth_going_there() -> None:
-    def worth(candidate: Candidate) -> float:
-        return 0.5 + PULL / 4 * math.dist(candidate.weights, START.weights)
+    def slightly(weights: Sequence[float], _: object) -> float:
+        return 0.5 + PULL / 4 * math.dist(weights, START.weights)
 
-    assert searched(worth).best == START
+    assert search(slightly).best == START
+
+
+def test_few_queries_move_less_far_than_many() -> None:
+    wanted = (0.1, 0.5, 0.05, 0.3, 0.05)
+
+    def gently(weights: Sequence[float], _: object) -> float:
+        return 0.5 - 0.1 * math.dist(weights, wanted) ** 2
+
+    few, many = (search(gently, queries=number).best.weights for number in (20, MANY))
+
+    assert math.dist(few, START.weights) < 0.7 * math.dist(many, START.weights)
 
 
 def test_it_never_returns_what_did_worse_than_the_start() -> None:
-    def worth(candidate: Candidate) -> float:
-        return math.sin(1e4 * math.fsum(n * w for n, w in enumerate(candidate.weights)))
+    def rugged(weights: Sequence[float], _: object) -> float:
+        return math.sin(1e4 * math.fsum(n * w for n, w in enumerate(weights)))
 
     for seed in range(10):
-        assert worth(searched(worth, seed=seed).best) >= worth(START)
+        best = search(rugged, seed=seed).best
+        assert rugged(best.weights, ()) >= rugged(START.weights, ())
 
 
-def test_of_a_signal_that_is_brought_in_some_shares_are_tried() -> None:
-    tries = searching(
-        Candidate((0.5, 0.3, 0.2, 0.0), None), [True, False, True, True], 0, brought_in=3
-    )
+def test_of_a_signal_that_is_added_some_shares_are_tried() -> None:
+    start = Candidate((0.5, 0.3, 0.2, 0.0), (0, 0, 0, 0))
 
-    first = next(tries)
+    first = search(flat, start, [[True], [False], [True], [True]]).tried[1:4]
 
-    assert [one.weights for one in first[1:4]] == [
+    assert [one.weights for one in first] == [
         pytest.approx((0.5 * (1 - share), 0.3, 0.2 * (1 - share), 0.7 * share)) for share in SHARES
     ]
 
 
-WITHOUT_LAST: list[tuple[tuple[float, ...], list[bool], tuple[float, ...]]] = [
-    ((0.5, 0.3, 0.192, 0.008), [True, False, True, True], (0.505780, 0.3, 0.194220)),
-    ((0.5, 0.5, 0.0), [True, True, True], (0.5, 0.5)),
-    ((0.0, 0.992, 0.008), [True, False, True], (0.008, 0.992)),
-]
+def test_what_others_begin_with_is_tried_too() -> None:
+    beginning = (0.0, 0.0, 0.0, 0.3, 0.1)
+
+    tried = search(flat, beginnings=[beginning]).tried
+
+    assert pytest.approx((0, 0, 0, 0.75, 0.25)) in [one.weights for one in tried]
 
 
-def test_without_the_last_the_others_get_its_weight() -> None:
-    for weights, free, expected in WITHOUT_LAST:
-        found = Candidate(weights, 14.0).without_last(free)
-        assert found.weights == pytest.approx(expected, abs=1e-6)
-        assert math.fsum(found.weights) == pytest.approx(1)
-        assert found.half_life == 14.0
+def test_variants_are_chosen_with_the_weights_that_they_need() -> None:
+    """Variant 2 of the second signal is the best, at another weight than the first one's."""
+    wanted = {0: (0.4, 0.25, 0.2, 0.1, 0.05), 1: (0.4, 0.3, 0.15, 0.1, 0.05)}
+    best = (0.25, 0.5, 0.15, 0.05, 0.05)
+
+    def value(weights: Sequence[float], variants: Sequence[int]) -> float:
+        place = wanted.get(variants[1], best)
+        return (0.9 if place is best else 0.7) - math.dist(weights, place)
+
+    found = search(value, varying=[[True], [True] * 3, *[[True]] * 3]).best
+
+    assert found.variants == (0, 2, 0, 0, 0)
+    assert found.weights == pytest.approx(best, abs=0.05)
+
+
+def test_a_variant_that_does_no_better_is_not_chosen() -> None:
+    def value(weights: Sequence[float], variants: Sequence[int]) -> float:
+        return 1 - math.dist(weights, (0.2,) * 5) + sum(variants) * PER_CHANGE / 20 / 2
+
+    assert search(value, varying=[[True, True]] * 5, queries=20).best.variants == (0,) * 5
+
+
+def test_where_the_variant_of_the_start_tells_nothing_another_is_tried_at_once() -> None:
+    """Such as the time signal without periods: all weights are tried with them."""
+
+    def value(weights: Sequence[float], variants: Sequence[int]) -> float:
+        return weights[1] if variants[1] else 0.0
+
+    result = search(value, varying=[[True], [False, True], *[[True]] * 3])
+
+    assert result.tried[1] == replace(START, variants=(0, 1, 0, 0, 0))
+    assert result.best.variants[1] == 1
+    assert result.best.weights[1] > 0.95
 
 
 def test_the_same_seed_tries_the_same() -> None:
-    worth = near(0.1, 0.5, 0.05, 0.3, 0.05, half_life=3)
+    value = near(0.1, 0.5, 0.05, 0.3, 0.05)
 
-    one, again, other = (searched(worth, seed=seed) for seed in (3, 3, 4))
+    one, again, other = (search(value, seed=seed) for seed in (3, 3, 4))
 
     assert one == again
-    assert one.rounds != other.rounds
+    assert one.tried != other.tried
 
 
-def test_without_a_half_life_none_is_tried_and_a_weight_of_nothing_can_come_back() -> None:
-    result = searched(near(0.5, 0.5), Candidate((1.0, 0.0), None), [True, True])
+def test_a_weight_of_nothing_can_come_back() -> None:
+    result = search(near(0.5, 0.5), Candidate((1.0, 0.0), (0, 0)), [[True]] * 2)
 
-    assert {candidate.half_life for candidate in result.tried} == {None}
     assert result.best.weights == pytest.approx((0.5, 0.5), abs=0.02)
 
 
@@ -184,13 +209,11 @@ ROUNDED: list[tuple[tuple[float, ...], tuple[float, ...]]] = [
 ]
 
 
-def test_rounded_weights_have_three_decimals_and_sum_to_1_and_half_lives_three_digits() -> None:
+def test_rounded_weights_have_three_decimals_and_sum_to_1() -> None:
     for weights, rounded in ROUNDED:
-        found = Candidate(weights, None).rounded([True] * len(weights)).weights
+        candidate = Candidate(weights, (0,) * len(weights))
+        found = candidate.rounded([True] * len(weights)).weights
 
         assert math.fsum(found) == pytest.approx(1, abs=1e-12)
         assert found == tuple(round(weight, 3) for weight in found)
         assert found == pytest.approx(rounded, abs=1.1e-3)
-    half_lives = {13.8629: 13.9, 123.456: 123.0, 1.0: 1.0, 0.123456: 0.123}
-    for given, digits in half_lives.items():
-        assert Candidate((1.0,), given).rounded([True]).half_life == digits

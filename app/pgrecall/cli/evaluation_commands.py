@@ -19,7 +19,7 @@ from pgrecall.cli.output import (
     working,
 )
 from pgrecall.cli.parsers import argument, option
-from pgrecall.core.display import Column, Grid, Part, numbers, plain
+from pgrecall.core.display import Part, plain
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError, PgRecallError
 from pgrecall.evaluation import chart
@@ -27,24 +27,15 @@ from pgrecall.evaluation.evaluation_grid import evaluation_grids, floor_grids
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.evaluation.relevance_thresholds import Floor
-from pgrecall.evaluation.tuned import FEWEST, Tuning
+from pgrecall.evaluation.tuned import Tuning
 from pgrecall.execution import MemoryRepository
 from pgrecall.scoring import profiles
-from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
-from pgrecall.scoring.signals import Recency
 
 app = App()
 
-VERDICTS = {
-    "better": ("better on the held-out queries", "green"),
-    "thin": (
-        "better on the held-out queries, but there are too few to be sure: judge more queries",
-        "yellow",
-    ),
-    "no better": ("no better on the held-out queries; no profile is proposed", "red"),
-}
-"""Verdict → its text and its color. Other verdicts name a baseline that is better."""
+TONES = {"better": "green", "thin": "yellow", "no better": "red"}
+"""Verdict → the color of the summary."""
 
 QueriesFile = Annotated[
     Path | None,
@@ -116,7 +107,8 @@ def evaluate(
         "Profile to start from: a name, or a .toml or .json file. Default: that of `pgrecall "
         "profiles default`, at first hybrid."
     ),
-    held_out=option("Share of the queries, or of the agents, to judge by."),
+    folds=option("Parts of the queries, or of the agents; each is judged by what the others find."),
+    arguments=option("Propose arguments of a search, too: expand_session and lend."),
     precision=option(
         "Propose a min_relevance: of the queries that find nothing, at least this share has no "
         "answer, 0 to 1."
@@ -132,13 +124,13 @@ def tune(
     ] = Path("tuned.toml"),
     force: Annotated[bool, option("Overwrite the file.", "--force")] = False,
 ) -> Output:
-    """Search for weights and a half-life that find more, and write them as a profile.
+    """Search for a profile that finds more, and write it to a file.
 
-    One part of the judged queries chooses the profile, and the other part, held out, judges it. The
-    profile is only written if it does better on the held-out queries, and no worse than similarity
-    alone, keyword alone and hybrid. A profile without the signal keyword may get it. With several
-    agents, each is in one part. --precision proposes a min_relevance, too. The same --seed gives
-    the same profile.
+    Weights, signals and their parameters may change, and arguments of a search may be proposed
+    beside the profile. Each part of the judged queries is ranked by what the other parts find; with
+    several agents, each agent is in one part. The profile is only written if nDCG@k rises there.
+    The table of what changed, and the queries that rise and fall, say what it does. --precision
+    proposes a min_relevance, too. The same --seed gives the same profile.
     """
     _require_source(file, recorded=recorded)
     if output.suffix.lower() not in (".toml", ".json"):
@@ -158,7 +150,7 @@ def tune(
         [tuning.record() | {"written": str(output) if is_written else None}],
         *_tuning(tuning),
         *([f"written to {output}"] if is_written else []),
-        notes=_missing(tuning.training.missing + tuning.held_out.missing, call),
+        notes=_missing(tuning.held_out.missing, call),
         problem=problem,
     )
 
@@ -213,29 +205,17 @@ def _missing(missing: int, call: Call) -> list[Text]:
 
 
 def _tuning(tuning: Tuning) -> list[Part | RenderableType]:
-    old, new = tuning.start.weights, tuning.found.weights
-    rows = [
-        (name, f"{old[name]:.3f}" if name in old else "–", f"{weight:.3f}")
-        for name, weight in new.items()  # in the order of the start; a new signal comes last
-    ]
-    old_half_life, half_life = _half_life(tuning.start), _half_life(tuning.found)
-    if half_life is not None and old_half_life is not None:
-        rows.append(("half-life, days", f"{old_half_life:.1f}", f"{half_life:.1f}"))
-    columns = [Column("signal"), *numbers(tuning.start.name, "found")]
-    lines: list[Part | RenderableType] = [
-        Grid(columns, rows, "weights"),
-        Text("\nqueries that chose the profile", style="bold"),
-        *evaluation_grids(tuning.training),
-        Text("\nheld-out queries", style="bold"),
-        *evaluation_grids(tuning.held_out),
-    ]
-    if tuning.questions < FEWEST:
-        lines.append(Text(f"only {tuning.questions} queries were held out", style="yellow"))
+    summary, *parts = tuning.parts()
+    assert isinstance(summary, str)
+    lines: list[Part | RenderableType] = list(parts)
     if tuning.precision is not None:
         lines.append(_proposal(tuning.floor, tuning.precision, tuning.held_out.k))
-    other = (f"{tuning.verdict}; no profile is proposed", "red")
-    text, color = VERDICTS.get(tuning.verdict, other)
-    return [*lines, Text(text, style=color)]
+    if tuning.arguments:
+        options = (
+            f"--{name.replace('_', '-')} {value}" for name, value in tuning.arguments.items()
+        )
+        lines.append(f"search with {' '.join(options)}")
+    return [*lines, Text(plain(summary), style=TONES[tuning.verdict])]
 
 
 def _proposal(floor: Floor | None, precision: float, k: int) -> RenderableType:
@@ -245,10 +225,4 @@ def _proposal(floor: Floor | None, precision: float, k: int) -> RenderableType:
         f"proposed: min_relevance {floor.min_relevance:.3f}. Of the held-out queries, "
         f"{floor.silent:.0%} of those without an answer find nothing, and {floor.lost:.0%} of "
         f"the others; recall@{k} {floor.recall:.3f}"
-    )
-
-
-def _half_life(profile: Profile) -> float | None:
-    return next(
-        (signal.half_life_in_days for signal, _ in profile if isinstance(signal, Recency)), None
     )

@@ -26,6 +26,7 @@ Question = Literal[
     "rerank",
     "layout",
     "replica",
+    "compute",
 ]
 EMBEDS: Final = ("embed", "embed_query")
 
@@ -38,6 +39,8 @@ class Ask(NamedTuple):
     any step that needs one. It also knows the `Layout` of the database, and whether the operation
     reads on a replica, where only a `Run` that counts can write.
 
+    "compute" calls a function of ours that takes long, within a transaction too; the asynchronous
+    repository does so in a thread.
     `reranker` is the `Rerank` for a caller's value; `rerank` judges texts by it (`Verdict`). That
     takes long and comes between statements. Where each of these may be a transaction of its own,
     nobody holds a connection meanwhile.

@@ -17,6 +17,7 @@ from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import HalfVector, as_text
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
+from pgrecall.evaluation.tunable import Lending
 from pgrecall.ranking.composing import executes
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
@@ -209,6 +210,7 @@ class Asked:
     as_of: datetime | None
     floors: Mapping[str, float] = field(default_factory=dict)
     """min_score and min_similarity, if given."""
+    lending: Lending | None = None
     rerank: Rerank | None = None
 
     def batches(

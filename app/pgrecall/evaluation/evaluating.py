@@ -12,7 +12,7 @@ from uuid import UUID
 from pgrecall.core import checks
 from pgrecall.core.checks import K
 from pgrecall.core.rerankers import Rerank, Reranker
-from pgrecall.core.steps import READS_TOGETHER, Operation, needs
+from pgrecall.core.steps import READS_TOGETHER, Ask, Operation, needs
 from pgrecall.core.validation import (
     in_list,
     require_count,
@@ -40,12 +40,13 @@ from pgrecall.evaluation.results import (
     ProfileEvaluation,
     Scores,
 )
+from pgrecall.evaluation.tunable import Lending
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
-from pgrecall.schema import Tables
+from pgrecall.schema import Layout, Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -64,6 +65,8 @@ def evaluate(
     k: int = 10,
     min_score: float | None = None,
     min_similarity: float | None = None,
+    expand_session: int = 0,
+    lend: float | None = None,
     teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
@@ -79,8 +82,8 @@ def evaluate(
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
     `search` does, in one statement for all queries of a moment. A query is asked at its own
     `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
-    text names, as in a search. Filters and thresholds are those of `search`. No retrieval is
-    counted.
+    text names, as in a search. Filters, thresholds and `lend` are those of `search`. No retrieval
+    is counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
     compared with those of the first profile, with a 95 % interval of the mean difference by paired
@@ -98,20 +101,34 @@ def evaluate(
     score stood. `floors` do not know it.
 
     Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
-    how many of them return nothing by the first profile, and how much recall that costs.
+    how many of them return nothing by the first profile, and how much recall that costs, without
+    `lend`.
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
-    least = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
+    least = {
+        "as_of": as_of,
+        "min_score": min_score,
+        "min_similarity": min_similarity,
+        "expand_session": expand_session,
+        "lend": lend,
+    }
     thresholds = checks.checked(SearchArguments, least, also=("query",))
     floors: dict[str, float] = {
         name: thresholds[name] for name in ("min_score", "min_similarity") if name in thresholds
     }
+    lending = None
+    if lend is not None:
+        lending = Lending(thresholds["expand_session"], thresholds["lend"])
+    elif expand_session:
+        raise InputError("expand_session of evaluate needs lend: turns that are added have no rank")
     checked = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     reranker = yield from reranker_of(rerank, checked)
+    if lending is not None and reranker is not None:
+        raise InputError("evaluate takes lend or rerank, not both; leave one of them out")
     if "min_similarity" in floors and any(query.query is None for query in checked):
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
@@ -119,7 +136,10 @@ def evaluate(
     checked = yield from with_vectors(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
-    context = Asked(tables, teams, chosen, as_of, floors, reranker)
+    layout: Layout = yield Ask("layout")
+    if lending is not None and layout.distributed:
+        raise InputError("evaluate with lend does not work on Citus; leave lend out")
+    context = Asked(tables, teams, chosen, as_of, floors, lending, reranker)
     evaluation = yield from measured(context, answered(checked), ranked, k, seed)
     if all(query.relevant for query in checked):
         return evaluation
@@ -131,24 +151,30 @@ def measured(
 ) -> Operation[Evaluation]:
     """Evaluates checked and with_vectors queries."""
     rerank, not_reranked = context.rerank, None
-    compared = (*profiles, *_baselines(profiles, checked, with_first=rerank is not None))
-    batches = yield from context.batches(checked, compared)
-    ranking = yield from ranks(context.tables, batches)
+    compared = (*profiles, *baselines(profiles, checked, with_first=rerank is not None))
+    values = []
+    # Turns are ranked beside the hits of one profile.
+    for several in [compared] if context.lending is None else [(one,) for one in compared]:
+        batches = yield from context.batches(checked, several)
+        ranking = yield from ranks(context.tables, batches, context.lending, k)
+        if rerank is not None:
+            not_reranked = yield from rerank_ranks(
+                context.tables, batches, rerank, checked, len(profiles), ranking
+            )
+        values += [
+            [metrics(query.relevant, ranking[n][place], k) for n, query in enumerate(checked)]
+            for place in range(len(several))
+        ]
     if rerank is not None:
-        number, tables = len(profiles), context.tables
-        not_reranked = yield from rerank_ranks(tables, batches, rerank, checked, number, ranking)
+        others = compared[len(profiles) :]
         profiles = [profile.renamed(f"{profile.name}_reranked") for profile in profiles]
-        compared = (*profiles, *compared[number:])
-    values = [
-        [metrics(query.relevant, ranking[number][place], k) for number, query in enumerate(checked)]
-        for place in range(len(compared))
-    ]
-    missing = yield from _missing(context, checked)
-    evaluation = _evaluation(checked, profiles, compared, values, k, seed, missing)
+        compared = (*profiles, *others)
+    missing = yield from count_missing(context, checked)
+    evaluation = evaluation_of(checked, profiles, compared, values, k, seed, missing)
     return replace(evaluation, not_reranked=not_reranked)
 
 
-def _missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
+def count_missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
     """The number of relevant memories that do not exist, counted for each query."""
     tables, missing = context.tables, 0
     for numbers in by_owner(checked).values():
@@ -161,8 +187,8 @@ def _missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[int]:
     return missing
 
 
-def _baselines(
-    profiles: Sequence[Profile], checked: Sequence[CheckedQuery], *, with_first: bool
+def baselines(
+    profiles: Sequence[Profile], checked: Sequence[CheckedQuery], *, with_first: bool = False
 ) -> list[Profile]:
     """The baselines that are not among the profiles and that some query has a value for; or all of
     these and the first profile."""
@@ -194,7 +220,7 @@ def _several(profiles: object) -> list[object]:
     return several
 
 
-def _evaluation(
+def evaluation_of(
     checked: Sequence[CheckedQuery],
     profiles: Sequence[Profile],
     compared: Sequence[Profile],
@@ -210,8 +236,8 @@ def _evaluation(
         if query.group is not None:
             groups.setdefault(query.group, []).append(number)
     owners = [query.agent_id for query in checked]
-    overall = _scores(values, range(len(checked)), owners, seed)
-    by_group = {name: _scores(values, numbers, owners, seed) for name, numbers in groups.items()}
+    overall = scores_of(values, range(len(checked)), owners, seed)
+    by_group = {name: scores_of(values, numbers, owners, seed) for name, numbers in groups.items()}
     evaluations = tuple(
         ProfileEvaluation(
             profile,
@@ -229,7 +255,7 @@ def _evaluation(
     )
 
 
-def _scores(
+def scores_of(
     values: Sequence[Mapping[str, Sequence[float]]],
     numbers: Sequence[int],
     owners: Sequence[str | None],

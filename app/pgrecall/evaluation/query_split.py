@@ -1,11 +1,10 @@
-"""Splits judged queries into a training part and a held-out part."""
+"""Splits judged queries into folds, each of which is held out once."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from random import Random
 
-from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import CheckedQuery
 
 
@@ -28,56 +27,18 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def sample_held_out(
-    units: Sequence[Hashable], share: float, seed: int, of_owners: bool
-) -> set[Hashable]:
-    """A random sample of questions or owners for the held-out part."""
+def folds_of(checked: Sequence[CheckedQuery], folds: int, seed: int) -> list[int]:
+    """The fold of each query. If several owners have queries with an answer, each owner is in one
+    fold, or else each question. Folds have about the same number of them, of those with an answer
+    and of the others; there are fewer folds if there are fewer owners or questions."""
+    owners = [query.agent_id for query in checked]
+    answered = {owner for owner, query in zip(owners, checked, strict=True) if query.relevant}
+    units: list[Hashable] = [*owners] if len(answered) > 1 else [*map(question_key, checked)]
+    with_answer = {unit for unit, query in zip(units, checked, strict=True) if query.relevant}
     different = list(dict.fromkeys(units))
-    number = held_out_count(share, len(different), of_owners)
     Random(seed).shuffle(different)
-    return set(different[:number])
-
-
-def split(
-    checked: Sequence[CheckedQuery],
-    units: Sequence[Hashable],
-    held_out_units: set[Hashable],
-) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
-    """The training queries and the held-out ones."""
-    parts: tuple[list[CheckedQuery], list[CheckedQuery]] = [], []
-    for query, unit in zip(checked, units, strict=True):
-        parts[unit in held_out_units].append(query)
-    return parts
-
-
-def split_unanswered(
-    checked: Sequence[CheckedQuery],
-    owners: set[Hashable] | None,
-    share: float,
-    seed: int,
-) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
-    """Splits queries without an answer, at random or by the held-out owners if these are given."""
-    queries = [query for query in checked if not query.relevant]
-    if owners is None:
-        questions = list(map(question_key, queries))
-        different = list(dict.fromkeys(questions))
-        Random(seed).shuffle(different)
-        parts = split(queries, questions, set(different[: round(share * len(different))]))
-    else:
-        parts = split(queries, [query.agent_id for query in queries], owners)
-    if not all(parts):
-        raise InputError(
-            "precision needs queries without an answer in both the training and the held-out "
-            f"part, got {len(queries)}"
-        )
-    return parts
-
-
-def held_out_count(share: float, units: int, of_owners: bool) -> int:
-    number = round(share * units)
-    if not 1 <= number < units:
-        raise InputError(
-            f"held_out {share:g} of {units} {'owners' if of_owners else 'queries'} leaves the "
-            "training or the held-out part empty; choose another share"
-        )
-    return number
+    fold: dict[Hashable, int] = {}
+    for has_answer in (True, False):
+        its = [unit for unit in different if (unit in with_answer) is has_answer]
+        fold |= {unit: place % folds for place, unit in enumerate(its)}
+    return [fold[unit] for unit in units]

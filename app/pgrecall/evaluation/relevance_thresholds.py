@@ -74,43 +74,72 @@ def table_of(reaches: Sequence[Reach], others: Iterable[float] = ()) -> list[Flo
 
 
 def _floor(reaches: Sequence[Reach], floor: float) -> Floor:
-    answered = [one for one in reaches if one[-1]]
-    lost = sum(best is None or best < floor for best, *_ in answered)
-    silent = sum(best is None or best < floor for best, _, answers in reaches if not answers)
-    recalls = (
-        sum(above < floor <= relevance for relevance, above in relevant) / answers
-        for _, relevant, answers in answered
-    )
+    return _summed(floor, [_effect(reach, floor) for reach in reaches])
+
+
+def _effect(reach: Reach, floor: float) -> tuple[bool, float | None]:
+    """True if a query returns nothing above this floor; and its recall, if it has an answer."""
+    best, relevant, answers = reach
+    is_silent = best is None or best < floor
+    if not answers:
+        return is_silent, None
+    return is_silent, sum(above < floor <= one for one, above in relevant) / answers
+
+
+def _summed(floor: float, effects: Sequence[tuple[bool, float | None]]) -> Floor:
+    answered = [(is_silent, recall) for is_silent, recall in effects if recall is not None]
+    lost = sum(is_silent for is_silent, _ in answered)
+    silent = sum(is_silent for is_silent, recall in effects if recall is None)
     return Floor(
         floor,
-        silent / (len(reaches) - len(answered)),
+        silent / (len(effects) - len(answered)),
         lost / len(answered),
         silent / (silent + lost) if silent + lost else None,
-        math.fsum(recalls) / len(answered),
+        math.fsum(recall for _, recall in answered) / len(answered),
     )
 
 
 def evaluate_floors(
-    context: Asked,
-    checked: Sequence[CheckedQuery],
-    profile: Profile,
-    k: int,
-    others: Iterable[float] = (),
+    context: Asked, checked: Sequence[CheckedQuery], profile: Profile, k: int
 ) -> Operation[list[Floor]]:
-    """The table of floors, the profile's and `others` among them.
+    """The table of floors, the profile's among them.
 
     Some queries have an answer, and some have none.
     """
-    rows: dict[int, list[Any]] = {}
+    own = () if profile.min_relevance is None else (profile.min_relevance,)
+    return table_of((yield from reached(context, checked, profile, k)), own)
+
+
+def reached(
+    context: Asked, checked: Sequence[CheckedQuery], profile: Profile, k: int
+) -> Operation[list[Reach]]:
+    """The reach of each query, in their order."""
+    rows: dict[int, list[Any]] = {number: [] for number in range(len(checked))}
     for batch in (yield from context.batches(checked, [profile], reads_words=True)):
         for row in (yield batch.run(context.tables, "reach", _places, k=k)):
-            rows.setdefault(row.number, []).append(row)
-    reaches = [
-        (its[0].best, tuple(_relevant(its).values()), len(checked[number].relevant))
-        for number, its in rows.items()
+            rows[row.number].append(row)
+    return [
+        (its[0].best if its else None, tuple(_relevant(its).values()), len(query.relevant))
+        for its, query in zip(rows.values(), checked, strict=True)
     ]
-    own = () if profile.min_relevance is None else (profile.min_relevance,)
-    return table_of(reaches, (*own, *others))
+
+
+def cross_validated(
+    reaches: Sequence[Reach], folds: Sequence[int], precision: float
+) -> Floor | None:
+    """The floor that is proposed by all queries, and what happens to the queries of each fold by
+    the floor that the others propose. None if no floor meets the precision."""
+    chosen = proposed(table_of(reaches), precision)
+    if chosen is None:
+        return None
+    effects = []
+    for fold in dict.fromkeys(folds):
+        of_fold = [place for place, its in enumerate(folds) if its == fold]
+        others = [one for one, its in zip(reaches, folds, strict=True) if its != fold]
+        floor = proposed(table_of(others), precision)
+        least = 0.0 if floor is None else floor.min_relevance
+        effects += [_effect(reaches[place], least) for place in of_fold]
+    return _summed(chosen.min_relevance, effects)
 
 
 def _places(values: Values, batch: Batch) -> dict[str, str]:

@@ -2,83 +2,168 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
-from pgrecall.core.display import line
-from pgrecall.evaluation.relevance_thresholds import Floor, proposed
-from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation
+from pgrecall.core.display import Cell, Column, Grid, Part, line, numbers, text_of
+from pgrecall.evaluation.evaluation_grid import evaluation_grids, metric_names
+from pgrecall.evaluation.relevance_thresholds import Floor
+from pgrecall.evaluation.results import Difference, Evaluation
+from pgrecall.evaluation.tunable import Change, changes
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
+from pgrecall.scoring.scored_memory import RECORD_DECIMALS
 
 FEWEST = 30
-"""The fewest different held-out questions whose interval says something about future queries."""
+"""The fewest different questions whose interval says something about future queries."""
+LEAST_GAIN = 0.01
+"""The least mean gain in nDCG that is worth a change if its interval holds 0, and the difference of
+two profiles that are about as good."""
+_SHOWN = 5
+"""The queries of each kind that are shown."""
+
+Verdict = Literal["better", "thin", "no better"]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedQuery:
+    """A query whose nDCG@k is not the same by the start and by what was found."""
+
+    number: int
+    """Its place among the judged queries that have an answer, counted from 0."""
+    text: str | None
+    """Its text, if it has one."""
+    agent_id: str
+    """The agent or team that it is about."""
+    before: int | None
+    after: int | None
+    """before and after: the best rank of a memory that answers it; None: not ranked."""
+    gain: float
+    """The difference in nDCG@k, below 0 if it falls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The profile that tuning found, and its evaluation on held-out queries."""
+    """The profile that tuning found, and how well it does on queries that did not choose it."""
 
     start: Profile
     found: Profile
-    """The best profile on the training queries."""
-    training: Evaluation
-    """start and found, in this order, on the training queries."""
+    """The best profile by all queries."""
+    found_arguments: Mapping[str, Any]
+    """The arguments of a search that come with `found`: `expand_session` and `lend`."""
     held_out: Evaluation
-    """start and found on the held-out queries."""
+    """start and found, in this order. Each query is ranked by what the queries of the other folds
+    find, in place of `found`, which all queries chose."""
+    rivals: Mapping[str, Difference]
+    """The difference in nDCG between each baseline and `found`, below 0 if the baseline is worse.
+    """
+    moved: Sequence[MovedQuery]
+    """The held-out queries that rise or fall, those that rise most first."""
     questions: int
-    """Number of different held-out questions; copies of a question count once."""
+    """Number of different questions; copies of a question count once."""
     precision: float | None = None
     """The `precision` that was passed, for a floor."""
+    floor: Floor | None = None
+    """The proposed floor, with its effect on queries that did not choose it. None if no floor
+    meets the precision or if no precision was passed."""
 
     @property
     def difference(self) -> Difference:
-        """The difference in nDCG between found and start, on the held-out queries."""
+        """The difference in nDCG between found and start, on held-out queries."""
         return self.held_out.profiles[1].overall.differences["ndcg"]
 
     @property
-    def better_baseline(self) -> ProfileEvaluation | None:
-        """The best of similarity alone, keyword alone and hybrid, if its nDCG on the held-out
-        queries is better than that of `found`."""
-        reached = _ndcg(self.held_out.profiles[1])
-        best = max(self.held_out.baselines, key=_ndcg, default=None)
-        return best if best is not None and _ndcg(best) > reached else None
+    def better_baseline(self) -> Profile | None:
+        """The best of similarity alone, keyword alone and hybrid, if it is clearly better than
+        `found`: the whole interval of their difference is above 0."""
+        name = max(self.rivals, key=lambda one: self.rivals[one].mean, default=None)
+        if name is None or not self.rivals[name].low > 0:
+            return None
+        return next(one.profile for one in self.held_out.baselines if one.profile.name == name)
 
     @property
-    def verdict(self) -> str:
-        """A verdict on `found` by the difference in nDCG on the held-out queries.
+    def as_good(self) -> list[str]:
+        """The baselines that are about as good as `found`."""
+        better = self.better_baseline
+        return [
+            name
+            for name, one in self.rivals.items()
+            if one.mean >= -LEAST_GAIN and (better is None or name != better.name)
+        ]
 
-        - no better: the difference is not above 0.
-        - better than its start, but worse than hybrid (or another baseline).
-        - thin: the difference is above 0, but its interval is not, or there were fewer than FEWEST
-          held-out questions.
-        - better: the whole interval is above 0.
+    @property
+    def best(self) -> Profile:
+        """`found`, or the baseline that is clearly better."""
+        return self.better_baseline or self.found
+
+    @property
+    def gain(self) -> Difference:
+        """The difference in nDCG between `best` and start."""
+        best = self.better_baseline
+        if best is None:
+            return self.difference
+        [its] = [one for one in self.held_out.baselines if one.profile == best]
+        return its.overall.differences["ndcg"]
+
+    @property
+    def verdict(self) -> Verdict:
+        """A verdict on `best` by its gain on held-out queries.
+
+        - better: the whole interval is above 0, and there are FEWEST questions or more.
+        - thin: the mean gain is LEAST_GAIN or more, but the interval reaches 0 or there are fewer
+          questions.
+        - no better: neither.
         """
-        difference, baseline = self.difference, self.better_baseline
-        if difference.mean <= 0:
-            return "no better"
-        if baseline is not None:
-            return f"better than its start, but worse than {baseline.profile.name}"
-        return "better" if difference.low > 0 and self.questions >= FEWEST else "thin"
-
-    @property
-    def floor(self) -> Floor | None:
-        """The effect on the held-out queries of the floor chosen on the training queries. None if
-        no floor meets the precision or if no precision was passed."""
-        chosen = proposed(self.training.floors or (), self.precision or 1.0)
-        judged_by = {one.min_relevance: one for one in self.held_out.floors or ()}
-        return None if chosen is None else judged_by[chosen.min_relevance]
+        gain = self.gain
+        if gain.low > 0 and self.questions >= FEWEST:
+            return "better"
+        return "thin" if gain.mean >= LEAST_GAIN else "no better"
 
     @property
     def proposed(self) -> Profile | None:
-        """`found`, with the floor if there is one. None if on the held-out queries it is no better
-        than `start` or worse than a baseline."""
-        if self.verdict not in ("better", "thin"):
+        """`best`, with the floor if there is one. None if it is no better than `start`."""
+        if self.verdict == "no better":
             return None
-        floor = self.floor
-        return (
-            self.found if floor is None else replace(self.found, min_relevance=floor.min_relevance)
-        )
+        best, floor = self.best, self.floor
+        return best if floor is None else replace(best, min_relevance=floor.min_relevance)
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments of a search that come with `proposed`."""
+        if self.proposed is None or self.better_baseline is not None:
+            return {}
+        return self.found_arguments
+
+    @property
+    def changes(self) -> list[Change]:
+        """The differences between `start` and `proposed` with its arguments, or else `found`."""
+        proposed = self.proposed
+        if proposed is None:
+            return changes(self.start, self.found, self.found_arguments)
+        return changes(self.start, proposed, self.arguments)
+
+    @property
+    def summary(self) -> str:
+        """The verdict in plain words."""
+        gain, name = self.gain, line(self.best.name, 40)
+        metric = metric_names(self.held_out.k)["ndcg"]
+        numbers = f"{metric} {gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
+        on = f"on {self.questions:,} held-out questions"
+        owners = self.held_out.profiles[0].overall.owners
+        on += f" of {owners:,} agents" if owners > 1 else ""
+        said = {
+            "better": f"{name} is better than {line(self.start.name, 40)} {on}: {numbers}.",
+            "thin": f"{name} seems better {on}, but they are too few to be sure: {numbers}. "
+            "Judge more queries.",
+            "no better": f"Nothing better was found {on}: {numbers}. No profile is proposed.",
+        }[self.verdict]
+        if self.better_baseline is not None:
+            said += f" It is clearly better than {line(self.found.name, 40)}, too."
+        as_good = [name for name in self.as_good if self.verdict != "no better"]
+        if as_good:
+            said += f" About as good: {', '.join(as_good)}."
+        return said
 
     def __repr__(self) -> str:
         one = self.difference
@@ -88,20 +173,67 @@ class Tuning:
         )
 
     def __str__(self) -> str:
-        return f"{self.verdict}\n{self.held_out}"
+        return text_of(*self.parts())
+
+    def _repr_html_(self) -> str:
+        from pgrecall.core.html_display import html_of
+
+        return html_of(*self.parts())
+
+    def parts(self) -> list[Part]:
+        """The parts that show it: the verdict, and tables of what changed, of the evidence, and of
+        queries that rise and fall."""
+        return [
+            self.summary,
+            *_change_grids(self.changes),
+            *evaluation_grids(self.held_out),
+            *_moved_grids("rise", [one for one in self.moved if one.gain > 0]),
+            *_moved_grids("fall", [one for one in reversed(self.moved) if one.gain < 0]),
+        ]
 
     def record(self) -> dict[str, Any]:
         """The tuning as plain JSON values."""
+        proposed = self.proposed
         return {
             "verdict": self.verdict,
-            "proposed": self.proposed is not None,
+            "summary": self.summary,
+            "proposed": None if proposed is None else as_values(proposed),
+            "arguments": dict(self.arguments),
+            "changes": [one._asdict() for one in self.changes],
             "start": as_values(self.start),
             "found": as_values(self.found),
-            "training": self.training.record(),
+            "found_arguments": dict(self.found_arguments),
             "held_out": self.held_out.record(),
+            "moved": [
+                asdict(one) | {"gain": round(one.gain, RECORD_DECIMALS)} for one in self.moved
+            ],
             "floor": None if self.floor is None else self.floor.record(),
         }
 
 
-def _ndcg(evaluation: ProfileEvaluation) -> float:
-    return evaluation.overall.means["ndcg"]
+def _change_grids(changed: Sequence[Change]) -> list[Grid]:
+    if not changed:
+        return []
+    columns = [Column("changed"), *numbers("before", "after")]
+    return [Grid(columns, [tuple(one) for one in changed])]
+
+
+def _moved_grids(kind: str, moved: Sequence[MovedQuery]) -> list[Grid]:
+    if not moved:
+        return []
+    rows = [
+        (
+            _rank(one.before),
+            _rank(one.after),
+            Cell(f"{one.gain:+.3f}", "good" if one.gain > 0 else "bad"),
+            one.agent_id,
+            f"query {one.number}" if one.text is None else line(one.text, 80),
+        )
+        for one in moved[:_SHOWN]
+    ]
+    columns = [*numbers("before", "after", "gain"), Column("agent"), Column("query", cut=True)]
+    return [Grid(columns, rows, f"held-out queries that {kind}: {len(moved):,}")]
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else f"{rank:,}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from functools import partial
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, Unpack
 from uuid import UUID
@@ -12,58 +13,40 @@ from uuid import UUID
 from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker
-from pgrecall.core.steps import Operation, Run
-from pgrecall.core.validation import (
-    require_aware,
-    require_callable,
-    require_count,
-    require_given_share,
-)
+from pgrecall.core.steps import Ask, Mode, Operation, needs
+from pgrecall.core.validation import require_aware, require_bool, require_callable, require_count
 from pgrecall.errors import InputError
-from pgrecall.evaluation.batches import Asked
-from pgrecall.evaluation.candidate_statements import (
-    DROP_PAIRS,
-    create_pairs,
-    draw,
-    recency_of,
-    spread_statement,
-    worth,
-)
+from pgrecall.evaluation.batches import Asked, Batch
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.evaluating import measured
+from pgrecall.evaluation.evaluating import baselines, count_missing, evaluation_of, scores_of
 from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.prepared_queries import answered, by_owner, prepared, with_vectors
-from pgrecall.evaluation.query_split import (
-    held_out_count,
-    question_key,
-    sample_held_out,
-    split,
-    split_unanswered,
-)
+from pgrecall.evaluation.pairs import drawn
+from pgrecall.evaluation.prepared_queries import answered, prepared, with_vectors
+from pgrecall.evaluation.query_split import folds_of, question_key
+from pgrecall.evaluation.ranks import Ranks, metrics, ranks
 from pgrecall.evaluation.relevance_thresholds import (
     Floor,
-    evaluate_floors,
-    proposed,
+    cross_validated,
+    reached,
     require_precision,
 )
-from pgrecall.evaluation.reranked_ranks import reranker_of
-from pgrecall.evaluation.tuned import Tuning
-from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
+from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
+from pgrecall.evaluation.results import METRICS, Difference, Evaluation
+from pgrecall.evaluation.solving import Problem, Solution
+from pgrecall.evaluation.tunable import with_added
+from pgrecall.evaluation.tuned import MovedQuery, Tuning
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
-from pgrecall.schema import Tables
+from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
-from pgrecall.scoring.signals import Keyword
 
 FEWEST_QUERIES = 10
-LEAST_WEIGHT = 0.01
-"""An added signal with a smaller weight is removed again."""
-MAX_PAIRS = 60_000
-"""The most pairs of query and memory. Each takes about a third of a microsecond per candidate."""
+MAX_FOLDS = 100
 
 
+@needs(Mode(reads=True, unlimited=True))
 def tune(
     tables: Tables,
     /,
@@ -73,7 +56,8 @@ def tune(
     agents: Sequence[str | UUID] | None = None,
     start: Profile | str | None = None,
     k: int = 10,
-    held_out: float = 0.5,
+    folds: int = 5,
+    arguments: bool = True,
     teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
@@ -84,93 +68,224 @@ def tune(
     rerank: Rerank | Reranker | bool | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Tuning]:
-    """Searches for weights, and a half-life of recency, that rank what answers the queries first.
+    """Searches for a profile that ranks what answers the queries first: weights, signals to add,
+    their parameters, and the arguments `expand_session` and `lend` of a search.
 
-    The queries are split at random, copies of a question together; with several owners, the owners
-    are split. `held_out` is the share for the evaluation. Candidates are chosen by mean nDCG over
-    all ranks on the training part. The best is then evaluated on the held-out part, exactly as by
-    `evaluate`.
+    What is found is judged by queries that did not choose it. The queries are split into `folds`,
+    copies of a question together; with several owners, the owners are split. Each fold is ranked by
+    what the other folds find, exactly as by `evaluate`. The result is what all queries find.
+    Candidates are compared by mean nDCG over all ranks, less a penalty for each change, which is
+    larger if there are few queries.
 
     A signal that is the same for all memories keeps its weight, since the queries say nothing about
-    it. A profile without `keyword` may gain it if queries have a text. Half-lives by type or
-    tier do not change.
+    it. Half-lives by type or tier do not change. `arguments=False` proposes a profile alone.
 
-    `Tuning.proposed` is None if the best profile does no better than `start` on the held-out part,
-    or worse than similarity alone, keyword alone or hybrid. `verdict` says which, and whether the
-    evidence is thin.
+    `Tuning.proposed` is None unless nDCG@k rises. If similarity alone, keyword alone or hybrid is
+    clearly better than what was found, that is proposed. `verdict` and `summary` say how good the
+    evidence is.
 
-    With `precision`, queries without an answer are split in the same way, and `Tuning.floor` is the
-    proposed `min_relevance`: the one that makes most of them return nothing, while at least this
-    share of all queries that return nothing have no answer.
+    With `precision`, some queries have no answer, and `Tuning.floor` is the proposed
+    `min_relevance`: the one that makes most of them return nothing, while at least this share of
+    all queries that return nothing have no answer.
 
     `start` is by default the profile of a search that names none. `agents`, `dates` and `timezone`
-    are those of `evaluate`, and so is `rerank`: it judges in both evaluations, not while candidates
-    are chosen. The same `seed` gives the same result. `on_progress(done, of)` is
-    called between rounds and must be a plain function.
+    are those of `evaluate`, and so is `rerank`: it judges in the evaluation, not while candidates
+    are chosen, and `lend` is then not tried. The same `seed` gives the same result.
+    `on_progress(done, of)` is called between steps and must be a plain function.
 
     Raises InputError and its children.
     """
     require_aware("as_of", as_of)
     named = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
-    checked = answered(named)
     if precision is not None:
         precision = require_precision(precision)
-    _require_enough(len(checked), len(checked))
+    _require_enough(answered(named))
     start_profile = None if start is None else checked_profile(start)
-    if start_profile is not None:
-        _searched(start_profile, checked)
     k = K("k", k)
+    folds = require_count("folds", folds, at_least=2, at_most=MAX_FOLDS)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
+    may_argue = require_bool("arguments", arguments)
     _require_progress(on_progress)
-    share = require_given_share("held_out", held_out)
-    of_owners = len(by_owner(checked)) > 1
-    held_out_count(share, len(by_owner(checked)) if of_owners else len(checked), of_owners)
     reranker = yield from reranker_of(rerank, named)
     chosen = Filters.of(filters)
     named = yield from with_vectors(named)
-    checked = answered(named)
-    profile = start_profile or (yield from default_profile(tables))
-    searched = _searched(profile, checked)
-    questions = list(map(question_key, checked))
-    _require_enough(len(set(questions)), len(questions))
-    units = [query.agent_id for query in checked] if of_owners else questions
-    held_out_units = sample_held_out(units, share, seed, of_owners)
-    unknown = None
+    _require_enough(answered(named), different=True)
+    folded = folds_of(named, folds, seed)
     if precision is not None:
-        unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
+        _require_unanswered(named, folded)
+    profile = start_profile or (yield from default_profile(tables))
     chosen = yield from narrowing(tables, chosen)
-    parts = split(checked, units, held_out_units)
     context = Asked(tables, teams, chosen, as_of, rerank=reranker)
-    best, free = yield from _best(context, parts[0], searched, profile, seed, on_progress)
-    tuned = _tuned(profile, searched, best, free)
-    evaluations = []
-    floor: Floor | None = None
-    for number, part in enumerate(parts):
-        evaluation = yield from measured(context, part, (profile, tuned), k, seed)
-        if unknown is not None and precision is not None:
-            others = () if floor is None else (floor.min_relevance,)
-            both = [*part, *unknown[number]]
-            floors = yield from evaluate_floors(context, both, tuned, k, others)
-            floor = proposed(floors, precision)
-            evaluation = replace(evaluation, floors=floors)
-        evaluations.append(evaluation)
-    training, held_back = evaluations
-    different = {
-        question for question, unit in zip(questions, units, strict=True) if unit in held_out_units
-    }
-    return Tuning(profile, tuned, training, held_back, len(different), precision)
+    work = _Work(context, named, folded, profile, k, seed, may_argue, on_progress)
+    return (yield from work.tuning(precision))
 
 
-def _searched(profile: Profile, checked: Sequence[CheckedQuery]) -> Profile:
-    """The profile, with the keyword signal added if queries have a text; raises InputError."""
-    has_it = profile.find(Keyword) is not None
-    if not has_it and any(query.query_text is not None for query in checked):
-        return replace(profile, signals={**profile.signals, Keyword(): 0.0})
-    if len(profile.signals) < 2 and recency_of(profile) is None:
-        raise InputError(
-            f"profile {shortened(profile.name)} has only one signal, so there is nothing to tune"
+@dataclass(frozen=True)
+class _Work:
+    """The arguments of a call of `tune`."""
+
+    context: Asked
+    named: Sequence[CheckedQuery]
+    """All queries."""
+    folded: Sequence[int]
+    """The fold of each query."""
+    start: Profile
+    k: int
+    seed: int
+    may_argue: bool
+    on_progress: Callable[[int, int], Any] | None
+
+    def tuning(self, precision: float | None) -> Operation[Tuning]:
+        judged = [number for number, query in enumerate(self.named) if query.relevant]
+        checked = [self.named[number] for number in judged]
+        folded = [self.folded[number] for number in judged]
+        different = list(dict.fromkeys(folded))
+        steps = len(different) + 3
+        problem = yield from self._problem(checked)
+        self._report(1, steps)
+        everything = range(len(checked))
+        found = yield Ask("compute", (partial(problem.solved, everything, self.seed),))
+        self._report(2, steps)
+        ranking: list[Ranks] = [{} for _ in checked]
+        failed = 0
+        for done, fold in enumerate(different, start=3):
+            training = [n for n in everything if folded[n] != fold]
+            solution = yield Ask("compute", (partial(problem.solved, training, self.seed),))
+            others = [n for n in everything if folded[n] == fold]
+            known, stood = yield from self._ranks(solution, checked, others)
+            failed += stood
+            for number, its in known.items():
+                ranking[number] = its
+            self._report(done, steps)
+        held_out, rivals, moved = yield from self._judged(checked, found, ranking, failed)
+        floor = None
+        if precision is not None:
+            floor = yield from self._floor(found, precision)
+        self._report(steps, steps)
+        questions = len(set(map(question_key, checked)))
+        return Tuning(
+            start=self.start,
+            found=found.profile,
+            found_arguments=found.arguments,
+            held_out=held_out,
+            rivals=rivals,
+            moved=moved,
+            questions=questions,
+            precision=precision,
+            floor=floor,
         )
-    return profile
+
+    def _problem(self, checked: Sequence[CheckedQuery]) -> Operation[Problem]:
+        """The pairs, and what may change."""
+        layout: Layout = yield Ask("layout")
+        searched = with_added(self.start)
+        is_plain = self.context.rerank is None and not layout.distributed
+        lends = self.may_argue and is_plain
+        pairs = yield from drawn(self.context, checked, searched, lends=lends)
+        return Problem(self.start, searched, pairs)
+
+    def _ranks(
+        self, solution: Solution, checked: Sequence[CheckedQuery], places: Sequence[int]
+    ) -> Operation[tuple[dict[int, Ranks], int]]:
+        """The ranks of the queries at these places, exactly as a search ranks; and for how many of
+        them a reranker failed."""
+        asked = [checked[place] for place in places]
+        batches = yield from self.context.batches(asked, [solution.profile])
+        ranking = yield from ranks(self.context.tables, batches, solution.lending, self.k)
+        failed = yield from self._reranked(batches, asked, ranking)
+        return {place: ranking[number][0] for number, place in enumerate(places)}, failed
+
+    def _reranked(
+        self,
+        batches: Sequence[Batch],
+        checked: Sequence[CheckedQuery],
+        ranking: Mapping[int, list[Ranks]],
+    ) -> Operation[int]:
+        """Changes the ranks by the first profile, if there is a reranker, and counts for how many
+        queries the order by score stands."""
+        tables, rerank = self.context.tables, self.context.rerank
+        if rerank is None:
+            return 0
+        return (yield from rerank_ranks(tables, batches, rerank, checked, 1, ranking))
+
+    def _judged(
+        self,
+        checked: Sequence[CheckedQuery],
+        found: Solution,
+        ranking: Sequence[Ranks],
+        failed: int,
+    ) -> Operation[tuple[Evaluation, Mapping[str, Difference], list[MovedQuery]]]:
+        """The evaluation of what was found beside its start, the difference of each baseline to
+        it, and the queries whose answer moved."""
+        beside = baselines((self.start, found.profile), checked)
+        batches = yield from self.context.batches(checked, (self.start, *beside))
+        known = yield from ranks(self.context.tables, batches)
+        failed += yield from self._reranked(batches, checked, known)
+        of_start, *of_baselines = zip(*(known[n] for n in range(len(checked))), strict=True)
+        by_profile = [of_start, ranking, *of_baselines]
+        per_query = [
+            [metrics(query.relevant, its, self.k) for query, its in zip(checked, one, strict=True)]
+            for one in by_profile
+        ]
+        missing = yield from count_missing(self.context, checked)
+        profiles = [self.start, found.profile]
+        if self.context.rerank is not None:
+            profiles = [profile.renamed(f"{profile.name}_reranked") for profile in profiles]
+        evaluation = evaluation_of(
+            checked, profiles, (*profiles, *beside), per_query, self.k, self.seed, missing
+        )
+        if self.context.rerank is not None:
+            evaluation = replace(evaluation, not_reranked=failed)
+        values = [{name: [one[name] for one in its] for name in METRICS} for its in per_query[1:]]
+        owners = [query.agent_id for query in checked]
+        scores = scores_of(values, range(len(checked)), owners, self.seed)[1:]
+        rivals = {
+            one.name: its.differences["ndcg"] for one, its in zip(beside, scores, strict=True)
+        }
+        prefix = self.context.tables.prefix
+        return evaluation, rivals, _moved(checked, by_profile, per_query, prefix)
+
+    def _floor(self, found: Solution, precision: float) -> Operation[Floor | None]:
+        reaches = yield from reached(self.context, self.named, found.profile, self.k)
+        return cross_validated(reaches, self.folded, precision)
+
+    def _report(self, done: int, of: int) -> None:
+        reported = None if self.on_progress is None else self.on_progress(done, of)
+        if iscoroutine(reported):
+            reported.close()
+            raise _cannot_be_awaited(self.on_progress)
+
+
+def _moved(
+    checked: Sequence[CheckedQuery],
+    ranking: Sequence[Sequence[Ranks]],
+    per_query: Sequence[Sequence[Mapping[str, float]]],
+    prefix: str,
+) -> list[MovedQuery]:
+    """The queries whose nDCG changed, those that rise most first."""
+    moved = [
+        MovedQuery(
+            number,
+            query.query if isinstance(query.query, str) else query.query_text,
+            (query.agent_id or "").removeprefix(prefix),
+            min(ranking[0][number].values(), default=None),
+            min(ranking[1][number].values(), default=None),
+            per_query[1][number]["ndcg"] - per_query[0][number]["ndcg"],
+        )
+        for number, query in enumerate(checked)
+    ]
+    return sorted((one for one in moved if one.gain), key=lambda one: -one.gain)
+
+
+def _require_unanswered(named: Sequence[CheckedQuery], folded: Sequence[int]) -> None:
+    """Raises InputError unless each fold leaves queries of both kinds to choose a floor by."""
+    for has_answer in (True, False):
+        numbers = [n for n, query in enumerate(named) if bool(query.relevant) is has_answer]
+        if len({folded[number] for number in numbers}) < 2:
+            raise InputError(
+                "precision needs queries with and without an answer in two folds or more, got "
+                f"{len(numbers)} {'with' if has_answer else 'without'} one; judge more of them"
+            )
 
 
 def _require_progress(on_progress: object) -> None:
@@ -186,98 +301,10 @@ def _cannot_be_awaited(on_progress: object) -> InputError:
     )
 
 
-def _require_enough(different: int, queries: int) -> None:
-    if different < FEWEST_QUERIES:
-        ones = "" if different == queries else f" different ones among {queries}"
+def _require_enough(checked: Sequence[CheckedQuery], *, different: bool = False) -> None:
+    number = len(set(map(question_key, checked))) if different else len(checked)
+    if number < FEWEST_QUERIES:
+        ones = "" if number == len(checked) else f" different ones among {len(checked)}"
         raise InputError(
-            f"tuning needs at least {FEWEST_QUERIES} judged queries, got {different}{ones}"
+            f"tuning needs at least {FEWEST_QUERIES} judged queries, got {number}{ones}"
         )
-
-
-def _best(
-    context: Asked,
-    checked: Sequence[CheckedQuery],
-    profile: Profile,
-    start: Profile,
-    seed: int,
-    on_progress: Callable[[int, int], Any] | None,
-) -> Operation[tuple[Candidate, list[bool]]]:
-    """The best weights and half-life on the training queries, and which weights are free.
-
-    `profile` is `start`, or `start` with one signal added at its end.
-    """
-    tables = context.tables
-    yield DROP_PAIRS  # a failed attempt may have left it
-    yield Run(create_pairs(profile))
-    for batch in (yield from context.batches(checked, [profile])):
-        yield draw(tables, batch, profile, max(MAX_PAIRS // len(checked), 1))
-    [spread] = yield Run(spread_statement(tables, profile))
-    free = [bool(varies) for varies in spread]
-    relevant = {number: query.relevant for number, query in enumerate(checked)}
-    recency = recency_of(profile)
-    tries = searching(
-        _candidate(profile),
-        free,
-        seed,
-        recency=None if recency is None else list(profile.signals).index(recency),
-        brought_in=None if profile == start else len(free) - 1,
-    )
-    reached, done = None, 0
-    problem: Exception | None = None
-    while problem is None:
-        try:
-            tried = next(tries) if reached is None else tries.send(reached)
-        except StopIteration as end:
-            best: Candidate = end.value
-            break
-        scores = {
-            row.candidate: row.worth for row in (yield worth(tables, profile, relevant, tried))
-        }
-        # There is no row if no relevant memory may be ranked.
-        reached = [scores.get(number, 0.0) for number in range(len(tried))]
-        done += 1
-        problem = _report(on_progress, done)
-    problem = problem or _report(on_progress, ROUNDS)
-    yield DROP_PAIRS
-    if problem is not None:
-        raise problem
-    return best, free
-
-
-def _report(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
-    """Reports progress. Returns the caller's error, to be raised after the tables are dropped."""
-    try:
-        reported = None if on_progress is None else on_progress(done, ROUNDS)
-    except Exception as problem:
-        return problem
-    if iscoroutine(reported):
-        reported.close()
-        return _cannot_be_awaited(on_progress)
-    return None
-
-
-def _candidate(profile: Profile) -> Candidate:
-    recency = recency_of(profile)
-    weights = tuple(weight for _, weight in profile)
-    if recency is None:
-        return Candidate(weights, None)
-    return Candidate(weights, recency.half_life_in_days)
-
-
-def _tuned(profile: Profile, searched: Profile, best: Candidate, free: Sequence[bool]) -> Profile:
-    """The profile with the best weights and half-life, under the name <name>_tuned.
-
-    An added signal whose weight is below LEAST_WEIGHT is removed.
-    """
-    if searched != profile and best.weights[-1] < LEAST_WEIGHT:
-        best, free = best.without_last(free), free[:-1]
-    elif searched != profile:
-        profile = searched
-    start, rounded = _candidate(profile), best.rounded(free)
-    tuned = profile
-    if best.weights != start.weights:
-        names = [signal.name for signal, _ in profile]
-        tuned = tuned.with_weights(**dict(zip(names, rounded.weights, strict=True)))
-    if rounded.half_life is not None and best.half_life != start.half_life:
-        tuned = tuned.with_half_life(rounded.half_life)
-    return tuned.renamed(f"{profile.name}_tuned")

@@ -1,56 +1,56 @@
-"""Random search for weights and a half-life, independent of how candidates are evaluated.
+"""Search for weights and variants of signals, independent of how candidates are compared.
 
-It begins with random weights that sum to 1 (Dirichlet) and half-lives of a day to a year, and
-continues around the best candidates, in decreasing steps.
+It begins with those of the start, changed in one place, and with random weights (Dirichlet). It
+continues around the best candidates in decreasing steps, and then tries the other variants there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
-GRID = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-"""Half-lives in days that are tried with the weights of the start."""
-BY_CHANCE = 40
+BY_CHANCE = 20
 """Number of random candidates in the first round."""
-BEGINNINGS, ROUNDS_OF_EACH, LAST_ROUNDS = 3, 8, 12
+BEGINNINGS, ROUNDS_OF_EACH, LAST_ROUNDS = 3, 6, 10
 """How many of the best candidates are followed, for how many rounds each, and for how many more
 rounds the best one of them."""
-ROUNDS = 1 + BEGINNINGS * ROUNDS_OF_EACH + LAST_ROUNDS
-"""The most rounds."""
-SHARES = (0.2, 0.4, 0.6)
+VARIANTS_IN_TURN, ROUNDS_AFTER_VARIANT = 4, 4
+"""The most variants that are changed one after the other, and how many rounds follow each."""
+SHARES = (0.1, 0.25, 0.5)
 """Weights that are tried for an added signal, as shares of the weight that may be moved."""
-SCATTERED = 8
-"""Candidates per round that change everything; the others change one or two values."""
-SMALLEST_STEP = 0.01
-PULL = 0.002
-"""A penalty: how much better a candidate must be that moves all weight to other signals."""
-SHORTEST, LONGEST = 1.0, 365.0
-"""The range of half-lives, in days."""
+SCATTERED = 4
+"""Candidates per round that change every weight; the others change one."""
+SMALLEST_STEP = 0.02
+PULL, PULL_OF_FEW, PER_CHANGE = 0.02, 0.5, 0.2
+"""Penalties, in nDCG: for moving all weight to other signals; and, shared by all queries, for the
+same and for each variant that is changed or signal that is added. So a few queries do not move far
+from the start, and many do not go to an extreme that is hardly better."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Weights that sum to 1, in the order of a profile's signals, and the half-life of recency."""
+    """Weights, in the order of a profile's signals, and which variant of each signal."""
 
     weights: tuple[float, ...]
-    half_life: float | None
-    """The half-life in days; None if it is not tuned."""
+    """They need not sum to 1, since only their proportions matter."""
+    variants: tuple[int, ...]
+    """0 is the variant of the start."""
 
-    def without_last(self, free: Sequence[bool]) -> Candidate:
-        """The candidate without its last weight, which the other free ones get in proportion."""
-        *weights, last = self.weights
-        places = [place for place, is_free in enumerate(free[:-1]) if is_free]
-        total = math.fsum(weights[place] for place in places)
-        for place in places:
-            weights[place] += last * (weights[place] / total if total else 1 / len(places))
-        return Candidate(tuple(weights), self.half_life)
+    def moved(self, place: int, weight: float) -> Candidate:
+        weights = list(self.weights)
+        weights[place] = weight
+        return replace(self, weights=tuple(weights))
+
+    def with_variant(self, place: int, variant: int) -> Candidate:
+        variants = list(self.variants)
+        variants[place] = variant
+        return replace(self, variants=tuple(variants))
 
     def rounded(self, free: Sequence[bool]) -> Candidate:
-        """The candidate with free weights rounded to three decimals and the half-life to three
-        digits. The sum of the weights does not change."""
+        """The candidate with free weights rounded to three decimals. The sum of the weights does
+        not change."""
         weights = [
             round(weight, 3) if is_free else weight
             for weight, is_free in zip(self.weights, free, strict=True)
@@ -59,144 +59,183 @@ class Candidate:
         if places:
             largest = max(places, key=weights.__getitem__)
             others = weights[:largest] + weights[largest + 1 :]
-            weights[largest] = round(1 - math.fsum(others), 12)
-        half_life = self.half_life
-        return Candidate(tuple(weights), None if half_life is None else float(f"{half_life:.3g}"))
+            weights[largest] = round(math.fsum(self.weights) - math.fsum(others), 12)
+        return replace(self, weights=tuple(weights))
 
 
-Tries = Generator[Sequence[Candidate], Sequence[float], Candidate]
-"""Yields candidates and is sent the value of each, greater being better. Returns the best."""
+Worth = Callable[[Sequence[float], Sequence[int]], float]
+"""The value of these weights and variants, greater being better."""
 
 
-def searching(
-    start: Candidate,
-    free: Sequence[bool],
-    seed: int,
-    *,
-    recency: int | None = None,
-    brought_in: int | None = None,
-) -> Tries:
-    """Searches for a candidate that is at least as good as `start`. The result depends on the seed.
-
-    Only `free` weights change, and their sum does not. The half-life changes only if the weight at
-    index `recency` is free. Of equally good candidates, the one nearer to `start` wins. The signal
-    at index `brought_in` has the weight 0 in `start`.
-    """
-    moves = _Moves(start, free, Random(seed), recency, brought_in)
-    if moves.free_weight <= 0:
-        return start
-    tried = [start, *moves.on_the_grid(), *(moves.by_chance() for _ in range(BY_CHANCE))]
-    values = moves.pulled(tried, (yield tried))
-    order = sorted(range(len(tried)), key=lambda place: (-values[place], place))
-    results = []
-    for place in order[:BEGINNINGS]:
-        results.append((yield from _followed(moves, tried[place], values[place], ROUNDS_OF_EACH)))
-    best, value = max(results, key=lambda pair: pair[1])  # the first one of equals
-    best, _ = yield from _followed(moves, best, value, LAST_ROUNDS)
-    return best
-
-
-def _followed(
-    moves: _Moves, best: Candidate, best_value: float, rounds: int
-) -> Generator[Sequence[Candidate], Sequence[float], tuple[Candidate, float]]:
-    """The best candidate found around this one, and its value."""
-    step = 0.5
-    for _ in range(rounds):
-        tried = moves.around(best, step)
-        values = moves.pulled(tried, (yield tried))
-        place = max(range(len(tried)), key=lambda number: (values[number], -number))
-        if values[place] > best_value:
-            best, best_value = tried[place], values[place]
-        else:
-            step /= 2
-            if step < SMALLEST_STEP:
-                break
-    return best, best_value
-
-
-@dataclass(frozen=True, slots=True)
-class _Moves:
-    """Derives new candidates from others."""
+@dataclass(frozen=True)
+class Space:
+    """The weights and variants that may change."""
 
     start: Candidate
-    free: Sequence[bool]
+    """Its weights sum to 1."""
+    varying: Sequence[Sequence[bool]]
+    """Signal → variant → whether it tells memories apart."""
+    beginnings: Sequence[Sequence[float]] = ()
+    """Weights to try at first, beside those of the start."""
+    queries: int = 1
+    """How many queries candidates are compared by."""
+
+    @property
+    def free(self) -> list[bool]:
+        """Of each signal, whether its weight may change: some variant tells memories apart."""
+        return [any(several) for several in self.varying]
+
+    @property
+    def telling(self) -> tuple[int, ...]:
+        """The variants of the start, but where one tells nothing, the first that does."""
+        pairs = zip(self.varying, self.start.variants, strict=True)
+        return tuple(
+            several.index(True) if any(several) and not several[own] else own
+            for several, own in pairs
+        )
+
+    def normalised(self, candidate: Candidate) -> Candidate:
+        """The candidate with weights that sum to 1, of which those that are not free are those of
+        the start."""
+        return replace(candidate, weights=self._shared(candidate.weights))
+
+    def _shared(self, weights: Sequence[float]) -> tuple[float, ...]:
+        pairs = list(zip(weights, self.free, self.start.weights, strict=True))
+        total = math.fsum(weight for weight, is_free, _ in pairs if is_free)
+        movable = math.fsum(before for _, is_free, before in pairs if is_free)
+        return tuple(
+            weight / total * movable if is_free and total else before
+            for weight, is_free, before in pairs
+        )
+
+    def penalty(self, candidate: Candidate) -> float:
+        """How much better than the start the candidate must be."""
+        shares, start = self._shared(candidate.weights), self.start
+        distance = math.fsum(
+            abs(one - other) for one, other in zip(shares, start.weights, strict=True)
+        )
+        changed = sum(
+            variant != own or (weight > 0 and before == 0)
+            for variant, own, weight, before in zip(
+                candidate.variants, start.variants, shares, start.weights, strict=True
+            )
+        )
+        shared = PULL_OF_FEW * distance / 2 + PER_CHANGE * changed
+        return PULL * distance / 2 + shared / self.queries
+
+
+def searched(worth: Worth, space: Space, seed: int) -> Candidate:
+    """A candidate that is at least as good as the start. The result depends on the seed.
+
+    Only free weights change, and their sum does not. Of equally good candidates, the one nearer to
+    the start wins.
+    """
+    places = [place for place, is_free in enumerate(space.free) if is_free]
+    if math.fsum(space.start.weights[place] for place in places) <= 0:
+        return space.start
+    return _Searching(worth, space, places, Random(seed)).best()
+
+
+@dataclass
+class _Searching:
+    worth: Worth
+    space: Space
+    places: Sequence[int]
+    """The places of the free weights."""
     random: Random
-    recency: int | None
-    brought_in: int | None
 
-    @property
-    def free_weight(self) -> float:
-        weights = zip(self.start.weights, self.free, strict=True)
-        return math.fsum(weight for weight, is_free in weights if is_free)
+    def best(self) -> Candidate:
+        tried = [(one, self._value(one)) for one in self._first()]
+        tried.sort(key=lambda pair: -pair[1])  # stable: the first of equals
+        followed = [self._followed(*pair, ROUNDS_OF_EACH) for pair in tried[:BEGINNINGS]]
+        best, value = self._followed(*max(followed, key=lambda pair: pair[1]), LAST_ROUNDS)
+        for _ in range(VARIANTS_IN_TURN):
+            other, other_value = self._best_of(self._other_variants(best))
+            if other_value <= value:
+                break
+            best, value = self._followed(other, other_value, ROUNDS_AFTER_VARIANT)
+        return self.space.normalised(self._simplest(best, value))
 
-    @property
-    def moves_half_life(self) -> bool:
-        return (
-            self.start.half_life is not None
-            and self.recency is not None
-            and self.free[self.recency]
-        )
+    def _value(self, candidate: Candidate) -> float:
+        reached = self.worth(candidate.weights, candidate.variants)
+        return reached - self.space.penalty(candidate)
 
-    def pulled(self, tried: Sequence[Candidate], values: Sequence[float]) -> list[float]:
-        """The value of each candidate minus its penalty for moving away from the start."""
-        return [
-            value - PULL * self._distance(candidate)
-            for candidate, value in zip(tried, values, strict=True)
-        ]
+    def _best_of(self, candidates: Iterable[Candidate]) -> tuple[Candidate, float]:
+        return max(((one, self._value(one)) for one in candidates), key=lambda pair: pair[1])
 
-    def on_the_grid(self) -> list[Candidate]:
-        days = GRID if self.moves_half_life else ()
-        candidates = [self._candidate(self.start.weights, float(one)) for one in days]
-        place = self.brought_in
-        if place is not None and self.free[place]:
-            for share in SHARES:
-                weights = [weight * (1 - share) for weight in self.start.weights]
-                weights[place] = share * self.free_weight
-                candidates.append(self._candidate(weights, self.start.half_life or 1.0))
-        return candidates
+    def _first(self) -> Iterator[Candidate]:
+        space, start = self.space, self.space.start
+        telling = replace(start, variants=space.telling)
+        yield start
+        if telling != start:
+            yield telling
+        for place in self.places:
+            for variant, varies in enumerate(space.varying[place]):
+                if varies and start.weights[place] and variant != start.variants[place]:
+                    yield start.with_variant(place, variant)
+        for place in self.places:
+            if not start.weights[place]:
+                movable = math.fsum(start.weights[one] for one in self.places)
+                for share in SHARES:
+                    yield telling.moved(place, movable * share / (1 - share))
+        for weights in space.beginnings:
+            yield replace(telling, weights=tuple(weights))
+        for _ in range(BY_CHANCE):
+            yield replace(telling, weights=self._by_chance())
 
-    def by_chance(self) -> Candidate:
-        weights = [self.random.expovariate(1.0) for _ in self.start.weights]
-        shortest, longest = math.log(SHORTEST), math.log(LONGEST)
-        return self._candidate(weights, math.exp(self.random.uniform(shortest, longest)))
+    def _by_chance(self) -> tuple[float, ...]:
+        """Of the signals that have a weight at the start, all; of the others, some."""
+        start = self.space.start.weights
+        chances = [self.random.expovariate(1.0) for _ in start]
+        kept = [before > 0 or self.random.random() < 0.3 for before in start]
+        return tuple(one if is_kept else 0.0 for one, is_kept in zip(chances, kept, strict=True))
 
-    def around(self, best: Candidate, step: float) -> list[Candidate]:
-        more, less = 1 + step, 1 / (1 + step)
-        candidates = []
-        for place in (place for place, is_free in enumerate(self.free) if is_free):
-            candidates += [self._scaled(best, place, change, 1.0) for change in (more, less)]
-        if self.moves_half_life:
-            assert self.recency is not None
-            # A longer half-life and a larger weight have a similar effect: change both at once too.
-            for change in (more**2, less**2):
-                candidates += [
-                    self._scaled(best, self.recency, weight, change) for weight in (1.0, more, less)
-                ]
+    def _followed(self, best: Candidate, value: float, rounds: int) -> tuple[Candidate, float]:
+        """The best candidate found around this one, and its value."""
+        step = 0.5
+        for _ in range(rounds):
+            other, other_value = self._best_of(self._around(best, step))
+            if other_value > value:
+                best, value = other, other_value
+            else:
+                step /= 2
+                if step < SMALLEST_STEP:
+                    break
+        return best, value
+
+    def _around(self, best: Candidate, step: float) -> Iterator[Candidate]:
+        yield best  # the others differ from it in one weight, which is quick to compare
+        total = math.fsum(best.weights[place] for place in self.places)
+        for place in self.places:
+            weight = best.weights[place]
+            # A weight that has become 0 can grow again.
+            yield best.moved(place, weight * (1 + step) + total * step / 10)
+            if weight:
+                yield best.moved(place, weight / (1 + step))
+                yield best.moved(place, 0.0)
         for _ in range(SCATTERED):
-            weights = [weight * math.exp(self.random.gauss(0, step)) for weight in best.weights]
-            days = (best.half_life or 1.0) * math.exp(self.random.gauss(0, step))
-            candidates.append(self._candidate(weights, days))
-        return candidates
+            factors = (math.exp(self.random.gauss(0, step)) for _ in best.weights)
+            pairs = zip(best.weights, factors, strict=True)
+            yield replace(best, weights=tuple(weight * factor for weight, factor in pairs))
 
-    def _scaled(self, best: Candidate, place: int, weight: float, days: float) -> Candidate:
-        weights = list(best.weights)
-        # A weight that has become 0 can grow again.
-        weights[place] = weights[place] * weight + ((weight - 1) / 10 if weight > 1 else 0)
-        return self._candidate(weights, (best.half_life or 1.0) * days)
+    def _other_variants(self, best: Candidate) -> Iterator[Candidate]:
+        """A variant often needs another weight: a longer half-life does much the same as a larger
+        weight."""
+        yield best
+        for place in self.places:
+            for variant, varies in enumerate(self.space.varying[place]):
+                if varies and best.weights[place] and variant != best.variants[place]:
+                    other = best.with_variant(place, variant)
+                    for factor in (1.0, 2.0, 0.5):
+                        yield other.moved(place, best.weights[place] * factor)
 
-    def _candidate(self, weights: Sequence[float], half_life: float) -> Candidate:
-        start = self.start
-        total = math.fsum(w for w, is_free in zip(weights, self.free, strict=True) if is_free)
-        shares = tuple(
-            weight / total * self.free_weight if is_free else before
-            for weight, before, is_free in zip(weights, start.weights, self.free, strict=True)
-        )
-        if not self.moves_half_life or start.half_life is None:
-            return Candidate(shares, start.half_life)
-        shortest, longest = min(SHORTEST, start.half_life), max(LONGEST, start.half_life)
-        return Candidate(shares, min(max(half_life, shortest), longest))
-
-    def _distance(self, candidate: Candidate) -> float:
-        """Half the sum of absolute differences of the weights, in [0, 1]."""
-        pairs = zip(candidate.weights, self.start.weights, strict=True)
-        return math.fsum(abs(one - other) for one, other in pairs) / 2
+    def _simplest(self, best: Candidate, value: float) -> Candidate:
+        """Without changes that do not make it better."""
+        start = self.space.start
+        for place in self.places:
+            back = best.with_variant(place, start.variants[place])
+            if not start.weights[place]:
+                back = back.moved(place, 0.0)
+            if back != best and (other := self._value(back)) >= value:
+                best, value = back, other
+        return best

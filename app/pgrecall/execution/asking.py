@@ -38,6 +38,9 @@ def answer(step: Ask, tools: Tools) -> Any:
             return counted(tools.token_counter, texts)
         case "find_entities":
             return found(tools.entities, texts)
+        case "compute":
+            [computed] = texts
+            return computed()
         case "reranker":
             return _reranker(tools, *texts, awaits=False)
         case "rerank":

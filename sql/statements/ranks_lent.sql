@@ -1,0 +1,3 @@
+-- The rank of each judged memory by one profile, for each query, where hits lend to turns.
+--begin measured
+--then ranks_lent_of_each

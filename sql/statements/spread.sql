@@ -1,3 +1,0 @@
--- For each signal, whether it differs between the memories of some query.
---with varying AS varying
---then spread_of_some

@@ -1,2 +1,0 @@
--- Of any query.
-SELECT :varies_of_some FROM varying

@@ -1,0 +1,2 @@
+-- The turns of owners, in the order in which they are beside each other.
+--then in_order

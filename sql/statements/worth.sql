@@ -1,6 +1,0 @@
--- How well each candidate ranks the pairs of tuning.
---with candidates AS MATERIALIZED candidates
---with scores AS candidate_scores
---with relevant AS MATERIALIZED relevant_scores
---with places AS candidate_ranks
---then worth_of_each

@@ -1,0 +1,56 @@
+"""Folds: each owner or question in one, all about as large."""
+
+from __future__ import annotations
+
+from collections import Counter
+from uuid import UUID
+
+from pgrecall import JudgedQuery
+from pgrecall.evaluation.checked_query import CheckedQuery, checked_query
+from pgrecall.evaluation.query_split import folds_of
+
+ANSWER = UUID(int=1)
+
+
+def asked(text: str, owner: str, *, is_answered: bool = True) -> CheckedQuery:
+    query = JudgedQuery(None, [ANSWER] if is_answered else [], query_text=text, agent_id=owner)
+    return checked_query(query)
+
+
+def sizes(queries: list[CheckedQuery], folds: list[int]) -> list[int]:
+    """How many different owners each fold has."""
+    pairs = {(query.agent_id, fold) for query, fold in zip(queries, folds, strict=True)}
+    return sorted(Counter(fold for _, fold in pairs).values())
+
+
+def test_an_owner_is_in_one_fold_and_folds_have_about_as_many() -> None:
+    queries = [asked(f"{n} {owner}", owner) for n in range(3) for owner in "abcdefghijk"]
+
+    folds = folds_of(queries, 4, seed=0)
+
+    assert sizes(queries, folds) == [2, 3, 3, 3]
+    assert folds == folds_of(queries, 4, seed=0) != folds_of(queries, 4, seed=1)
+    assert set(folds_of(queries[:2], 5, seed=0)) == {0, 1}
+
+
+def test_copies_of_a_question_are_in_one_fold() -> None:
+    """Of one owner. Spelling does not count."""
+    queries = [asked(text, "a") for text in ("tea?", "milk?", " TEA?", "rain?", "Milk?", "tea?")]
+
+    tea, milk, again, rain, more_milk, and_again = folds_of(queries, 3, seed=0)
+
+    assert (tea, milk) == (again, more_milk)
+    assert tea == and_again
+    assert {tea, milk, rain} == {0, 1, 2}
+
+
+def test_who_has_no_answer_does_not_leave_folds_without_any() -> None:
+    """Neither owners nor questions."""
+    for seed in range(20):
+        owners = [asked("tea?", owner, is_answered=owner in "ab") for owner in "abcdefgh"]
+        one, other, *rest = folds_of(owners, 5, seed)
+        assert one != other
+        assert len(set(rest)) == 5
+        questions = [asked(f"{n}?", "a", is_answered=n < 6) for n in range(12)]
+        folds = folds_of(questions, 5, seed)
+        assert set(folds[:6]) == set(folds[6:]) == {0, 1, 2, 3, 4}
