@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgrecall import InputError
+from pgrecall import InputError, profiles, score
 from tests.integration.owner import Owner, north
 
 NAMES = {
@@ -91,6 +91,12 @@ def test_more_names_than_are_written_out_count_as_well(mine: Owner) -> None:
 
     overlaps = {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
     assert overlaps == pytest.approx({"all": 1, "some": 3 / 7, "of the last": 3 / 7}, abs=1e-12)
+    for hit in hits:
+        values = {"query_entities": people, "entities": hit.memory.entities}
+        by_scorer = score(profiles.hybrid, {**values, "subject": hit.memory.subject}).signals
+        assert by_scorer["entity_overlap"] == pytest.approx(overlaps[hit.memory.content], abs=1e-12)
+    two_of_one = {"query_entities": people[:2], "entities": people[:2], "names": 1}
+    assert score(profiles.hybrid, two_of_one).signals["entity_overlap"] == 1
 
 
 def test_names_that_nobody_has_are_told(known: Owner) -> None:

@@ -38,9 +38,9 @@ _MOMENTS = ("created_at", "observed_at", "last_accessed_at")
 _PERIOD = "query_time"
 _NUMBERS = (
     *("similarity", "keyword", "retrieval_count", "usefulness", "importance", "confidence"),
-    *("trust", "trust_half_life_hours", "bytes"),
+    *("trust", "trust_half_life_hours", "bytes", "names"),
 )
-_WORDS = ("trust_curve", "tier", "memory_type")
+_WORDS = ("trust_curve", "tier", "memory_type", "subject")
 _LISTS = ("additional_types", "entities", "query_entities")
 _OF_QUERY = {
     Similarity.name: "similarity",
@@ -70,9 +70,10 @@ def score(
 ) -> Breakdown:
     """Scores one memory without a database.
 
-    `values` may contain `similarity`, `keyword` (the share of the query's terms that the memory
-    has), `bytes` (the length of the memory in UTF-8), `query_entities`, `query_time` (start, end)
-    and the columns that signals read; VALUES lists them all. A value that is missing or None counts
+    `values` may contain `similarity` (with the shifted query, if the profile shifts it), `keyword`
+    (the share of the query's terms that the memory has), `bytes` (the length of the memory in
+    UTF-8), `query_entities`, `names` (how many names stand for these, if some name several),
+    `query_time` (start, end) and the columns that signals read; VALUES lists them all. A value that is missing or None counts
     as in the database: no embedding, unknown age, never retrieved, or the column's default. Times
     may be ISO 8601 text, in UTC if it has no time zone. OTHER_NAMES lists names of other systems
     that are understood too. `as_of` is the moment at which ages are measured, by default now; if
@@ -202,8 +203,9 @@ def _(signal: Trust, values: Mapping[str, Any], as_of: datetime) -> float:
 @_value.register
 def _(signal: EntityOverlap, values: Mapping[str, Any], as_of: datetime) -> float:
     asked_for = set(values.get("query_entities") or ())
-    shared = asked_for & set(values.get("entities") or ())
-    return len(shared) / len(asked_for) if asked_for else 0.0
+    its = {*(values.get("entities") or ()), *([values.get("subject")] if signal.subject else ())}
+    number = values.get("names") or len(asked_for)
+    return min(len(asked_for & its) / number, 1.0) if asked_for else 0.0
 
 
 @_value.register
