@@ -38,10 +38,10 @@ def main(
         found = quality.measured(url, passages, progress)
     quality.print_quality(console, found)
     with progress_bar() as progress, server() as url:
-        by_owner, with_dates = owners.measured(url, held_out, progress)
+        by_owner, without_dates = owners.measured(url, held_out, progress)
         lent = owners.lending(url, held_out, progress)
         silent = owners.silence(url, progress)
-    owners.print_owners(console, by_owner, with_dates)
+    owners.print_owners(console, by_owner, without_dates)
     owners.print_lending(console, lent)
     for grid in floor_grids(by_owner):
         console.print(*drawn(grid))

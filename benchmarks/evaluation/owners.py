@@ -33,7 +33,15 @@ BEFORE = Profile(
     },
 )
 """Its weights of before, and words that do not know length."""
-COMPARED = (*profiles.BUILT_IN.values(), BEFORE)
+UNSHIFTED = Profile(
+    "hybrid, unshifted",
+    {
+        Similarity() if signal.name == Similarity.name else signal: weight
+        for signal, weight in profiles.hybrid
+    },
+    redistribute=True,
+)
+COMPARED = (*profiles.BUILT_IN.values(), UNSHIFTED, BEFORE)
 """The first is hybrid, what differences are against."""
 
 
@@ -52,7 +60,7 @@ FLOORS = (0.06, 0.08, 0.1, 0.12, 0.14, 0.15, 0.2)
 
 
 def measured(url: str, held_out: bool, progress: Progress) -> tuple[Evaluation, Evaluation]:
-    """What profiles find and floors do, and what hybrid finds by the dates in questions too."""
+    """What profiles find and floors do, and what hybrid finds without the dates in questions."""
     engine = create_engine(database_url(url))
     migrate.upgrade(url)
     repo = MemoryRepository(engine, embedder=LocalEmbedder())
@@ -64,13 +72,13 @@ def measured(url: str, held_out: bool, progress: Progress) -> tuple[Evaluation, 
     ]
     found = repo.evaluation.evaluate(None, asked, agents=owners, profiles=COMPARED, k=K)
     progress.advance(task)
-    dated = [profiles.hybrid.renamed("hybrid, dates")]
-    with_dates = repo.evaluation.evaluate(
-        None, asked, agents=owners, profiles=dated, k=K, dates="auto"
+    undated = [profiles.hybrid.renamed("hybrid, no dates")]
+    without_dates = repo.evaluation.evaluate(
+        None, asked, agents=owners, profiles=undated, k=K, dates="off"
     )
     progress.advance(task)
     engine.dispose()
-    return found, with_dates
+    return found, without_dates
 
 
 def lending(url: str, held_out: bool, progress: Progress) -> Mapping[str, list[float]]:
@@ -130,11 +138,11 @@ def print_lending(console: Console, found: Mapping[str, list[float]]) -> None:
         console.print(f"dialogue, {len(recalls)} questions, {way}: recall@{K} {mean:.3f}")
 
 
-def print_owners(console: Console, found: Evaluation, with_dates: Evaluation) -> None:
+def print_owners(console: Console, found: Evaluation, without_dates: Evaluation) -> None:
     """recall@K of each group, similarity and keyword alone first, and how far hybrid is ahead."""
     groups = list(found.profiles[0].by_group)
     table = _table(f"recall@{K} over twelve owners", groups)
-    for one in (*found.baselines, *found.profiles, *with_dates.profiles):
+    for one in (*found.baselines, *found.profiles, *without_dates.profiles):
         means = [one.by_group[group].means["recall"] for group in groups]
         table.add_row(
             one.profile.name, *(f"{mean:.3f}" for mean in (*means, one.overall.means["recall"]))

@@ -218,7 +218,7 @@ def beside_others() -> str:
 def profiles() -> str:
     rows = table("Twelve owners", "profile | dialogue")
     every = rows["profile"].index("all")
-    apart = ("profile", "hybrid before")
+    apart = ("profile", "hybrid before", "hybrid, unshifted")
     found = {name: number(cells[every]) for name, cells in rows.items() if name not in apart}
     ranked = sorted(found, key=lambda name: -found[name])
     shown = [
