@@ -3,7 +3,7 @@
 -- has the first word ''. Settings force lookups: a
 -- plan made while the table was nearly empty would read all of it for each word.
 CREATE OR REPLACE FUNCTION named_entities(
-    agent text, said text, subjects boolean DEFAULT true, others text[] DEFAULT '{}',
+    agent text, said text, subjects boolean DEFAULT false, others text[] DEFAULT '{}',
     OUT entities text[], OUT names integer)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT
     SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $function$

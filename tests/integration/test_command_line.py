@@ -82,6 +82,7 @@ def test_what_is_added_is_found(as_installed: Run, url: str) -> None:
     assert hit["id"] == added.out.strip()
     assert list(hit) == [
         *("id", "content", "score", "similarity", "signals", "contributions", "created_at"),
+        "relevance",
     ]
     assert hit["content"] == "Ines drinks tea"
     assert sum(hit["contributions"].values()) == pytest.approx(hit["score"], abs=1e-5)

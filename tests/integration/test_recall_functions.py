@@ -408,7 +408,7 @@ def test_the_call_of_the_documentation(own_url: str, own_repo: MemoryRepository)
     assert list(rows[0]) == [
         *("agent_id", "id", "content", "memory_type", "created_at"),
         *("score", "similarity", "signals", "beside", "lent", "lender"),
-        *("importance", "tier", "key", "last_accessed_at", "steps"),
+        *("importance", "tier", "key", "last_accessed_at", "steps", "relevance", "on_subject"),
     ]
     assert isinstance(rows[0]["id"], UUID)
     assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))

@@ -144,7 +144,7 @@ def test_what_is_below_the_floor_is_no_hit_and_comes_along(mine: Owner, k: int) 
     mine.add_many([noted(f"filler {n}", n / 4_000) for n in range(200)])
     mine.repo.rank_indexes.build(agent_id=mine.name, at_least=1)
     asked: dict[str, Any] = {"expand_session": 2, "min_score": 0.85, "as_of": NOW, "k": k}
-    asked |= {"profile": "hybrid", "weights": {"similarity": 1.0}}
+    asked |= {"profile": ALONE}
     expected = [(id_, None if id_ == ids[1] else ids[1]) for id_ in ids]
 
     for strategy in ("exact", "index"):
