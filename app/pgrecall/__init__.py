@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from pgrecall.ranking.filters import FilterArguments
     from pgrecall.ranking.hits import Hits, Strategy
     from pgrecall.scoring import bands, profiles
+    from pgrecall.scoring.attribute import Attribute
     from pgrecall.scoring.profile import Profile
     from pgrecall.scoring.scored_memory import ScoredMemory, ScoredValues
     from pgrecall.scoring.scorer import score, score_all
@@ -95,6 +96,7 @@ __all__ = [
     "Added",
     "AsyncEmbedder",
     "AsyncMemoryRepository",
+    "Attribute",
     "Batch",
     "Clock",
     "Cluster",
@@ -243,6 +245,7 @@ _MODULES = {
     "ranking.arguments": "SearchArguments",
     "ranking.filters": "FilterArguments",
     "ranking.hits": "Hits Strategy",
+    "scoring.attribute": "Attribute",
     "scoring.profile": "Profile",
     "scoring.scored_memory": "ScoredMemory ScoredValues",
     "scoring.scorer": "score score_all",

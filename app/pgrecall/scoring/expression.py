@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import singledispatch
 
+from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.signals import (
     Clock,
     Confidence,
@@ -33,6 +34,8 @@ CLOCKS = {
     # GREATEST ignores NULL.
     Clock.LATEST: "greatest(:last_accessed_at, agent_memories.created_at)",
 }
+_SPECIAL = "\\:."
+"""A colon could be taken for the beginning of a parameter, and a dot for the end of our schema."""
 _NEEDED: dict[type[Signal], str] = {Keyword: "words", Time: "period", EntityOverlap: "named"}
 """Options without which a signal is 0."""
 _SIMILARITY = "pgrecall.similarity(agent_memories.embedding, :query"
@@ -203,14 +206,33 @@ def _(signal: Time) -> str:
     )
 
 
+@value.register
+def _(signal: Attribute) -> str:
+    if signal.table is None:
+        path = ", ".join(quoted(step, _SPECIAL) for step in signal.path)
+        return attribute_value(signal, f"agent_memories.metadata #> ARRAY[{path}]::text[]")
+    # An aggregate is never two rows, and a subquery by key is never a join over all pairs.
+    its = attribute_value(signal, f'pg_catalog.max(theirs."{signal.column}")')
+    return (
+        f'(SELECT {its} FROM "{signal.schema}"."{signal.table}" theirs '  # noqa: S608  checked
+        "WHERE theirs.agent_id OPERATOR(pg_catalog.=) agent_memories.agent_id "
+        "AND theirs.memory_id OPERATOR(pg_catalog.=) agent_memories.id)"
+    )
+
+
+def attribute_value(signal: Attribute, found: str) -> str:
+    """The value of an attribute, where this SQL finds its number."""
+    numbers = ", ".join(map(number, (*signal.ends, signal.missing)))
+    return f"pgrecall.attribute_value({found}, {numbers})"
+
+
 def _per_row(signal: Recency, rest: float, converted: Callable[[float], float]) -> str:
     """One number for all rows, or a CASE if half-lives depend on the row's tier or types."""
     otherwise = number(rest)
     half_lives = signal.half_lives_by_tier or signal.half_lives_by_type
     if not half_lives:
         return otherwise
-    # A colon could be taken for the beginning of a parameter, and a dot for the end of our schema.
-    labels = [quoted(label, "\\:.") for label, _ in half_lives]
+    labels = [quoted(label, _SPECIAL) for label, _ in half_lives]
     numbers = [number(converted(days)) for _, days in half_lives]
     if signal.half_lives_by_tier:
         arms = [

@@ -13,9 +13,11 @@ from numbers import Real
 from typing import Any
 
 from pgrecall.core.dates import instant, moment_of
+from pgrecall.core.metadata_path import value_at
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError, UnknownName
+from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import Breakdown, ScoredValues
 from pgrecall.scoring.signals import (
@@ -49,7 +51,9 @@ _OF_QUERY = {
     Time.name: _PERIOD,
 }
 """For each signal that depends on the query: the key of `values` that it needs."""
-VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD)
+_OWN = ("attributes", "metadata")
+"""Where attributes are looked for; read by these alone."""
+VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD, *_OWN)
 OTHER_NAMES: Mapping[str, str] = {
     "usefulness_score": "usefulness",
     "importance_score": "importance",
@@ -72,7 +76,8 @@ def score(
 
     `values` may contain `similarity`, `keyword` (the share of the query's terms that the memory
     has), `bytes` (the length of the memory in UTF-8), `query_entities`, `query_time` (start, end)
-    and the columns that signals read; VALUES lists them all. A value that is missing or None counts
+    and the columns that signals read; VALUES lists them all. An `Attribute` is found by its name in
+    `attributes`, or else in `metadata`. A value that is missing or None counts
     as in the database: no embedding, unknown age, never retrieved, or the column's default. Times
     may be ISO 8601 text, in UTC if it has no time zone. OTHER_NAMES lists names of other systems
     that are understood too. `as_of` is the moment at which ages are measured, by default now; if
@@ -232,6 +237,24 @@ def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
     distance: timedelta = start - moment if moment < start else max(moment - late, timedelta())
     half_width = max((end - start) / 2, LEAST_HALF_WIDTH)
     return max(1.0 - float(distance / half_width) / 2, 0.0)
+
+
+@_value.register
+def _(signal: Attribute, values: Mapping[str, Any], as_of: datetime) -> float:
+    given = values.get("attributes") or {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"attributes must map names to numbers, got {shortened(given)}")
+    number: Any = given.get(signal.name)
+    if number is None and signal.metadata is not None:
+        number = value_at(values.get("metadata"), signal.path)
+    # Whole numbers in metadata may be beyond any float, which math.isfinite refuses.
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return signal.missing
+    if not -math.inf < number < math.inf:
+        return signal.missing
+    zero, one = signal.ends
+    within = min(max(number, min(zero, one)), max(zero, one))
+    return (within - zero) / (one - zero)
 
 
 def _clock(clock: Clock, values: Mapping[str, Any]) -> datetime | None:

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.memory import Memory
+from pgrecall.core.metadata_path import value_at
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
 from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import require_id
@@ -21,6 +22,7 @@ from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
+from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
@@ -161,6 +163,7 @@ def _explanation(
             share=scored.contributions[name] / scored.score if scored.score else 0.0,
             behind=None if last is None else last.contributions[name] - scored.contributions[name],
             **_of_words(signal, search, scored),
+            number=_number(signal, scored),
         )
         for signal, weight in search.profile
         for name in (signal.name,)
@@ -187,6 +190,14 @@ def _of_words(signal: Signal, search: Search, scored: ScoredMemory) -> dict[str,
     size = len(scored.memory.content.encode())
     factor = 1 / signal.divisor(size)
     return {"of_terms": scored.signals[signal.name] / factor, "length_factor": factor}
+
+
+def _number(signal: Signal, scored: ScoredMemory) -> float | None:
+    """The number in metadata that an attribute is made of."""
+    if not isinstance(signal, Attribute) or signal.metadata is None:
+        return None
+    found = value_at(scored.memory.metadata, signal.path)
+    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
 def _needed(search: Search, last_score: float | None) -> float | None:
