@@ -6,6 +6,7 @@ and test_statements.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,17 +15,13 @@ import pytest
 from psycopg.rows import dict_row
 from sqlalchemy import Engine, create_engine, text
 
-from pgrecall import (
-    Attribute,
-    MemoryRepository,
-    Profile,
-    Similarity,
-    score,
-)
+from pgrecall import Attribute, JudgedQuery, MemoryRepository, NewMemory, Profile, Similarity, score
+from pgrecall.errors import InvalidProfile
 from pgrecall.migrate.installing import install_profile
 from pgrecall.migrate.settings import Settings
 from tests.integration.owner import Owner, plain
 from tests.integration.recalling import recall
+from tests.integration.support import at
 
 TABLE = """
 CREATE SCHEMA "their own";
@@ -117,3 +114,117 @@ def test_a_column_of_ones_own_table_ranks_in_python_and_in_psql(
     explained = repo.explain("ada", ids[0], profile=half)
     assert [one.value for one in explained.signals] == [0.4, 1.0]
     assert repo.explain("bob", repo.list("bob")[0].id, profile=half).signals[0].value == 0.3
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("", "views: there is no table 'public.beside'; create it"),
+        ("agent_id text, memory_id uuid", "'n' of 'public.beside' is missing; it must be smallint"),
+        ("agent_id text, n int, PRIMARY KEY (agent_id)", "the column 'memory_id' .* is missing"),
+        ("agent_id text, memory_id text, n int", "'memory_id' .* is text; it must be uuid"),
+        ("agent_id text, memory_id uuid, n text", "'n' .* is text; it must be smallint"),
+        ("agent_id text, memory_id uuid, n real", "has no index that begins with agent_id and"),
+    ],
+)
+def test_a_table_that_cannot_be_joined_is_refused_by_name(
+    engine: Engine, table: str, message: str
+) -> None:
+    signal = Attribute(name="views", table="beside", column="n")
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE IF EXISTS public.beside"))
+        if table:
+            connection.execute(text(f"CREATE TABLE public.beside ({table})"))
+
+    with pytest.raises(InvalidProfile, match=message):
+        installed(engine, alone(signal, "refused"))
+
+
+def test_several_rows_of_a_memory_count_as_the_greatest_and_the_scorer_agrees(
+    engine: Engine,
+) -> None:
+    """An index that begins with the key need not be unique."""
+    dice = random.Random("rows")
+    repo = MemoryRepository(engine)
+    ids = repo.add_many("cleo", [plain(f"page {n}") for n in range(60)])
+    rows = [(id_, dice.uniform(0, 10)) for id_ in ids[5:] for _ in range(dice.randint(0, 3))]
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE IF EXISTS public.beside"))
+        connection.execute(
+            text("CREATE TABLE public.beside (agent_id varchar, memory_id uuid, n float8)")
+        )
+        connection.execute(text("CREATE INDEX ON public.beside (memory_id, agent_id)"))
+        connection.execute(
+            text("INSERT INTO public.beside VALUES ('cleo', :id, :n), ('other', :id, 99)"),
+            [{"id": id_, "n": number} for id_, number in rows],
+        )
+    signal = Attribute(
+        name="views", table="beside", column="n", least=1, most=9, falling=True, missing=0.4
+    )
+    installed(engine, alone(signal))
+    greatest = {id_: max((n for one, n in rows if one == id_), default=None) for id_ in ids}
+
+    found = {hit.memory.id: hit.score for hit in repo.search("cleo", profile=alone(signal), k=60)}
+
+    scored = {
+        id_: score(alone(signal), {"attributes": {"views": number}}).score
+        for id_, number in greatest.items()
+    }
+    assert found == pytest.approx(scored, abs=1e-12)
+    assert len({*found.values()}) > 20
+
+
+def test_a_table_s_row_level_security_applies_to_the_caller(engine: Engine) -> None:
+    repo = MemoryRepository(engine)
+    id_ = repo.add("dora", plain("page"))
+    with engine.begin() as connection:
+        for statement in (
+            "CREATE TABLE public.guarded (agent_id text, memory_id uuid, n int,"
+            " PRIMARY KEY (agent_id, memory_id))",
+            f"INSERT INTO public.guarded VALUES ('dora', '{id_}', 1)",
+            "ALTER TABLE public.guarded ENABLE ROW LEVEL SECURITY",
+            "CREATE ROLE attribute_reader",
+            "GRANT USAGE ON SCHEMA pgrecall TO attribute_reader",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall, public TO attribute_reader",
+            "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pgrecall TO attribute_reader",
+        ):
+            connection.execute(text(statement))
+    signal = Attribute(name="views", table="guarded", column="n")
+    try:
+        with engine.connect() as connection:
+            seen = MemoryRepository(connection).search("dora", profile=alone(signal), touch=False)
+            connection.execute(text("SET LOCAL ROLE attribute_reader"))
+            hidden = MemoryRepository(connection).search("dora", profile=alone(signal), touch=False)
+            connection.rollback()
+    finally:
+        with engine.begin() as connection:
+            connection.execute(text("DROP OWNED BY attribute_reader"))
+            connection.execute(text("DROP ROLE attribute_reader"))
+
+    assert [values(seen), values(hidden)] == [{"page": 1.0}, {"page": 0.0}]
+
+
+def test_evaluations_rank_by_it_and_tune_finds_its_weight(engine: Engine) -> None:
+    """The answers are those that a table beside knows."""
+    repo = MemoryRepository(engine)
+    ids = repo.add_many("eve", [NewMemory(f"n{n}", embedding=at(6 * n)) for n in range(60)])
+    with engine.begin() as connection:
+        for statement in (
+            "CREATE TABLE public.known (agent_id text, memory_id uuid, n int,"
+            " PRIMARY KEY (agent_id, memory_id))",
+            *(f"INSERT INTO public.known VALUES ('eve', '{id_}', 1)" for id_ in ids[-6:]),
+        ):
+            connection.execute(text(statement))
+    signal = Attribute(name="known", table="known", column="n")
+    halves = Profile("halves", {Similarity(): 0.5, signal: 0.5})
+    queries = [JudgedQuery(at(n), ids[-6:]) for n in range(120, 240)]
+
+    evaluated = repo.evaluation.evaluate("eve", queries, profiles=[halves], k=6)
+
+    tuned = repo.evaluation.tune(
+        "eve", queries, start=halves.with_weights(similarity=0.99, known=0.01)
+    )
+    recalls = {one.profile.name: one.overall.means["recall"] for one in evaluated.compared}
+    assert recalls["halves"] > 0.9 > recalls["similarity alone"]
+    assert tuned.proposed is not None
+    assert tuned.proposed.weights["known"] > 0.1
