@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         Keyword,
         Recency,
         Similarity,
+        Taste,
         Time,
         Trust,
         Usefulness,
@@ -183,6 +184,7 @@ __all__ = [
     "Strategy",
     "Style",
     "SupersessionConflict",
+    "Taste",
     "Time",
     "Trust",
     "Tuning",
@@ -250,7 +252,7 @@ _MODULES = {
     "scoring.scored_memory": "ScoredMemory ScoredValues",
     "scoring.scorer": "score score_all",
     "scoring.signals": "Clock Confidence Curve EntityOverlap Frequency Importance Keyword "
-    "Recency Similarity Time Trust Usefulness",
+    "Recency Similarity Taste Time Trust Usefulness",
     "search.explanation": "Explanation SignalAccount",
     "search.query_plan": "QueryPlan",
 }

@@ -13,6 +13,7 @@ DECLARE
     named boolean := false;
     asked_names integer;
     worded boolean;
+    tasted boolean := false;
 BEGIN
     PERFORM require_owner(agent);
     owners := ARRAY[agent];
@@ -79,6 +80,11 @@ BEGIN
         named := asked_names > 0;
         facts := facts || jsonb_build_object('names', asked_names);
     END IF;
+    IF facts @? '$.signals[*] ? (@.name == "taste")' THEN
+        tasted := EXISTS (SELECT FROM owner_vectors v
+                           WHERE v.agent_id = ANY (owners) AND v.taste_at IS NOT NULL
+                             AND (as_of IS NULL OR v.taste_at <= as_of));
+    END IF;
     worded := query_text IS NOT NULL
         AND (facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
              OR facts ? 'min_relevance');
@@ -88,7 +94,8 @@ BEGIN
             CASE WHEN query IS NULL THEN 'similarity' END,
             CASE WHEN NOT worded THEN 'keyword' END,
             CASE WHEN NOT named THEN 'entity_overlap' END,
-            CASE WHEN query_time IS NULL THEN 'time' END], NULL));
+            CASE WHEN query_time IS NULL THEN 'time' END,
+            CASE WHEN NOT tasted THEN 'taste' END], NULL));
     END IF;
     -- Expressions without FROM, which PL/pgSQL evaluates several times as fast.
     options := array_remove(ARRAY['planned',
@@ -103,6 +110,7 @@ BEGIN
         CASE WHEN query IS NOT NULL THEN 'query' END,
         CASE WHEN worded THEN 'words' END,
         CASE WHEN named THEN 'named' END,
+        CASE WHEN tasted THEN 'tasted' END,
         CASE WHEN min_relevance IS NOT NULL
                   OR facts ? 'min_relevance' AND (worded OR query IS NOT NULL)
              THEN 'relevance' END,

@@ -1,6 +1,7 @@
 -- One memory in full, whether it is found or not.
 --with asked AS MATERIALIZED asked --? asked
 --with shifted AS MATERIALIZED shifted --? shifted
+--with tasted AS MATERIALIZED tasted --? tasted
 --with chosen AS explained
 --with hits AS described
 --then best_first

@@ -1,6 +1,7 @@
 -- The best of the memories that are linked to hits.
 --with asked AS MATERIALIZED asked --? asked
 --with shifted AS MATERIALIZED shifted --? shifted
+--with tasted AS MATERIALIZED tasted --? tasted
 --with near AS near
 --with chosen AS near_scored
 --with hits AS described

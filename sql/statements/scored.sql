@@ -1,6 +1,7 @@
 -- The score of every memory that passes, or of the candidates of rank indexes.
 --with asked AS MATERIALIZED asked --? asked
 --with shifted AS MATERIALIZED shifted --? shifted
+--with tasted AS MATERIALIZED tasted --? tasted
 --with sources AS source --? indexed !teams
 --with sources AS sources --? indexed teams
 --with terms AS MATERIALIZED terms --? words indexed

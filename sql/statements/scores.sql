@@ -1,6 +1,7 @@
 -- The score of every memory that passes.
 --with asked AS MATERIALIZED asked --? asked
 --with shifted AS MATERIALIZED shifted --? shifted
+--with tasted AS MATERIALIZED tasted --? tasted
 --with every AS every --? !large
 --with every AS every_large --? large
 --then every_alone

@@ -42,6 +42,7 @@ _ARGUMENTS = {
     ":period_from::timestamptz": "period_from",
     ":period_to::timestamptz": "period_to",
     ":shifted_similarity": "similarity(agent_memories.embedding, query",
+    ":owner_taste": "taste",
     ":query": "query",
     ":moment": "moment",
     ":last_accessed_at": "last_accessed_at",
@@ -52,6 +53,7 @@ _ARGUMENTS = {
 _TYPES = {
     "embedding": _VECTOR,
     "query": _VECTOR,
+    "taste": _VECTOR,
     "keyword": "float8",
     "moment": "timestamptz",
     "query_entities": "text[]",
@@ -61,7 +63,7 @@ _TYPES = {
     **{field.name: field.kind.type for field in FIELDS},
 }
 _LATER = (
-    *("keyword", "query", "moment", "query_entities", "period_from", "period_to"),
+    *("keyword", "query", "taste", "moment", "query_entities", "period_from", "period_to"),
     "apply_decay",
 )
 """Arguments behind the columns of the memory and its usage."""
@@ -117,6 +119,7 @@ def readable(profile: Profile) -> str:
     for place, shown in (
         ("pgrecall.", ""),
         (":moment", "now()"),
+        (":owner_taste", "taste"),
         ("pg_catalog.octet_length", "octet_length"),
         (":last_accessed_at", "memory_usage.last_accessed_at"),
     ):

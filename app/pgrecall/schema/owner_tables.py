@@ -6,7 +6,7 @@ from sqlalchemy import Column, Index, MetaData, PrimaryKeyConstraint, Table, Tex
 from sqlalchemy.dialects.postgresql import ARRAY, REAL
 
 from pgrecall.core.limits import NAME_KINDS
-from pgrecall.schema.columns import required
+from pgrecall.schema.columns import column, required
 from pgrecall.schema.kinds import BIGINT, MOMENT, NAME, TEXT, one_of
 
 
@@ -22,6 +22,13 @@ def owner_vectors_table(metadata: MetaData) -> Table:
         ),
         required("memories", BIGINT, "How many memories it was computed of."),
         required("computed_at", MOMENT, "When it was computed, by the server's clock."),
+        Column(
+            "taste",
+            ARRAY(REAL),
+            comment="Mean, of length 1, of memories with more successes than failures.",
+        ),
+        column("taste_at", MOMENT, "When it was computed; NULL: there is none."),
+        column("successes", BIGINT, "How many more successes than failures they had then."),
         PrimaryKeyConstraint("agent_id"),
         comment="Vectors of whole owners; derived, and can be computed again.",
     )

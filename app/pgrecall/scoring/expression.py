@@ -22,6 +22,7 @@ from pgrecall.scoring.signals import (
     Recency,
     Signal,
     Similarity,
+    Taste,
     Time,
     Trust,
     Usefulness,
@@ -36,7 +37,12 @@ CLOCKS = {
 }
 _SPECIAL = "\\:."
 """A colon could be taken for the beginning of a parameter, and a dot for the end of our schema."""
-_NEEDED: dict[type[Signal], str] = {Keyword: "words", Time: "period", EntityOverlap: "named"}
+_NEEDED: dict[type[Signal], str] = {
+    Keyword: "words",
+    Time: "period",
+    EntityOverlap: "named",
+    Taste: "tasted",
+}
 """Options without which a signal is 0."""
 _SIMILARITY = "pgrecall.similarity(agent_memories.embedding, :query"
 _SHIFTED = (
@@ -44,6 +50,11 @@ _SHIFTED = (
     "(SELECT shifted.query FROM shifted WHERE shifted.agent_id = agent_memories.agent_id)",
 )
 """The shifted vector of a query to one owner, and to several."""
+TASTES = (
+    "(SELECT tasted.query FROM tasted)",
+    "(SELECT tasted.query FROM tasted WHERE tasted.agent_id = agent_memories.agent_id)",
+)
+"""What one owner found useful, and each of several."""
 SHARED_SUBJECT = (
     "CASE WHEN agent_memories.subject = ANY ((SELECT asked.entities FROM asked)::text[]) "
     "AND agent_memories.subject <> ALL (agent_memories.entities) THEN 1 ELSE 0 END"
@@ -78,6 +89,7 @@ def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str
         "shifted_similarity": shifted_similarity(_SHIFTED["teams" in options])
         if "shifted" in options
         else _SIMILARITY,
+        "owner_taste": TASTES["teams" in options],
         "mean_share": number(max(map(shift_of, signals), default=0.0)),
         "subjects_named": boolean(counts_subjects(signals)),
         "shared_subject": SHARED_SUBJECT if "subjects" in options else "0",
@@ -121,6 +133,11 @@ def _(signal: Similarity) -> str:
     if signal.shift:
         return f":shifted_similarity, {missing})"
     return f"{_SIMILARITY}, {missing})"
+
+
+@value.register
+def _(signal: Taste) -> str:
+    return f"{shifted_similarity(':owner_taste')}, 0.0::float8)"
 
 
 @value.register

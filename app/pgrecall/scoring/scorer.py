@@ -31,6 +31,7 @@ from pgrecall.scoring.signals import (
     Recency,
     Signal,
     Similarity,
+    Taste,
     Time,
     Trust,
     Usefulness,
@@ -39,7 +40,15 @@ from pgrecall.scoring.signals import (
 _MOMENTS = ("created_at", "observed_at", "last_accessed_at")
 _PERIOD = "query_time"
 _NUMBERS = (
-    *("similarity", "keyword", "retrieval_count", "usefulness", "importance", "confidence"),
+    *(
+        "similarity",
+        "taste",
+        "keyword",
+        "retrieval_count",
+        "usefulness",
+        "importance",
+        "confidence",
+    ),
     *("trust", "trust_half_life_hours", "bytes"),
 )
 _WORDS = ("trust_curve", "tier", "memory_type")
@@ -48,9 +57,10 @@ _OF_QUERY = {
     Similarity.name: "similarity",
     Keyword.name: "keyword",
     EntityOverlap.name: "query_entities",
+    Taste.name: "taste",
     Time.name: _PERIOD,
 }
-"""For each signal that depends on the query: the key of `values` that it needs."""
+"""For each signal that a search may have no value for: the key of `values` that it needs."""
 _OWN = ("attributes", "metadata")
 """Where attributes are looked for; read by these alone."""
 VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD, *_OWN)
@@ -75,17 +85,17 @@ def score(
     """Scores one memory without a database.
 
     `values` may contain `similarity`, `keyword` (the share of the query's terms that the memory
-    has), `bytes` (the length of the memory in UTF-8), `query_entities`, `query_time` (start, end)
-    and the columns that signals read; VALUES lists them all. An `Attribute` is found by its name in
-    `attributes`, or else in `metadata`. A value that is missing or None counts
-    as in the database: no embedding, unknown age, never retrieved, or the column's default. Times
-    may be ISO 8601 text, in UTC if it has no time zone. OTHER_NAMES lists names of other systems
-    that are understood too. `as_of` is the moment at which ages are measured, by default now; if
-    given, later accesses are ignored.
+    has), `taste` (the cosine with what did well), `bytes` (the length of the memory in UTF-8),
+    `query_entities`, `query_time` (start, end) and the columns that signals read; VALUES lists them
+    all. An `Attribute` is found by its name in `attributes`, or else in `metadata`. A value that is
+    missing or None counts as in the database: no embedding, unknown age, never retrieved, or the
+    column's default. Times may be ISO 8601 text, in UTC if it has no time zone. OTHER_NAMES lists
+    names of other systems that are understood too. `as_of` is the moment at which ages are
+    measured, by default now; if given, later accesses are ignored.
 
     If the profile redistributes weights and `values` has no key `similarity`, `keyword`,
-    `query_entities` or `query_time`, the weight of that signal goes to the others. With the value
-    None its weight stays.
+    `query_entities`, `query_time` or `taste`, the weight of that signal goes to the others. With
+    the value None its weight stays.
 
     Raises UnknownName for an unknown key, and InputError for a value of the wrong type or a time
     without a time zone.
@@ -163,6 +173,11 @@ def _value(signal: Signal, values: Mapping[str, Any], as_of: datetime) -> float:
 def _(signal: Similarity, values: Mapping[str, Any], as_of: datetime) -> float:
     similarity = values.get("similarity")
     return signal.missing if similarity is None else _clamped(similarity)
+
+
+@_value.register
+def _(signal: Taste, values: Mapping[str, Any], as_of: datetime) -> float:
+    return _clamped(values.get("taste") or 0.0)
 
 
 @_value.register
