@@ -150,15 +150,18 @@ DECLARE
     mean real[];
 BEGIN
     SELECT sum(used.weight), @extschema:vector@.sum(
-               array_fill(used.weight::real,
-                          ARRAY[@extschema:vector@.vector_dims(used.embedding)]
-                         )::@extschema:vector@.vector
-               OPERATOR(@extschema:vector@.*) @extschema:vector@.l2_normalize(used.embedding))
+               CASE WHEN used.weight = 1 THEN used.direction
+                    ELSE array_fill(used.weight::real,
+                                    ARRAY[@extschema:vector@.vector_dims(used.direction)]
+                                   )::@extschema:vector@.vector
+                         OPERATOR(@extschema:vector@.*) used.direction END)
       INTO many, total
-      FROM (SELECT u.success_count - u.failure_count AS weight, m.embedding
+      FROM (SELECT u.success_count - u.failure_count AS weight, m.direction
               FROM memory_usage u
               LEFT JOIN LATERAL (
-                   SELECT m.embedding::@extschema:vector@.vector AS embedding FROM agent_memories m
+                   SELECT @extschema:vector@.l2_normalize(
+                              m.embedding::@extschema:vector@.vector) AS direction
+                     FROM agent_memories m
                     WHERE m.agent_id = agent AND m.id = u.memory_id AND m.status = 'active'
                       AND m.invalidated_at IS NULL
                    OFFSET 0) m ON true
@@ -182,7 +185,8 @@ DECLARE
     known bigint;
 BEGIN
     SELECT coalesce(v.successes, 0) INTO known FROM owner_vectors v WHERE v.agent_id = agent;
-    IF (known IS NULL OR random() * known < 10) AND pg_try_advisory_xact_lock(owner_lock(agent)) THEN
+    IF (known IS NULL OR known < 10 OR random() * known < 3)
+       AND pg_try_advisory_xact_lock(owner_lock(agent)) THEN
         IF known IS NULL THEN
             PERFORM compute_mean(agent);
         END IF;
@@ -192,8 +196,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION note_outcome IS
-    'Computes the taste of an owner again: with few successes at each outcome, with more, by '
-    'chance, about each time that they grew by a tenth.';
+    'Computes the taste of an owner again: with fewer than 10 successes at each outcome, with more, '
+    'by chance, about each time that they grew by a third.';
 
 CREATE OR REPLACE FUNCTION owner_lock(agent text) RETURNS bigint
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT

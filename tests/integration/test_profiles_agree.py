@@ -39,6 +39,7 @@ from pgrecall.scoring.signals import (
     Importance,
     Recency,
     Similarity,
+    Taste,
     Time,
     Trust,
     Usefulness,
@@ -448,7 +449,7 @@ def random_profile(dice: random.Random, name: str) -> Profile:
     )
     signals = [
         *(own, Similarity(missing=parameter()), trust, frequency, Time(unknown=parameter())),
-        *(Usefulness(), Importance(), Confidence(), EntityOverlap()),
+        *(Usefulness(), Importance(), Confidence(), EntityOverlap(), Taste()),
     ]
     chosen = [recency, *dice.sample(signals, dice.randint(0, len(signals)))]
     dice.shuffle(chosen)

@@ -119,7 +119,7 @@ def test_a_search_as_of_earlier_than_it_knows_none(mine: Owner) -> None:
 
 def test_each_owner_s_memories_are_compared_with_that_owner_s(shared_engine: Engine) -> None:
     repo = MemoryRepository(shared_engine)
-    all_expected = {}
+    all_expected: dict[str, float] = {}
     for owner, seed in ((Owner(shared_engine, "taster"), "a"), (None, "b")):
         vectors = directions(4, seed)
         where = repo if owner else repo.teams
