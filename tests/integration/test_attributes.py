@@ -53,9 +53,9 @@ def test_what_is_no_number_counts_as_missing_and_what_is_beyond_as_the_end(
     mine: Owner, found: Any, value: float, falling: bool
 ) -> None:
     signal = Attribute(
-        name="views", metadata=r"a\.b.0.views", most=100, falling=falling, missing=0.3
+        name="views", metadata=r"pgrecall\.:a.0.views", most=100, falling=falling, missing=0.3
     )
-    metadata = {"a.b": [{"views": found}]}
+    metadata = {"pgrecall.:a": [{"views": found}]}
     mine.add(plain("page", metadata=metadata))
     expected = 1 - value if falling and value != 0.3 else value
 

@@ -23,7 +23,7 @@ REPLACED: Final[Mapping[str, str]] = {
 }
 """Each index that the tables declare and no revision builds, and the one that it replaces."""
 ADDED: Final = ("ix_memory_usage_successful",)
-"""Those that replace none."""
+"""Indexes that replace none."""
 
 
 def pending(connection: Connection, schema: str) -> list[str]:

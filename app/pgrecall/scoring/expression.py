@@ -54,7 +54,7 @@ TASTES = (
     "(SELECT tasted.query FROM tasted)",
     "(SELECT tasted.query FROM tasted WHERE tasted.agent_id = agent_memories.agent_id)",
 )
-"""What one owner found useful, and each of several."""
+"""The taste of one owner, and those of several."""
 SHARED_SUBJECT = (
     "CASE WHEN agent_memories.subject = ANY ((SELECT asked.entities FROM asked)::text[]) "
     "AND agent_memories.subject <> ALL (agent_memories.entities) THEN 1 ELSE 0 END"
