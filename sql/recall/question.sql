@@ -81,9 +81,7 @@ BEGIN
         facts := facts || jsonb_build_object('names', asked_names);
     END IF;
     IF facts @? '$.signals[*] ? (@.name == "taste")' THEN
-        tasted := EXISTS (SELECT FROM owner_vectors v
-                           WHERE v.agent_id = ANY (owners) AND v.taste_at IS NOT NULL
-                             AND (as_of IS NULL OR v.taste_at <= as_of));
+        tasted := has_taste(owners, as_of);
     END IF;
     worded := query_text IS NOT NULL
         AND (facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
@@ -141,6 +139,18 @@ $function$;
 
 COMMENT ON FUNCTION question IS
     'Checks the arguments of recall, and returns what follows from them.';
+
+CREATE OR REPLACE FUNCTION has_taste(owners text[], as_of timestamptz) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN EXISTS (SELECT FROM owner_vectors v
+                    WHERE v.agent_id = ANY (owners) AND v.taste_at IS NOT NULL
+                      AND (has_taste.as_of IS NULL OR v.taste_at <= has_taste.as_of));
+END
+$function$;
+
+COMMENT ON FUNCTION has_taste IS
+    'Whether the taste of one of these owners was known at a moment.';
 
 CREATE OR REPLACE FUNCTION asked_names(
     owners text[], given text[], said text, subjects boolean, OUT entities text[],

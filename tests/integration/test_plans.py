@@ -437,6 +437,11 @@ SELECT ARRAY(SELECT format_type(argument, NULL) FROM unnest(proargtypes) AS argu
 """
 
 
+TYPES = dict.fromkeys(("cosine", "similarity", "similarity_to"), len(EmbeddingType))
+TYPES["attribute_value"] = 3
+"""How often a function is there, if more than once."""
+
+
 @pytest.mark.parametrize("embedding_type", EmbeddingType)
 def test_every_function_is_inlined(server_url: str, embedding_type: EmbeddingType) -> None:
     """Each alone and for each type it takes, so that one that is not can be told by name."""
@@ -455,9 +460,7 @@ def test_every_function_is_inlined(server_url: str, embedding_type: EmbeddingTyp
 
             for name in function_names():
                 signatures = [row[0] for row in connection.exec_driver_sql(SIGNATURES, (name,))]
-                assert len(signatures) == (
-                    len(EmbeddingType) if name in ("cosine", "similarity", "similarity_to") else 1
-                )
+                assert len(signatures) == TYPES.get(name, 1)
                 for types in signatures:
                     arguments = ", ".join(f"${n}::{type_}" for n, type_ in enumerate(types, 1))
                     assert_flat(explained(f"{name}({arguments})"))
