@@ -150,7 +150,7 @@ DECLARE
     mean real[];
 BEGIN
     SELECT sum(used.weight), @extschema:vector@.sum(
-               CASE WHEN used.weight = 1 THEN used.direction
+               CASE WHEN used.weight = 1 OR used.direction IS NULL THEN used.direction
                     ELSE array_fill(used.weight::real,
                                     ARRAY[@extschema:vector@.vector_dims(used.direction)]
                                    )::@extschema:vector@.vector

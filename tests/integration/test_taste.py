@@ -72,8 +72,8 @@ def test_it_is_the_cosine_with_what_did_well_weighted_by_outcomes(mine: Owner) -
     """At once, without a query and with one, in the explanation and the scorer."""
     vectors = directions(8, "a")
     ids = stored(mine, vectors | {"opposite": [-x for x in vectors["a 1"]]})
-    mine.add(plain("no embedding"))
-    outcomes(mine, ids, NET)
+    ids["no embedding"] = mine.add(plain("no embedding"))
+    outcomes(mine, ids, NET | {"no embedding": 2})
     expected = wanted(vectors, NET) | {"opposite": 0.0, "no embedding": 0.0}
 
     assert tastes(searched(mine)) == close(expected)
