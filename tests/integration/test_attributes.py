@@ -228,3 +228,27 @@ def test_evaluations_rank_by_it_and_tune_finds_its_weight(engine: Engine) -> Non
     assert recalls["halves"] > 0.9 > recalls["similarity alone"]
     assert tuned.proposed is not None
     assert tuned.proposed.weights["known"] > 0.1
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+def test_each_memory_is_looked_up_by_its_key(engine: Engine, analysed: bool) -> None:
+    repo = MemoryRepository(engine)
+    repo.add_many(f"gil {analysed}", [plain(f"page {n}") for n in range(3_000)])
+    with engine.begin() as connection:
+        for statement in (
+            "DROP TABLE IF EXISTS public.keyed",
+            "CREATE TABLE public.keyed (agent_id text, memory_id uuid, n int,"
+            " PRIMARY KEY (agent_id, memory_id))",
+            "INSERT INTO public.keyed SELECT agent_id, id, 1 FROM pgrecall.agent_memories",
+            *(["ANALYZE public.keyed"] if analysed else []),
+        ):
+            connection.execute(text(statement))
+    profile = alone(Attribute(name="views", table="keyed", column="n"))
+
+    plan = repo.plan(f"gil {analysed}", profile=profile).plan
+
+    scans = {
+        line.strip(" ->").split("  ")[0] for line in plan.split("\n") if " on public.k" in line
+    }
+    assert {scan.split(" on ")[0] for scan in scans} == {"Index Scan using keyed_pkey"}
+    assert "attribute_value(" not in plan
