@@ -7,6 +7,7 @@ and test_statements.
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import Attribute, JudgedQuery, MemoryRepository, NewMemory, Profile, Similarity, score
-from pgrecall.errors import InvalidProfile
+from pgrecall.errors import InputError, InvalidProfile
 from pgrecall.migrate.installing import install_profile
 from pgrecall.migrate.settings import Settings
 from tests.integration.owner import Owner, plain
@@ -63,6 +64,27 @@ def test_what_is_no_number_counts_as_missing_and_what_is_beyond_as_the_end(
 
     assert hit.signals == pytest.approx({"views": expected}, abs=1e-12)
     assert score(alone(signal), {"metadata": metadata}).score == pytest.approx(expected, abs=1e-12)
+    [account] = mine.explain(hit.memory.id, profile=alone(signal)).signals
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    assert account.number == (float(min(found, sys.float_info.max)) if is_number else None)
+
+
+def test_the_number_stands_beside_the_value_in_explanations(mine: Owner) -> None:
+    id_ = mine.add(plain("page", metadata={"views": 25.5}))
+    explained = mine.explain(id_, profile=alone(Attribute(name="v", metadata="views", most=100)))
+
+    assert "0.2550 (25.5)" in explained._repr_html_()
+    assert explained.record()["account"][0]["number"] == 25.5
+
+
+def test_the_scorer_takes_attributes_by_name_only_as_a_mapping() -> None:
+    profile = alone(Attribute(name="views", metadata="views"))
+    given = {"metadata": {"views": 0.5}, "attributes": {"views": 0.75, "other": 1}}
+
+    assert score(profile, given).score == 0.75
+    assert score(profile, given | {"attributes": {"views": None}}).score == 0.5
+    with pytest.raises(InputError, match="attributes must map names to numbers, got"):
+        score(profile, {"attributes": [0.5]})
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from sys import float_info
 from typing import Any, Unpack
 from uuid import UUID
 
@@ -28,6 +29,8 @@ from pgrecall.scoring.signals import Keyword, Signal
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
 from pgrecall.search.scatter_gather import as_parameters, each_owner
 from pgrecall.search.searching import hit, in_effect
+
+LARGEST = float_info.max
 
 
 @needs(READS_TOGETHER)
@@ -197,7 +200,9 @@ def _number(signal: Signal, scored: ScoredMemory) -> float | None:
     if not isinstance(signal, Attribute) or signal.metadata is None:
         return None
     found = value_at(scored.memory.metadata, signal.path)
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    return float(min(max(found, -LARGEST), LARGEST))  # whole numbers may be beyond any float
 
 
 def _needed(search: Search, last_score: float | None) -> float | None:

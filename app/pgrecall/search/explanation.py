@@ -180,7 +180,7 @@ def signal_grid(explanation: Explanation) -> Grid:
     rows = [
         (
             signal.name,
-            f"{signal.value:.4f}",
+            f"{signal.value:.4f}" + ("" if signal.number is None else f" ({signal.number:g})"),
             f"{signal.weight:g}",
             f"{signal.contribution:.4f}",
             f"{signal.share:.0%}",
