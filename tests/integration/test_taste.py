@@ -117,6 +117,24 @@ def test_a_search_as_of_earlier_than_it_knows_none(mine: Owner) -> None:
     assert later[0].score == pytest.approx(1.0)
 
 
+def test_as_of_a_moment_only_the_tastes_known_then_count(mine: Owner) -> None:
+    for repo in (mine.repo, mine.repo.teams):
+        id_ = repo.add(mine.name, NewMemory("one", embedding=NORTH))
+        repo.record_outcome(mine.name, id_, "success")
+    mine.sql(
+        "UPDATE pgrecall.owner_vectors SET taste_at = now() + interval '1 day'"
+        " WHERE agent_id = 'team:' || :agent RETURNING 1"
+    )
+    moment = datetime.now(UTC) + timedelta(hours=1)
+
+    hits = searched(mine, as_of=moment, teams=[mine.name])
+
+    assert {hit.memory.owner_id: hit.score for hit in hits} == {
+        mine.name: pytest.approx(1.0),
+        f"team:{mine.name}": 0.0,
+    }
+
+
 def test_each_owner_s_memories_are_compared_with_that_owner_s(shared_engine: Engine) -> None:
     repo = MemoryRepository(shared_engine)
     all_expected: dict[str, float] = {}
