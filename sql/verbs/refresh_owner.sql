@@ -89,7 +89,8 @@ BEGIN
         RETURN true;
     END IF;
     SELECT * INTO known FROM owner_vectors v WHERE v.agent_id = agent;
-    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[] INTO added, new
+    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[]
+      INTO added, new
       FROM (SELECT m.embedding, m.status, m.invalidated_at FROM agent_memories m
              WHERE m.agent_id = agent AND m.inserted_at > known.computed_at
              ORDER BY m.inserted_at) m
@@ -113,8 +114,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION add_to_mean IS
-    'Adds the embeddings of memories that came since then to the mean of an owner; false: it has to '
-    'be computed anew. Where another writer has the lock, it is left to that one.';
+    'Adds the embeddings of memories that came since then to the mean of an owner; false: it has '
+    'to be computed anew. Where another writer has the lock, it is left to that one.';
 
 CREATE OR REPLACE FUNCTION compute_mean(agent text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -123,7 +124,8 @@ DECLARE
     many bigint;
     mean real[];
 BEGIN
-    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[] INTO many, mean
+    SELECT count(*), @extschema:vector@.avg(@extschema:vector@.l2_normalize(m.embedding))::real[]
+      INTO many, mean
       FROM agent_memories m
      WHERE m.agent_id = agent
        AND m.status = 'active' AND m.invalidated_at IS NULL AND m.embedding IS NOT NULL;
@@ -196,8 +198,8 @@ END
 $function$;
 
 COMMENT ON FUNCTION note_outcome IS
-    'Computes the taste of an owner again: with fewer than 10 successes at each outcome, with more, '
-    'by chance, about each time that they grew by a third.';
+    'Computes the taste of an owner again: with fewer than 10 successes at each outcome, with '
+    'more, by chance, about each time that they grew by a third.';
 
 CREATE OR REPLACE FUNCTION owner_lock(agent text) RETURNS bigint
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT
@@ -233,7 +235,8 @@ $verb$;
 
 COMMENT ON FUNCTION refresh_owner IS
     'Computes what is known of an owner''s memories as a whole again: the mean of their '
-    'embeddings, that of what did well, and their names. Names that no memory has any more are deleted; aliases stay.';
+    'embeddings, that of what did well, and their names. Names that no memory has any more are '
+    'deleted; aliases stay.';
 
 CREATE OR REPLACE FUNCTION note_removed(agent text, removed integer) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -248,5 +251,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION note_removed IS
-    'Computes the mean of the owner''s embeddings, and of what did well, again where a tenth of them was deleted: at '
-    'once, or, by chance, when so many were deleted one by one.';
+    'Computes the mean of the owner''s embeddings, and of what did well, again where a tenth of '
+    'them was deleted: at once, or, by chance, when so many were deleted one by one.';
