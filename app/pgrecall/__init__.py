@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from pgrecall.ranking.filters import FilterArguments
     from pgrecall.ranking.hits import Hits, Strategy
     from pgrecall.scoring import bands, profiles
+    from pgrecall.scoring.attribute import Attribute
     from pgrecall.scoring.profile import Profile
     from pgrecall.scoring.scored_memory import ScoredMemory, ScoredValues
     from pgrecall.scoring.scorer import score, score_all
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
         Keyword,
         Recency,
         Similarity,
+        Taste,
         Time,
         Trust,
         Usefulness,
@@ -95,6 +97,7 @@ __all__ = [
     "Added",
     "AsyncEmbedder",
     "AsyncMemoryRepository",
+    "Attribute",
     "Batch",
     "Clock",
     "Cluster",
@@ -181,6 +184,7 @@ __all__ = [
     "Strategy",
     "Style",
     "SupersessionConflict",
+    "Taste",
     "Time",
     "Trust",
     "Tuning",
@@ -243,11 +247,12 @@ _MODULES = {
     "ranking.arguments": "SearchArguments",
     "ranking.filters": "FilterArguments",
     "ranking.hits": "Hits Strategy",
+    "scoring.attribute": "Attribute",
     "scoring.profile": "Profile",
     "scoring.scored_memory": "ScoredMemory ScoredValues",
     "scoring.scorer": "score score_all",
     "scoring.signals": "Clock Confidence Curve EntityOverlap Frequency Importance Keyword "
-    "Recency Similarity Time Trust Usefulness",
+    "Recency Similarity Taste Time Trust Usefulness",
     "search.explanation": "Explanation SignalAccount",
     "search.query_plan": "QueryPlan",
 }

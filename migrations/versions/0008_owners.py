@@ -72,8 +72,26 @@ def upgrade() -> None:
             nullable=False,
             comment="When it was computed, by the server's clock.",
         ),
+        sa.Column(
+            "taste",
+            postgresql.ARRAY(postgresql.REAL()),
+            comment="Mean, of length 1, of memories with more successes than failures.",
+        ),
+        sa.Column(
+            "taste_at",
+            sa.DateTime(timezone=True),
+            comment="When it was computed; NULL: there is none.",
+        ),
+        sa.Column(
+            "successes",
+            sa.BigInteger(),
+            comment="How many more successes than failures they had then.",
+        ),
         sa.PrimaryKeyConstraint("agent_id", name=op.f(f"pk_{VECTORS}")),
-        *(check(VECTORS, one, f"{one} BETWEEN {YEARS}") for one in ("latest", "computed_at")),
+        *(
+            check(VECTORS, one, f"{one} BETWEEN {YEARS}")
+            for one in ("latest", "computed_at", "taste_at")
+        ),
         schema=settings().schema,
         comment="Vectors of whole owners; derived, and can be computed again.",
     )

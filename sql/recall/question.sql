@@ -13,6 +13,7 @@ DECLARE
     named boolean := false;
     asked_names integer;
     worded boolean;
+    tasted boolean := false;
 BEGIN
     PERFORM require_owner(agent);
     owners := ARRAY[agent];
@@ -79,6 +80,9 @@ BEGIN
         named := asked_names > 0;
         facts := facts || jsonb_build_object('names', asked_names);
     END IF;
+    IF facts @? '$.signals[*] ? (@.name == "taste")' THEN
+        tasted := has_taste(owners, as_of);
+    END IF;
     worded := query_text IS NOT NULL
         AND (facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
              OR facts ? 'min_relevance');
@@ -88,7 +92,8 @@ BEGIN
             CASE WHEN query IS NULL THEN 'similarity' END,
             CASE WHEN NOT worded THEN 'keyword' END,
             CASE WHEN NOT named THEN 'entity_overlap' END,
-            CASE WHEN query_time IS NULL THEN 'time' END], NULL));
+            CASE WHEN query_time IS NULL THEN 'time' END,
+            CASE WHEN NOT tasted THEN 'taste' END], NULL));
     END IF;
     -- Expressions without FROM, which PL/pgSQL evaluates several times as fast.
     options := array_remove(ARRAY['planned',
@@ -103,6 +108,7 @@ BEGIN
         CASE WHEN query IS NOT NULL THEN 'query' END,
         CASE WHEN worded THEN 'words' END,
         CASE WHEN named THEN 'named' END,
+        CASE WHEN tasted THEN 'tasted' END,
         CASE WHEN min_relevance IS NOT NULL
                   OR facts ? 'min_relevance' AND (worded OR query IS NOT NULL)
              THEN 'relevance' END,
@@ -133,6 +139,18 @@ $function$;
 
 COMMENT ON FUNCTION question IS
     'Checks the arguments of recall, and returns what follows from them.';
+
+CREATE OR REPLACE FUNCTION has_taste(owners text[], as_of timestamptz) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN EXISTS (SELECT FROM owner_vectors v
+                    WHERE v.agent_id = ANY (owners) AND v.taste_at IS NOT NULL
+                      AND (has_taste.as_of IS NULL OR v.taste_at <= has_taste.as_of));
+END
+$function$;
+
+COMMENT ON FUNCTION has_taste IS
+    'Whether the taste of one of these owners was known at a moment.';
 
 CREATE OR REPLACE FUNCTION asked_names(
     owners text[], given text[], said text, subjects boolean, OUT entities text[],

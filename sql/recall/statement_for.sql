@@ -44,6 +44,10 @@ BEGIN
     END IF;
     FOR place, filler IN
         VALUES (':moment', moment), (':last_accessed_at', accessed),
+               (':owner_taste', '(SELECT tasted.query FROM tasted'
+                                || CASE WHEN 'teams' = ANY (options)
+                                        THEN ' WHERE tasted.agent_id = agent_memories.agent_id'
+                                        ELSE '' END || ')'),
                (':shared_subject', CASE WHEN 'subjects' = ANY (options) THEN @shared_subject@
                                         ELSE '0' END),
                (':shifted_similarity', CASE

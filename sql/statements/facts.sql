@@ -10,4 +10,6 @@ SELECT EXISTS (SELECT 1 FROM pgrecall.agent_memories
        EXISTS (SELECT 1 FROM pgrecall.entity_names
                 WHERE entity_names.agent_id = ANY (:owners::text[])
                   AND entity_names.kind = 'subject') AS has_subjects,
+       (SELECT min(owner_vectors.taste_at) FROM pgrecall.owner_vectors
+         WHERE owner_vectors.agent_id = ANY (:owners::text[])) AS tasted_at,
        statement_timestamp() AS now

@@ -6,6 +6,7 @@
 --with usages AS MATERIALIZED owned_usage --? divided !recorded
 --with usages AS no_usage --? recorded
 --with former AS MATERIALIZED former --? recorded
+--with tasted AS MATERIALIZED tasted --? tasted
 --with known AS MATERIALIZED known --? !one
 --with known AS NOT MATERIALIZED known --? one
 --with queries AS MATERIALIZED queries

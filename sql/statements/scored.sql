@@ -2,6 +2,7 @@
 --with asked AS MATERIALIZED asked --? asked
 --with means AS MATERIALIZED means --? shifted
 --with shifted AS MATERIALIZED shifted --? shifted
+--with tasted AS MATERIALIZED tasted --? tasted
 --with sources AS source --? indexed !teams
 --with sources AS sources --? indexed teams
 --with terms AS MATERIALIZED terms --? words indexed

@@ -2,6 +2,7 @@
 --with asked AS MATERIALIZED asked --? asked
 --with means AS MATERIALIZED means --? shifted
 --with shifted AS MATERIALIZED shifted --? shifted
+--with tasted AS MATERIALIZED tasted --? tasted
 --with every AS every --? !large
 --with every AS every_large --? large
 --then every_alone

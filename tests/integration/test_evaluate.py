@@ -22,6 +22,7 @@ import pytrec_eval
 from sqlalchemy import Engine
 
 from pgrecall import (
+    Attribute,
     Evaluation,
     Floor,
     JudgedQuery,
@@ -138,7 +139,8 @@ OTHER_PARAMETERS = {
     Similarity(missing=0.7): 0.3,
     Recency(half_life=3, curve=Curve.LINEAR, clock=Clock.LATEST, unknown=0.4): 0.3,
     Frequency(cap=5): 0.2,
-    Trust(decay=False, missing=0.9): 0.2,
+    Trust(decay=False, missing=0.9): 0.1,
+    Attribute(name="own", metadata="n", most=3, falling=True): 0.1,
 }
 DERIVED = [
     Profile("meaning", {Similarity(): 1.0}),

@@ -11,10 +11,11 @@ from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 
 from pgrecall import Label, MemoryRepository
 from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_TEXT_LENGTH, MAX_VALUES
+from pgrecall.core.metadata_path import path_of
 from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.metadata_filter import OPERATORS, path_of
+from pgrecall.ranking.metadata_filter import OPERATORS
 from tests.integration.owner import Owner, north, plain
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, NOW, before, contents, nested, shown, sql

@@ -24,6 +24,7 @@ from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, migrate, profiles, score
 from pgrecall.core.limits import SMALLEST_SHARE
+from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.profile import SMALLEST_WEIGHT
 from pgrecall.scoring.scored_memory import Breakdown
 from pgrecall.scoring.signals import (
@@ -38,6 +39,7 @@ from pgrecall.scoring.signals import (
     Importance,
     Recency,
     Similarity,
+    Taste,
     Time,
     Trust,
     Usefulness,
@@ -195,7 +197,7 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
 OF_SCORER = (
     *("created_at", "observed_at", "last_accessed_at", "retrieval_count", "usefulness"),
     *("importance", "confidence", "trust", "trust_curve", "trust_half_life_hours", "tier"),
-    *("memory_type", "additional_types", "entities"),
+    *("memory_type", "additional_types", "entities", "metadata"),
 )
 
 
@@ -435,9 +437,19 @@ def random_profile(dice: random.Random, name: str) -> Profile:
     recency = Recency(clock=clock, unknown=parameter(), **speed)
     trust = Trust(decay=dice.random() < 0.5, missing=parameter())
     frequency = Frequency(cap=dice.choice([1.0, 1e9, 1 + 99 * dice.random()]))
+    paths = ("n", "deep.x.0", "deep.x.1", "deep.x.-2", "deep", 'it\'s: "%s" of pgrecall\\.x')
+    ends = sorted(dice.sample([-1e18, -2.5, -1e-100, 0, 1, 1.7, 3, 1e18], 2))
+    own = Attribute(
+        name="own",
+        metadata=dice.choice(paths),
+        least=ends[0],
+        most=ends[1],
+        falling=dice.random() < 0.5,
+        missing=parameter(),
+    )
     signals = [
-        *(Similarity(missing=parameter()), trust, frequency, Time(unknown=parameter())),
-        *(Usefulness(), Importance(), Confidence(), EntityOverlap()),
+        *(own, Similarity(missing=parameter()), trust, frequency, Time(unknown=parameter())),
+        *(Usefulness(), Importance(), Confidence(), EntityOverlap(), Taste()),
     ]
     chosen = [recency, *dice.sample(signals, dice.randint(0, len(signals)))]
     dice.shuffle(chosen)

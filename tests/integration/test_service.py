@@ -213,12 +213,18 @@ def test_every_error_of_ours_has_a_status_and_none_of_the_database_is_quoted() -
     assert "agent_memories" not in to_problem(ValueError("agent_memories")).detail
 
 
+TABLE_OF_ONES_OWN = {
+    "name": "mine",
+    "signals": {"pay": {"weight": 1, "schema": "hr", "table": "salaries", "column": "pay"}},
+}
+"""A definition, which only who installs profiles may give."""
 WRONG = (
     ({"k": 0}, "body.k"),
     ({"k": 101}, "body.k"),
     ({"limit": 5}, "body.limit"),
     ({"min_score": "high"}, "body.min_score"),
     ({"profile": "none"}, "unknown profile"),
+    ({"profile": TABLE_OF_ONES_OWN}, "body.profile"),
     ({"min_score": 2}, "min_score"),
     ({"query": "a\0b"}, "query"),
     ({"query": [1.0]}, "256"),

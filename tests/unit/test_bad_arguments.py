@@ -370,7 +370,9 @@ def test_a_search_that_cannot_be_made_is_refused(repo: MemoryRepository) -> None
 def test_no_parameter_of_a_condition_replaces_one_of_a_search() -> None:
     of_each = {"recency": {"half_life": 1.0}}
     kinds = signals.KINDS.items()
-    every = Profile("every", {kind(**of_each.get(name, {})): 0.1 for name, kind in kinds})
+    every = Profile(
+        "every", {kind(**of_each.get(name, {})): 1 / len(kinds) for name, kind in kinds}
+    )
     moment = NOW - timedelta(days=1)
     asked: dict[str, Any] = {"query_text": "text", "query_time": (moment, NOW), "teams": ["b"]}
     asked |= dict.fromkeys(("min_relevance", "min_similarity", "lend"), 0.1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pgrecall import Profile, bands, profiles, score, score_all
+from pgrecall import Attribute, Profile, bands, profiles, score, score_all
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.scoring.signals import (
@@ -112,6 +112,32 @@ BAD: tuple[tuple[type[Signal], dict[str, Any], str], ...] = (
     *((Frequency, {"cap": bad}, "frequency: cap") for bad in (0, 0.5, -1, NAN, INF, 1e10)),
     *((Similarity, {"missing": bad}, "similarity: missing") for bad in (-0.1, 1.1, NAN, INF)),
     *((Recency, {"rate": 1, "unknown": bad}, "recency: unknown") for bad in (-0.1, 1.1, NAN, INF)),
+    *(
+        (Attribute, {"name": bad, "metadata": "a"}, "the name of an attribute")
+        for bad in ("", "Views", "1st", "a" * 41, "a b", 7, None)
+    ),
+    (Attribute, {"name": "trust", "metadata": "a"}, "trust is a built-in signal"),
+    *(
+        (Attribute, {"name": "own", **bad}, "own needs either metadata, or table and column")
+        for bad in ({}, {"table": "t"}, {"column": "c"}, {"metadata": "a", "table": "t"})
+    ),
+    *(
+        (Attribute, {"name": "own", "metadata": bad}, "own: (metadata must be|a path may have)")
+        for bad in ("", 7, "\0", "a." * 40, "a" * 10_001)
+    ),
+    *(
+        (Attribute, {"name": "own", "table": "t", "column": "c", part: bad}, f"own: {part} must be")
+        for part in ("schema", "table", "column")
+        for bad in ("", 'a"', "a.b", "a:b", "1", "é" * 32, "a\n", 7)
+    ),
+    *(
+        (
+            Attribute,
+            {"name": "own", "metadata": "a", "most": bad},
+            "own: (most must be|least must be)",
+        )
+        for bad in (NAN, INF, 1e19, 1e-101, 0, -1, "1", True)
+    ),
 )
 
 
@@ -144,7 +170,9 @@ EVERY_PARAMETER = Profile(
             unknown=0.1,
             half_lives_by_type={ODD: 1.5, "b": 180, "tiny": 1e-9},  # type: ignore[arg-type]
         ): 0.3,
-        Confidence(): 0.2,
+        Confidence(): 0.1,
+        Attribute(name="own", metadata=f"a.{ODD}", least=-1, most=10**12, falling=True): 0.05,
+        Attribute(name="views", table="Page views", column="n$", missing=0.5): 0.05,
     },
 )
 
@@ -182,6 +210,8 @@ RECENCY = 'name = "x"\n[signals.recency]\nweight = 1'
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = "9"', InvalidProfile, "frequency"),
         (RECENCY, InvalidProfile, "rate"),
         (f'{RECENCY}\nhalf_life = 1\ncurve = "s"', InvalidProfile, "exponential, hyperbolic, l"),
+        ('name = "x"\n[signals.own]\nweight = 1\ntable = "t"', InvalidProfile, "own needs either"),
+        ('name = "x"\n[signals.own]\nweight = 1\nmetadata = "a"\nto = 1', UnknownName, "falling"),
         ('name = "x"\nother = 1\n[signals.similarity]\nweight = 1', UnknownName, "other"),
     ],
 )

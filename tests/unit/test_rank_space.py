@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgrecall import Profile, profiles, score
+from pgrecall import Attribute, Profile, profiles, score
 from pgrecall.rank_index import space
 from pgrecall.rank_index.space import AXES, CAPS, HALF_LIVES, MOMENTS, Axis, Missing
 from pgrecall.rank_index.strategy import MAX_UNCOVERED
@@ -386,6 +386,8 @@ def test_uncovered_is_the_weight_of_what_positions_do_not_hold() -> None:
     assert 0.09 < space.uncovered(without, with_entities=True) <= MAX_UNCOVERED
     urgent = Profile("mine", {Urgency(): 0.9, Similarity(): 0.1})
     assert space.uncovered(urgent, with_entities=False) == 0.9
+    own = {Similarity(): 0.9, Attribute(name="own", metadata="views"): 0.1}
+    assert space.uncovered(Profile("own", own), with_entities=False) == 0.1
     assert space.uncovered(profiles.tiered, with_entities=True) == 0.05
     assert space.uncovered(profiles.tiered, with_entities=False) == 0.0
 

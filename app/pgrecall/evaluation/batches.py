@@ -21,6 +21,7 @@ from pgrecall.evaluation.tunable import Lending
 from pgrecall.ranking.composing import executes
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.ranking.question import redistributed
 from pgrecall.ranking.search_parameters import Search, shift_of
 from pgrecall.schema import Layout, Tables
@@ -31,6 +32,7 @@ from pgrecall.scoring.signals import (
     Keyword,
     Signal,
     Similarity,
+    Taste,
     Time,
     requires_embedding,
 )
@@ -175,6 +177,7 @@ class Batch:
         values = Values(self.options)
         more = dict(places(values, self)) | values.places | _OF_QUERIES
         columns = tables.memories.c.keys()
+        more["owner_taste"] = expression.TASTES["teams" in self.options]
         more["then_known"] = _as_recorded(*columns) if "recorded" in self.options else "memories.*"
         # Citus could run the call on a node that does not have these owners.
         more["shares"] = _SHARES_APART if self.search.spans_nodes else _SHARES
@@ -237,6 +240,9 @@ class Asked:
                 min_score=self.floors.get("min_score"),
                 min_similarity=self.floors.get("min_similarity"),
             )
+            if _read(profiles, Taste):
+                rows = yield owner_facts(self.tables, owners)
+                search = replace(search, tasted_at=rows[0].tasted_at)
             queries = {number: checked[number] for number in numbers}
             named: Mapping[int, Any] = {}
             if _read(profiles, EntityOverlap):
@@ -282,7 +288,7 @@ def _batches(
             query_time=query.query_time,
             as_of=moment,
         )
-        pattern = has_values, recorded, moment is None
+        pattern = has_values, recorded, moment is None, of_group.has_taste
         if pattern not in ranked:
             ranked[pattern] = _ranked(of_group, profiles, recorded=recorded)
         in_effect, options = ranked[pattern]

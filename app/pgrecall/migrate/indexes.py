@@ -22,6 +22,8 @@ REPLACED: Final[Mapping[str, str]] = {
     "ix_agent_memories_newest_of_subject": "ix_agent_memories_subjects",
 }
 """Each index that the tables declare and no revision builds, and the one that it replaces."""
+ADDED: Final = ("ix_memory_usage_successful",)
+"""Indexes that replace none."""
 
 
 def pending(connection: Connection, schema: str) -> list[str]:
@@ -35,7 +37,7 @@ def pending(connection: Connection, schema: str) -> list[str]:
         {"schema": schema},
     )
     valid = {name: is_valid for name, is_valid in rows}  # noqa: C416  Row is no tuple to mypy
-    return [name for name in REPLACED if not valid.get(name)] + [
+    return [name for name in (*REPLACED, *ADDED) if not valid.get(name)] + [
         name for name in REPLACED.values() if name in valid
     ]
 
@@ -48,7 +50,7 @@ def replace(context: MigrationContext) -> None:
         for index in table.indexes
     }
     with Operations.context(context):
-        for new, old in REPLACED.items():
+        for new in (*REPLACED, *ADDED):
             index = declared[new]
             table = str(index.table.name)  # type: ignore[union-attr]
             columns: list[Any] = [
@@ -57,4 +59,5 @@ def replace(context: MigrationContext) -> None:
             create_index_concurrently(
                 new, table, columns, unique=index.unique, **index.dialect_kwargs
             )
-            drop_index_concurrently(old, table)
+            if new in REPLACED:
+                drop_index_concurrently(REPLACED[new], table)

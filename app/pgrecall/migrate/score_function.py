@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from textwrap import fill, indent
 from typing import Any
 
@@ -13,7 +13,9 @@ from pgrecall.errors import InvalidProfile
 from pgrecall.rank_index import space
 from pgrecall.ranking.search_parameters import shift_of
 from pgrecall.schema.fields import FIELDS
+from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.expression import (
+    attribute_value,
     counts_subjects,
     looked_up,
     needed_option,
@@ -40,6 +42,7 @@ _ARGUMENTS = {
     ":period_from::timestamptz": "period_from",
     ":period_to::timestamptz": "period_to",
     ":shifted_similarity": "similarity(agent_memories.embedding, query",
+    ":owner_taste": "taste",
     ":query": "query",
     ":moment": "moment",
     ":last_accessed_at": "last_accessed_at",
@@ -50,6 +53,7 @@ _ARGUMENTS = {
 _TYPES = {
     "embedding": _VECTOR,
     "query": _VECTOR,
+    "taste": _VECTOR,
     "keyword": "float8",
     "moment": "timestamptz",
     "query_entities": "text[]",
@@ -59,7 +63,7 @@ _TYPES = {
     **{field.name: field.kind.type for field in FIELDS},
 }
 _LATER = (
-    *("keyword", "query", "moment", "query_entities", "period_from", "period_to"),
+    *("keyword", "query", "taste", "moment", "query_entities", "period_from", "period_to"),
     "apply_decay",
 )
 """Arguments behind the columns of the memory and its usage."""
@@ -87,7 +91,8 @@ def score_functions(profile: Profile) -> str:
     score = "\n+ ".join(
         f"weights[{number}] * {value}" for number, value in enumerate(values, start=1)
     )
-    signature = [f"{one} {_TYPES[one]}" for one in _names(values)]
+    types = _TYPES | {_number_of(one): "float8" for one in profile.signals if _is_joined(one)}
+    signature = [f"{one} {types[one]}" for one in _names(values, types)]
     score = indent(score, " " * 9).strip()
     return f"""\
 CREATE OR REPLACE FUNCTION score_{name}(
@@ -114,6 +119,7 @@ def readable(profile: Profile) -> str:
     for place, shown in (
         ("pgrecall.", ""),
         (":moment", "now()"),
+        (":owner_taste", "taste"),
         ("pg_catalog.octet_length", "octet_length"),
         (":last_accessed_at", "memory_usage.last_accessed_at"),
     ):
@@ -124,6 +130,8 @@ def readable(profile: Profile) -> str:
 def _in_function(signal: Signal) -> str:
     """The SQL of a signal in terms of arguments, named like the columns."""
     written = value(signal)
+    if isinstance(signal, Attribute) and _is_joined(signal):
+        written = attribute_value(signal, _number_of(signal))
     for name, argument in _ARGUMENTS.items():
         written = written.replace(name, argument)
     written = re.sub(r"\b(agent_memories|memory_usage)\.", "", written)
@@ -133,10 +141,20 @@ def _in_function(signal: Signal) -> str:
     return written
 
 
-def _names(values: Iterable[str]) -> list[str]:
+def _is_joined(signal: Signal) -> bool:
+    """True if the number stands in another table, which no IMMUTABLE function can read."""
+    return isinstance(signal, Attribute) and signal.table is not None
+
+
+def _number_of(signal: Signal) -> str:
+    """The argument that is this number."""
+    return f"its_{signal.name}"
+
+
+def _names(values: Iterable[str], types: Mapping[str, str]) -> list[str]:
     """The arguments that these expressions read: columns in the order of their first use, and then
     the others."""
-    names = [name for value in values for name in _NAME.findall(value) if name in _TYPES]
+    names = [name for value in values for name in _NAME.findall(value) if name in types]
     of_rows = dict.fromkeys(name for name in names if name not in _LATER)
     return [*of_rows, *(name for name in _LATER if name in names)]
 

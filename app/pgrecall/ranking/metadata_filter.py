@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_FILTER_TEXT
+from pgrecall.core.metadata_path import path_of, value_at
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import require_few_values, require_json_object
 from pgrecall.errors import InputError, UnknownName
@@ -24,7 +25,6 @@ _LISTS = ("$in", "$nin")
 MOST_APART = 4
 """Up to so many comparisons are conditions of their own, which is several times as fast: 1, 2 or 4,
 whatever their operators are. More are one value, so that few statements have to be built."""
-_PIECES = re.compile(r"\\[.\\]|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +56,7 @@ class Comparison:
 
     def found_in(self, metadata: Any) -> Any:
         """The value that is compared, or "missing"."""
-        for step in path_of(self.key):
-            try:
-                metadata = metadata[int(step) if isinstance(metadata, list) else step]
-            except (KeyError, IndexError, TypeError, ValueError):
-                return "missing"
-        return metadata
-
-
-def path_of(key: str) -> list[str]:
-    """The keys that a path consists of, which dots separate.
-
-    A backslash before a dot or a backslash makes it a part of the key. The SQL function
-    metadata_path does the same.
-    """
-    steps = [""]
-    for piece in _PIECES.findall(key):
-        if piece == ".":
-            steps.append("")
-        else:
-            steps[-1] += piece[-1]
-    return steps
+        return value_at(metadata, path_of(self.key))
 
 
 @dataclass(frozen=True, slots=True)

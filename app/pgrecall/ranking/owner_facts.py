@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -24,11 +24,11 @@ def owner_facts(tables: Tables, owners: Sequence[str], *, anew: bool = False) ->
     """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
     Each row also has `is_large`, of all these owners together, `has_names` and `has_subjects`, if
-    there are names by which a question may call entities and subjects of memories, and `now`, the
-    time of the server.
+    there are names by which a question may call entities and subjects of memories, `tasted_at`,
+    since when the taste of one is known, and `now`, the time of the server.
     Rows may be cached ones, unless they are to be read `anew`. An outdated row is harmless: an
     index that has been replaced returns no candidates, so every memory is scored, and the first
-    names of an owner count some seconds later.
+    names and the first taste of an owner count some seconds later.
     """
     return Run(_statement(tables), {"owners": list(owners)}, keep=Keep(anew))
 
@@ -40,6 +40,7 @@ class Unindexed:
     is_large: bool
     has_names: bool
     has_subjects: bool
+    tasted_at: datetime | None
     now: datetime
     agent_id: None = None
 
@@ -49,9 +50,8 @@ def without_indexes(tables: Tables, owners: Sequence[str]) -> Operation[None]:
     again: an index that falls short would only be asked for nothing."""
     known = owner_facts(tables, owners)
     first = (yield known)[0]
-    yield known._replace(
-        keep=Keep(rows=[Unindexed(first.is_large, first.has_names, first.has_subjects, first.now)])
-    )
+    facts = (getattr(first, one.name) for one in fields(Unindexed) if one.name != "agent_id")
+    yield known._replace(keep=Keep(rows=[Unindexed(*facts)]))
 
 
 def expects_names(tables: Tables, owner_id: str, *, subjects: bool = False) -> Operation[None]:

@@ -27,7 +27,7 @@ from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner, require_owners
 from pgrecall.scoring import expression, profiles
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
+from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Taste, Time
 
 _AS_GIVEN = ("min_score", "min_similarity", "min_relevance", "as_of", "expand_session", "lend")
 
@@ -146,6 +146,7 @@ class Question:
             is_large=known[0].is_large,
             naming_text=search.naming_text if known[0].has_names else None,
             has_subjects=known[0].has_subjects,
+            tasted_at=known[0].tasted_at,
             distributed=layout.distributed,
         )
         if search.may_name and search.distributed:
@@ -216,6 +217,7 @@ def redistributed(search: Search, *, has_query: bool) -> Profile:
         Keyword.name: search.query_text is not None,
         EntityOverlap.name: search.may_name,
         Time.name: search.query_time is not None,
+        Taste.name: search.has_taste,
     }
     missing = [name for name, has_value in values.items() if not has_value]
     return search.profile.without(*missing)

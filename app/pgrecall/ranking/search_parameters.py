@@ -16,6 +16,7 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import (
     EntityOverlap,
     Keyword,
+    Taste,
     Time,
     requires_embedding,
 )
@@ -56,6 +57,8 @@ class Search:
     """True if the owners have so many memories that planning each search again is worth it."""
     has_subjects: bool = False
     """True if memories of the owners have subjects, which may be entities."""
+    tasted_at: datetime | None = None
+    """Since when the taste of an owner is known; None: of none."""
     distributed: bool = False
     """True if Citus distributes the owners over several nodes."""
     others: Sequence[str] = ()
@@ -103,11 +106,17 @@ class Search:
             "named": self.may_name,
             "naming": self.may_name and self.names is None,
             "subjects": self.has_subjects,
+            "tasted": self.has_taste and self.profile.find(Taste) is not None,
             "given_names": bool(self.query_entities) and self.names is None,
         }
         of_profile = _profile_options(self.profile, self.query is not None)
         names = (name for name, is_on in options.items() if is_on)
         return self.filters.options.union(of_profile, names)
+
+    @property
+    def has_taste(self) -> bool:
+        """True if an owner's taste was known at the moment of the search."""
+        return self.tasted_at is not None and (self.as_of is None or self.tasted_at <= self.as_of)
 
     @property
     def ranks_by_words(self) -> bool:

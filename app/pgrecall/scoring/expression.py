@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import singledispatch
 
+from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.signals import (
     Clock,
     Confidence,
@@ -21,6 +22,7 @@ from pgrecall.scoring.signals import (
     Recency,
     Signal,
     Similarity,
+    Taste,
     Time,
     Trust,
     Usefulness,
@@ -33,7 +35,14 @@ CLOCKS = {
     # GREATEST ignores NULL.
     Clock.LATEST: "greatest(:last_accessed_at, agent_memories.created_at)",
 }
-_NEEDED: dict[type[Signal], str] = {Keyword: "words", Time: "period", EntityOverlap: "named"}
+_SPECIAL = "\\:."
+"""A colon could be taken for the beginning of a parameter, and a dot for the end of our schema."""
+_NEEDED: dict[type[Signal], str] = {
+    Keyword: "words",
+    Time: "period",
+    EntityOverlap: "named",
+    Taste: "tasted",
+}
 """Options without which a signal is 0."""
 _SIMILARITY = "pgrecall.similarity(agent_memories.embedding, :query"
 _SHIFTED = (
@@ -41,6 +50,11 @@ _SHIFTED = (
     "(SELECT shifted.query FROM shifted WHERE shifted.agent_id = agent_memories.agent_id)",
 )
 """The shifted vector of a query to one owner, and to several."""
+TASTES = (
+    "(SELECT tasted.query FROM tasted)",
+    "(SELECT tasted.query FROM tasted WHERE tasted.agent_id = agent_memories.agent_id)",
+)
+"""The taste of one owner, and those of several."""
 SHARED_SUBJECT = (
     "CASE WHEN agent_memories.subject = ANY ((SELECT asked.entities FROM asked)::text[]) "
     "AND agent_memories.subject <> ALL (agent_memories.entities) THEN 1 ELSE 0 END"
@@ -75,6 +89,7 @@ def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str
         "shifted_similarity": shifted_similarity(_SHIFTED["teams" in options])
         if "shifted" in options
         else _SIMILARITY,
+        "owner_taste": TASTES["teams" in options],
         "mean_share": number(max(map(shift_of, signals), default=0.0)),
         "subjects_named": boolean(counts_subjects(signals)),
         "shared_subject": SHARED_SUBJECT if "subjects" in options else "0",
@@ -118,6 +133,11 @@ def _(signal: Similarity) -> str:
     if signal.shift:
         return f":shifted_similarity, {missing})"
     return f"{_SIMILARITY}, {missing})"
+
+
+@value.register
+def _(signal: Taste) -> str:
+    return f"{shifted_similarity(':owner_taste')}, 0.0::float8)"
 
 
 @value.register
@@ -203,14 +223,33 @@ def _(signal: Time) -> str:
     )
 
 
+@value.register
+def _(signal: Attribute) -> str:
+    if signal.table is None:
+        path = ", ".join(quoted(step, _SPECIAL) for step in signal.path)
+        return attribute_value(signal, f"agent_memories.metadata #> ARRAY[{path}]::text[]")
+    # An aggregate is never two rows, and a subquery by key is never a join over all pairs.
+    its = attribute_value(signal, f'pg_catalog.max(theirs."{signal.column}")')
+    return (
+        f'(SELECT {its} FROM "{signal.schema}"."{signal.table}" theirs '  # noqa: S608  checked
+        "WHERE theirs.agent_id OPERATOR(pg_catalog.=) agent_memories.agent_id "
+        "AND theirs.memory_id OPERATOR(pg_catalog.=) agent_memories.id)"
+    )
+
+
+def attribute_value(signal: Attribute, found: str) -> str:
+    """The value of an attribute, where this SQL finds its number."""
+    numbers = ", ".join(map(number, (*signal.ends, signal.missing)))
+    return f"pgrecall.attribute_value({found}, {numbers})"
+
+
 def _per_row(signal: Recency, rest: float, converted: Callable[[float], float]) -> str:
     """One number for all rows, or a CASE if half-lives depend on the row's tier or types."""
     otherwise = number(rest)
     half_lives = signal.half_lives_by_tier or signal.half_lives_by_type
     if not half_lives:
         return otherwise
-    # A colon could be taken for the beginning of a parameter, and a dot for the end of our schema.
-    labels = [quoted(label, "\\:.") for label, _ in half_lives]
+    labels = [quoted(label, _SPECIAL) for label, _ in half_lives]
     numbers = [number(converted(days)) for _, days in half_lives]
     if signal.half_lives_by_tier:
         arms = [

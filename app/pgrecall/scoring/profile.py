@@ -32,7 +32,7 @@ class Profile:
 
     With `redistribute`, the weight of a signal that the query has no value for goes to the other
     signals, in proportion: similarity without a vector, keyword without a text or with stop words
-    only, entity overlap without entities, time without a period.
+    only, entity overlap without entities, time without a period, taste before there is any.
 
     `accessed_by` says what sets `last_accessed_at`. With "retrieval", every search sets it for its
     hits. With "use", a search counts the retrieval but does not set it, so a memory that is found

@@ -6,12 +6,17 @@ accessed_by = "use"
 min_relevance = 0.1
 
 [signals.similarity]
-weight = 0.7
+weight = 0.6
 
 [signals.recency]
 weight = 0.3
 half_life = 14
 clock = "last_accessed_at"
+
+[signals.views]
+weight = 0.1
+metadata = "stats.views"
+most = 1000
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ from typing import Any
 
 from pgrecall.core.quoting import LONGEST, cut, did_you_mean, listed, path_of, shortened
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
+from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import KINDS, Signal
 
@@ -103,16 +109,17 @@ def from_values(values: object) -> Profile:
 
 
 def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
-    kind = KINDS.get(name)
+    is_own = isinstance(parameters, Mapping) and not {"metadata", "table"}.isdisjoint(parameters)
+    kind = KINDS.get(name, Attribute if is_own else None)
     if kind is None:
         raise UnknownName(
             f"unknown signal {shortened(name)}{did_you_mean([name], KINDS)}; the signals are "
-            f"{', '.join(KINDS)}"
+            f"{', '.join(KINDS)}, and those of your own, which have metadata or table"
         )
     if not isinstance(parameters, Mapping) or "weight" not in parameters:
         raise InvalidProfile(f"signal {name} must be a table with a weight")
     settings = {key: value for key, value in parameters.items() if key != "weight"}
-    known = [field.name for field in fields(kind)]
+    known = [field.name for field in fields(kind) if field.name != "name"]
     unknown = [parameter for parameter in settings if parameter not in known]
     if unknown:
         raise UnknownName(
@@ -120,7 +127,8 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
             "parameters are weight" + "".join(f", {parameter}" for parameter in known)
         )
     try:
-        return kind(**settings), parameters["weight"]
+        named = {"name": name} if kind is Attribute else {}
+        return kind(**settings, **named), parameters["weight"]
     except InvalidProfile:
         raise
     except (TypeError, ValueError, IndexError) as error:
@@ -132,7 +140,11 @@ def _parameters(signal: Signal) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for field in fields(signal):
         value = getattr(signal, field.name)
-        if value is None or (field.default is not MISSING and value == field.default):
+        if (
+            field.name == "name"
+            or value is None
+            or (field.default is not MISSING and value == field.default)
+        ):
             continue
         parameters[field.name] = dict(value) if isinstance(value, tuple) else value
     return parameters

@@ -51,7 +51,10 @@ HalfLives = tuple[tuple[str, float], ...]
 class Signal:
     """The base of all signals; `name` is unique within a profile."""
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """The class of a built-in signal has it as `name`, an `Attribute` itself."""
+        raise NotImplementedError
 
     @property
     def reads_usage(self) -> bool:
@@ -78,9 +81,9 @@ class Similarity(Signal):
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        _require_share(self, "missing", self.missing)
-        _require_bool(self, "required", self.required)
-        _require_number(self.name, "shift", self.shift)
+        require_share(self, "missing", self.missing)
+        require_bool(self, "required", self.required)
+        require_number(self.name, "shift", self.shift)
         if not 0 <= self.shift < 1:
             raise InvalidProfile(
                 f"similarity: shift must lie within 0 and 1 and be less than 1, "
@@ -121,7 +124,7 @@ class Recency(Signal):
         if (self.rate is None) == (self.half_life is None):
             raise InvalidProfile("recency needs either rate (per day) or half_life (days)")
         if self.rate is not None:
-            _require_number("recency", "rate", self.rate)
+            require_number("recency", "rate", self.rate)
         for name, known in (("curve", Curve), ("clock", Clock)):
             object.__setattr__(self, name, _member(self, name, getattr(self, name), known))
         if self.rate is not None and self.curve is not Curve.EXPONENTIAL:
@@ -139,7 +142,7 @@ class Recency(Signal):
                 f"recency: the rate must be 0 or lie within {MIN_RATE:g} and {MAX_RATE:g} "
                 f"per day, got {shortened(self.rate)}"
             )
-        _require_share(self, "unknown", self.unknown)
+        require_share(self, "unknown", self.unknown)
 
     @property
     def rate_per_day(self) -> float:
@@ -201,8 +204,8 @@ class Trust(Signal):
     missing: float = 0.5
 
     def __post_init__(self) -> None:
-        _require_share(self, "missing", self.missing)
-        _require_bool(self, "decay", self.decay)
+        require_share(self, "missing", self.missing)
+        require_bool(self, "decay", self.decay)
 
     @property
     def reads_usage(self) -> bool:
@@ -217,7 +220,7 @@ class Frequency(Signal):
     cap: float = 50
 
     def __post_init__(self) -> None:
-        _require_number("frequency", "cap", self.cap)
+        require_number("frequency", "cap", self.cap)
         if not 1 <= self.cap <= 1e9:
             raise InvalidProfile(
                 f"frequency: cap must lie within 1 and 1e9, got {shortened(self.cap)}"
@@ -240,7 +243,7 @@ class EntityOverlap(Signal):
     subject: bool = False
 
     def __post_init__(self) -> None:
-        _require_bool(self, "subject", self.subject)
+        require_bool(self, "subject", self.subject)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,8 +263,8 @@ class Keyword(Signal):
     pivot: float = 400
 
     def __post_init__(self) -> None:
-        _require_share(self, "b", self.b)
-        _require_number("keyword", "pivot", self.pivot)
+        require_share(self, "b", self.b)
+        require_number("keyword", "pivot", self.pivot)
         if not 1 <= self.pivot <= 1e9:
             raise InvalidProfile(
                 f"keyword: pivot must lie within 1 and 1e9 bytes, got {shortened(self.pivot)}"
@@ -286,14 +289,26 @@ class Time(Signal):
     unknown: float = 0.0
 
     def __post_init__(self) -> None:
-        _require_share(self, "unknown", self.unknown)
+        require_share(self, "unknown", self.unknown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taste(Signal):
+    """Cosine similarity of a memory and the mean of its owner's memories that did well, at least 0.
+
+    Each of these, of length 1, weighs as many outcomes as it has more successes than failures
+    (`record_outcome`). 0 if the owner has none. A search as of a moment before the mean was
+    computed uses none. Each owner's memories are compared with their own owner's.
+    """
+
+    name: ClassVar[str] = "taste"
 
 
 KINDS: dict[str, type[Signal]] = {
     kind.name: kind
     for kind in (
         *(Similarity, Recency, Usefulness, Importance),
-        *(Confidence, Trust, Frequency, EntityOverlap, Keyword, Time),
+        *(Confidence, Trust, Frequency, EntityOverlap, Keyword, Time, Taste),
     )
 }
 """The class of each signal by its name."""
@@ -320,7 +335,7 @@ def _ascending(half_lives: HalfLives | Mapping[str, float]) -> HalfLives:
     return tuple(sorted(((name, float(days)) for name, days in pairs), key=lambda p: (p[1], p[0])))
 
 
-def _require_number(signal: str, parameter: str, value: object) -> None:
+def require_number(signal: str, parameter: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidProfile(f"{signal}: {parameter} must be a number, got {shortened(value)}")
 
@@ -334,7 +349,7 @@ def _member(signal: Signal, parameter: str, value: Any, known: type[E]) -> E:
 
 
 def _require_half_life(days: Any, parameter: str) -> None:
-    _require_number("recency", parameter, days)
+    require_number("recency", parameter, days)
     if not SHORTEST_HALF_LIFE <= days <= LONGEST_HALF_LIFE:
         raise InvalidProfile(
             f"recency: {parameter} must lie within {SHORTEST_HALF_LIFE:g} and "
@@ -342,15 +357,15 @@ def _require_half_life(days: Any, parameter: str) -> None:
         )
 
 
-def _require_bool(signal: Signal, parameter: str, value: object) -> None:
+def require_bool(signal: Signal, parameter: str, value: object) -> None:
     if not isinstance(value, bool):
         raise InvalidProfile(
             f"{signal.name}: {parameter} must be True or False, got {shortened(value)}"
         )
 
 
-def _require_share(signal: Signal, parameter: str, value: float) -> None:
-    _require_number(signal.name, parameter, value)
+def require_share(signal: Signal, parameter: str, value: float) -> None:
+    require_number(signal.name, parameter, value)
     if not (value == 0 or SMALLEST_SHARE <= value <= 1):
         raise InvalidProfile(
             f"{signal.name}: {parameter} must lie within 0 and 1, got {shortened(value)}"

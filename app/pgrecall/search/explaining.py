@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from sys import float_info
 from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.memory import Memory
+from pgrecall.core.metadata_path import value_at
 from pgrecall.core.quoting import LONGEST, cut, listed, shortened
 from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import require_id
@@ -21,11 +23,14 @@ from pgrecall.ranking.metadata_filter import MOST_APART
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
+from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
 from pgrecall.search.scatter_gather import as_parameters, each_owner
 from pgrecall.search.searching import hit, in_effect
+
+LARGEST = float_info.max
 
 
 @needs(READS_TOGETHER)
@@ -161,6 +166,7 @@ def _explanation(
             share=scored.contributions[name] / scored.score if scored.score else 0.0,
             behind=None if last is None else last.contributions[name] - scored.contributions[name],
             **_of_words(signal, search, scored),
+            number=_number(signal, scored),
         )
         for signal, weight in search.profile
         for name in (signal.name,)
@@ -187,6 +193,16 @@ def _of_words(signal: Signal, search: Search, scored: ScoredMemory) -> dict[str,
     size = len(scored.memory.content.encode())
     factor = 1 / signal.divisor(size)
     return {"of_terms": scored.signals[signal.name] / factor, "length_factor": factor}
+
+
+def _number(signal: Signal, scored: ScoredMemory) -> float | None:
+    """The number in metadata that an attribute is made of."""
+    if not isinstance(signal, Attribute) or signal.metadata is None:
+        return None
+    found = value_at(scored.memory.metadata, signal.path)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    return float(min(max(found, -LARGEST), LARGEST))  # whole numbers may be beyond any float
 
 
 def _needed(search: Search, last_score: float | None) -> float | None:

@@ -32,6 +32,8 @@ class SignalAccount:
     """Only for keyword: the share of the query's terms that the memory has, by weight."""
     length_factor: float | None = None
     """Only for keyword: the factor of the share, below 1 for a long memory."""
+    number: float | None = None
+    """Only for an attribute in metadata: the number itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ class Explanation:
                             "length_factor": rounded(s.length_factor),
                         }
                     ),
+                    **({} if s.number is None else {"number": s.number}),
                 }
                 for s in self.signals
             ],
@@ -177,7 +180,7 @@ def signal_grid(explanation: Explanation) -> Grid:
     rows = [
         (
             signal.name,
-            f"{signal.value:.4f}",
+            f"{signal.value:.4f}" + ("" if signal.number is None else f" ({signal.number:g})"),
             f"{signal.weight:g}",
             f"{signal.contribution:.4f}",
             f"{signal.share:.0%}",
