@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from pgrecall.ranking.filters import FilterArguments
     from pgrecall.ranking.hits import Hits, Strategy
     from pgrecall.scoring import bands, profiles
+    from pgrecall.scoring.decay import Decay
     from pgrecall.scoring.profile import Profile
     from pgrecall.scoring.scored_memory import ScoredMemory, ScoredValues
     from pgrecall.scoring.scorer import score, score_all
@@ -102,6 +103,7 @@ __all__ = [
     "Consolidation",
     "Context",
     "Curve",
+    "Decay",
     "DatabaseConflict",
     "DatabaseError",
     "DatabaseReadOnly",
@@ -243,6 +245,7 @@ _MODULES = {
     "ranking.arguments": "SearchArguments",
     "ranking.filters": "FilterArguments",
     "ranking.hits": "Hits Strategy",
+    "scoring.decay": "Decay",
     "scoring.profile": "Profile",
     "scoring.scored_memory": "ScoredMemory ScoredValues",
     "scoring.scorer": "score score_all",

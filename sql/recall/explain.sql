@@ -70,9 +70,9 @@ BEGIN
                          THEN greatest(standing.last_score, min_score) END;
     signals := (
         SELECT jsonb_agg(jsonb_build_object('signal', s.name, 'value', s.value, 'weight', s.weight,
-                   'contribution', s.weight * s.value,
-                   'share', CASE WHEN score > 0 THEN s.weight * s.value / score ELSE 0 END,
-                   'behind', s.weight * (last.signals[s.place] - s.value))
+                   'contribution', s.contribution,
+                   'share', CASE WHEN score > 0 THEN s.contribution / score ELSE 0 END,
+                   'behind', (contributions(asked.weighed, last.signals))[s.place] - s.contribution)
                    || CASE WHEN s.name = 'keyword' AND 'words' = ANY (asked.options)
                            THEN jsonb_build_object('of_terms', s.value / s.length_factor,
                                                    'length_factor', s.length_factor)
@@ -80,10 +80,15 @@ BEGIN
                    ORDER BY s.place)
           FROM (SELECT e.place, e.said ->> 'name' AS name, asked.weighed[e.place] AS weight,
                        own.signals[e.place] AS value,
+                       (contributions(asked.weighed, own.signals))[e.place] AS contribution,
                        keyword(1, octet_length(own.content), (e.said ->> 'b')::float8,
                                (e.said ->> 'pivot')::float8) AS length_factor
                   FROM jsonb_array_elements(asked.facts -> 'signals')
                        WITH ORDINALITY e(said, place)) s);
+    IF asked.facts ? 'decay' THEN
+        signals := signals || jsonb_build_object(
+            'signal', 'decay', 'value', own.signals[cardinality(asked.weighed) + 1]);
+    END IF;
     lent := standing.raised - own.score;
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e
                     WHERE e.value = 'false' ORDER BY e.key);
@@ -138,6 +143,16 @@ COMMENT ON FUNCTION explain IS
     'returned, the reasons that exclude it, the terms of the query by weight (left_out: no memory '
     'has it), and its relevance. beside: the hit that it comes along with by expand_session. lent: '
     'how much its score is raised, by a share of the score of lender.';
+
+CREATE OR REPLACE FUNCTION contributions(weights float8[], signals float8[]) RETURNS float8[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT array_agg(coalesce(
+                       decayed(w.weight * signals[w.place], signals[cardinality(weights) + 1]),
+                       w.weight * signals[w.place]) ORDER BY w.place)
+              FROM unnest(weights) WITH ORDINALITY w(weight, place));
+
+COMMENT ON FUNCTION contributions IS
+    'What each signal adds to a score, after the decay, which is the value behind the signals.';
 
 CREATE OR REPLACE FUNCTION unmet_condition(
     agent text, memory_id uuid, name text, moment timestamptz) RETURNS text

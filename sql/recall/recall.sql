@@ -85,7 +85,8 @@ BEGIN
         'SELECT agent_id, id, content, memory_type, created_at, score, similarity, '
         'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at, %s, '
         '%s%s FROM (%s) hits',
-        jsonb_path_query_array(facts, '$.signals[*].name'),
+        jsonb_path_query_array(facts, '$.signals[*].name')
+            || CASE WHEN facts ? 'decay' THEN '["decay"]' ELSE '[]' END::jsonb,
         CASE WHEN 'expand_session' = ANY (options) AND NOT 'lend' = ANY (options) THEN 'beside'
              ELSE 'NULL::uuid' END,
         CASE WHEN 'lend' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,

@@ -114,7 +114,8 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
         with installed(connection, profile):
             given = {"name": name, "given": options}
             row = connection.execute(query.encode(), given).fetchone()
-        ours = composed(tables(), name, frozenset(options), tuple(profile.signals))
+        signals = tuple(profile.signals)
+        ours = composed(tables(), name, frozenset(options), signals, decay=profile.decay)
         assert row is not None
         assert row["composed"] == ours.named
     connection.execute("RESET search_path")

@@ -29,6 +29,7 @@ def recency_of(profile: Profile) -> Recency | None:
     return None if by_row else recency
 
 
+_DECAY = "its_decay"
 PAIRS = "pg_temp.pgrecall_pairs"
 DROP_PAIRS = Run(Statement(f"DROP TABLE IF EXISTS {PAIRS}"))
 
@@ -39,7 +40,8 @@ def create_pairs(profile: Profile) -> Statement:
 
     clock is the timestamp that recency counts from, asked_at the moment of the query.
     """
-    signals = "".join(f", {_column(signal)} float8" for signal in profile.signals)
+    names = [*map(_column, profile.signals), *([] if profile.decay is None else [_DECAY])]
+    signals = "".join(f", {name} float8" for name in names)
     return Statement(
         f"CREATE TEMPORARY TABLE {PAIRS} (number integer NOT NULL, id uuid NOT NULL, "
         f"gain float8 NOT NULL, clock timestamptz, asked_at timestamptz{signals})"
@@ -56,12 +58,16 @@ def draw(tables: Tables, batch: Batch, profile: Profile, most: int) -> Run:
 
     def places(values: Values, batch: Batch) -> Mapping[str, str]:
         its = {_column(signal): values.signal(signal) for signal in profile.signals}
+        total = " + ".join(its.values())
+        if profile.decay is not None:
+            its[_DECAY] = values.known(expression.factor(profile.decay))
+            total = expression.decayed(total, its[_DECAY])
         columns = {
             **its,
             "start": batch.score(values, 0, batch.profiles[0]),
             "nearness": "compared.similarity",
             "words": its.get(f"its_{Keyword.name}", "compared.similarity"),
-            "total": " + ".join(its.values()),
+            "total": total,
             "clock": "NULL::timestamptz"
             if recency is None
             else values.known(expression.CLOCKS[recency.clock]),
@@ -126,13 +132,16 @@ def _worth_statement(tables: Tables, profile: Profile) -> Statement:
                 f"(pairs.clock, pairs.asked_at, candidates.speed, {unknown})"
             )
         score.append(f"candidates.weight_{place} * {value}")
+    total = " + ".join(score)
+    if profile.decay is not None:
+        total = expression.decayed(total, f"pairs.{_DECAY}")
     places = range(len(profile.signals))
     return _composed(
         tables,
         "worth",
         weights=[f":weights_{place}::float8[]" for place in places],
         weight_names=[f"weight_{place}" for place in places],
-        candidate_score=[" + ".join(score)],
+        candidate_score=[total],
     )
 
 

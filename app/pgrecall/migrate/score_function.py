@@ -15,12 +15,15 @@ from pgrecall.ranking.search_parameters import shift_of
 from pgrecall.schema.fields import FIELDS
 from pgrecall.scoring.expression import (
     counts_subjects,
+    decayed,
+    factor,
     looked_up,
     needed_option,
     number,
     quoted,
     value,
 )
+from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import (
     Curve,
@@ -87,6 +90,9 @@ def score_functions(profile: Profile) -> str:
     score = "\n+ ".join(
         f"weights[{number}] * {value}" for number, value in enumerate(values, start=1)
     )
+    if profile.decay is not None:
+        values.append(_by_arguments(factor(profile.decay)))
+        score = _by_arguments(decayed(score, values[-1]))
     signature = [f"{one} {_TYPES[one]}" for one in _names(values)]
     score = indent(score, " " * 9).strip()
     return f"""\
@@ -111,6 +117,8 @@ def readable(profile: Profile) -> str:
     """The score as SQL over agent_memories, memory_usage and the words of keyword_shares, with
     literal weights."""
     score = "\n+ ".join(f"{weight:g} * {value(signal)}" for signal, weight in profile)
+    if profile.decay is not None:
+        score = f"({score})\n* {factor(profile.decay)}"
     for place, shown in (
         ("pgrecall.", ""),
         (":moment", "now()"),
@@ -123,14 +131,17 @@ def readable(profile: Profile) -> str:
 
 def _in_function(signal: Signal) -> str:
     """The SQL of a signal in terms of arguments, named like the columns."""
-    written = value(signal)
-    for name, argument in _ARGUMENTS.items():
-        written = written.replace(name, argument)
-    written = re.sub(r"\b(agent_memories|memory_usage)\.", "", written)
+    written = _by_arguments(value(signal))
     if isinstance(signal, Trust) and signal.decay:
         stored = _in_function(Trust(decay=False, missing=signal.missing))
         return f"CASE WHEN apply_decay THEN {written} ELSE {stored} END"
     return written
+
+
+def _by_arguments(written: str) -> str:
+    for name, argument in _ARGUMENTS.items():
+        written = written.replace(name, argument)
+    return re.sub(r"\b(agent_memories|memory_usage)\.", "", written)
 
 
 def _names(values: Iterable[str]) -> list[str]:
@@ -158,6 +169,7 @@ def _facts(profile: Profile) -> str:
         **({"mean_share": share} if (share := shift_of(profile)) else {}),
         **({"subjects_named": True} if counts_subjects(profile.signals) else {}),
         **({} if profile.min_relevance is None else {"min_relevance": profile.min_relevance}),
+        **({} if profile.decay is None else {DECAY: _facts_of_decay(profile.decay)}),
     }
     signals = [
         {"name": signal.name, "weight": weight, **_followed(signal), **_without_decay(signal)}
@@ -187,6 +199,14 @@ def _followed(signal: Signal) -> dict[str, Any]:
     return parameters | {"terms": [term.values for term in space.terms(signal) if term.share]}
 
 
+def _facts_of_decay(decay: Decay) -> dict[str, Any]:
+    return {
+        "sql": factor(decay),
+        "of_half_life": factor(decay, _of_half_life(decay.recency)),
+        **({"reads_usage": True} if decay.recency.reads_usage else {}),
+    }
+
+
 def _of_half_life(signal: Recency) -> str:
     """Its SQL with one half-life for all memories, the parameter `half_life`."""
     [one] = Profile("one", {signal: 1}).with_half_life(1).signals
@@ -211,4 +231,8 @@ def _wrapped(arguments: list[str]) -> str:
 
 
 def _formula(profile: Profile) -> str:
-    return " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile)
+    formula = " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile)
+    if profile.decay is None:
+        return formula
+    floor = profile.decay.floor
+    return f"({formula}) * ({floor:g} + {1 - floor:g} recency)"

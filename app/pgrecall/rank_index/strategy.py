@@ -206,7 +206,7 @@ def scan_budget(usable: Sequence[RankIndex], candidates: int) -> int:
 def _is_applicable(search: Search, strategy: Strategy) -> bool:
     """True if an index could answer this search."""
     filters = search.filters
-    if search.weighs_time:
+    if search.weighs_time or search.profile.decay is not None:
         return False  # positions do not contain it, and it may decide the order
     if filters.include_invalid or "statuses" in filters.values:
         return False  # the index only contains active, valid memories

@@ -183,7 +183,7 @@ def _profile_options(profile: Profile, has_query: bool) -> frozenset[str]:
     signals = profile.signals
     options = {
         "embedding": has_query and requires_embedding(signals),
-        "usage": any(signal.reads_usage for signal in signals),
+        "usage": profile.reads_usage,
         "keyword": profile.find(Keyword) is not None,
         "redistribute": profile.redistribute,
         "shifted": has_query and shift_of(profile) > 0,

@@ -272,7 +272,7 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
     for row in rows:
         effective = in_effect(profile, row)
         weights = usual if effective is profile else effective.weights
-        signals = dict(zip(weights, row.signals, strict=True))
+        signals = dict(zip(profile.value_names, row.signals, strict=True))
         yield ScoredMemory(
             memory=leading_memory(row),
             score=row.score,
