@@ -27,7 +27,7 @@ from pgrecall.schema.composer import RANKING, blocks, entries, known_options
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import plain
-from tests.integration.recalling import Connection, installed, recall
+from tests.integration.recalling import DECAYING, Connection, install, installed, recall
 from tests.integration.support import before
 from tests.integration.test_profiles_agree import OTHERS
 
@@ -52,6 +52,7 @@ def repo(module_engine: Engine) -> MemoryRepository:
 @pytest.fixture(scope="module")
 def connection(module_url: str, repo: MemoryRepository) -> Iterator[Connection]:
     with psycopg.connect(module_url, autocommit=True, row_factory=dict_row) as made:
+        install(made, DECAYING)
         yield made
 
 
@@ -185,9 +186,10 @@ OF_ONE = (
     *("memory_natures", "content_types", "components", "output_types", "domains"),
     *("categories", "loops"),
 )
+PROFILES = {**BUILT_IN, DECAYING.name: DECAYING}
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "query_text": ("great fire", "the", "Bob and Ann drink tea", "", "'); -- tea $recall$"),
-    "profile": (*BUILT_IN,),
+    "profile": (*PROFILES,),
     "k": (1, 5, 10, 0, 200),
     "normalise_weights": (True, False),
     "weights": (
@@ -261,7 +263,7 @@ def test_python_and_psql_agree_for_random_arguments(
         hits: Any = None
         ours = dict(given)
         try:
-            chosen: Any = BUILT_IN[profile]
+            chosen: Any = PROFILES[profile]
             if "half_life" in ours:  # in Python, of the profile
                 chosen = chosen.with_half_life(ours.pop("half_life"))
             hits = repo.search(AGENT, query, profile=chosen, touch=False, **ours)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pgrecall import Profile, bands, profiles, score, score_all
+from pgrecall import Decay, Profile, bands, profiles, score, score_all
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.scoring.signals import (
@@ -146,6 +146,12 @@ EVERY_PARAMETER = Profile(
         ): 0.3,
         Confidence(): 0.2,
     },
+    redistribute=True,
+    min_relevance=0.1,
+    decay=Decay(
+        Recency(half_life=30, half_lives_by_tier={ODD: 7.5}),  # type: ignore[arg-type]
+        floor=0.25,
+    ),
 )
 
 
@@ -181,6 +187,10 @@ RECENCY = 'name = "x"\n[signals.recency]\nweight = 1'
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = 0', InvalidProfile, "cap"),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = "9"', InvalidProfile, "frequency"),
         (RECENCY, InvalidProfile, "rate"),
+        (f"{RECENCY}\nrate = 1\n[decay]\nfloor = 0.5", InvalidProfile, "needs either rate"),
+        (f"{RECENCY}\nrate = 1\n[decay]\nrate = 1\nfloor = 2", InvalidProfile, "decay: floor must"),
+        (f"{RECENCY}\nrate = 1\n[decay]\nrate = 1\nflor = 0", UnknownName, "flor (did you mean f"),
+        (f"decay = 30\n{RECENCY}\nrate = 1", InvalidProfile, "decay must be a table, got 30"),
         (f'{RECENCY}\nhalf_life = 1\ncurve = "s"', InvalidProfile, "exponential, hyperbolic, l"),
         ('name = "x"\nother = 1\n[signals.similarity]\nweight = 1', UnknownName, "other"),
     ],

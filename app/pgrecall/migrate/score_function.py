@@ -13,6 +13,7 @@ from pgrecall.errors import InvalidProfile
 from pgrecall.rank_index import space
 from pgrecall.ranking.search_parameters import shift_of
 from pgrecall.schema.fields import FIELDS
+from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.expression import (
     counts_subjects,
     decayed,
@@ -23,7 +24,6 @@ from pgrecall.scoring.expression import (
     quoted,
     value,
 )
-from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import (
     Curve,

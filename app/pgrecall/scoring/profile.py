@@ -207,9 +207,7 @@ def contributions(weights: Mapping[str, float], signals: Mapping[str, float]) ->
 
 def _lasting(recency: Recency, days: float) -> Recency:
     """The recency with one half-life for all memories."""
-    return replace(
-        recency, rate=None, half_life=days, half_lives_by_type=(), half_lives_by_tier=()
-    )
+    return replace(recency, rate=None, half_life=days, half_lives_by_type=(), half_lives_by_tier=())
 
 
 def _are_signals(signals: object) -> bool:

@@ -136,12 +136,12 @@ def _as_table(decay: Decay) -> dict[str, Any]:
 def _made(what: str, kind: type[S], parameters: Mapping[str, Any], beside: str) -> S:
     """The signal with these parameters; the one named `beside` is not the signal's."""
     settings = {key: value for key, value in parameters.items() if key != beside}
-    known = [field.name for field in fields(kind)]
+    known = [beside, *(field.name for field in fields(kind))]
     unknown = [parameter for parameter in settings if parameter not in known]
     if unknown:
         raise UnknownName(
             f"{what} has no parameter {listed(unknown)}{did_you_mean(unknown, known)}; its "
-            f"parameters are {beside}" + "".join(f", {parameter}" for parameter in known)
+            f"parameters are {', '.join(known)}"
         )
     try:
         return kind(**settings)
