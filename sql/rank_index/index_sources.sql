@@ -24,7 +24,7 @@ BEGIN
             quote_nullable(left(strategy, 60))
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF strategy = 'exact' OR ranked > @MAX_K@
-       OR options && '{statuses,period}' OR facts ? 'decay' OR NOT 'valid' = ANY (options)
+       OR options && '{statuses,period,per_session,per_subject,per_day}' OR facts ? 'decay' OR NOT 'valid' = ANY (options)
        OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners))
        OR cardinality(owners) > 1 AND is_distributed() THEN  -- one statement, on one node
         RETURN NULL;

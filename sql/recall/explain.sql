@@ -20,6 +20,7 @@ DECLARE
     described text;
     unmet text[];
     comes_along boolean;
+    crowded text[] := '{}';
     floor float8 := min_relevance;
     most integer := most_ranked(k, lend);
     searched text := agent;
@@ -89,18 +90,28 @@ BEGIN
         signals := signals || jsonb_build_object(
             'signal', 'decay', 'value', own.signals[cardinality(asked.weighed) + 1]);
     END IF;
+    IF max_per <> '{}' THEN
+        crowded := ARRAY(
+            SELECT format('left out by max_per: %s of its %s come before it', c.before, m.key)
+              FROM jsonb_each_text(max_per) m,
+                   LATERAL (SELECT (to_jsonb(standing) ->> ('before_of_' || m.key))::bigint) c(before)
+             WHERE c.before >= m.value::integer
+             ORDER BY array_position(@GROUPS@, m.key));
+    END IF;
     lent := standing.raised - own.score;
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e
                     WHERE e.value = 'false' ORDER BY e.key);
     IF lend IS NOT NULL THEN
         lender := standing.beside;
-    ELSIF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
+    ELSIF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet)
+          OR crowded <> '{}' THEN
         beside := standing.beside;
     END IF;
     -- A turn that comes along needs neither min_score nor min_relevance.
     comes_along := beside IS NOT NULL AND array_remove(unmet, 'min_relevance') = '{}';
     IF comes_along THEN
         unmet := '{}';
+        crowded := '{}';
     END IF;
     relevance := own.relevance;
     reasons := ARRAY(SELECT CASE WHEN name = 'min_relevance'
@@ -116,7 +127,8 @@ BEGIN
                 THEN ARRAY[format('its score %s is below min_score %s',
                                   round(score::numeric, 6), min_score)]
                 ELSE '{}' END
-        || CASE WHEN unmet = '{}' AND rank > k AND NOT comes_along
+        || crowded
+        || CASE WHEN unmet = '{}' AND crowded = '{}' AND rank > k AND NOT comes_along
                 THEN ARRAY[format('outranked: it is number %s, and k is %s; '
                                   'the last memory returned scores %s, this one %s', rank, k,
                                   round(standing.last_score::numeric, 6), round(score::numeric, 6))]

@@ -99,6 +99,8 @@ ASKED: tuple[dict[str, Any], ...] = (
     {"weights": HALVES},
     {"profile": DECAYING, "query_text": "great fire"},
     {"profile": DECAYING, "half_life": 9, "teams": [TEAM]},
+    {"max_per": {"session": 1}, "query_text": "great fire", "teams": [TEAM]},
+    {"max_per": {"session": 2}, "expand_session": 1, "k": 5},
     {"k": 81},
     {"statuses": ["archived"]},
     {"query": None},
@@ -177,6 +179,8 @@ def test_explain_accounts_as_the_repository_does(
         {"query_time": (before(90), before(60)), "min_score": 0.2},
         {"expand_session": 2, "lend": 0.3, "query_text": "fire", "k": 400},
         {"expand_session": 1, "min_relevance": 0.3, "query_text": "great nobodyhasit"},
+        {"max_per": {"session": 2}, "query_text": "fire", "k": 40},
+        {"max_per": {"session": 1}, "expand_session": 3, "k": 40, "teams": [TEAM]},
     )
     for id_ in every[::400]:
         for case in cases:

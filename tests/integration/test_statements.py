@@ -69,6 +69,7 @@ def memory(dice: random.Random, number: int) -> NewMemory:
         entities=dice.sample(["Ann", "Bob", "Cleo"], k=dice.randint(0, 2)),
         metadata={"a": number % 5, "b": {"c": number % 3}},
         **dict.fromkeys(("component", "domain", "loop"), "mine" if number % 2 else None),
+        subject=f"subject {number % 7}" if number % 2 else None,
         session=f"s{number // 20}" if number % 3 else None,
         turn=number % 20 if number % 3 else None,
     )
@@ -210,6 +211,14 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "apply_decay": (False,),
     "expand_session": (1, 3, 99),
     "lend": (0.3, 1.5),
+    "max_per": (
+        {"session": 1},
+        {"session": 3, "subject": 2, "day": 2},
+        {"subject": 1},
+        {"day": 0},
+        {"week": 1},
+        {},
+    ),
     "as_of": (before(0), before(100)),
     "memory_types": (["fact"], ["task", "fact"]),
     "tiers": (["long"], ["endless"]),

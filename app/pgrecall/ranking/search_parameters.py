@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -52,6 +52,9 @@ class Search:
     as_of: datetime | None = None
     expand_session: int = 0
     lend: float | None = None
+    max_per: Mapping[str, int] | None = None
+    day_zone: str = "UTC"
+    """The time zone of the days that `max_per` limits hits by, as PostgreSQL names it."""
     is_large: bool = False
     """True if the owners have so many memories that planning each search again is worth it."""
     has_subjects: bool = False
@@ -85,6 +88,7 @@ class Search:
     @property
     def options(self) -> frozenset[str]:
         """The options of its statements, as the files in `sql/statements` name them."""
+        limits = self.max_per or ()
         options = {
             "teams": bool(self.teams),
             # Citus finds an owner's node only where the planner sees whose memories are searched.
@@ -100,6 +104,9 @@ class Search:
             "min_relevance": self.min_relevance is not None,
             "expand_session": bool(self.expand_session),
             "lend": self.lend is not None,
+            "per_session": "session" in limits,
+            "per_subject": "subject" in limits,
+            "per_day": "day" in limits,
             "named": self.may_name,
             "naming": self.may_name and self.names is None,
             "subjects": self.has_subjects,
@@ -151,6 +158,9 @@ class Search:
         }
         if self.query_time is not None and self.weighs_time:
             optional["period_from"], optional["period_to"] = self.query_time
+        if self.max_per:
+            optional |= {f"per_{name}": most for name, most in self.max_per.items()}
+            optional["day_zone"] = self.day_zone
         return {
             "owner_id": self.agent_id,
             "all_owners": owners,

@@ -110,28 +110,21 @@ class Profile:
             )
 
     def __hash__(self) -> int:
-        return hash((self.name, tuple(self.signals.items()), *self._settings))
+        settings = self.redistribute, self.accessed_by, self.min_relevance, self.decay
+        return hash((self.name, tuple(self.signals.items()), *settings))
 
     def __reduce__(self) -> tuple[type[Profile], tuple[object, ...]]:
         # A mappingproxy cannot be pickled.
-        return Profile, (self.name, dict(self.signals), *self._settings)
+        settings = self.redistribute, self.accessed_by, self.min_relevance, self.decay
+        return Profile, (self.name, dict(self.signals), *settings)
 
     def __iter__(self) -> Iterator[tuple[Signal, float]]:
         return iter(self.signals.items())
 
     @property
-    def _settings(self) -> tuple[object, ...]:
-        return self.redistribute, self.accessed_by, self.min_relevance, self.decay
-
-    @property
     def weights(self) -> dict[str, float]:
         """The weight of each signal by its name, in the profile's order."""
         return {signal.name: weight for signal, weight in self.signals.items()}
-
-    @property
-    def value_names(self) -> list[str]:
-        """The names of the values that a statement returns: those of the signals, and the decay."""
-        return [*self.weights, *([] if self.decay is None else [DECAY])]
 
     def find(self, kind: type[S]) -> S | None:
         """Its signal of this kind; None if it has none."""

@@ -24,6 +24,7 @@ from pgrecall.ranking.question import Question, embedded
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
+from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import EntityOverlap, Keyword
@@ -269,10 +270,11 @@ def hit(profile: Profile, row: Any) -> ScoredMemory:
 def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
     """Converts rows of the search statement."""
     usual = profile.weights
+    names = [*usual] if profile.decay is None else [*usual, DECAY]
     for row in rows:
         effective = in_effect(profile, row)
         weights = usual if effective is profile else effective.weights
-        signals = dict(zip(profile.value_names, row.signals, strict=True))
+        signals = dict(zip(names, row.signals, strict=True))
         yield ScoredMemory(
             memory=leading_memory(row),
             score=row.score,
