@@ -69,7 +69,8 @@ BEGIN
     END IF;
     filtered := NOT has_words AND NOT options <@ '{
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
-        undecayed,relevance,shifted,named,given_names,min_relevance,min_similarity,min_score,expand_session,lend}';
+        undecayed,relevance,shifted,named,given_names,min_relevance,min_similarity,min_score,expand_session,lend,
+        diversity}';
     candidates := CASE WHEN has_words
                        THEN greatest(@PER_HIT@ * ranked, @FEWEST_BY_WORDS@)
                             * CASE WHEN rough THEN 2 ELSE 1 END

@@ -164,6 +164,31 @@ def test_both_look_through_a_rank_index_or_neither(
             assert looked == (strategy != "exact")
 
 
+@pytest.mark.parametrize("strategy", ["index", "exact"])
+def test_both_choose_hits_that_differ(
+    repo: MemoryRepository, session: Connection, strategy: Any
+) -> None:
+    cases: tuple[dict[str, Any], ...] = (
+        {"query_text": "great fire", "min_score": 0.45},
+        {"k": 16, "teams": [TEAM]},
+        {"k": 5, "tiers": ["long"], "expand": 1},
+    )
+    for case in cases:
+        given = {"diversity": 0.6, "as_of": NOW, "strategy": strategy, **case}
+        hits = repo.search(AGENT, QUERY, profile="trust", touch=False, **given)
+        rows = recall(session, "trust", AGENT, query=QUERY, **given)
+
+        assert [row["id"] for row in rows] == [hit.memory.id for hit in hits], case
+        assert [row["score"] for row in rows] == near([hit.score for hit in hits])
+        assert hits.strategy == strategy
+    for refused, message in (
+        ({"k": 101}, "k may be at most 100"),
+        ({"expand_session": 1}, "not go"),
+    ):
+        with pytest.raises(psycopg.Error, match=message):
+            recall(session, "trust", AGENT, query=QUERY, diversity=0.5, **refused)
+
+
 @pytest.mark.parametrize("chosen", ["hybrid", "tiered", "last_access", DECAYING], ids=str)
 def test_explain_accounts_as_the_repository_does(
     repo: MemoryRepository, session: Connection, chosen: Profile | str

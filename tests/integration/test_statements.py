@@ -211,6 +211,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "apply_decay": (False,),
     "expand_session": (1, 3, 99),
     "lend": (0.3, 1.5),
+    "diversity": (0.3, 0.7, 1.0),
     "max_per": (
         {"session": 1},
         {"session": 3, "subject": 2, "day": 2},

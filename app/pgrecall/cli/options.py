@@ -221,6 +221,7 @@ OPTIONS: Mapping[str, Any] = {
     "query": Query,
     "rerank": Reranking,
     "k": option("How many memories to return at most.", "-k"),
+    "diversity": option("Rank memories lower that are similar to those above, 0 to 1."),
     "limit": option("How many to list at most.", "--limit", "-n"),
     "after": option("Continue a list: what the page before named.", metavar="CURSOR"),
     "strategy": option("Score every memory, or use the rank index."),

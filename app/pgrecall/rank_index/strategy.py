@@ -151,7 +151,7 @@ def plan_index_use(
         if row.mean is not None and row.mean_at <= moment
     }
     sources = _sources(search, owners, usable, means, moment, layout)
-    if not search.brings_along:  # otherwise the statement needs it, to add turns to hits
+    if not (search.brings_along or search.diversity):  # whose statements choose among the best
         search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
     return IndexPlan(run, sources, usable, initial_candidates(search, usable))

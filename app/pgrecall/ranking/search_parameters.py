@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from pgrecall.core.dates import Period
+from pgrecall.core.limits import COMPARED_PER_HIT, LEAST_COMPARED
 from pgrecall.core.vectors import StoredVector
 from pgrecall.ranking.filters import Filters
 from pgrecall.scoring import expression
@@ -55,6 +56,7 @@ class Search:
     max_per: Mapping[str, int] | None = None
     day_zone: str = "UTC"
     """The time zone of the days that `max_per` limits hits by, as PostgreSQL names it."""
+    diversity: float = 0.0
     is_large: bool = False
     """True if the owners have so many memories that planning each search again is worth it."""
     has_subjects: bool = False
@@ -82,7 +84,10 @@ class Search:
 
     @property
     def most(self) -> int:
-        """How many memories are ranked by their own score: k, or more if they lend."""
+        """How many memories are ranked by their own score: k, or more if they lend or the k are
+        chosen among them."""
+        if self.diversity:
+            return max(COMPARED_PER_HIT * self.k, LEAST_COMPARED)
         return self.k if self.lend is None else max(self.k, LEAST_LENDERS)
 
     @property
@@ -104,6 +109,7 @@ class Search:
             "min_relevance": self.min_relevance is not None,
             "expand_session": bool(self.expand_session),
             "lend": self.lend is not None,
+            "diversity": self.diversity > 0,
             "per_session": "session" in limits,
             "per_subject": "subject" in limits,
             "per_day": "day" in limits,
@@ -158,6 +164,8 @@ class Search:
         }
         if self.query_time is not None and self.weighs_time:
             optional["period_from"], optional["period_to"] = self.query_time
+        if self.diversity:
+            optional["diversity"] = self.diversity
         if self.max_per:
             optional |= {f"per_{name}": most for name, most in self.max_per.items()}
             optional["day_zone"] = self.day_zone
