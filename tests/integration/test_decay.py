@@ -12,10 +12,11 @@ from psycopg import connect
 from psycopg.rows import dict_row
 
 from pgrecall import Decay, NewMemory, Profile, Recency, Similarity, score
+from pgrecall.core.limits import SMALLEST_SHARE
 from pgrecall.migrate.score_function import readable
 from pgrecall.scoring.hit_grid import hit_grid
-from pgrecall.scoring.signals import Importance
-from tests.integration.owner import Owner
+from pgrecall.scoring.signals import MAX_RATE, Importance
+from tests.integration.owner import Owner, plain
 from tests.integration.recalling import DECAYING, install
 from tests.integration.support import NORTH, NOW, before, contents, similar
 
@@ -101,6 +102,16 @@ def test_a_hit_shows_the_decay_once_and_its_parts_sum_to_the_score(mine: Owner) 
         "* (0.5::float8 + 0.5::float8 * recency_exponential("
         "agent_memories.created_at, now(), 0.05::float8, 0.5::float8))"
     )
+
+
+def test_a_product_of_tiny_numbers_is_0_and_no_error(mine: Owner) -> None:
+    mine.add(plain("old", importance=SMALLEST_SHARE, created_at=before(3_000)))
+    profile = Profile("tiny", {Importance(): 1.0}, decay=Decay(Recency(rate=MAX_RATE)))
+
+    [hit] = mine.search(None, profile=profile, as_of=NOW)
+
+    assert (hit.score, hit.signals["importance"]) == (0, SMALLEST_SHARE)
+    assert 0 < hit.signals["decay"] < SMALLEST_SHARE
 
 
 def test_one_half_life_is_that_of_the_signal_or_else_of_the_decay() -> None:
