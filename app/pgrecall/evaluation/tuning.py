@@ -93,7 +93,7 @@ def tune(
 
     A signal that is the same for all memories keeps its weight, since the queries say nothing about
     it. A profile without `keyword` may gain it if queries have a text. Half-lives by type or
-    tier do not change.
+    tier do not change, nor does a decay.
 
     `Tuning.proposed` is None if the best profile does no better than `start` on the held-out part,
     or worse than similarity alone, keyword alone or hybrid. `verdict` says which, and whether the

@@ -47,7 +47,7 @@ def explain(
     signal it is furthest behind. With `lend`, score and rank are the raised ones, and the hit says
     which memory lent and how much; with `expand_session` alone, `beside` names the hit that the
     memory was added for. Relevance is measured even without a floor. No retrieval is counted. It
-    explains the order by score: it knows no reranker.
+    explains the order by score: it knows no reranker and no `diversity`.
 
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """

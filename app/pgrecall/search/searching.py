@@ -98,7 +98,7 @@ def search(
     require_bool("touch", touch)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
-    if diversity != 0:
+    if type(diversity) is not float or diversity:
         diversity = require_diverse(diversity, k, arguments, rerank)
     by: Reordering | None = None
     if rerank is not None and (one := (yield from chosen(rerank))):
