@@ -93,8 +93,8 @@ BEGIN
     IF max_per <> '{}' THEN
         crowded := ARRAY(
             SELECT format('left out by max_per: %s of its %s come before it', c.before, m.key)
-              FROM jsonb_each_text(max_per) m,
-                   LATERAL (SELECT (to_jsonb(standing) ->> ('before_of_' || m.key))::bigint) c(before)
+              FROM jsonb_each_text(max_per) m, LATERAL (
+                   SELECT (to_jsonb(standing) ->> ('before_of_' || m.key))::bigint AS before) c
              WHERE c.before >= m.value::integer
              ORDER BY array_position(@GROUPS@, m.key));
     END IF;
