@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from pgrecall.ranking.hits import Hits, Strategy
     from pgrecall.scoring import bands, profiles
     from pgrecall.scoring.attribute import Attribute
+    from pgrecall.scoring.decay import Decay
     from pgrecall.scoring.profile import Profile
     from pgrecall.scoring.scored_memory import ScoredMemory, ScoredValues
     from pgrecall.scoring.scorer import score, score_all
@@ -110,6 +111,7 @@ __all__ = [
     "DatabaseReadOnly",
     "DatabaseTimeout",
     "DatabaseUnavailable",
+    "Decay",
     "Difference",
     "DuplicateMemory",
     "Embedder",
@@ -248,6 +250,7 @@ _MODULES = {
     "ranking.filters": "FilterArguments",
     "ranking.hits": "Hits Strategy",
     "scoring.attribute": "Attribute",
+    "scoring.decay": "Decay",
     "scoring.profile": "Profile",
     "scoring.scored_memory": "ScoredMemory ScoredValues",
     "scoring.scorer": "score score_all",

@@ -24,7 +24,8 @@ BEGIN
             quote_nullable(left(strategy, 60))
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF strategy = 'exact' OR ranked > @MAX_K@
-       OR options && '{statuses,period}' OR NOT 'valid' = ANY (options)
+       OR options && '{statuses,period,per_session,per_subject,per_day}' OR facts ? 'decay'
+       OR NOT 'valid' = ANY (options)
        OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners))
        OR cardinality(owners) > 1 AND is_distributed() THEN  -- one statement, on one node
         RETURN NULL;
@@ -70,7 +71,7 @@ BEGIN
     filtered := NOT has_words AND NOT options <@ '{
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
         undecayed,relevance,shifted,tasted,named,given_names,min_relevance,min_similarity,
-        min_score,expand_session,lend}';
+        min_score,expand_session,lend,diversity}';
     candidates := CASE WHEN has_words
                        THEN greatest(@PER_HIT@ * ranked, @FEWEST_BY_WORDS@)
                             * CASE WHEN rough THEN 2 ELSE 1 END

@@ -37,6 +37,7 @@ BEGIN
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
+    PERFORM require_diversity(diversity);
     PERFORM require_share('max_similarity', coalesce(max_similarity, 0));
     IF max_tokens IS NULL OR max_tokens < 1
        OR max_skips IS NULL OR max_skips NOT BETWEEN 1 AND @MAX_CONSIDERED@
@@ -44,9 +45,6 @@ BEGIN
         RAISE EXCEPTION 'max_tokens must be at least 1, max_skips and k lie within 1 and '
             '@MAX_CONSIDERED@, and consider within k and @MAX_CONSIDERED@; got %, %, % and %',
             max_tokens, max_skips, k, consider
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF diversity IS NULL OR NOT (diversity >= 0 AND diversity < 1) THEN
-        RAISE EXCEPTION 'diversity must lie within 0 and 1 and be less than 1, got %', diversity
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF jsonb_typeof(reserve) IS DISTINCT FROM 'object'
        OR EXISTS (SELECT FROM jsonb_each(reserve) r WHERE jsonb_typeof(r.value) <> 'number'

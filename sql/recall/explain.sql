@@ -20,6 +20,7 @@ DECLARE
     described text;
     unmet text[];
     comes_along boolean;
+    crowded text[] := '{}';
     floor float8 := min_relevance;
     most integer := most_ranked(k, lend);
     searched text := agent;
@@ -70,9 +71,9 @@ BEGIN
                          THEN greatest(standing.last_score, min_score) END;
     signals := (
         SELECT jsonb_agg(jsonb_build_object('signal', s.name, 'value', s.value, 'weight', s.weight,
-                   'contribution', s.weight * s.value,
-                   'share', CASE WHEN score > 0 THEN s.weight * s.value / score ELSE 0 END,
-                   'behind', s.weight * (last.signals[s.place] - s.value))
+                   'contribution', s.contribution,
+                   'share', CASE WHEN score > 0 THEN s.contribution / score ELSE 0 END,
+                   'behind', (contributions(asked.weighed, last.signals))[s.place] - s.contribution)
                    || CASE WHEN s.name = 'keyword' AND 'words' = ANY (asked.options)
                            THEN jsonb_build_object('of_terms', s.value / s.length_factor,
                                                    'length_factor', s.length_factor)
@@ -80,22 +81,37 @@ BEGIN
                    ORDER BY s.place)
           FROM (SELECT e.place, e.said ->> 'name' AS name, asked.weighed[e.place] AS weight,
                        own.signals[e.place] AS value,
+                       (contributions(asked.weighed, own.signals))[e.place] AS contribution,
                        keyword(1, octet_length(own.content), (e.said ->> 'b')::float8,
                                (e.said ->> 'pivot')::float8) AS length_factor
                   FROM jsonb_array_elements(asked.facts -> 'signals')
                        WITH ORDINALITY e(said, place)) s);
+    IF asked.facts ? 'decay' THEN
+        signals := signals || jsonb_build_object(
+            'signal', 'decay', 'value', own.signals[cardinality(asked.weighed) + 1]);
+    END IF;
+    IF max_per <> '{}' THEN
+        crowded := ARRAY(
+            SELECT format('left out by max_per: %s of its %s come before it', c.before, m.key)
+              FROM jsonb_each_text(max_per) m, LATERAL (
+                   SELECT (to_jsonb(standing) ->> ('before_of_' || m.key))::bigint AS before) c
+             WHERE c.before >= m.value::integer
+             ORDER BY array_position(@GROUPS@, m.key));
+    END IF;
     lent := standing.raised - own.score;
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e
                     WHERE e.value = 'false' ORDER BY e.key);
     IF lend IS NOT NULL THEN
         lender := standing.beside;
-    ELSIF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
+    ELSIF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet)
+          OR crowded <> '{}' THEN
         beside := standing.beside;
     END IF;
     -- A turn that comes along needs neither min_score nor min_relevance.
     comes_along := beside IS NOT NULL AND array_remove(unmet, 'min_relevance') = '{}';
     IF comes_along THEN
         unmet := '{}';
+        crowded := '{}';
     END IF;
     relevance := own.relevance;
     reasons := ARRAY(SELECT CASE WHEN name = 'min_relevance'
@@ -111,7 +127,8 @@ BEGIN
                 THEN ARRAY[format('its score %s is below min_score %s',
                                   round(score::numeric, 6), min_score)]
                 ELSE '{}' END
-        || CASE WHEN unmet = '{}' AND rank > k AND NOT comes_along
+        || crowded
+        || CASE WHEN unmet = '{}' AND crowded = '{}' AND rank > k AND NOT comes_along
                 THEN ARRAY[format('outranked: it is number %s, and k is %s; '
                                   'the last memory returned scores %s, this one %s', rank, k,
                                   round(standing.last_score::numeric, 6), round(score::numeric, 6))]
@@ -138,6 +155,16 @@ COMMENT ON FUNCTION explain IS
     'returned, the reasons that exclude it, the terms of the query by weight (left_out: no memory '
     'has it), and its relevance. beside: the hit that it comes along with by expand_session. lent: '
     'how much its score is raised, by a share of the score of lender.';
+
+CREATE OR REPLACE FUNCTION contributions(weights float8[], signals float8[]) RETURNS float8[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT array_agg(coalesce(
+                       decayed(w.weight * signals[w.place], signals[cardinality(weights) + 1]),
+                       w.weight * signals[w.place]) ORDER BY w.place)
+              FROM unnest(weights) WITH ORDINALITY w(weight, place));
+
+COMMENT ON FUNCTION contributions IS
+    'What each signal adds to a score, after the decay, which is the value behind the signals.';
 
 CREATE OR REPLACE FUNCTION unmet_condition(
     agent text, memory_id uuid, name text, moment timestamptz) RETURNS text

@@ -99,7 +99,8 @@ COMMENT ON FUNCTION redistributed IS
 CREATE OR REPLACE FUNCTION profile_options(facts jsonb, given text[]) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN array_remove(ARRAY[
-        CASE WHEN facts @? '$.signals[*] ? (@.reads_usage == true)' THEN 'usage' END,
+        CASE WHEN facts @? '$.signals[*] ? (@.reads_usage == true)'
+                  OR (facts #> '{decay,reads_usage}')::boolean THEN 'usage' END,
         CASE WHEN 'query' = ANY (given) AND (facts -> 'requires_embedding')::boolean
              THEN 'embedding' END,
         CASE WHEN facts @? '$.signals[*] ? (@.name == "keyword")' THEN 'keyword' END,
@@ -117,8 +118,12 @@ BEGIN
         RAISE EXCEPTION 'half_life must lie within @SHORTEST_HALF_LIFE,@ and @LONGEST_HALF_LIFE,@ '
             'days, got %', half_life
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF NOT facts @? '$.signals[*] ? (@.name == "recency")' THEN
-        RAISE EXCEPTION 'profile % has no recency signal, so no half-life can be set',
+    ELSIF facts @? '$.signals[*] ? (@.name == "recency")' THEN
+        NULL;
+    ELSIF facts ? 'decay' THEN
+        RETURN jsonb_set(facts, '{decay,sql}', facts #> '{decay,of_half_life}');
+    ELSE
+        RAISE EXCEPTION 'profile % has no recency signal and no decay, so no half-life can be set',
             quote_literal(profile)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;

@@ -64,6 +64,14 @@ BEGIN
                 ) lists, jsonb_each(to_jsonb(lists)) one WHERE jsonb_typeof(one.value) = 'array';
     END IF;
     PERFORM require_vector(query);
+    IF max_per IS NOT NULL THEN
+        PERFORM require_max_per(max_per);
+        PERFORM require(max_per = '{}' OR lend IS NULL,
+                    'max_per does not go with lend, which ranks by raised scores: leave one out');
+        PERFORM require(max_per = '{}' OR cardinality(owners) = 1 OR NOT is_distributed(),
+                    'max_per does not go with teams on Citus, where each owner is ranked on its '
+                    'node: leave one out');
+    END IF;
     IF metadata IS NOT NULL THEN
         compared := metadata_comparisons(metadata);
         contained := coalesce((
@@ -116,7 +124,10 @@ BEGIN
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN min_score IS NOT NULL THEN 'min_score' END,
         CASE WHEN expand_session > 0 THEN 'expand_session' END,
-        CASE WHEN lend IS NOT NULL THEN 'lend' END
+        CASE WHEN lend IS NOT NULL THEN 'lend' END,
+        CASE WHEN max_per ? 'session' THEN 'per_session' END,
+        CASE WHEN max_per ? 'subject' THEN 'per_subject' END,
+        CASE WHEN max_per ? 'day' THEN 'per_day' END
     ], NULL);
     options := array_remove(options, 'include_invalid');
     IF statuses = '{active}' THEN
@@ -176,6 +187,25 @@ $function$;
 
 COMMENT ON FUNCTION asked_names IS
     'Returns the entities that a text or these names stand for, and how many names these are.';
+
+CREATE OR REPLACE FUNCTION require_max_per(max_per jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+BEGIN
+    PERFORM require(jsonb_typeof(max_per) = 'object',
+                format('max_per must map %s to numbers, got %s',
+                       array_to_string(@GROUPS@::text[], ', '), left(max_per::text, 60)));
+    PERFORM require_one_of('group of max_per', m.key, @GROUPS@) FROM jsonb_each(max_per) m;
+    PERFORM require(CASE WHEN jsonb_typeof(m.value) = 'number'
+                         THEN m.value::numeric = trunc(m.value::numeric)
+                              AND m.value::numeric BETWEEN 1 AND @MOST_PER@ END,
+                format('max_per[%s] must be a whole number within 1 and @MOST_PER,@, got %s',
+                       m.key, left(m.value::text, 60)))
+       FROM jsonb_each(max_per) m;
+END
+$function$;
+
+COMMENT ON FUNCTION require_max_per IS
+    'Raises invalid_parameter_value, or PM007, for what cannot be max_per of recall.';
 
 CREATE OR REPLACE FUNCTION metadata_comparisons(metadata jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$

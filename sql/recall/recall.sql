@@ -5,7 +5,8 @@ CREATE OR REPLACE FUNCTION recall(
     touch boolean DEFAULT false,
     strategy text DEFAULT 'auto',
     expand integer DEFAULT 0,
-    @later@
+    @later@,
+    diversity float8 DEFAULT 0
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
@@ -16,7 +17,8 @@ CREATE OR REPLACE FUNCTION recall(
 #variable_conflict use_variable
 DECLARE
     asked record;
-    ranked integer := most_ranked(k, lend);
+    ranked integer := most_ranked(k, lend, diversity);
+    chooses jsonb := '{}';
     sources jsonb;
     answered boolean := false;
     passed bigint;
@@ -27,10 +29,15 @@ BEGIN
     PERFORM require_count('expand', expand, 0, 2);
     profile := coalesce(profile, default_profile());
     IF expand > 0 THEN
-        RETURN QUERY SELECT * FROM expanded(expand, strategy, touch, @passed@);
+        RETURN QUERY SELECT * FROM expanded(expand, strategy, touch, @passed@, diversity);
         RETURN;
     END IF;
     asked := question(@passed@);
+    IF diversity IS DISTINCT FROM 0 THEN
+        PERFORM require_diverse(diversity, k, expand_session, asked.options);
+        asked.options := asked.options || 'diversity'::text;
+        chooses := jsonb_build_object('diversity', diversity);
+    END IF;
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
@@ -40,7 +47,7 @@ BEGIN
         -- Without a loop over its rows, so that it may run in parallel.
         RETURN QUERY EXECUTE recall_text(asked.facts, asked.options, NULL)
             USING ranked, asked.owners, asked.weighed,
-                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@),
+                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@) || chooses,
                   asked.compared, @passed@;
         RETURN;
     END IF;
@@ -51,7 +58,8 @@ BEGIN
             passed, total IN
             EXECUTE recall_text(asked.facts, asked.options, sources)
             USING ranked, asked.owners, asked.weighed, coalesce(sources,
-                      ranked_apart('best', ranked, asked.options, asked.owners, @passed@)),
+                      ranked_apart('best', ranked, asked.options, asked.owners, @passed@))
+                      || chooses,
                   asked.compared, @passed@
         LOOP
             answered := sources IS NULL OR has_enough_hits(sources, passed, total);
@@ -75,7 +83,27 @@ COMMENT ON FUNCTION recall IS
     'has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how '
     'much the score was raised, by a share of the score of lender. expand: add memories that are '
     'linked to the hits, up to so many steps away. on_subject: false where nothing on this subject '
-    'was found: the best relevance is below the floor of the profile, and the rows are the nearest.';
+    'was found: the best relevance is below the floor of the profile, and the rows are the nearest. '
+    'diversity: choose the k by maximal marginal relevance, in the order of choice.';
+
+CREATE OR REPLACE FUNCTION require_diverse(
+    diversity float8, k integer, expand_session integer, options text[]) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+BEGIN
+    PERFORM require_diversity(diversity);
+    PERFORM require(expand_session = 0,
+                    'diversity does not go with expand_session: leave one out');
+    PERFORM require(@COMPARED_PER_HIT@ * k::bigint <= @MAX_CONSIDERED@,
+                    format('with diversity, k may be at most %s, got %s',
+                           @MAX_CONSIDERED@ / @COMPARED_PER_HIT@, k));
+    PERFORM require(NOT 'divided' = ANY (options),
+                    'diversity does not go with teams on Citus, where each owner is ranked on its '
+                    'node: leave one out');
+END
+$function$;
+
+COMMENT ON FUNCTION require_diverse IS
+    'Refuses what does not go with the diversity of recall.';
 
 CREATE OR REPLACE FUNCTION recall_text(
     facts jsonb, options text[], sources jsonb, name text DEFAULT 'search') RETURNS text
@@ -85,7 +113,8 @@ BEGIN
         'SELECT agent_id, id, content, memory_type, created_at, score, similarity, '
         'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at, %s, '
         '%s%s FROM (%s) hits',
-        jsonb_path_query_array(facts, '$.signals[*].name'),
+        jsonb_path_query_array(facts, '$.signals[*].name')
+            || CASE WHEN facts ? 'decay' THEN '["decay"]' ELSE '[]' END::jsonb,
         CASE WHEN 'expand_session' = ANY (options) AND NOT 'lend' = ANY (options) THEN 'beside'
              ELSE 'NULL::uuid' END,
         CASE WHEN 'lend' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,
@@ -107,7 +136,8 @@ COMMENT ON FUNCTION recall_text IS
 -- behind them where turns came along, which no link leads from.
 CREATE OR REPLACE FUNCTION expanded(
     expand integer, strategy text, touch boolean, agent text, @arguments@,
-    @later@)
+    @later@,
+    diversity float8 DEFAULT 0)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
@@ -124,7 +154,8 @@ BEGIN
         lender, importance, tier, key, last_accessed_at, steps, relevance, on_subject IN
         WITH hits AS MATERIALIZED (
             SELECT r.*, row_number() OVER () AS place FROM recall(@given@, false, strategy,
-                   @named_later@) r
+                   @named_later@,
+                   diversity => diversity) r
         ), linked AS (
             SELECT l.*, NULL::bigint AS place
               FROM linked_memories(
@@ -139,7 +170,8 @@ BEGIN
                u.signals, u.beside, u.lent, u.lender, u.importance, u.tier, u.key,
                u.last_accessed_at, u.steps, u.relevance, u.on_subject
           FROM (SELECT h.* FROM hits h UNION ALL SELECT l.* FROM linked l) u
-         ORDER BY CASE WHEN expand_session > 0 AND lend IS NULL THEN u.place END, u.score DESC, u.id
+         ORDER BY CASE WHEN expand_session > 0 AND lend IS NULL OR diversity > 0 THEN u.place END,
+                  u.score DESC, u.id
     LOOP
         RETURN NEXT;
         hit_owners := hit_owners || agent_id;

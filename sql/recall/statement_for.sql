@@ -38,6 +38,10 @@ BEGIN
     IF 'redistributes' = ANY (options) THEN
         score := format(E'(%s)\n         / (SELECT asked.weights_in_use FROM asked)', score);
     END IF;
+    IF facts ? 'decay' THEN
+        score := format('pgrecall.decayed(%s, %s)', score, facts #>> '{decay,sql}');
+        signals := format('%s, %s]', left(signals, -1), facts #>> '{decay,sql}');
+    END IF;
     IF 'as_of' = ANY (options) THEN
         moment := ':as_of::timestamptz';
         accessed := format('CASE WHEN %s <= %s THEN %s END', accessed, moment, accessed);

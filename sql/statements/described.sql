@@ -11,6 +11,7 @@ SELECT :columns, one.score,
      , one.lent, one.lender --? lends
      , one.passed, one.total --? indexed
      , one.place, one.cost, one.verdict, one.step, one.near --? context
+     , one.step --? diverse
      , one.steps --? linked
      , one.meets --? explain
      , one.unmet_comparison --? explain compared

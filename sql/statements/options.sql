@@ -20,3 +20,7 @@
 --option apart divided teams context !indexed
 --option apart divided teams standing
 --option counts touch search
+--option diverse diversity search !turns !apart
+--option limits per_session !indexed !apart
+--option limits per_subject !indexed !apart
+--option limits per_day !indexed !apart

@@ -14,5 +14,8 @@
 --with whole AS every_large --? indexed whole large
 --with every AS every_of_both --? indexed whole
 --with every AS every_candidate --? indexed !whole
---with every AS every --? !indexed !large
---with every AS every_large --? !indexed large
+--with every AS every --? !indexed !large !limits
+--with every AS every_large --? !indexed large !limits
+--with unlimited AS every --? limits !large
+--with unlimited AS every_large --? limits large
+--with every AS limited --? limits

@@ -1,8 +1,12 @@
 -- The k best memories for a query.
 --begin scored --? !turns !apart
---with chosen AS ranked --? !turns !apart !indexed !large
---with chosen AS ranked_large --? !turns !apart !indexed large
---with chosen AS ranked_index --? !turns !apart indexed
+--with chosen AS ranked --? !turns !apart !indexed !large !diverse
+--with chosen AS ranked_large --? !turns !apart !indexed large !diverse
+--with chosen AS ranked_index --? !turns !apart indexed !diverse
+--with found AS ranked --? diverse !indexed !large
+--with found AS ranked_large --? diverse !indexed large
+--with found AS ranked_index --? diverse indexed
+--with chosen AS diverse --? diverse
 --begin turned --? turns
 --begin turned --? apart !turns
 --with chosen AS found_alone --? apart !turns
@@ -11,5 +15,6 @@
 --with hits AS described --? !counts
 --with hits AS MATERIALIZED described --? counts
 --with counted AS MATERIALIZED counted --? counts
---then best_first --? !along
+--then best_first --? !along !diverse
+--then as_chosen --? diverse
 --then in_passages --? along

@@ -51,6 +51,14 @@ CREATE OR REPLACE FUNCTION is_blank(shown text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN btrim(shown, @BLANK@) = '';
 
+CREATE OR REPLACE FUNCTION require_diversity(diversity float8) RETURNS void
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN require(diversity >= 0 AND diversity < 1,
+                   format('diversity must lie within 0 and 1 and be less than 1, got %s',
+                          coalesce(diversity::text, 'NULL')));
+
+COMMENT ON FUNCTION require_diversity IS
+    'Raises invalid_parameter_value unless 0 ≤ diversity < 1.';
 COMMENT ON FUNCTION is_blank IS
     'Returns true if a text shows nothing: it is empty, or of spaces and zero-width characters.';
 COMMENT ON FUNCTION require_few IS

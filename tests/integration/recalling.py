@@ -11,12 +11,19 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 from psycopg.types.range import TimestamptzRange
 
-from pgrecall import Profile, profiles
+from pgrecall import Clock, Decay, Importance, Keyword, Profile, Recency, Similarity, profiles
 from pgrecall.core.resources import with_extension
 from pgrecall.migrate.score_function import score_functions
 
 Connection = psycopg.Connection[dict[str, Any]]
 Rows = list[dict[str, Any]]
+DECAYING = Profile(
+    "decaying",
+    {Similarity(): 0.5, Keyword(): 0.3, Importance(): 0.2},
+    redistribute=True,
+    decay=Decay(Recency(half_life=40, clock=Clock.LATEST), floor=0.3),
+)
+"""A profile of one's own, for tests that install it."""
 
 
 def recall(
@@ -28,7 +35,7 @@ def recall(
     **given: Any,
 ) -> Rows:
     """Its rows, with its arguments given by name."""
-    for name in ("metadata", "weights", "reserve"):
+    for name in ("metadata", "weights", "reserve", "max_per"):
         if given.get(name) is not None:
             given[name] = Jsonb(given[name])
     if isinstance(given.get("query_time"), tuple):
@@ -51,6 +58,12 @@ def installed(connection: Connection, profile: Profile) -> Iterator[None]:
     """The functions of a profile of one's own, as long as this lasts."""
     with connection.transaction(force_rollback=True):
         if profile.name not in profiles.BUILT_IN:
-            connection.execute("SET LOCAL search_path = pgrecall, public")
-            connection.execute(with_extension(score_functions(profile), "public").encode())
+            install(connection, profile)
         yield
+
+
+def install(connection: Connection, profile: Profile) -> None:
+    """The functions of a profile of one's own, from now on."""
+    with connection.transaction():
+        connection.execute("SET LOCAL search_path = pgrecall, public")
+        connection.execute(with_extension(score_functions(profile), "public").encode())

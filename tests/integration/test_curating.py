@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any
@@ -20,6 +21,7 @@ from pgrecall.errors import InputError
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import Compass
 from tests.integration.owner import Owner, north, plain
+from tests.integration.recalling import DECAYING
 from tests.integration.support import at, before
 
 Similarities = dict[UUID, dict[UUID, float]]
@@ -478,7 +480,8 @@ def scored(profile: Any, memory: Memory) -> float:
 def test_pruning_by_score_archives_what_scores_below(mine: Owner, varied: list[Memory]) -> None:
     """The library's own score of values is checked elsewhere: here it is the judge."""
     own = profiles.five_factor.renamed("own")  # which the database does not know by its name
-    for profile in ("five_factor", "last_access", "half_life", "trust", "tiered", own):
+    decaying = replace(DECAYING, redistribute=False)
+    for profile in ("five_factor", "last_access", "half_life", "trust", "tiered", own, decaying):
         scores = {memory.id: scored(profile, memory) for memory in varied}
         ranked = sorted(scores.values())
         assert ranked[16] - ranked[15] > 1e-6

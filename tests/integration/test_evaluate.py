@@ -23,6 +23,7 @@ from sqlalchemy import Engine
 
 from pgrecall import (
     Attribute,
+    Decay,
     Evaluation,
     Floor,
     JudgedQuery,
@@ -52,6 +53,7 @@ from pgrecall.scoring.signals import (
 )
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner
+from tests.integration.recalling import DECAYING
 from tests.integration.support import NORTH, NOW, at, before, similar, sql
 from tests.integration.test_profiles_agree import random_memories, whole_vector
 
@@ -148,6 +150,8 @@ DERIVED = [
     Profile("entities", {EntityOverlap(): 0.7, Importance(): 0.3}),
     Profile("time", {Time(unknown=0.3): 0.7, Importance(): 0.3}),
     Profile("other parameters", OTHER_PARAMETERS),
+    Profile("decaying by type", OTHER_PARAMETERS, decay=Decay(BY_TYPE, floor=0.2)),
+    DECAYING,
     Profile("by type", {Similarity(required=True): 0.2, BY_TYPE: 0.6, Confidence(): 0.2}),
 ]
 RANKED = [*profiles.BUILT_IN.values(), *DERIVED]

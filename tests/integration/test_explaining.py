@@ -17,6 +17,7 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.scoring.signals import Confidence, Recency
 from tests.integration.owner import Owner, plain
+from tests.integration.recalling import DECAYING
 from tests.integration.support import NORTH, NOW, at, before, contents, similar
 
 ASKED: dict[str, Any] = {"profile": "five_factor", "as_of": NOW, "touch": False}
@@ -179,9 +180,9 @@ def ids(repo: MemoryRepository) -> list[UUID]:
     return [*repo.add_many("agent", memories)]
 
 
-@pytest.mark.parametrize("profile", BUILT_IN)
+@pytest.mark.parametrize("profile", [*BUILT_IN, DECAYING], ids=str)
 def test_every_memory_is_explained_as_the_search_ranks_it(
-    repo: MemoryRepository, ids: list[UUID], profile: str
+    repo: MemoryRepository, ids: list[UUID], profile: Profile | str
 ) -> None:
     asked: dict[str, Any] = {"profile": profile, "as_of": THEN}
     everything = repo.search("agent", at(7), k=100, touch=False, **asked)
@@ -199,6 +200,8 @@ def test_every_memory_is_explained_as_the_search_ranks_it(
                 assert why.needed_score == (returned[-1].score if len(returned) == k else None)
                 assert sum(s.share for s in why.signals) == pytest.approx(1)
                 assert sum(s.contribution for s in why.signals) == pytest.approx(hit.score)
+                named = [entry["signal"] for entry in why.record()["account"]]
+                assert named == list(hit.signals), "and the decay, if there is one"
 
 
 def test_an_outranked_memory_is_told_what_it_would_have_needed(

@@ -22,7 +22,16 @@ import pytest
 from psycopg.rows import dict_row
 from sqlalchemy import create_engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, migrate, profiles, score
+from pgrecall import (
+    Decay,
+    MemoryRepository,
+    NewMemory,
+    Profile,
+    ScoredMemory,
+    migrate,
+    profiles,
+    score,
+)
 from pgrecall.core.limits import SMALLEST_SHARE
 from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.profile import SMALLEST_WEIGHT
@@ -259,6 +268,7 @@ def assert_as_wanted(found: Sequence[ScoredMemory], wanted: Sequence[Expected]) 
         assert hit.memory.owner_id == one.owner
         assert hit.score == pytest.approx(one.breakdown.score, abs=EXACT)
         assert hit.signals == pytest.approx(one.breakdown.signals, abs=EXACT)
+        assert math.fsum(hit.contributions.values()) == pytest.approx(hit.score, abs=EXACT)
         similarity = one.similarity
         assert hit.similarity == (
             similarity if similarity is None else pytest.approx(max(similarity, 0), abs=EXACT)
@@ -429,12 +439,8 @@ def random_profile(dice: random.Random, name: str) -> Profile:
     def parameter() -> float:
         return dice.choice([0.0, SMALLEST_SHARE, 1.0, dice.random()])
 
-    clock = dice.choice(list(Clock))
-    half_life = dice.choice([SHORTEST_HALF_LIFE, 1.0, 400.0, LONGEST_HALF_LIFE, 99 * dice.random()])
-    by_half_life: dict[str, Any] = {"half_life": half_life, "curve": dice.choice(list(Curve))}
-    by_rate: dict[str, Any] = {"rate": dice.choice([0.0, 1e-12, MAX_RATE, dice.random()])}
-    speed = by_half_life | dice.choice(HALF_LIVES) if dice.random() < 0.8 else by_rate
-    recency = Recency(clock=clock, unknown=parameter(), **speed)
+    recency = random_recency(dice)
+    decay = Decay(random_recency(dice), parameter()) if dice.random() < 0.5 else None
     trust = Trust(decay=dice.random() < 0.5, missing=parameter())
     frequency = Frequency(cap=dice.choice([1.0, 1e9, 1 + 99 * dice.random()]))
     paths = ("n", "deep.x.0", "deep.x.1", "deep.x.-2", "deep", 'it\'s: "%s" of pgrecall\\.x')
@@ -460,7 +466,17 @@ def random_profile(dice: random.Random, name: str) -> Profile:
         least = [SMALLEST_WEIGHT if isinstance(one, Time) else 0.0 for one in chosen[1:]]
         small = [dice.choice([weight, SMALLEST_WEIGHT]) for weight in least]
         weights = [1 - math.fsum(small), *small]
-    return Profile(name, dict(zip(chosen, weights, strict=True)))
+    return Profile(name, dict(zip(chosen, weights, strict=True)), decay=decay)
+
+
+def random_recency(dice: random.Random) -> Recency:
+    clock = dice.choice(list(Clock))
+    half_life = dice.choice([SHORTEST_HALF_LIFE, 1.0, 400.0, LONGEST_HALF_LIFE, 99 * dice.random()])
+    by_half_life: dict[str, Any] = {"half_life": half_life, "curve": dice.choice(list(Curve))}
+    by_rate: dict[str, Any] = {"rate": dice.choice([0.0, 1e-12, MAX_RATE, dice.random()])}
+    speed = by_half_life | dice.choice(HALF_LIVES) if dice.random() < 0.8 else by_rate
+    unknown = dice.choice([0.0, SMALLEST_SHARE, 1.0, dice.random()])
+    return Recency(clock=clock, unknown=unknown, **speed)
 
 
 DICE_OF_PROFILES = random.Random("profiles")
@@ -472,7 +488,9 @@ OTHERS = [
 
 def test_the_random_profiles_have_every_kind_of_recency() -> None:
     """The test of the test."""
-    found = [s for one in OTHERS for s in one.signals if isinstance(s, Recency)]
+    assert {one.decay is None for one in OTHERS} == {True, False}
+    of_decays = [one.decay.recency for one in OTHERS if one.decay is not None]
+    found = [s for one in OTHERS for s in one.signals if isinstance(s, Recency)] + of_decays
     by = [(s.curve, s.clock, bool(s.half_lives_by_type), bool(s.half_lives_by_tier)) for s in found]
     for place, values in enumerate((Curve, Clock, (True, False), (True, False))):
         assert {one[place] for one in by} == {*values}

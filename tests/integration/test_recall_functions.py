@@ -36,7 +36,7 @@ from pgrecall.scoring.signals import Importance, Recency, Similarity
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS, accept_pgvector
 from tests.integration.owner import north
-from tests.integration.recalling import Connection, Rows, recall
+from tests.integration.recalling import DECAYING, Connection, Rows, install, recall
 from tests.integration.support import NORTH, NOW, at, before, read
 
 AGENT, TEAM = "agent", "red"
@@ -74,6 +74,7 @@ def repo(module_engine: Engine) -> MemoryRepository:
 def session(module_url: str) -> Iterator[Connection]:
     """Where those are."""
     with psycopg.connect(module_url, autocommit=True, row_factory=dict_row) as made:
+        install(made, DECAYING)
         yield made
 
 
@@ -96,6 +97,10 @@ ASKED: tuple[dict[str, Any], ...] = (
     {"tiers": ["long"], "memory_types": ["fact"], "min_trust": 0.9},
     {"min_score": 0.55},
     {"weights": HALVES},
+    {"profile": DECAYING, "query_text": "great fire"},
+    {"profile": DECAYING, "half_life": 9, "teams": [TEAM]},
+    {"max_per": {"session": 1}, "query_text": "great fire", "teams": [TEAM]},
+    {"max_per": {"session": 2}, "expand_session": 1, "k": 5},
     {"k": 81},
     {"statuses": ["archived"]},
     {"query": None},
@@ -125,11 +130,15 @@ def test_both_look_through_a_rank_index_or_neither(
 ) -> None:
     for asked in ASKED:
         given = {"query": QUERY, "profile": "hybrid", **asked}
-        query, profile = given.pop("query"), given.pop("profile")
+        query, chosen = given.pop("query"), given.pop("profile")
+        profile = chosen if isinstance(chosen, str) else chosen.name
         given |= {"as_of": NOW, "strategy": strategy}
+        ours = dict(given)
+        if "half_life" in given:  # in Python, of the profile
+            chosen = chosen.with_half_life(ours.pop("half_life"))
 
-        hits = repo.search(AGENT, query, profile=profile, touch=False, **given)
-        planned = repo.plan(AGENT, query, profile=profile, **given)
+        hits = repo.search(AGENT, query, profile=chosen, touch=False, **ours)
+        planned = repo.plan(AGENT, query, profile=chosen, **ours)
         rows, plan = (
             recall(session, profile, AGENT, query=query, function=function, **given)
             for function in ("recall", "recall_plan")
@@ -149,14 +158,40 @@ def test_both_look_through_a_rank_index_or_neither(
         assert looked == (planned.strategy == "index") >= (hits.strategy == "index")
         if "query_time" in asked and "importance" not in asked.get("weights", ()):
             assert profile == "trust" or hits.strategy == "exact"
+        if profile == "decaying":
+            assert not looked, "positions cannot carry a product"
         if profile == "trust" or not asked:
             assert looked == (strategy != "exact")
 
 
-@pytest.mark.parametrize("profile", ["hybrid", "tiered", "last_access"])
-def test_explain_accounts_as_the_repository_does(
-    repo: MemoryRepository, session: Connection, profile: str
+@pytest.mark.parametrize("strategy", ["index", "exact"])
+def test_both_choose_hits_that_differ(
+    repo: MemoryRepository, session: Connection, strategy: Any
 ) -> None:
+    cases: tuple[dict[str, Any], ...] = (
+        {"query_text": "great fire", "min_score": 0.45},
+        {"k": 16, "teams": [TEAM]},
+        {"k": 5, "tiers": ["long"], "expand": 1},
+    )
+    for case in cases:
+        given = {"diversity": 0.6, "as_of": NOW, "strategy": strategy, **case}
+        hits = repo.search(AGENT, QUERY, profile="trust", touch=False, **given)
+        rows = recall(session, "trust", AGENT, query=QUERY, **given)
+
+        assert [row["id"] for row in rows] == [hit.memory.id for hit in hits], case
+        assert [row["score"] for row in rows] == near([hit.score for hit in hits])
+        assert hits.strategy == strategy
+    for unfit, message in ({"k": 10**9}, "k must lie within"), ({"expand_session": 1}, "not go"):
+        asked: dict[str, Any] = {"diversity": 0.5, **unfit}
+        with pytest.raises(psycopg.Error, match=message):
+            recall(session, "trust", AGENT, query=QUERY, **asked)
+
+
+@pytest.mark.parametrize("chosen", ["hybrid", "tiered", "last_access", DECAYING], ids=str)
+def test_explain_accounts_as_the_repository_does(
+    repo: MemoryRepository, session: Connection, chosen: Profile | str
+) -> None:
+    profile = chosen if isinstance(chosen, str) else chosen.name
     every = [hit.memory.id for hit in repo.search(AGENT, k=1_000, touch=False)]
     cases: tuple[dict[str, Any], ...] = (
         {},
@@ -167,11 +202,13 @@ def test_explain_accounts_as_the_repository_does(
         {"query_time": (before(90), before(60)), "min_score": 0.2},
         {"expand_session": 2, "lend": 0.3, "query_text": "fire", "k": 400},
         {"expand_session": 1, "min_relevance": 0.3, "query_text": "great nobodyhasit"},
+        {"max_per": {"session": 2}, "query_text": "fire", "k": 40},
+        {"max_per": {"session": 1}, "expand_session": 3, "k": 40, "teams": [TEAM]},
     )
     for id_ in every[::400]:
         for case in cases:
             given = {"as_of": NOW, **case}
-            said = repo.explain(AGENT, id_, QUERY, profile=profile, **given)
+            said = repo.explain(AGENT, id_, QUERY, profile=chosen, **given)
             asked = {"query": QUERY, "memory_id": id_, **given}
             [row] = recall(session, profile, AGENT, function="explain", **asked)
 
@@ -182,6 +219,8 @@ def test_explain_accounts_as_the_repository_does(
             assert (row["beside"], row["lender"]) == (said.hit.beside, said.hit.lender)
             for name in ("score", "lent", "relevance"):
                 assert row[name] == near(getattr(said.hit, name))
+            if said.decay is not None:
+                assert row["signals"].pop() == {"signal": "decay", "value": near(said.decay)}
             for told, account in zip(row["signals"], said.signals, strict=True):
                 assert told["signal"] == account.name
                 for name in ("value", "weight", "contribution", "share", "behind"):
@@ -190,7 +229,7 @@ def test_explain_accounts_as_the_repository_does(
                     assert told.get(name) == near(getattr(account, name))
             terms = [asdict(term) for term in said.terms]
             assert row["terms"] == [near(term) for term in terms]
-            assert bool(terms) == (profile == "hybrid" and "query_text" in given)
+            assert bool(terms) == (profile in ("hybrid", "decaying") and "query_text" in given)
 
 
 @pytest.mark.parametrize("strategy", ["exact", "index"])

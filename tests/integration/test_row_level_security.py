@@ -67,6 +67,8 @@ OF_NO_OWNER = {
         "statement_for",
     ),
     *(
+        "require_diverse",
+        "require_max_per",
         "require_note",
         "require_owner",
         "require_vector",

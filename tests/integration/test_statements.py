@@ -27,7 +27,7 @@ from pgrecall.schema.composer import RANKING, blocks, entries, known_options
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import plain
-from tests.integration.recalling import Connection, installed, recall
+from tests.integration.recalling import DECAYING, Connection, install, installed, recall
 from tests.integration.support import before
 from tests.integration.test_profiles_agree import OTHERS
 
@@ -52,6 +52,7 @@ def repo(module_engine: Engine) -> MemoryRepository:
 @pytest.fixture(scope="module")
 def connection(module_url: str, repo: MemoryRepository) -> Iterator[Connection]:
     with psycopg.connect(module_url, autocommit=True, row_factory=dict_row) as made:
+        install(made, DECAYING)
         yield made
 
 
@@ -68,6 +69,7 @@ def memory(dice: random.Random, number: int) -> NewMemory:
         entities=dice.sample(["Ann", "Bob", "Cleo"], k=dice.randint(0, 2)),
         metadata={"a": number % 5, "b": {"c": number % 3}},
         **dict.fromkeys(("component", "domain", "loop"), "mine" if number % 2 else None),
+        subject=f"subject {number % 7}" if number % 2 else None,
         session=f"s{number // 20}" if number % 3 else None,
         turn=number % 20 if number % 3 else None,
     )
@@ -114,7 +116,8 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
         with installed(connection, profile):
             given = {"name": name, "given": options}
             row = connection.execute(query.encode(), given).fetchone()
-        ours = composed(tables(), name, frozenset(options), tuple(profile.signals))
+        signals = tuple(profile.signals)
+        ours = composed(tables(), name, frozenset(options), signals, decay=profile.decay)
         assert row is not None
         assert row["composed"] == ours.named
     connection.execute("RESET search_path")
@@ -184,9 +187,10 @@ OF_ONE = (
     *("memory_natures", "content_types", "components", "output_types", "domains"),
     *("categories", "loops"),
 )
+PROFILES = {**BUILT_IN, DECAYING.name: DECAYING}
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "query_text": ("great fire", "the", "Bob and Ann drink tea", "", "'); -- tea $recall$"),
-    "profile": (*BUILT_IN,),
+    "profile": (*PROFILES,),
     "k": (1, 5, 10, 0, 200),
     "normalise_weights": (True, False),
     "weights": (
@@ -207,6 +211,15 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "apply_decay": (False,),
     "expand_session": (1, 3, 99),
     "lend": (0.3, 1.5),
+    "diversity": (0.3, 0.7, 1.0),
+    "max_per": (
+        {"session": 1},
+        {"session": 3, "subject": 2, "day": 2},
+        {"subject": 1},
+        {"day": 0},
+        {"week": 1},
+        {},
+    ),
     "as_of": (before(0), before(100)),
     "memory_types": (["fact"], ["task", "fact"]),
     "tiers": (["long"], ["endless"]),
@@ -260,7 +273,7 @@ def test_python_and_psql_agree_for_random_arguments(
         hits: Any = None
         ours = dict(given)
         try:
-            chosen: Any = BUILT_IN[profile]
+            chosen: Any = PROFILES[profile]
             if "half_life" in ours:  # in Python, of the profile
                 chosen = chosen.with_half_life(ours.pop("half_life"))
             hits = repo.search(AGENT, query, profile=chosen, touch=False, **ours)

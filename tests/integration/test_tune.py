@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
+from pgrecall import Decay, JudgedQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS, Difference
@@ -148,6 +148,17 @@ def test_planted_weights_are_found_again_and_the_record_says_all_in_plain_values
     assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
     assert record["held_out"]["profiles"][1]["queries"] == 60
     assert all(weight == round(weight, 3) for weight in found.found.weights.values())
+
+
+def test_weights_are_chosen_for_scores_after_the_decay(world: World) -> None:
+    decay = Decay(Recency(half_life=10), floor=0.1)
+    start, planted = replace(START, decay=decay), replace(PLANTED, decay=decay)
+
+    found = tuned(world, labelled_by(world.repo, planted, 60), start, seed=5)
+
+    assert found.found.weights == pytest.approx(planted.weights, abs=0.06)
+    assert found.found.decay == decay
+    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.9
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pgrecall import Attribute, Profile, bands, profiles, score, score_all
+from pgrecall import Attribute, Decay, Profile, bands, profiles, score, score_all
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.scoring.signals import (
@@ -174,6 +174,12 @@ EVERY_PARAMETER = Profile(
         Attribute(name="own", metadata=f"a.{ODD}", least=-1, most=10**12, falling=True): 0.05,
         Attribute(name="views", table="Page views", column="n$", missing=0.5): 0.05,
     },
+    redistribute=True,
+    min_relevance=0.1,
+    decay=Decay(
+        Recency(half_life=30, half_lives_by_tier={ODD: 7.5}),  # type: ignore[arg-type]
+        floor=0.25,
+    ),
 )
 
 
@@ -209,6 +215,10 @@ RECENCY = 'name = "x"\n[signals.recency]\nweight = 1'
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = 0', InvalidProfile, "cap"),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = "9"', InvalidProfile, "frequency"),
         (RECENCY, InvalidProfile, "rate"),
+        (f"{RECENCY}\nrate = 1\n[decay]\nfloor = 0.5", InvalidProfile, "needs either rate"),
+        (f"{RECENCY}\nrate = 1\n[decay]\nrate = 1\nfloor = 2", InvalidProfile, "decay: floor must"),
+        (f"{RECENCY}\nrate = 1\n[decay]\nrate = 1\nflor = 0", UnknownName, "flor (did you mean f"),
+        (f"decay = 30\n{RECENCY}\nrate = 1", InvalidProfile, "decay must be a table, got 30"),
         (f'{RECENCY}\nhalf_life = 1\ncurve = "s"', InvalidProfile, "exponential, hyperbolic, l"),
         ('name = "x"\n[signals.own]\nweight = 1\ntable = "t"', InvalidProfile, "own needs either"),
         ('name = "x"\n[signals.own]\nweight = 1\nmetadata = "a"\nto = 1', UnknownName, "falling"),

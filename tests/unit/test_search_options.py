@@ -48,6 +48,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "apply_decay": ("--no-apply-decay", False),
     "expand_session": ("--expand-session 2", 2),
     "lend": ("--lend 0.3", 0.3),
+    "max_per": ("--max-per session=2 --max-per day=3", {"session": 2, "day": 3}),
     "as_of": ("--as-of 2026-06-01", JUNE),
 }
 ARGUMENTS = set(SearchArguments.__annotations__) - set(LEFT_OUT)

@@ -53,6 +53,7 @@ WRITTEN_AS = {
     "profile": f"Takes {', '.join(BUILT_IN)}, or a .toml or .json file.",
     "weights": "Takes SIGNAL=NUMBER, such as similarity=0.7, once for each signal; the others get "
     "0, and the sum is 1.",
+    "max_per": "Takes GROUP=NUMBER, such as session=2, once for each group.",
     "query_time": "Takes two times, such as 2026-11-01 2026-12-01; the end is excluded.",
     "dates": "Takes auto for English, the code of a language, such as de, or off.",
 }
@@ -64,6 +65,7 @@ METAVARS = {
     "lend": "SHARE",
     "metadata": "CONDITION",
     "weights": "SIGNAL=NUMBER",
+    "max_per": "GROUP=NUMBER",
 }
 
 _FILTERS = FilterArguments.__annotations__
@@ -219,6 +221,7 @@ OPTIONS: Mapping[str, Any] = {
     "query": Query,
     "rerank": Reranking,
     "k": option("How many memories to return at most.", "-k"),
+    "diversity": option("Rank memories lower that are similar to those above, 0 to 1."),
     "limit": option("How many to list at most.", "--limit", "-n"),
     "after": option("Continue a list: what the page before named.", metavar="CURSOR"),
     "strategy": option("Score every memory, or use the rank index."),

@@ -101,7 +101,6 @@ def _explanation(explanation: Explanation, as_of: datetime) -> list[Part]:
         "Reserve a share of the budget for a type, such as fact=0.5. May be repeated.",
         metavar="TYPE=SHARE",
     ),
-    diversity=option("Rank memories lower that are similar to those above, 0 to 1."),
     max_similarity=option("Leave out memories more similar to one above, such as 0.92."),
     consider=option("How many of the best memories to look at."),
 )

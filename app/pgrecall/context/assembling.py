@@ -22,6 +22,7 @@ from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.core.validation import (
     require_bool,
     require_count,
+    require_diversity,
     require_given_share,
     require_name,
     require_share,
@@ -129,7 +130,7 @@ def context(
         arguments=arguments,
         floor=lambda profile: profile.min_relevance,
     )
-    diversity = _diversity(diversity)
+    diversity = require_diversity(diversity)
     added = chosen.added((yield Ask("count_tokens", chosen.samples)))
     search = yield from question.resolved(tables)
     floor = search.min_relevance
@@ -283,10 +284,3 @@ def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
             f"the shares of reserve must not exceed 1, they sum to {sum(shares.values()):g}"
         )
     return shares
-
-
-def _diversity(diversity: float) -> float:
-    share = require_given_share("diversity", diversity)
-    if share == 1:
-        raise InputError("diversity must be less than 1; with 1 the score would not count")
-    return share

@@ -136,6 +136,29 @@ class Words(NamedTuple):
         return {"items": {"type": "string", "enum": [*self.known]}, "maxItems": MAX_VALUES}
 
 
+class Counts(NamedTuple):
+    """Whole numbers from 1 to `most`, by names of which these are known."""
+
+    known: Sequence[str]
+    most: int
+
+    def __call__(self, name: str, value: object) -> dict[str, int]:
+        if not isinstance(value, Mapping):
+            raise InputError(
+                f"{name} must map {', '.join(self.known)} to numbers, got {type(value).__name__}"
+            )
+        if unknown := [one for one in value if one not in self.known]:
+            raise UnknownName(
+                f"{name}: unknown {listed(unknown)}{did_you_mean(unknown, self.known)}; known are "
+                f"{', '.join(self.known)}"
+            )
+        return {one: Count(1, self.most)(f"{name}[{one}]", value[one]) for one in value}
+
+    @property
+    def schema(self) -> Schema:
+        return {"propertyNames": {"enum": [*self.known]}}
+
+
 SHARE, COSINE = Number(0, 1), Number(-1, 1)
 K = Count(1, 1_000_000)
 """Of a search; a context allows less."""

@@ -24,6 +24,9 @@ MAX_EXPAND_SESSION = 10
 """Turns on each side of a hit."""
 MAX_CONSIDERED = 500
 """The greatest `consider` of a context, since every pair may have to be compared."""
+LEAST_COMPARED, COMPARED_PER_HIT = 50, 5
+"""With `diversity`, a search chooses its k hits among so many of the best: k times the second, at
+least the first, and at most MAX_CONSIDERED."""
 MAX_BATCH = 100_000
 """In memories, of a job that works in batches."""
 MAX_TURN = 2_147_483_647

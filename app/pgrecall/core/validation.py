@@ -184,6 +184,14 @@ def require_given_share(name: str, value: object, *, error: type[InputError] = I
     return share
 
 
+def require_diversity(value: float) -> float:
+    """A share below 1; raises InputError."""
+    share = require_given_share("diversity", value)
+    if share == 1:
+        raise InputError("diversity must be less than 1; with 1 the score would not count")
+    return share
+
+
 def require_hours(name: str, value: object) -> float:
     """A duration in hours, at most a thousand years."""
     return require_number(name, value, 0, LONGEST_DURATION // timedelta(hours=1), units=" hours")

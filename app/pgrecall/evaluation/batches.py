@@ -80,7 +80,10 @@ class Values:
             for signal in profile.signals
             if self._has(signal)
         )
-        return " + ".join(parts) or "0::float8"
+        score = " + ".join(parts) or "0::float8"
+        if profile.decay is None:
+            return score
+        return expression.decayed(score, self.known(expression.factor(profile.decay)))
 
     def signal(self, signal: Signal, weight: str = "") -> str:
         """The SQL that reads the value of a signal, and multiplies it."""

@@ -22,6 +22,7 @@ from pgrecall.evaluation.ranks import ideal
 from pgrecall.evaluation.tunable import Lending, bundles, variants
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.search_parameters import LEAST_LENDERS
+from pgrecall.scoring import expression
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Keyword
 
@@ -203,9 +204,16 @@ class _Places:
         self.signals = signals
 
     def __call__(self, values: Values, batch: Batch) -> dict[str, str]:
-        its = {f"its_{number}": values.signal(one) for number, one in enumerate(self.signals)}
         start = batch.profiles[0]
-        of_start = [values.signal(signal) for signal in start.signals]
+        # A decay multiplies the sum, so it may multiply each part.
+        times = "{}"
+        if start.decay is not None:
+            times = expression.decayed("{}", values.known(expression.factor(start.decay)))
+        its = {
+            f"its_{number}": times.format(values.signal(one))
+            for number, one in enumerate(self.signals)
+        }
+        of_start = [times.format(values.signal(signal)) for signal in start.signals]
         words = start.find(Keyword)
         columns = {
             **its,

@@ -78,7 +78,8 @@ def tune(
     larger if there are few queries.
 
     A signal that is the same for all memories keeps its weight, since the queries say nothing about
-    it. Half-lives by type or tier do not change. `arguments=False` proposes a profile alone.
+    it. Half-lives by type or tier do not change, nor does a decay. `arguments=False` proposes a
+    profile alone.
 
     `Tuning.proposed` is None unless nDCG@k rises. If similarity alone, keyword alone or hybrid is
     clearly better than what was found, that is proposed. `verdict` and `summary` say how good the

@@ -41,7 +41,7 @@ from pgrecall.memories.embed import DuplicatePolicy
 from pgrecall.rank_index import strategy
 from pgrecall.rank_index.index import LEVELS
 from pgrecall.rank_index.space import MAX_FREQUENCY, MOSTLY_ONE
-from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
+from pgrecall.ranking.arguments import DEFAULTS, GROUPS, MOST_PER, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.search_parameters import LEAST_LENDERS
@@ -59,13 +59,16 @@ _FIRST = {
 _LATER = {"normalise_weights": "boolean DEFAULT false", "half_life": "float8 DEFAULT NULL"}
 """Arguments that came later: functions that clients call only gain them behind all others. Filters
 that came later are those that FilterArguments lists behind `where`."""
-_LEFT_OUT = ("where", "normalise_weights", "dates", "timezone")
-"""Arguments that have no meaning in SQL."""
+_LAST = {"max_per": "jsonb DEFAULT NULL"}
+"""The same, which came after those filters."""
+_LEFT_OUT = ("max_per", "where", "normalise_weights", "dates", "timezone")
+"""Arguments that have no meaning in SQL, or stand elsewhere."""
 _TYPES: dict[Any, str] = {
     Sequence[str]: "text[]",
     Sequence[str | UUID]: "text[]",
     Mapping[str, Any]: "jsonb",
     Mapping[str, float]: "jsonb",
+    Mapping[str, int]: "jsonb",
     tuple[datetime, datetime]: "tstzrange",
     datetime: "timestamptz",
     bool: "boolean",
@@ -78,6 +81,8 @@ _LIMITS: Mapping[str, Any] = {
     **{name: one for name, one in vars(strategy).items() if name.isupper()},
     **vars(limits),
     "OPERATORS": OPERATORS,
+    "GROUPS": GROUPS,
+    "MOST_PER": MOST_PER,
     "DUPLICATES": get_args(DuplicatePolicy),
     "OUTCOMES": get_args(Outcome),
     "FEEDBACK": get_args(Feedback),
@@ -144,7 +149,7 @@ def _filters(*, newer: bool) -> dict[str, str]:
 
 
 def _later() -> dict[str, str]:
-    return _LATER | _filters(newer=True)
+    return _LATER | _filters(newer=True) | _LAST
 
 
 def _given() -> list[str]:
@@ -272,6 +277,8 @@ def _numbers() -> str:
     numbers |= {"period_from": f"lower({period})", "period_to": f"upper({period})"}
     numbers |= {"owner_id": numbers["agent"], "worded_owners": numbers["owners"]}
     numbers |= {"naming_text": numbers["query_text"]}
+    numbers |= {f"per_{one}": f"({numbers['max_per']} ->> '{one}')" for one in GROUPS}
+    numbers |= {"day_zone": "pg_catalog.current_setting('TimeZone')"}
     return _as_jsonb(numbers)
 
 
@@ -286,7 +293,7 @@ def _numbered(*names: str) -> dict[str, str]:
 
 
 def _as_jsonb(numbers: Mapping[str, str]) -> str:
-    return f"'{json.dumps(numbers)}'::jsonb"
+    return f"{quoted(json.dumps(numbers))}::jsonb"
 
 
 def _named_filters() -> str:

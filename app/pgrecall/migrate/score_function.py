@@ -14,9 +14,12 @@ from pgrecall.rank_index import space
 from pgrecall.ranking.search_parameters import shift_of
 from pgrecall.schema.fields import FIELDS
 from pgrecall.scoring.attribute import Attribute
+from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.expression import (
     attribute_value,
     counts_subjects,
+    decayed,
+    factor,
     looked_up,
     needed_option,
     number,
@@ -92,6 +95,9 @@ def score_functions(profile: Profile) -> str:
         f"weights[{number}] * {value}" for number, value in enumerate(values, start=1)
     )
     types = _TYPES | {_number_of(one): "float8" for one in profile.signals if _is_joined(one)}
+    if profile.decay is not None:
+        values.append(_by_arguments(factor(profile.decay)))
+        score = _by_arguments(decayed(score, values[-1]))
     signature = [f"{one} {types[one]}" for one in _names(values, types)]
     score = indent(score, " " * 9).strip()
     return f"""\
@@ -116,6 +122,8 @@ def readable(profile: Profile) -> str:
     """The score as SQL over agent_memories, memory_usage and the words of keyword_shares, with
     literal weights."""
     score = "\n+ ".join(f"{weight:g} * {value(signal)}" for signal, weight in profile)
+    if profile.decay is not None:
+        score = f"({score})\n* {factor(profile.decay)}"
     for place, shown in (
         ("pgrecall.", ""),
         (":moment", "now()"),
@@ -132,13 +140,17 @@ def _in_function(signal: Signal) -> str:
     written = value(signal)
     if isinstance(signal, Attribute) and _is_joined(signal):
         written = attribute_value(signal, _number_of(signal))
-    for name, argument in _ARGUMENTS.items():
-        written = written.replace(name, argument)
-    written = re.sub(r"\b(agent_memories|memory_usage)\.", "", written)
+    written = _by_arguments(written)
     if isinstance(signal, Trust) and signal.decay:
         stored = _in_function(Trust(decay=False, missing=signal.missing))
         return f"CASE WHEN apply_decay THEN {written} ELSE {stored} END"
     return written
+
+
+def _by_arguments(written: str) -> str:
+    for name, argument in _ARGUMENTS.items():
+        written = written.replace(name, argument)
+    return re.sub(r"\b(agent_memories|memory_usage)\.", "", written)
 
 
 def _is_joined(signal: Signal) -> bool:
@@ -176,6 +188,7 @@ def _facts(profile: Profile) -> str:
         **({"mean_share": share} if (share := shift_of(profile)) else {}),
         **({"subjects_named": True} if counts_subjects(profile.signals) else {}),
         **({} if profile.min_relevance is None else {"min_relevance": profile.min_relevance}),
+        **({} if profile.decay is None else {DECAY: _facts_of_decay(profile.decay)}),
     }
     signals = [
         {"name": signal.name, "weight": weight, **_followed(signal), **_without_decay(signal)}
@@ -205,6 +218,14 @@ def _followed(signal: Signal) -> dict[str, Any]:
     return parameters | {"terms": [term.values for term in space.terms(signal) if term.share]}
 
 
+def _facts_of_decay(decay: Decay) -> dict[str, Any]:
+    return {
+        "sql": factor(decay),
+        "of_half_life": factor(decay, _of_half_life(decay.recency)),
+        **({"reads_usage": True} if decay.recency.reads_usage else {}),
+    }
+
+
 def _of_half_life(signal: Recency) -> str:
     """Its SQL with one half-life for all memories, the parameter `half_life`."""
     [one] = Profile("one", {signal: 1}).with_half_life(1).signals
@@ -229,4 +250,8 @@ def _wrapped(arguments: list[str]) -> str:
 
 
 def _formula(profile: Profile) -> str:
-    return " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile)
+    formula = " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile)
+    if profile.decay is None:
+        return formula
+    floor = profile.decay.floor
+    return f"({formula}) * ({floor:g} + {1 - floor:g} recency)"

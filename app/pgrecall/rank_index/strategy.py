@@ -151,7 +151,7 @@ def plan_index_use(
         if row.mean is not None and (row.mean_latest is None or row.mean_latest <= moment)
     }
     sources = _sources(search, owners, usable, means, moment, layout)
-    if not search.brings_along:  # otherwise the statement needs it, to add turns to hits
+    if not (search.brings_along or search.diversity):  # whose statements choose among the best
         search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
     return IndexPlan(run, sources, usable, initial_candidates(search, usable))
@@ -206,8 +206,10 @@ def scan_budget(usable: Sequence[RankIndex], candidates: int) -> int:
 def _is_applicable(search: Search, strategy: Strategy) -> bool:
     """True if an index could answer this search."""
     filters = search.filters
-    if search.weighs_time:
+    if search.weighs_time or search.profile.decay is not None:
         return False  # positions do not contain it, and it may decide the order
+    if search.max_per:
+        return False  # the best candidates may all be of one session
     if filters.include_invalid or "statuses" in filters.values:
         return False  # the index only contains active, valid memories
     if search.most > MAX_K:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from pgrecall.core import checks
-from pgrecall.core.checks import COSINE, SHARE, Between, Count, Length, Needs, Texts
+from pgrecall.core.checks import COSINE, SHARE, Between, Count, Counts, Length, Needs, Texts
 from pgrecall.core.dates import require_dates
 from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH
 from pgrecall.core.validation import require_period
@@ -16,6 +16,10 @@ from pgrecall.errors import InputError
 from pgrecall.ranking import filters
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.profile import Profile
+
+GROUPS = ("session", "subject", "day")
+"""What `max_per` limits hits by."""
+MOST_PER = 1_000
 
 
 def _weights(name: str, value: Any) -> Mapping[str, float]:
@@ -86,6 +90,12 @@ class SearchArguments(FilterArguments, total=False):
     of the best hit next to it on top of its own, less if it is longer than 400 bytes: divided as
     the signal keyword is. Needs `expand_session`. The k best memories (at least 20) lend.
     `min_score` applies to the raised score, `min_relevance` to a turn's own."""
+    max_per: Annotated[Mapping[str, int] | None, Counts(GROUPS, MOST_PER)]
+    """At most so many hits of one session, subject or day, such as {"session": 2, "day": 3}: a
+    memory is left out if that many of its session come before it. A memory that has none is not
+    limited. A day is that of observed_at, or else created_at, in `timezone`. Turns and linked
+    memories that are added to hits do not count. Such a search uses no rank index, and does not go
+    with `lend`."""
     as_of: datetime | None
     """The moment at which ages, validity and expiry are determined. Memories created later are
     hidden and do not count in the frequency of words. A memory whose last access came later counts

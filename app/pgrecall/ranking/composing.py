@@ -16,6 +16,7 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables, composer
 from pgrecall.schema.composer import named_column, options_of
 from pgrecall.scoring import expression
+from pgrecall.scoring.decay import Decay
 from pgrecall.scoring.signals import Signal
 
 UNFILTERED: Final = Filters(include_invalid=True)
@@ -31,9 +32,9 @@ def ranks(
     **values: Any,
 ) -> Run:
     """Executes the statement of this name for a search, with more options and values."""
-    signals = tuple(search.profile.signals)
+    signals, decay = tuple(search.profile.signals), search.profile.decay
     chosen, parameters = search.options.union(options), search.parameters | values
-    run = executes(tables, name, chosen, signals, search.filters, {}, parameters)
+    run = executes(tables, name, chosen, signals, search.filters, {}, parameters, decay)
     return run._replace(may_prepare=may_prepare, counts=counts)
 
 
@@ -67,6 +68,7 @@ def executes(
     filters: Filters,
     places: Mapping[str, str],
     parameters: dict[str, Any],
+    decay: Decay | None = None,
 ) -> Run:
     """Executes the statement of this name with these options, with the conditions of the caller in
     the filters, and with these places and values."""
@@ -76,7 +78,8 @@ def executes(
         texts = tuple(condition.text for condition in conditions)
         for condition in conditions:
             parameters |= condition.values
-    return Run(composed(tables, name, options, signals, texts, tuple(places.items())), parameters)
+    more = tuple(places.items())
+    return Run(composed(tables, name, options, signals, texts, more, decay), parameters)
 
 
 @lru_cache(maxsize=512)
@@ -87,13 +90,14 @@ def composed(
     signals: Sequence[Signal] = (),
     where: Sequence[str] = (),
     more: Sequence[tuple[str, str]] = (),
+    decay: Decay | None = None,
 ) -> Statement:
-    """The statement of this name with these options, a profile's signals, conditions of the
-    caller, and more places."""
+    """The statement of this name with these options, a profile's signals and decay, conditions of
+    the caller, and more places."""
     options = options_of(name, chosen | {"where"} if where else chosen)
     named = [(f"where_{number}", one) for number, one in enumerate(where, start=1)]
     places = {
-        **expression.places(signals, options),
+        **expression.places(signals, options, decay),
         "keys": keys(()),
         "where": " AND ".join(f"({one})" for one in where),
         "where_meets": "".join(f", '{name}', coalesce({one}, false)" for name, one in named),

@@ -15,6 +15,7 @@ from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
+from pgrecall.core.zones import name_in_postgresql
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.composing import reads
@@ -29,7 +30,10 @@ from pgrecall.scoring import expression, profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Taste, Time
 
-_AS_GIVEN = ("min_score", "min_similarity", "min_relevance", "as_of", "expand_session", "lend")
+_AS_GIVEN = (
+    *("min_score", "min_similarity", "min_relevance", "as_of", "expand_session", "lend"),
+    "max_per",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,10 @@ class Question:
             query_text = text
         elif text is None:
             text = query_text
+        if values.get("max_per") and "lend" in values:
+            raise InputError(
+                "max_per does not go with lend, which ranks by raised scores: leave one out"
+            )
         zone = tables.in_zone(values["timezone"]).zone if "timezone" in values else tables.zone
         has_question = query is not None or query_text is not None
         search = Search(
@@ -86,6 +94,7 @@ class Question:
             naming_text=text,
             query_text=query_text,
             query_time=query_time,
+            day_zone=name_in_postgresql(zone) if "day" in values.get("max_per", ()) else "UTC",
             **{name: values[name] for name in _AS_GIVEN if name in values},
         )
         question = cls(
@@ -149,6 +158,11 @@ class Question:
             tasted_at=known[0].tasted_at,
             distributed=layout.distributed,
         )
+        if search.max_per and search.spans_nodes:
+            raise InputError(
+                "max_per does not go with teams on Citus, where each owner is ranked on its node: "
+                "leave one out"
+            )
         if search.may_name and search.distributed:
             search = yield from _with_names(tables, search)
         return replace(search, profile=redistributed(search, has_query=query is not None))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from pgrecall.core.dates import Period
+from pgrecall.core.limits import COMPARED_PER_HIT, LEAST_COMPARED
 from pgrecall.core.vectors import StoredVector
 from pgrecall.ranking.filters import Filters
 from pgrecall.scoring import expression
@@ -53,6 +54,10 @@ class Search:
     as_of: datetime | None = None
     expand_session: int = 0
     lend: float | None = None
+    max_per: Mapping[str, int] | None = None
+    day_zone: str = "UTC"
+    """The time zone of the days that `max_per` limits hits by, as PostgreSQL names it."""
+    diversity: float = 0.0
     is_large: bool = False
     """True if the owners have so many memories that planning each search again is worth it."""
     has_subjects: bool = False
@@ -82,12 +87,16 @@ class Search:
 
     @property
     def most(self) -> int:
-        """How many memories are ranked by their own score: k, or more if they lend."""
+        """How many memories are ranked by their own score: k, or more if they lend or the k are
+        chosen among them."""
+        if self.diversity:
+            return max(COMPARED_PER_HIT * self.k, LEAST_COMPARED)
         return self.k if self.lend is None else max(self.k, LEAST_LENDERS)
 
     @property
     def options(self) -> frozenset[str]:
         """The options of its statements, as the files in `sql/statements` name them."""
+        limits = self.max_per or ()
         options = {
             "teams": bool(self.teams),
             # Citus finds an owner's node only where the planner sees whose memories are searched.
@@ -103,6 +112,10 @@ class Search:
             "min_relevance": self.min_relevance is not None,
             "expand_session": bool(self.expand_session),
             "lend": self.lend is not None,
+            "diversity": self.diversity > 0,
+            "per_session": "session" in limits,
+            "per_subject": "subject" in limits,
+            "per_day": "day" in limits,
             "named": self.may_name,
             "naming": self.may_name and self.names is None,
             "subjects": self.has_subjects,
@@ -160,6 +173,11 @@ class Search:
         }
         if self.query_time is not None and self.weighs_time:
             optional["period_from"], optional["period_to"] = self.query_time
+        if self.diversity:
+            optional["diversity"] = self.diversity
+        if self.max_per:
+            optional |= {f"per_{name}": most for name, most in self.max_per.items()}
+            optional["day_zone"] = self.day_zone
         return {
             "owner_id": self.agent_id,
             "all_owners": owners,
@@ -192,7 +210,7 @@ def _profile_options(profile: Profile, has_query: bool) -> frozenset[str]:
     signals = profile.signals
     options = {
         "embedding": has_query and requires_embedding(signals),
-        "usage": any(signal.reads_usage for signal in signals),
+        "usage": profile.reads_usage,
         "keyword": profile.find(Keyword) is not None,
         "redistribute": profile.redistribute,
         "shifted": has_query and shift_of(profile) > 0,

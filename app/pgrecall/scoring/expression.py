@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import singledispatch
 
 from pgrecall.scoring.attribute import Attribute
+from pgrecall.scoring.decay import Decay
 from pgrecall.scoring.signals import (
     Clock,
     Confidence,
@@ -62,9 +63,12 @@ SHARED_SUBJECT = (
 """Only where there are any: reading a column so far behind takes a tenth of a microsecond a row."""
 
 
-def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str]:
+def places(
+    signals: Sequence[Signal], options: Collection[str], decay: Decay | None = None
+) -> dict[str, str]:
     """The SQL that stands in a statement with these options: `score`, Σ weight · signal, with the
-    weights as parameters `<signal>_weight`, and `signals`, the array of their values.
+    weights as parameters `<signal>_weight`, and `signals`, the array of their values. A decay
+    multiplies the score, and its factor is the last value.
 
     Signals that the query has no value for are left out of the score.
     """
@@ -75,7 +79,10 @@ def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str
     score = "\n         + ".join(terms) or "0::float8"
     if "redistributes" in options:
         score = f"({score})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
-    values = (sql.get(signal, "0::float8") for signal in signals)
+    values = [sql.get(signal, "0::float8") for signal in signals]
+    if decay is not None:
+        score = decayed(score, factor(decay))
+        values.append(factor(decay))
     accessed = "memory_usage.last_accessed_at"
     moment = "pg_catalog.now()"
     if "as_of" in options:
@@ -94,6 +101,19 @@ def places(signals: Sequence[Signal], options: Collection[str]) -> dict[str, str
         "subjects_named": boolean(counts_subjects(signals)),
         "shared_subject": SHARED_SUBJECT if "subjects" in options else "0",
     }
+
+
+def factor(decay: Decay, recency: str | None = None) -> str:
+    """The factor of a decay, where `recency` may stand for the SQL of its recency."""
+    recency = recency or value(decay.recency)
+    if not decay.floor:
+        return recency
+    return f"({number(decay.floor)} + {number(1 - decay.floor)} * {recency})"
+
+
+def decayed(score: str, factor: str) -> str:
+    """The score after a decay by this factor."""
+    return f"pgrecall.decayed({score}, {factor})"
 
 
 def shift_of(signal: Signal) -> float:

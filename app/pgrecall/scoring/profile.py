@@ -13,6 +13,7 @@ from typing import Literal, TypeVar, get_args
 from pgrecall.core.limits import is_storable
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InvalidProfile, UnknownName
+from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.signals import Recency, Signal, Trust
 
 S = TypeVar("S", bound=Signal)
@@ -41,6 +42,8 @@ class Profile:
     `min_relevance` is the default of `context`: less relevant memories are left out. `search`
     ignores it.
 
+    `decay` multiplies the score, and so each contribution, by a share that falls with age.
+
     Raises InvalidProfile if a weight or another value cannot be used.
     """
 
@@ -49,6 +52,7 @@ class Profile:
     redistribute: bool = False
     accessed_by: AccessedBy = "retrieval"
     min_relevance: float | None = None
+    decay: Decay | None = None
 
     def __post_init__(self) -> None:
         if not (is_storable(self.name) and self.name.strip()):
@@ -64,6 +68,11 @@ class Profile:
         if len(names) != len(set(names)):
             raise InvalidProfile(
                 f"profile {shortened(self.name)} has a signal twice: {', '.join(names)}"
+            )
+        if DECAY in names:
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: no signal may be named {DECAY}, which is what "
+                "the factor of a decay is called"
             )
         checked = {
             signal: _checked_weight(self.name, signal.name, weight)
@@ -94,14 +103,19 @@ class Profile:
                     f"got {shortened(floor)}"
                 )
             object.__setattr__(self, "min_relevance", float(floor))
+        if not isinstance(self.decay, Decay | None):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: decay must be a Decay, "
+                f"got {shortened(self.decay)}"
+            )
 
     def __hash__(self) -> int:
-        settings = self.redistribute, self.accessed_by, self.min_relevance
+        settings = self.redistribute, self.accessed_by, self.min_relevance, self.decay
         return hash((self.name, tuple(self.signals.items()), *settings))
 
     def __reduce__(self) -> tuple[type[Profile], tuple[object, ...]]:
         # A mappingproxy cannot be pickled.
-        settings = self.redistribute, self.accessed_by, self.min_relevance
+        settings = self.redistribute, self.accessed_by, self.min_relevance, self.decay
         return Profile, (self.name, dict(self.signals), *settings)
 
     def __iter__(self) -> Iterator[tuple[Signal, float]]:
@@ -122,7 +136,8 @@ class Profile:
     @property
     def reads_usage(self) -> bool:
         """True if scoring needs the counters in `memory_usage`."""
-        return any(signal.reads_usage for signal in self.signals)
+        decays_by_use = self.decay is not None and self.decay.recency.reads_usage
+        return decays_by_use or any(signal.reads_usage for signal in self.signals)
 
     def with_weights(self, /, **weights: float) -> Profile:
         """The same profile with these weights; a signal that is not named gets 0.
@@ -148,24 +163,19 @@ class Profile:
     def with_half_life(self, days: float) -> Profile:
         """The same profile with one half-life of recency, in days, for all memories.
 
-        Raises InvalidProfile if the profile has no recency or the half-life is out of range.
+        It is that of the recency signal, or of the decay if there is no such signal. Raises
+        InvalidProfile if the profile has neither or the half-life is out of range.
         """
-        if self.find(Recency) is None:
-            raise InvalidProfile(
-                f"profile {shortened(self.name)} has no recency signal, so no half-life can be set"
+        if self.find(Recency) is not None:
+            return self._with(
+                lambda signal: _lasting(signal, days) if isinstance(signal, Recency) else signal
             )
-        return self._with(
-            lambda signal: (
-                replace(
-                    signal,
-                    rate=None,
-                    half_life=days,
-                    half_lives_by_type=(),
-                    half_lives_by_tier=(),
-                )
-                if isinstance(signal, Recency)
-                else signal
-            )
+        if self.decay is not None:
+            decay = replace(self.decay, recency=_lasting(self.decay.recency, days))
+            return replace(self, decay=decay)
+        raise InvalidProfile(
+            f"profile {shortened(self.name)} has no recency signal and no decay, so no half-life "
+            "can be set"
         )
 
     def without_trust_decay(self) -> Profile:
@@ -183,8 +193,14 @@ class Profile:
 
 
 def contributions(weights: Mapping[str, float], signals: Mapping[str, float]) -> dict[str, float]:
-    """weight · value of each signal by its name, in the profile's order."""
-    return {name: weight * signals[name] for name, weight in weights.items()}
+    """weight · value of each signal by its name, in the profile's order, after the decay."""
+    left = signals.get(DECAY, 1.0)
+    return {name: weight * signals[name] * left for name, weight in weights.items()}
+
+
+def _lasting(recency: Recency, days: float) -> Recency:
+    """The recency with one half-life for all memories."""
+    return replace(recency, rate=None, half_life=days, half_lives_by_type=(), half_lives_by_tier=())
 
 
 def _are_signals(signals: object) -> bool:

@@ -5,6 +5,10 @@ redistribute = true
 accessed_by = "use"
 min_relevance = 0.1
 
+[decay]
+half_life = 30
+floor = 0.5
+
 [signals.similarity]
 weight = 0.6
 
@@ -26,13 +30,16 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pgrecall.core.quoting import LONGEST, cut, did_you_mean, listed, path_of, shortened
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.scoring.attribute import Attribute
+from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import KINDS, Signal
+from pgrecall.scoring.signals import KINDS, Recency, Signal
+
+S = TypeVar("S", bound=Signal)
 
 MOST_BYTES = 1_000_000
 """Larger files are refused."""
@@ -84,6 +91,7 @@ def as_values(profile: Profile) -> dict[str, Any]:
         **({"redistribute": True} if profile.redistribute else {}),
         **({} if profile.accessed_by == "retrieval" else {"accessed_by": profile.accessed_by}),
         **({} if profile.min_relevance is None else {"min_relevance": profile.min_relevance}),
+        **({} if profile.decay is None else {DECAY: _as_table(profile.decay)}),
         "signals": {
             signal.name: {"weight": weight, **_parameters(signal)} for signal, weight in profile
         },
@@ -105,7 +113,8 @@ def from_values(values: object) -> Profile:
     if not isinstance(name, str):
         raise InvalidProfile(f"the name of a profile must be text, got {shortened(name)}")
     signals = dict(_weighted(*item) for item in values["signals"].items())
-    return Profile(**{**values, "signals": signals})
+    decay = None if values.get(DECAY) is None else _decay(values[DECAY])
+    return Profile(**{**values, "signals": signals, DECAY: decay})
 
 
 def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
@@ -118,21 +127,37 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
         )
     if not isinstance(parameters, Mapping) or "weight" not in parameters:
         raise InvalidProfile(f"signal {name} must be a table with a weight")
-    settings = {key: value for key, value in parameters.items() if key != "weight"}
-    known = [field.name for field in fields(kind) if field.name != "name"]
+    named = {"name": name} if kind is Attribute else {}
+    signal = _made(f"signal {name}", kind, parameters, "weight", **named)
+    return signal, parameters["weight"]
+
+
+def _decay(parameters: object) -> Decay:
+    if not isinstance(parameters, Mapping):
+        raise InvalidProfile(f"decay must be a table, got {shortened(parameters)}")
+    return Decay(_made(DECAY, Recency, parameters, "floor"), parameters.get("floor", 0.0))
+
+
+def _as_table(decay: Decay) -> dict[str, Any]:
+    return {**_parameters(decay.recency), **({"floor": decay.floor} if decay.floor else {})}
+
+
+def _made(what: str, kind: type[S], parameters: Mapping[str, Any], beside: str, **named: str) -> S:
+    """The signal with these parameters; the one named `beside` is not the signal's."""
+    settings = {key: value for key, value in parameters.items() if key != beside}
+    known = [beside, *(field.name for field in fields(kind) if field.name not in named)]
     unknown = [parameter for parameter in settings if parameter not in known]
     if unknown:
         raise UnknownName(
-            f"signal {name} has no parameter {listed(unknown)}{did_you_mean(unknown, known)}; its "
-            "parameters are weight" + "".join(f", {parameter}" for parameter in known)
+            f"{what} has no parameter {listed(unknown)}{did_you_mean(unknown, known)}; its "
+            f"parameters are {', '.join(known)}"
         )
     try:
-        named = {"name": name} if kind is Attribute else {}
-        return kind(**settings, **named), parameters["weight"]
+        return kind(**settings, **named)
     except InvalidProfile:
         raise
     except (TypeError, ValueError, IndexError) as error:
-        raise InvalidProfile(f"signal {name}: {cut(str(error))}") from error
+        raise InvalidProfile(f"{what}: {cut(str(error))}") from error
 
 
 def _parameters(signal: Signal) -> dict[str, Any]:
@@ -160,11 +185,17 @@ def _read(path: Path) -> str:
 
 def _toml(values: Mapping[str, Any]) -> str:
     """Writes what `as_values` returns as TOML; the standard library can only read TOML."""
-    lines = [f"{key} = {_toml_value(value)}" for key, value in values.items() if key != "signals"]
-    for name, parameters in values["signals"].items():
-        lines += ["", f"[signals.{name}]"]
-        lines += [f"{key} = {_toml_value(value)}" for key, value in parameters.items()]
+    tables = {f"signals.{name}": parameters for name, parameters in values["signals"].items()}
+    if DECAY in values:
+        tables = {DECAY: values[DECAY], **tables}
+    lines = _pairs({key: value for key, value in values.items() if key not in ("signals", DECAY)})
+    for name, parameters in tables.items():
+        lines += ["", f"[{name}]", *_pairs(parameters)]
     return "\n".join(lines) + "\n"
+
+
+def _pairs(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {_toml_value(value)}" for key, value in values.items()]
 
 
 def _toml_value(value: object) -> str:

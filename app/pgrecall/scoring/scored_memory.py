@@ -19,9 +19,10 @@ class Breakdown:
 
     score: float
     signals: dict[str, float]
-    """The value of each signal by its name, in [0, 1]."""
+    """The value of each signal by its name, in [0, 1]; and `decay`, the factor of all
+    contributions, if the profile has one."""
     contributions: dict[str, float]
-    """weight · value of each signal by its name."""
+    """weight · value of each signal by its name, after the decay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class ScoredMemory:
     """One hit of a search.
 
     `similarity` is the cosine similarity in [0, 1], or None if the memory has no embedding: a
-    negative cosine counts as 0. `cosine` is the cosine itself, in [-1, 1].
+    negative cosine counts as 0. `cosine` is the cosine itself, in [-1, 1]. If the profile has a
+    decay, `signals` has its factor, `decay`, by which all contributions are multiplied.
     """
 
     memory: Memory

@@ -18,6 +18,7 @@ from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.scoring.attribute import Attribute
+from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import Breakdown, ScoredValues
 from pgrecall.scoring.signals import (
@@ -116,6 +117,9 @@ def _scored(
         untold = (name for name, of in _OF_QUERY.items() if of not in values)
         profile = profile.without(*untold)
     signals = {signal.name: _value(signal, values, moment) for signal in profile.signals}
+    if profile.decay is not None:
+        recency, floor = profile.decay.recency, profile.decay.floor
+        signals[DECAY] = floor + (1 - floor) * _value(recency, values, moment)
     shares = contributions(profile.weights, signals)
     return Breakdown(math.fsum(shares.values()), signals, shares)
 

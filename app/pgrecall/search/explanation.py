@@ -8,6 +8,7 @@ from typing import Any
 from pgrecall.core.dates import Period, period_record, period_text
 from pgrecall.core.display import Cell, Column, Grid, line, numbers, roots, text_of
 from pgrecall.core.memory import brief
+from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
 
 MOST_TERMS = 40
@@ -22,7 +23,7 @@ class SignalAccount:
     value: float
     weight: float
     contribution: float
-    """weight · value."""
+    """weight · value, after the decay of the profile if it has one."""
     share: float
     """contribution / score; 0 if the score is 0."""
     behind: float | None
@@ -78,6 +79,11 @@ class Explanation:
     """Greatest weight first. Empty if the profile has no keyword signal or the query no text."""
     query_time: Period | None = None
     """The query's period: the caller's, or that in its text."""
+
+    @property
+    def decay(self) -> float | None:
+        """The factor of all contributions; None if the profile has no decay."""
+        return self.hit.signals.get(DECAY)
 
     @property
     def loses_most_in(self) -> str | None:
@@ -152,7 +158,8 @@ class Explanation:
                     **({} if s.number is None else {"number": s.number}),
                 }
                 for s in self.signals
-            ],
+            ]
+            + ([] if self.decay is None else [{"signal": DECAY, "value": rounded(self.decay)}]),
             **(
                 {
                     "terms": [
@@ -177,7 +184,7 @@ def signal_grid(explanation: Explanation) -> Grid:
     """A table of the signals."""
     behind = "" if explanation.needed_score is None else f"behind number {explanation.k}"
     loser = None if explanation.returned else explanation.loses_most_in
-    rows = [
+    rows: list[tuple[str | Cell, ...]] = [
         (
             signal.name,
             f"{signal.value:.4f}" + ("" if signal.number is None else f" ({signal.number:g})"),
@@ -191,6 +198,8 @@ def signal_grid(explanation: Explanation) -> Grid:
         )
         for signal in explanation.signals
     ]
+    if explanation.decay is not None:
+        rows.append((DECAY, f"{explanation.decay:.4f}", "", "", "", ""))
     return Grid(
         [Column("signal"), *numbers("value", "weight", "contribution", "share", behind)], rows
     )

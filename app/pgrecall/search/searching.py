@@ -24,9 +24,11 @@ from pgrecall.ranking.question import Question, embedded
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
+from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import EntityOverlap, Keyword
+from pgrecall.search.diversifying import diverse, require_diverse
 from pgrecall.search.reordering import Reordering, chosen, reordering
 from pgrecall.search.scatter_gather import ALL_AT_ONCE, each_owner, scatter_gather
 
@@ -46,6 +48,7 @@ def search(
     expand: int = 0,
     strategy: Strategy = "auto",
     touch: bool = True,
+    diversity: float = 0.0,
     rerank: Rerank | Reranker | bool | None = None,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[Hits]:
@@ -67,6 +70,10 @@ def search(
     With `lend` the turns are ranked instead: each hit raises the score of its neighbours by a share
     of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
     to what is added for them.
+
+    `diversity`, from 0 to less than 1, is that of `context`: after the best memory, the next is the
+    one with the greatest (1 - d) · score - d · similarity to the nearest one chosen before, among
+    the 5 · k best, and at least 50. The hits stand in the order in which they were chosen.
 
     `touch` counts a retrieval of each memory returned. It also sets
     `last_accessed_at`, unless the profile is `accessed_by` use.
@@ -91,6 +98,8 @@ def search(
     require_bool("touch", touch)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
+    if type(diversity) is not float or diversity:
+        diversity = require_diverse(diversity, k, arguments, rerank)
     by: Reordering | None = None
     if rerank is not None and (one := (yield from chosen(rerank))):
         by = reordering(one, query, k, arguments)
@@ -98,6 +107,8 @@ def search(
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     on_replica = yield Ask("replica")
     request = yield from question.resolved(tables)
+    if diversity:
+        request = diverse(request, diversity)
     may_count = touch and not on_replica
     hits, counted = yield from hits_of_search(
         tables, request, expand, strategy, by, may_count=may_count
@@ -120,6 +131,7 @@ def search_many(
     expand: int = 0,
     strategy: Strategy = "auto",
     touch: bool = True,
+    diversity: float = 0.0,
     rerank: Rerank | Reranker | bool | None = None,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[list[Hits]]:
@@ -135,6 +147,7 @@ def search_many(
     require_bool("touch", touch)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
+    diversity = require_diverse(diversity, k, arguments, rerank)
     one = yield from chosen(rerank)
     by: Reordering | None = None
     questions: list[tuple[Question, Reordering | None]] = []
@@ -150,6 +163,8 @@ def search_many(
     several: list[Hits] = []
     for (question, by), vector in zip(questions, vectors, strict=True):
         request = yield from question.resolved(tables, vector)
+        if diversity:
+            request = diverse(request, diversity)
         hits, _ = yield from hits_of_search(tables, request, expand, strategy, by, may_count=False)
         hits.query_text = question.search.query_text
         several.append(hits)
@@ -202,7 +217,7 @@ def hits_of_search(
         request = replace(request, k=by.k)
     if expand and hits:
         linked = yield from _neighbours(tables, request, hits, expand)
-        in_two_parts = request.brings_along or hits.reranked
+        in_two_parts = request.brings_along or hits.reranked or request.diversity
         hits[:] = [*hits, *linked] if in_two_parts else sorted([*hits, *linked], key=place)
     return hits, counted
 
@@ -269,10 +284,11 @@ def hit(profile: Profile, row: Any) -> ScoredMemory:
 def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
     """Converts rows of the search statement."""
     usual = profile.weights
+    names = [*usual] if profile.decay is None else [*usual, DECAY]
     for row in rows:
         effective = in_effect(profile, row)
         weights = usual if effective is profile else effective.weights
-        signals = dict(zip(weights, row.signals, strict=True))
+        signals = dict(zip(names, row.signals, strict=True))
         yield ScoredMemory(
             memory=leading_memory(row),
             score=row.score,

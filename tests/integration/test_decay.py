@@ -1,0 +1,152 @@
+"""A decay multiplies the whole score: by the formulas of two systems that do so, and wherever
+scores are shown. That searches, psql, evaluations and explanations agree is told by the tests of
+each."""
+
+from __future__ import annotations
+
+from math import exp, fsum
+from typing import Any
+
+import pytest
+from psycopg import connect
+from psycopg.rows import dict_row
+
+from pgrecall import Decay, NewMemory, Profile, Recency, Similarity, score
+from pgrecall.core.limits import SMALLEST_SHARE
+from pgrecall.migrate.score_function import readable
+from pgrecall.scoring.hit_grid import hit_grid
+from pgrecall.scoring.signals import MAX_RATE, Importance
+from tests.integration.owner import Owner, plain
+from tests.integration.recalling import DECAYING, install
+from tests.integration.support import NORTH, NOW, before, contents, similar
+
+AGES = {"a": (0.9, 0.0), "b": (0.95, 30.0), "c": (1.0, 400.0), "d": (0.3, 1.0), "e": (0.85, -3.0)}
+"""Text → similarity, and age in days."""
+
+
+def fill(mine: Owner, **fields: Any) -> None:
+    mine.add_many(
+        NewMemory(text, embedding=similar(share), created_at=before(days), **fields)
+        for text, (share, days) in AGES.items()
+    )
+
+
+def test_a_floor_ranks_as_the_combined_scoring_of_hindsight(mine: Owner) -> None:
+    """combined = base · (1 + 0.2 · (recency - 0.5)), recency = min(1, 0.5 ** (days / 90)):
+    `apply_combined_scoring` of vectorize-io/hindsight, hindsight_api/engine/search/reranking.py, by
+    its exponential curve, where nothing but age differs. Here the base is the similarity.
+
+    Its factor lies within 0.9 and 1.1. Ours is that divided by 1.1, so that no score exceeds 1.
+    """
+    fill(mine)
+    profile = Profile(
+        "hindsight", {Similarity(): 1.0}, decay=Decay(Recency(half_life=90), floor=0.9 / 1.1)
+    )
+    combined = {
+        text: share * (1 + 0.2 * (min(1.0, 0.5 ** ((days + 4) / 90)) - 0.5))
+        for text, (share, days) in AGES.items()
+    }
+
+    hits = mine.search(NORTH, profile=profile, as_of=before(-4))
+
+    assert contents(hits) == sorted(combined, key=lambda text: -combined[text])
+    for hit in hits:
+        assert 1.1 * hit.score == pytest.approx(combined[hit.memory.content], abs=1e-6)
+
+
+def test_without_a_floor_age_multiplies_as_in_the_sql_of_ogham(mine: Owner) -> None:
+    """relevance = … · exp(-recency_decay · days since creation): `hybrid_search_memories` of
+    ogham-mcp/ogham-mcp, sql/schema_postgres.sql. Here … is the similarity alone."""
+    fill(mine)
+    profile = Profile("ogham", {Similarity(): 1.0}, decay=Decay(Recency(rate=0.02)))
+    moment = before(-4)
+    expected = mine.sql(
+        """
+        SELECT content, (1 - (embedding <=> CAST(:query AS vector)))
+                        * exp(-0.02 * extract(epoch FROM CAST(:moment AS timestamptz)
+                                                         - created_at) / 86400) AS relevance
+          FROM pgrecall.agent_memories WHERE agent_id = :agent
+         ORDER BY relevance DESC, id
+        """,
+        query=str(NORTH),
+        moment=moment,
+    )
+
+    hits = mine.search(NORTH, profile=profile, as_of=moment)
+
+    assert contents(hits) == [text for text, _ in expected]
+    assert [hit.score for hit in hits] == pytest.approx([float(one) for _, one in expected])
+
+
+def test_a_hit_shows_the_decay_once_and_its_parts_sum_to_the_score(mine: Owner) -> None:
+    fill(mine, importance=0.4)
+    profile = Profile(
+        "mine", {Similarity(): 0.8, Importance(): 0.2}, decay=Decay(Recency(rate=0.05), floor=0.5)
+    )
+    [hit] = mine.search(NORTH, k=1, as_of=before(-2), profile=profile)
+    left = 0.5 + 0.5 * exp(-0.05 * 2)
+
+    assert hit.signals == pytest.approx({"similarity": 0.9, "importance": 0.4, "decay": left})
+    parts = {"similarity": 0.8 * 0.9 * left, "importance": 0.2 * 0.4 * left}
+    assert hit.contributions == pytest.approx(parts)
+    assert fsum(hit.contributions.values()) == pytest.approx(hit.score)
+    assert hit.record()["signals"]["decay"] == round(left, 6)
+    [row] = hit_grid([hit]).rows
+    assert row[2].parts == hit.contributions  # type: ignore[union-attr]
+    assert list(hit.contributions) == ["similarity", "importance"]
+    explained = mine.explain(hit.memory.id, NORTH, as_of=before(-2), profile=profile)
+    assert explained.decay == hit.signals["decay"]
+    assert readable(profile) == (
+        "(0.8 * similarity(agent_memories.embedding, :query, 0.0::float8)\n"
+        "+ 0.2 * agent_memories.importance)\n"
+        "* (0.5::float8 + 0.5::float8 * recency_exponential("
+        "agent_memories.created_at, now(), 0.05::float8, 0.5::float8))"
+    )
+
+
+def test_a_product_of_tiny_numbers_is_0_and_no_error(mine: Owner) -> None:
+    mine.add(plain("old", importance=SMALLEST_SHARE, created_at=before(3_000)))
+    profile = Profile("tiny", {Importance(): 1.0}, decay=Decay(Recency(rate=MAX_RATE)))
+
+    [hit] = mine.search(None, profile=profile, as_of=NOW)
+
+    assert (hit.score, hit.signals["importance"]) == (0, SMALLEST_SHARE)
+    assert 0 < hit.signals["decay"] < SMALLEST_SHARE
+
+
+def test_one_half_life_is_that_of_the_signal_or_else_of_the_decay() -> None:
+    both = Profile(
+        "both",
+        {Similarity(): 0.5, Recency(rate=0.1): 0.5},
+        decay=Decay(Recency(half_life=9, half_lives_by_tier={"short": 1.0}), floor=0.2),  # type: ignore[arg-type]
+    )
+    alone = Profile("alone", {Similarity(): 1}, decay=both.decay)
+
+    assert both.with_half_life(3).decay == both.decay
+    assert both.with_half_life(3).find(Recency) == Recency(half_life=3)
+    assert alone.with_half_life(3).decay == Decay(Recency(half_life=3), floor=0.2)
+
+
+def test_the_function_of_a_profile_decays_too(own_url: str) -> None:
+    given: dict[str, Any] = {
+        "importance": 0.4,
+        "created_at": before(40),
+        "content": "tea",
+        "keyword": 0.5,
+    }
+    with connect(own_url, autocommit=True, row_factory=dict_row) as connection:
+        install(connection, DECAYING)
+        row = connection.execute(
+            """
+            SELECT pgrecall.score_decaying(
+                       embedding => %(north)s, query => %(north)s, moment => %(now)s,
+                       weights => ARRAY[0.5, 0.3, 0.2], content => %(content)s,
+                       keyword => %(keyword)s, importance => %(importance)s,
+                       created_at => %(created_at)s, last_accessed_at => NULL) AS score
+            """,
+            given | {"north": str(NORTH), "now": NOW},
+        ).fetchone()
+    values = {"similarity": 1.0, "bytes": len(given.pop("content"))} | given
+
+    assert row is not None
+    assert row["score"] == pytest.approx(score(DECAYING, values, as_of=NOW).score, abs=1e-12)
