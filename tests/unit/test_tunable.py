@@ -13,6 +13,7 @@ from pgrecall.scoring.signals import (
     Keyword,
     Recency,
     Similarity,
+    Taste,
     Usefulness,
 )
 
@@ -49,7 +50,7 @@ def test_every_variant_is_in_some_bundle_and_the_first_is_the_profile() -> None:
 
 
 def test_every_signal_may_be_added_but_that_which_searches_count() -> None:
-    assert {one.name for one in ADDED} == {*KINDS} - {Frequency.name}
+    assert {one.name for one in ADDED} == {*KINDS} - {Frequency.name, Taste.name}
     assert {*TUNABLE} <= {*KINDS}
     added = with_added(Profile("one", {Frequency(): 1.0}))
     assert [*added.signals] == [Frequency(), *ADDED]

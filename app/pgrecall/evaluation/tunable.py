@@ -39,8 +39,8 @@ ADDED: tuple[Signal, ...] = (
     *(Similarity(), Keyword(), Time(), EntityOverlap(subject=True), Recency(half_life=32.0)),
     *(Importance(), Usefulness(), Confidence(), Trust()),
 )
-"""Signals that a profile may gain. Frequency is none of them: searches count themselves, so it
-would learn what the profile before found."""
+"""Signals that a profile may gain. Frequency and taste are none of them: searches count themselves,
+and outcomes follow searches, so they would learn what the profile before found."""
 
 
 class Lending(NamedTuple):

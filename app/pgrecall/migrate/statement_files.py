@@ -10,6 +10,8 @@ from pgrecall.schema.composer import FILTERING, RANKING, Line, blocks, derived, 
 _STATEMENTS = (*RANKING, *FILTERING)
 _BETWEEN_LINES, _BETWEEN_TABLES, _NOTHING = r"E'\n'", "', '", "''"
 
+MOST_ARGUMENTS = 90
+
 
 def composing_functions() -> str:
     """CREATE FUNCTION of `statement_options`, `statement_file` and `statement_text`, which do what
@@ -99,5 +101,11 @@ def _condition(line: Line) -> str:
 
 
 def _joined(values: Iterator[str], between: str) -> str:
-    text = ",\n        ".join(values)
+    """The values that are not NULL. A function takes at most 100 arguments, and each part of fewer
+    must be NULL if all of it is."""
+    parts = list(values)
+    if len(parts) > MOST_ARGUMENTS:
+        several = (parts[at : at + MOST_ARGUMENTS] for at in range(0, len(parts), MOST_ARGUMENTS))
+        parts = [f"nullif({_joined(iter(part), between)}, '')" for part in several]
+    text = ",\n        ".join(parts)
     return f"concat_ws({between},\n        {text})"

@@ -18,7 +18,7 @@ from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.profile import Profile
 
 GROUPS = ("session", "subject", "day")
-"""What `max_per` limits hits by."""
+"""The groups of hits that `max_per` limits."""
 MOST_PER = 1_000
 
 
