@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice, takewhile
@@ -353,6 +353,7 @@ def _digits(language: str) -> Mapping[str, str]:
     }
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     """The text in lower case and without accents."""
     decomposed = unicodedata.normalize("NFKD", text.lower())

@@ -283,6 +283,7 @@ def _batches(
     ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
     for (has_values, recorded, moment), several in alike.items():
         query = next(iter(several.values()))
+        is_later = moment is not None and search.tasted_at is not None and search.tasted_at > moment
         of_group = replace(
             search,
             query=query.vector,
@@ -290,8 +291,9 @@ def _batches(
             query_text=query.query_text,
             query_time=query.query_time,
             as_of=moment,
+            tasted_at=None if is_later else search.tasted_at,
         )
-        pattern = has_values, recorded, moment is None, of_group.has_taste
+        pattern = has_values, recorded, moment is None, of_group.tasted_at is not None
         if pattern not in ranked:
             ranked[pattern] = _ranked(of_group, profiles, recorded=recorded)
         in_effect, options = ranked[pattern]

@@ -148,6 +148,9 @@ class Question:
         search = question.search
         filters = yield from narrowing(tables, search.filters)
         known = yield owner_facts(tables, [search.agent_id, *search.teams])
+        tasted_at = known[0].tasted_at
+        if tasted_at is not None and search.as_of is not None and tasted_at > search.as_of:
+            tasted_at = None
         search = replace(
             search,
             query=query,
@@ -155,7 +158,7 @@ class Question:
             is_large=known[0].is_large,
             naming_text=search.naming_text if known[0].has_names else None,
             has_subjects=known[0].has_subjects,
-            tasted_at=known[0].tasted_at,
+            tasted_at=tasted_at,
             distributed=layout.distributed,
         )
         if search.max_per and search.spans_nodes:
@@ -231,7 +234,7 @@ def redistributed(search: Search, *, has_query: bool) -> Profile:
         Keyword.name: search.query_text is not None,
         EntityOverlap.name: search.may_name,
         Time.name: search.query_time is not None,
-        Taste.name: search.has_taste,
+        Taste.name: search.tasted_at is not None,
     }
     missing = [name for name, has_value in values.items() if not has_value]
     return search.profile.without(*missing)

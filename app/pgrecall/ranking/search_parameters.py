@@ -63,7 +63,7 @@ class Search:
     has_subjects: bool = False
     """True if memories of the owners have subjects, which may be entities."""
     tasted_at: datetime | None = None
-    """Since when the taste of an owner is known; None: of none."""
+    """Since when the taste of an owner is known; None: of none at the moment of the search."""
     distributed: bool = False
     """True if Citus distributes the owners over several nodes."""
     others: Sequence[str] = ()
@@ -119,17 +119,12 @@ class Search:
             "named": self.may_name,
             "naming": self.may_name and self.names is None,
             "subjects": self.has_subjects,
-            "tasted": self.has_taste and self.profile.find(Taste) is not None,
+            "tasted": self.tasted_at is not None and self.profile.find(Taste) is not None,
             "given_names": bool(self.query_entities) and self.names is None,
         }
         of_profile = _profile_options(self.profile, self.query is not None)
         names = (name for name, is_on in options.items() if is_on)
         return self.filters.options.union(of_profile, names)
-
-    @property
-    def has_taste(self) -> bool:
-        """True if an owner's taste was known at the moment of the search."""
-        return self.tasted_at is not None and (self.as_of is None or self.tasted_at <= self.as_of)
 
     @property
     def ranks_by_words(self) -> bool:
