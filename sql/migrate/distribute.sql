@@ -61,7 +61,8 @@ BEGIN
                     ELSE format('SELECT create_reference_table(%L)', c.oid::regclass) END
           FROM unnest('{agent_memories,memory_usage,memory_events,memory_labels,memory_links,'
                       'gc_runs,rank_indexes,owner_vectors,entity_names,'
-                      'component_reputations,output_type_defaults,tier_defaults,profiles,embedding_model}'::text[])
+                      'component_reputations,output_type_defaults,tier_defaults,profiles,'
+                      'embedding_model}'::text[])
                WITH ORDINALITY listed(name, place)
           JOIN pg_class c ON c.relnamespace = ours AND c.relname = listed.name
          CROSS JOIN LATERAL (SELECT listed.place <= 9 AS owned) t

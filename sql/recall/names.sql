@@ -4,7 +4,8 @@ BEGIN
     PERFORM require_owner(agent);
     RETURN QUERY
     SELECT n.name, n.entity FROM entity_names n
-     WHERE n.agent_id = agent AND n.kind = 'alias' ORDER BY n.name COLLATE "C", n.entity COLLATE "C";
+     WHERE n.agent_id = agent AND n.kind = 'alias'
+     ORDER BY n.name COLLATE "C", n.entity COLLATE "C";
 END
 $function$;
 

@@ -83,8 +83,8 @@ COMMENT ON FUNCTION recall IS
     'has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how '
     'much the score was raised, by a share of the score of lender. expand: add memories that are '
     'linked to the hits, up to so many steps away. on_subject: false where nothing on this subject '
-    'was found: the best relevance is below the floor of the profile, and the rows are the nearest. '
-    'diversity: choose the k by maximal marginal relevance, in the order of choice.';
+    'was found: the best relevance is below the floor of the profile, and the rows are the '
+    'nearest. diversity: choose the k by maximal marginal relevance, in the order of choice.';
 
 CREATE OR REPLACE FUNCTION require_diverse(
     diversity float8, k integer, expand_session integer, options text[]) RETURNS void

@@ -9,7 +9,8 @@ BEGIN
     PERFORM require(length(one.said) BETWEEN 1 AND @MAX_NAME_LENGTH@, format(
                 '%s must have 1 to @MAX_NAME_LENGTH@ characters, got %s', one.name,
                 quote_nullable(left(one.said, 60))))
-       FROM (VALUES ('alias', coalesce(alias, '')), ('entity', coalesce(entity, ''))) one(name, said);
+       FROM (VALUES ('alias', coalesce(alias, '')), ('entity', coalesce(entity, '')))
+            one(name, said);
     PERFORM require(named <> '', format(
         'alias must have a letter or a digit, got %s', quote_literal(left(alias, 60))));
     INSERT INTO entity_names (agent_id, word, name, kind, entity)

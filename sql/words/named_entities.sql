@@ -1,7 +1,7 @@
 -- Names are looked up by their first word, so what this costs does not grow with the memories. Most
--- words begin no name, and only few of the others are looked at once more. A name without any letter
--- has the first word ''. Settings force lookups: a
--- plan made while the table was nearly empty would read all of it for each word.
+-- words begin no name, and only few of the others are looked at once more. A name without any
+-- letter has the first word ''. Settings force lookups: a plan made while the table was nearly
+-- empty would read all of it for each word.
 CREATE OR REPLACE FUNCTION named_entities(
     agent text, said text, subjects boolean DEFAULT false, others text[] DEFAULT '{}',
     OUT entities text[], OUT names integer)
@@ -24,7 +24,8 @@ BEGIN
                        AND NOT coalesce(words[u.place + 1] ~ '^[[:upper:]]', false)) AS alone,
                    EXISTS (SELECT FROM entity_names n
                             WHERE n.agent_id = ANY (owners) AND n.word = u.word OFFSET 0) AS begins
-              FROM unnest(array_append(string_to_array(key, ' '), '')) WITH ORDINALITY u(word, place)
+              FROM unnest(array_append(string_to_array(key, ' '), ''))
+                   WITH ORDINALITY u(word, place)
              GROUP BY u.word) w;
     IF known IS NULL AND strange IS NULL THEN
         RETURN;
@@ -89,7 +90,8 @@ BEGIN
           FROM unnest(given) g
          CROSS JOIN LATERAL (
                SELECT n.entity FROM entity_names n
-                WHERE n.agent_id = ANY (agent || others) AND n.word = split_part(name_key(g), ' ', 1)
+                WHERE n.agent_id = ANY (agent || others)
+                  AND n.word = split_part(name_key(g), ' ', 1)
                   AND n.name = name_key(g) AND n.kind = 'alias'
                OFFSET 0) n);
 END
@@ -108,7 +110,8 @@ BEGIN
           FROM unnest(given) g
           LEFT JOIN LATERAL (
                SELECT n.entity FROM entity_names n
-                WHERE n.agent_id = ANY (agent || others) AND n.word = split_part(name_key(g), ' ', 1)
+                WHERE n.agent_id = ANY (agent || others)
+                  AND n.word = split_part(name_key(g), ' ', 1)
                   AND n.name = name_key(g) AND n.kind = 'alias'
                   AND NOT EXISTS (SELECT FROM entity_names o
                                    WHERE o.agent_id = ANY (agent || others) AND o.kind = 'entity'
@@ -118,5 +121,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION known_for IS
-    'Returns these names, where those that are no entity of an owner''s memories but an alias of one '
-    'are replaced by it.';
+    'Returns these names, where those that are no entity of an owner''s memories but an alias of '
+    'one are replaced by it.';
