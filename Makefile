@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-moving bench-moving-from bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
+.PHONY: demo example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -98,6 +98,9 @@ bench-moving-from: .venv/test  ## Measure imports from the tables of other libra
 
 bench-peers: .venv-peers/peers  ## Measure searches, writing and size beside other packages
 	$(PEERS_BIN)/python -m benchmarks.peers
+
+bench-parts: .venv/test  ## Measure what the parts of the default profile cost
+	$(BIN)/python -m benchmarks.parts
 
 bench-policies: .venv/test  ## Measure what row-level security costs
 	$(BIN)/python -m benchmarks.policies
