@@ -10,12 +10,12 @@ from rich.console import Console
 from sqlalchemy import create_engine, text
 
 from benchmarks.data import DIMENSIONS, ENTITIES, VOCABULARY, Corpus, Floats
-from benchmarks.evaluation.owners import BEFORE, UNSHIFTED
+from benchmarks.evaluation.owners import UNSHIFTED
 from benchmarks.measurement import Measurement, print_table
 from benchmarks.measuring import measured
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
-from pgrecall import MemoryRepository, NewMemory, migrate, profiles
+from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.signals import EntityOverlap
 
@@ -26,8 +26,14 @@ FIRST = ("Ada", "Bruno", "Carla", "David", "Emma", "Fritz", "Greta", "Hugo", "In
 LAST = ("Adler", "Berg", "Conti", "Dahl", "Egger", "Frey", "Gruber", "Haas", "Imhof", "Jansen")
 PEOPLE = dict(zip(ENTITIES, (f"{first} {last}" for last in LAST for first in FIRST), strict=True))
 """Names without numbers, which might be dates."""
-DEFAULT, FORMER = "the default", "  the default of before, no dates"
-NAMES_NO_ONE = profiles.hybrid.without(EntityOverlap.name)
+DEFAULT, WITHOUT = "the default", "  none of the three"
+
+
+def nameless(profile: Profile) -> Profile:
+    """The same profile without a signal that compares names."""
+    others = profile.without(EntityOverlap.name)
+    weights = {one: weight for one, weight in others if one.name != EntityOverlap.name}
+    return Profile(f"{profile.name}, no names", weights, redistribute=True)
 
 
 def memories(corpus: Corpus, *, named: bool) -> Iterator[NewMemory]:
@@ -51,8 +57,8 @@ def contenders(repo: MemoryRepository, owner: str) -> dict[str, Callable[[Any], 
         DEFAULT: search(),
         "  dates are not read": search(dates="off"),
         "  the question is not shifted": search(profile=UNSHIFTED),
-        "  names do not count": search(profile=NAMES_NO_ONE),
-        FORMER: search(profile=BEFORE, dates="off"),
+        "  names do not count": search(profile=nameless(profiles.hybrid)),
+        WITHOUT: search(profile=nameless(UNSHIFTED), dates="off"),
     }
 
 
@@ -83,7 +89,7 @@ def main(
             found.append(Measurement(f"{DEFAULT}, {owner}", timings[DEFAULT].median * 1000, "ms"))
             for name, timing in timings.items():
                 if name != DEFAULT:
-                    goal = GOAL if name == FORMER else None
+                    goal = GOAL if name == WITHOUT else None
                     ratio = timings[DEFAULT].over(timing)
                     found.append(Measurement(name, ratio, "×", goal))
         engine.dispose()
