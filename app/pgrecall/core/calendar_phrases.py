@@ -194,6 +194,11 @@ def is_half(words: Sequence[str], language: str) -> bool:
     return last in known.before | known.after
 
 
+def midnight(day: datetime, moment: datetime) -> datetime:
+    """The start of a day in the time zone of another moment."""
+    return datetime(day.year, day.month, day.day, tzinfo=moment.tzinfo)
+
+
 @dataclass(frozen=True, slots=True)
 class _Phrase:
     words: Sequence[str]
@@ -266,7 +271,7 @@ class _Phrase:
         if other is not None and other.kind in UNIT_MONTHS:
             return self._nth(ordinal, unit, other)
         if unit == "weekend" and ordinal == -1:
-            return self._weekend(self._midnight(self.moment), at_unit + 1)
+            return self._weekend(midnight(self.moment, self.moment), at_unit + 1)
         return None
 
     def _weekday(self, place: int) -> Dated | None:
@@ -324,9 +329,6 @@ class _Phrase:
         """The last weekend that ends by this midnight."""
         end = day - day.weekday() * DAY
         return Dated("weekend", end - 2 * DAY, end, beyond, is_relative=False)
-
-    def _midnight(self, day: datetime) -> datetime:
-        return day.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def _shifted(self, edge: datetime, unit: str, number: int) -> datetime:
         if unit in UNIT_DAYS:

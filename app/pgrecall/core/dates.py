@@ -21,6 +21,7 @@ from pgrecall.core.calendar_phrases import (
     Dated,
     calendar_phrase,
     is_half,
+    midnight,
 )
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import ExtraMissing, InputError, UnknownName
@@ -212,7 +213,7 @@ def _read(
     if is_relative and ahead[0].date_obj != data.date_obj:
         if before not in _SPANS:
             return None  # a duration
-        start, end = start if data.period == "day" else _midnight(day, moment), moment
+        start, end = start if data.period == "day" else midnight(day, moment), moment
         return Dated("span", start, end, place + size, is_relative)
     if before in _HABITS and not is_relative:
         return None
@@ -258,7 +259,7 @@ def _is_doubtful(text: str, words: Sequence[re.Match[str]], place: int) -> bool:
 def _whole(kind: str, day: datetime, moment: datetime) -> Period:
     """The day, week, month or year that contains `day`."""
     if kind in UNIT_DAYS:
-        start = _midnight(day, moment)
+        start = midnight(day, moment)
         if kind == "week":
             start -= timedelta(days=start.weekday())
         return start, start + timedelta(days=UNIT_DAYS[kind])
@@ -270,10 +271,6 @@ def _whole(kind: str, day: datetime, moment: datetime) -> Period:
 def _month(number: int, moment: datetime) -> datetime:
     """The first midnight of a month; `number` counts months from the year 0."""
     return datetime(number // 12, number % 12 + 1, 1, tzinfo=moment.tzinfo)
-
-
-def _midnight(day: datetime, moment: datetime) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=moment.tzinfo)
 
 
 def _put_together(phrases: list[Dated]) -> list[Dated]:

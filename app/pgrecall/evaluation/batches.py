@@ -21,7 +21,7 @@ from pgrecall.evaluation.tunable import Lending
 from pgrecall.ranking.composing import executes
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.owner_facts import owner_facts
+from pgrecall.ranking.owner_facts import owner_facts, taste_as_of
 from pgrecall.ranking.question import redistributed
 from pgrecall.ranking.search_parameters import Search, shift_of
 from pgrecall.schema import Layout, Tables
@@ -283,7 +283,6 @@ def _batches(
     ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
     for (has_values, recorded, moment), several in alike.items():
         query = next(iter(several.values()))
-        is_later = moment is not None and search.tasted_at is not None and search.tasted_at > moment
         of_group = replace(
             search,
             query=query.vector,
@@ -291,7 +290,7 @@ def _batches(
             query_text=query.query_text,
             query_time=query.query_time,
             as_of=moment,
-            tasted_at=None if is_later else search.tasted_at,
+            tasted_at=search.tasted_at and taste_as_of(search.tasted_at, moment),
         )
         pattern = has_values, recorded, moment is None, of_group.tasted_at is not None
         if pattern not in ranked:

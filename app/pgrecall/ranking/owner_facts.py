@@ -33,6 +33,11 @@ def owner_facts(tables: Tables, owners: Sequence[str], *, anew: bool = False) ->
     return Run(_statement(tables), {"owners": list(owners)}, keep=Keep(anew))
 
 
+def taste_as_of(tasted_at: datetime, as_of: datetime | None) -> datetime | None:
+    """`tasted_at`; None if a search as of this moment is before it. A search without one is now."""
+    return tasted_at if as_of is None or tasted_at <= as_of else None
+
+
 @dataclass(frozen=True, slots=True)
 class Unindexed:
     """In place of a row: owners whose indexes give no candidates."""

@@ -22,7 +22,7 @@ from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.entities import known_as, known_entities
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.owner_facts import owner_facts
+from pgrecall.ranking.owner_facts import owner_facts, taste_as_of
 from pgrecall.ranking.search_parameters import Search, weighs_time
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner, require_owners
@@ -148,9 +148,6 @@ class Question:
         search = question.search
         filters = yield from narrowing(tables, search.filters)
         known = yield owner_facts(tables, [search.agent_id, *search.teams])
-        tasted_at = known[0].tasted_at
-        if tasted_at is not None and search.as_of is not None and tasted_at > search.as_of:
-            tasted_at = None
         search = replace(
             search,
             query=query,
@@ -158,7 +155,7 @@ class Question:
             is_large=known[0].is_large,
             naming_text=search.naming_text if known[0].has_names else None,
             has_subjects=known[0].has_subjects,
-            tasted_at=tasted_at,
+            tasted_at=known[0].tasted_at and taste_as_of(known[0].tasted_at, search.as_of),
             distributed=layout.distributed,
         )
         if search.max_per and search.spans_nodes:
