@@ -18,7 +18,7 @@ CREATE OR REPLACE FUNCTION recall(
 DECLARE
     asked record;
     ranked integer := most_ranked(k, lend, diversity);
-    chooses jsonb := '{}';
+    chooses jsonb := jsonb_build_object('diversity', diversity);
     sources jsonb;
     answered boolean := false;
     passed bigint;
@@ -33,11 +33,7 @@ BEGIN
         RETURN;
     END IF;
     asked := question(@passed@);
-    IF diversity IS DISTINCT FROM 0 THEN
-        PERFORM require_diverse(diversity, k, expand_session, asked.options);
-        asked.options := asked.options || 'diversity'::text;
-        chooses := jsonb_build_object('diversity', diversity);
-    END IF;
+    asked.options := diverse_options(asked.options, diversity, k, expand_session);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
@@ -86,10 +82,13 @@ COMMENT ON FUNCTION recall IS
     'was found: the best relevance is below the floor of the profile, and the rows are the '
     'nearest. diversity: choose the k by maximal marginal relevance, in the order of choice.';
 
-CREATE OR REPLACE FUNCTION require_diverse(
-    diversity float8, k integer, expand_session integer, options text[]) RETURNS void
+CREATE OR REPLACE FUNCTION diverse_options(
+    options text[], diversity float8, k integer, expand_session integer) RETURNS text[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
+    IF diversity = 0 THEN
+        RETURN options;
+    END IF;
     PERFORM require_diversity(diversity);
     PERFORM require(expand_session = 0,
                     'diversity does not go with expand_session: leave one out');
@@ -99,11 +98,13 @@ BEGIN
     PERFORM require(NOT 'divided' = ANY (options),
                     'diversity does not go with teams on Citus, where each owner is ranked on its '
                     'node: leave one out');
+    RETURN options || 'diversity'::text;
 END
 $function$;
 
-COMMENT ON FUNCTION require_diverse IS
-    'Refuses what does not go with the diversity of recall.';
+COMMENT ON FUNCTION diverse_options IS
+    'Returns the options of a statement with the one that the diversity of recall needs, and '
+    'refuses what does not go with it.';
 
 CREATE OR REPLACE FUNCTION recall_text(
     facts jsonb, options text[], sources jsonb, name text DEFAULT 'search') RETURNS text

@@ -4,19 +4,22 @@ CREATE OR REPLACE FUNCTION recall_plan(
     @arguments@,
     strategy text DEFAULT 'auto',
     run boolean DEFAULT false,
-    @later@
+    @later@,
+    diversity float8 DEFAULT 0
 ) RETURNS SETOF text
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     asked record;
-    ranked integer := most_ranked(k, lend);
+    ranked integer := most_ranked(k, lend, diversity);
+    chooses jsonb := jsonb_build_object('diversity', diversity);
     sources jsonb;
     statement text;
     line text;
 BEGIN
     profile := coalesce(profile, default_profile());
     asked := question(@passed@);
+    asked.options := diverse_options(asked.options, diversity, k, expand_session);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
@@ -28,7 +31,7 @@ BEGIN
     FOR line IN EXECUTE CASE WHEN run THEN 'EXPLAIN (VERBOSE, ANALYZE, BUFFERS) '
                              ELSE 'EXPLAIN (VERBOSE) ' END || statement
         USING ranked, asked.owners, asked.weighed, coalesce(sources,
-                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@)),
+                  ranked_apart('best', ranked, asked.options, asked.owners, @passed@)) || chooses,
               asked.compared, @passed@
     LOOP
         RETURN NEXT regexp_replace(line, '\[[-0-9.e,]{40,}\]', '[…]', 'g');  -- the query vector

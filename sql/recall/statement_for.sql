@@ -52,8 +52,8 @@ BEGIN
                                 || CASE WHEN 'teams' = ANY (options)
                                         THEN ' WHERE tasted.agent_id = agent_memories.agent_id'
                                         ELSE '' END || ')'),
-               (':shared_subject', CASE WHEN 'subjects' = ANY (options) THEN @shared_subject@
-                                        ELSE '0' END),
+               (':counted_subject', CASE WHEN 'subjects' = ANY (options)
+                                         THEN 'agent_memories.subject' ELSE 'NULL' END),
                (':shifted_similarity', CASE
                     WHEN NOT 'shifted' = ANY (options)
                     THEN 'pgrecall.similarity(agent_memories.embedding, :query'

@@ -1,5 +1,5 @@
 -- Facts of the query's text: whether it has any term, that is a word that is no stop word, and
--- which entities it names.
+-- which entities it names. OFFSET 0: the planner would parse the text once for each mention.
 SELECT true AS is_asked
      , counting.has_terms --? words
      , named.entities --? naming
@@ -20,8 +20,8 @@ SELECT true AS is_asked
             ELSE 1::float8 END AS weights_in_use --? redistributes by_words naming
   FROM (SELECT 1) one_row
  CROSS JOIN (
-       SELECT EXISTS (SELECT FROM pgrecall.query_terms(:query_text::text)) AS has_terms)
-       counting --? words
+       SELECT EXISTS (SELECT FROM pgrecall.query_terms(:query_text::text)) AS has_terms
+       OFFSET 0) counting --? words
  CROSS JOIN LATERAL pgrecall.named_entities((:all_owners::text[])[1], :naming_text::text,
        :subjects_named, (:all_owners::text[])[2:]) named --? naming !given_names
  CROSS JOIN LATERAL (

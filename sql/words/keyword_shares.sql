@@ -1,6 +1,5 @@
--- EXECUTE parses the query, since a cached plan would keep the language too. A term that no owner
--- has does not count. `others` are owners that the same search covers. `moment` is an explicit
--- as_of: memories created later do not count.
+-- A term that no owner has does not count. `others` are owners that the same search covers.
+-- `moment` is an explicit as_of: memories created later do not count.
 -- ROWS is less than the planner ever expects of an owner's memories (200, where statistics do not
 -- name the owner), so that a search hashes these rows and not the memories with their embeddings.
 CREATE OR REPLACE FUNCTION keyword_shares(
@@ -15,7 +14,7 @@ DECLARE
     total bigint;
     asked_for text[];
 BEGIN
-    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked_for USING query_text;
+    asked_for := ARRAY(SELECT q.term FROM query_terms(query_text) q);
     IF asked_for = '{}' THEN
         RETURN;
     END IF;

@@ -3,7 +3,6 @@
 -- all memories, and those with each common term. Rare terms are counted now.
 -- Without exact, it returns no rows behind a policy. A rank index then answers no query with words
 -- (see rank_candidates), and each term would take a scan of the owner's memories.
--- EXECUTE parses the query, since a cached plan would keep the language too.
 CREATE OR REPLACE FUNCTION term_weights(
     agent text, query_text text, exact boolean DEFAULT true, others text[] DEFAULT '{}',
     moment timestamptz DEFAULT NULL)
@@ -20,7 +19,7 @@ BEGIN
     IF NOT exact AND row_security_active('agent_memories') THEN
         RETURN;
     END IF;
-    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
+    asked := ARRAY(SELECT q.term FROM query_terms(query_text) q);
     IF NOT exact THEN
         SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
          WHERE r.agent_id = agent;

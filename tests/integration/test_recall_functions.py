@@ -100,6 +100,7 @@ ASKED: tuple[dict[str, Any], ...] = (
     {"profile": DECAYING, "query_text": "great fire"},
     {"profile": DECAYING, "half_life": 9, "teams": [TEAM]},
     {"max_per": {"session": 1}, "query_text": "great fire", "teams": [TEAM]},
+    {"diversity": 0.5, "k": 5, "query_text": "great fire"},
     {"max_per": {"session": 2}, "expand_session": 1, "k": 5},
     {"k": 81},
     {"statuses": ["archived"]},

@@ -67,7 +67,7 @@ OF_NO_OWNER = {
         "statement_for",
     ),
     *(
-        "require_diverse",
+        "diverse_options",
         "require_max_per",
         "require_note",
         "require_owner",

@@ -10,7 +10,15 @@ import pytest
 
 from pgrecall import JudgedQuery, NewMemory, Profile, Tuning
 from pgrecall.evaluation.tunable import LENDING
-from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Time, Usefulness
+from pgrecall.scoring.signals import (
+    Importance,
+    Keyword,
+    Recency,
+    Signal,
+    Similarity,
+    Time,
+    Usefulness,
+)
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner
 from tests.integration.support import NOW, before
@@ -93,6 +101,7 @@ def test_lending_is_proposed_where_answers_lie_beside_what_is_found(mine: Owner)
         (Keyword(), Keyword(b=0.0), "keyword.b"),
         (Recency(half_life=256), Recency(half_life=8), "recency.half_life"),
         (Recency(rate=0.001), Recency(half_life=8), "recency.half_life"),
+        (Similarity(), Similarity(shift=0.9), "similarity.shift"),
     ],
 )
 def test_a_parameter_is_found_again(mine: Owner, start: Any, planted: Any, parameter: str) -> None:
@@ -108,7 +117,8 @@ def test_a_parameter_is_found_again(mine: Owner, start: Any, planted: Any, param
         )
         for number in range(80)
     )
-    rest = {Similarity(): 0.3, Usefulness(): 0.2}
+    other: Signal = Similarity() if planted.name != Similarity.name else Keyword()
+    rest: dict[Signal, float] = {other: 0.3, Usefulness(): 0.2}
     profile = Profile("planted", {planted: 0.5, **rest})
     queries = []
     for _ in range(30):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import NamedTuple
 
 DAY = timedelta(days=1)
@@ -165,6 +166,19 @@ LANGUAGES: Mapping[str, _Language] = {
 """The languages for which these phrases are read. dateparser reads others without them."""
 
 
+@cache
+def _needed(language: str) -> frozenset[str]:
+    known = LANGUAGES.get(language)
+    if known is None:
+        return frozenset()
+    return known.before | known.after | known.since | known.seasons.keys() | known.units.keys()
+
+
+def may_have_phrases(words: Sequence[str], language: str) -> bool:
+    """True if some of the words is one without which there is no such phrase."""
+    return not _needed(language).isdisjoint(words)
+
+
 def calendar_phrase(
     words: Sequence[str], place: int, language: str, moment: datetime, read: Read
 ) -> Dated | None:
@@ -177,10 +191,7 @@ def calendar_phrase(
     - "before May 3rd": the week before it; before a month or a year, the one before it; "after"
       likewise. "since May": from then to now.
     """
-    known = LANGUAGES.get(language)
-    if known is None:
-        return None
-    phrase = _Phrase(words, known, moment, read)
+    phrase = _Phrase(words, LANGUAGES[language], moment, read)
     place = phrase.behind_fillers(place)
     return phrase.season(place) or phrase.of_units(place) or phrase.beside(place)
 

@@ -21,6 +21,7 @@ from pgrecall.core.calendar_phrases import (
     Dated,
     calendar_phrase,
     is_half,
+    may_have_phrases,
     midnight,
 )
 from pgrecall.core.quoting import shortened
@@ -150,7 +151,7 @@ def _phrases(text: str, language: str, moment: datetime) -> Iterator[Dated]:
     """Yields phrases that name a period. At each word, the longest phrase wins."""
     words = list(islice(_WORD.finditer(text), MOST_WORDS))
     known = [_LETTERS.findall(_plain(word[0])) for word in words]
-    vocabulary = _vocabulary(language) | _digits(language).keys()
+    vocabulary = _words(language)
     plain = [_ELIDED.sub("", _plain(word[0])) for word in words]
 
     @cache
@@ -162,11 +163,13 @@ def _phrases(text: str, language: str, moment: datetime) -> Iterator[Dated]:
                     return found
         return None
 
+    has_more = may_have_phrases(plain, language)
     place = 0
     while place < len(words):
         phrase: Dated | None = None
-        with suppress(ValueError, OverflowError):
-            phrase = calendar_phrase(plain, place, language, moment, longest)
+        if has_more:
+            with suppress(ValueError, OverflowError):
+                phrase = calendar_phrase(plain, place, language, moment, longest)
         phrase = phrase or longest(place, LONGEST)
         if phrase is None:
             place += 1
@@ -193,6 +196,8 @@ def _read(
     if language == ENGLISH and any(
         _is_doubtful(text, words, number) for number in range(place, place + size)
     ):
+        return None
+    if _is_no_date(phrase, language):
         return None
     # An odd time of day: if it reappears in the result, the phrase was relative ("2 weeks ago").
     base = moment.replace(tzinfo=None, hour=13, minute=17, second=23, microsecond=479_001)
@@ -227,6 +232,17 @@ def _may_name(phrase: str, first: str, size: int) -> bool:
     if size == 1 and len(phrase) <= 3:
         return len(phrase) == 3 and phrase.istitle()
     return _YEAR.search(phrase) is not None or _NAME.search(phrase) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_no_date(phrase: str, language: str) -> bool:
+    """True for words that are no date at any moment, such as "about the". Parsing them takes a
+    third of a millisecond, and questions repeat them."""
+    is_words = not any(map(str.isdigit, phrase))
+    return (
+        is_words
+        and _parsed(phrase, language, datetime.fromisoformat("2000-01-01")).date_obj is None
+    )
 
 
 def _is_counted(phrase: str, data: Any, other: Any) -> bool:
@@ -336,6 +352,12 @@ def _vocabulary(language: str) -> frozenset[str]:
     """Every word that dateparser knows in a language. Other words rule a phrase out cheaply."""
     data = import_module(f"dateparser.data.date_translation_data.{language}")
     return frozenset(_LETTERS.findall(_plain(str(data.info)))) | {"q"}
+
+
+@cache
+def _words(language: str) -> frozenset[str]:
+    """Every word that a phrase may consist of."""
+    return _vocabulary(language) | _digits(language).keys()
 
 
 @cache

@@ -151,8 +151,10 @@ def _join(use: _Use, data: Path, postgres_version: int, temporary: Path | None) 
         use.watcher.dismiss()
         if isinstance(error, DatabaseUnavailable):
             raise
+        log = data / "log"  # there is none if initdb failed
+        hint = f"; see its log {log}" if log.exists() else "; initdb's own message was logged"
         raise DatabaseUnavailable(
-            f"the embedded PostgreSQL in {data} did not start: {error}; see its log {data / 'log'}"
+            f"the embedded PostgreSQL in {data} did not start: {error}{hint}"
         ) from error
 
 

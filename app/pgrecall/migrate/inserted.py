@@ -12,7 +12,6 @@
 @numbers@                     the number of each parameter, as recall passes them
 @filtering_numbers@           the same, as list_memories passes them
 @fault@, @words@              what question() refuses
-@shared_subject@              the SQL of a signal of the statements that look names up
 @packing@                     the values by which tokens of the plain style are estimated
 """
 
@@ -46,7 +45,7 @@ from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.search_parameters import LEAST_LENDERS
 from pgrecall.schema.composer import RANKING, known_options
-from pgrecall.scoring.expression import SHARED_SUBJECT, quoted
+from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import LONGEST_HALF_LIFE, SHORTEST_HALF_LIFE
 
@@ -326,5 +325,4 @@ _INSERTED: Mapping[str, Callable[[], str]] = {
     "@fault@": _fault,
     "@words@": _words,
     "@packing@": _packing,
-    "@shared_subject@": lambda: quoted(SHARED_SUBJECT),
 }

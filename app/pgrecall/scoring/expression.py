@@ -56,11 +56,6 @@ TASTES = (
     "(SELECT tasted.query FROM tasted WHERE tasted.agent_id = agent_memories.agent_id)",
 )
 """The taste of one owner, and those of several."""
-SHARED_SUBJECT = (
-    "CASE WHEN agent_memories.subject = ANY ((SELECT asked.entities FROM asked)::text[]) "
-    "AND agent_memories.subject <> ALL (agent_memories.entities) THEN 1 ELSE 0 END"
-)
-"""Only where there are any: reading a column so far behind takes a tenth of a microsecond a row."""
 
 
 def places(
@@ -99,7 +94,7 @@ def places(
         "owner_taste": TASTES["teams" in options],
         "mean_share": number(max(map(shift_of, signals), default=0.0)),
         "subjects_named": boolean(counts_subjects(signals)),
-        "shared_subject": SHARED_SUBJECT if "subjects" in options else "0",
+        "counted_subject": "agent_memories.subject" if "subjects" in options else "NULL",
     }
 
 
@@ -202,25 +197,27 @@ def _(signal: EntityOverlap) -> str:
 def looked_up(signal: Signal) -> str:
     """The SQL of a signal in a statement that looks up the entities itself, in `asked`.
 
-    PostgreSQL inlines no function that reads a subquery several times, so the sum is written out;
-    few questions have more than four entities.
+    PostgreSQL inlines no function that reads a subquery several times, so the sum is written out.
+    Most questions name one entity, and the tests for more cost each memory little then.
     """
     if not isinstance(signal, EntityOverlap):
         return value(signal)
-    memory, names = "agent_memories.entities", "(SELECT asked.names FROM asked)"
-    first = "(SELECT asked.entities[{}] FROM asked)"
-    shared = [
-        f"coalesce(({first.format(place)} = ANY ({memory}))::integer, 0)" for place in range(1, 5)
-    ]
-    if signal.subject:
-        shared.append(":shared_subject")
-    rest = "(SELECT asked.entities[5:] FROM asked)"
-    number = "(SELECT pg_catalog.count(*) FROM unnest({}) further WHERE further = ANY ({}))"
-    further = number.format(rest, memory)
-    shared.append(f"CASE WHEN {memory} OPERATOR(pg_catalog.&&) {rest} THEN {further} ELSE 0 END")
-    total = " + ".join(shared)
+    names, first, second, rest, every = (
+        f"(SELECT asked.{one} FROM asked)"  # noqa: S608  ours
+        for one in ("names", "entities[1]", "entities[2]", "entities[3:]", "entities[1:]")
+    )
+    memory, subject = "agent_memories.entities", ":counted_subject" if signal.subject else "NULL"
+    has = f"coalesce(({{0}} = ANY ({memory}) OR {{0}} = {subject}::text)::integer, 0)"
+    others = "(SELECT pg_catalog.sum({}) FROM unnest({}) further)"
+    number = (
+        f"CASE WHEN {second} IS NULL THEN {has.format(first)} "
+        f"WHEN {memory} OPERATOR(pg_catalog.&&) {every} OR {subject}::text = ANY ({every}::text[]) "
+        f"THEN {has.format(first)} + {has.format(second)} "
+        f"+ CASE WHEN cardinality({rest}) > 0 "
+        f"THEN {others.format(has.format('further'), rest)} ELSE 0 END ELSE 0 END"
+    )
     return (
-        f"CASE WHEN {names} > 0 THEN least(({total})::float8 / {names}::float8, 1::float8) "
+        f"CASE WHEN {names} > 0 THEN least(({number})::float8 / {names}::float8, 1::float8) "
         "ELSE 0::float8 END"
     )
 

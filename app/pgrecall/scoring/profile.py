@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Real
 from types import MappingProxyType
@@ -53,6 +53,8 @@ class Profile:
     accessed_by: AccessedBy = "retrieval"
     min_relevance: float | None = None
     decay: Decay | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Computed once, since each search looks the profile up in several caches."""
 
     def __post_init__(self) -> None:
         if not (is_storable(self.name) and self.name.strip()):
@@ -108,10 +110,12 @@ class Profile:
                 f"profile {shortened(self.name)}: decay must be a Decay, "
                 f"got {shortened(self.decay)}"
             )
+        settings = self.redistribute, self.accessed_by, self.min_relevance, self.decay
+        of_all = hash((self.name, tuple(self.signals.items()), *settings))
+        object.__setattr__(self, "_hash", of_all)
 
     def __hash__(self) -> int:
-        settings = self.redistribute, self.accessed_by, self.min_relevance, self.decay
-        return hash((self.name, tuple(self.signals.items()), *settings))
+        return self._hash
 
     def __reduce__(self) -> tuple[type[Profile], tuple[object, ...]]:
         # A mappingproxy cannot be pickled.

@@ -102,7 +102,7 @@ def from_values(values: object) -> Profile:
     """The inverse of `as_values`. Raises InvalidProfile or UnknownName."""
     if not isinstance(values, Mapping) or not isinstance(values.get("signals"), Mapping):
         raise InvalidProfile("a profile needs a name and a table of signals")
-    known = [field.name for field in fields(Profile)]
+    known = [field.name for field in fields(Profile) if field.init]
     unknown = [name for name in values if name not in known]
     if unknown:
         raise UnknownName(

@@ -16,6 +16,7 @@ from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.schema import Tables
+from pgrecall.search.diversifying import diverse, require_diverse
 from pgrecall.search.query_plan import QueryPlan
 from pgrecall.search.scatter_gather import each_owner
 from pgrecall.search.searching import require_strategy
@@ -31,17 +32,22 @@ def plan(
     k: int = 10,
     strategy: Strategy = "auto",
     run: bool = False,
+    diversity: float = 0.0,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[QueryPlan]:
     """The statement that a search with these arguments runs first, and PostgreSQL's plan for it.
 
-    Takes the arguments of `search`. `run` also executes it, so that the plan has times and buffers.
-    No retrieval is counted. In psql, recall_plan does the same for recall.
+    Takes the arguments of `search`; a reranker judges after it. `run` also executes it, so that the
+    plan has times and buffers. No retrieval is counted. In psql, recall_plan does the same for
+    recall.
     """
     require_strategy(strategy)
     require_bool("run", run)
+    diversity = require_diverse(diversity, k, arguments, rerank=None)
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     search = yield from question.resolved(tables)
+    if diversity:
+        search = diverse(search, diversity)
     search = each_owner(search)[0]
     attempt = yield from plan_index_use(tables, search, strategy)
     how: Literal["exact", "index"] = "exact" if attempt is None else "index"

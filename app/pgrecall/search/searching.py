@@ -283,11 +283,12 @@ def hit(profile: Profile, row: Any) -> ScoredMemory:
 
 def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
     """Converts rows of the search statement."""
-    usual = profile.weights
-    names = [*usual] if profile.decay is None else [*usual, DECAY]
+    weights = profile.weights
+    names = [*weights] if profile.decay is None else [*weights, DECAY]
+    former = profile
     for row in rows:
-        effective = in_effect(profile, row)
-        weights = usual if effective is profile else effective.weights
+        if (effective := in_effect(profile, row)) is not former:
+            former, weights = effective, effective.weights
         signals = dict(zip(names, row.signals, strict=True))
         yield ScoredMemory(
             memory=leading_memory(row),
