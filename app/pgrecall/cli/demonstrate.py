@@ -32,7 +32,7 @@ def demo(
     k: Annotated[int, option("How many memories each search returns.", "-k")] = 5,
     embedder: EmbedderName = None,
 ) -> None:
-    """Store realistic memories and search them four times; the last query has no answer."""
+    """Store realistic memories and search them four times; none is about the last query."""
     with replace(database, embedder=make_embedder(embedder)).repository() as repo:
         start = time.monotonic()
         added = demo_.store(repo)
@@ -42,22 +42,18 @@ def demo(
         what = f"stored in {seconds:.1f} s" if added else "stored by an earlier run"
         console.print(
             f"[bold]{total} memories of an assistant[/], {what}. Scored by {DEFAULT.name}: "
-            f"{formula}; each number is what a signal contributes. Memories with a relevance below "
-            f"{demo_.MIN_RELEVANCE} are left out: relevance is the mean of similarity and "
-            "keyword.\n",
+            f"{formula}; each number is what a signal contributes.\n",
             highlight=False,
         )
         for query in demo_.QUERIES:
             start = time.monotonic()
-            hits = repo.search(
-                demo_.AGENT, query, k=k, profile=DEFAULT, min_relevance=demo_.MIN_RELEVANCE
-            )
+            hits = repo.search(demo_.AGENT, query, k=k, profile=DEFAULT)
             milliseconds = (time.monotonic() - start) * 1000
             ids = short_ids(repo, demo_.AGENT, [hit.memory.id for hit in hits])
             title = f"“{query}”  ({milliseconds:.0f} ms)"
-            Output((), *render_hits(hits, ids, datetime.now(UTC), title, query), "").print(
-                json=False
-            )
+            table = render_hits(hits, ids, datetime.now(UTC), title, query)
+            notice = [hits.notice] if hits.notice else []
+            Output((), *table, *notice, "").print(json=False)
     command = [_program(), "search", "what does Ines like?", "--agent", demo_.AGENT]
     values = {"database_url": database.url_option, "schema": database.schema, "embedder": embedder}
     known = {"schema": DEFAULT_SCHEMA} | {name: value for name, (value, _) in current().items()}

@@ -12,15 +12,13 @@ from pgrecall.core.resources import demo_memories
 from pgrecall.execution import MemoryRepository
 
 AGENT = "demo"
-MIN_RELEVANCE = 0.3
-"""Relevance that the answers to each question here reach, and next to nothing else does."""
 QUERIES = (
     "How do I deploy the next release safely, and roll it back if something breaks?",
     "Which allergies and diets must I consider when booking a restaurant for the family?",
     "What should I know about Brennholt Foods before the renewal?",
-    "Which football club does Ines support?",
+    "Who won the football world cup of 1966?",
 )
-"""No memory answers the last one."""
+"""No memory is on the subject of the last one."""
 EARLIER_QUERIES = (
     "deploy window and release checklist",
     "who is on call when something breaks?",
@@ -44,7 +42,7 @@ def store(repo: MemoryRepository) -> int:
     repo.add_many(AGENT, new)
     if new:
         for query in EARLIER_QUERIES:
-            repo.search(AGENT, query, min_relevance=MIN_RELEVANCE)
+            repo.search(AGENT, query)
     return len(new)
 
 
