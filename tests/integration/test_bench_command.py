@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,7 @@ def test_a_data_set_is_searched_measured_and_dropped_and_its_run_is_read_back(
     assert 0 < record["milliseconds"]["median"] <= record["milliseconds"]["p95"]
     assert record.pop("milliseconds")
     assert (record.pop("min_relevance"), record["run"]) == (0.15, "hybrid")
+    assert record.pop("not_reranked") is None
     assert record.pop("silenced") <= record["by_turns"][ALL]["questions"]
     assert measured == record, "the same figures from the file"
     assert schemas(commands_url) == []
@@ -134,6 +136,40 @@ def test_without_a_database_a_server_is_made_for_it(
     assert done.out.count("a search takes") == 2
     heading = next(line for line in done.out.splitlines() if line.startswith("question"))
     assert heading.replace("┃", "").split() == ["question", "n", "R@5", "nDCG@5", "MRR", "all@5"]
+
+
+RERANKERS = """
+def longest(query, texts):
+    return [len(text) for text in texts]
+
+def fails(query, texts):
+    raise ValueError
+"""
+
+
+def test_a_reranker_is_the_last_step(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "rerankers_of_bench.py").write_text(RERANKERS)
+    measured = {}
+    for name in ("longest", "fails"):
+        asked = ("bench", "locomo", LOCOMO, "--rerank", f"rerankers_of_bench:{name}")
+        [measured[name]] = run(*asked, "--json", "--write-run", f"{name}.txt").records
+    [plain] = run("bench", "locomo", LOCOMO, "--json", "--write-run", "plain.txt").records
+
+    conversations = read_data_set("locomo", LOCOMO)
+    texts = {turn.id: turn.text for one in conversations for turn in one.turns}
+    found = {
+        name: read_run(Path(f"{name}.txt"), conversations).found for name in (*measured, "plain")
+    }
+    assert found["fails"] == found["plain"]
+    for question, turns in found["longest"].items():
+        assert {*turns} == {*found["plain"][question]}
+        sizes = [len(texts[turn]) for turn in turns]
+        assert sizes == sorted(sizes, reverse=True)
+    counted = [one["not_reranked"] for one in (measured["longest"], measured["fails"], plain)]
+    assert counted == [0, 6, None]
 
 
 def test_above_a_high_floor_nothing_is_found(run: Run) -> None:

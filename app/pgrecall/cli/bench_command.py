@@ -98,6 +98,7 @@ def bench(
     """
     K("k", k)
     searching = search_arguments(arguments, dates=dates and not (runs or dry_run))
+    rerank = arguments.get("rerank")
     _require_one_way(profiles, runs, write_run, dry_run=dry_run)
     for path in filter(None, (write_run, write_qrels)):
         require_writable(path)
@@ -120,7 +121,7 @@ def bench(
             load(repo, conversations, advance)
         for profile in profiles or [DEFAULT]:
             with progress_bar(f"searching, {plain(profile.name)}", transient=True) as advance:
-                found = search(repo, conversations, profile, k, searching, advance)
+                found = search(repo, conversations, profile, k, searching, rerank, advance)
             if write_run is not None:
                 write_run_file(write_run, profile.name, found.found)
             scores = run_scores(conversations, found.run(profile.name), k)
@@ -193,6 +194,8 @@ def _remarks(scores: RunScores, more: Mapping[str, Any]) -> Iterator[str]:
         yield f"{scores.lost:,} with evidence found nothing"
     if scores.without_evidence:
         yield f"{scores.without_evidence:,} without evidence in the data set, not counted"
+    if not_reranked := more.get("not_reranked"):
+        yield f"in {not_reranked:,} searches the reranker failed, and the order by score stands"
     if times := more.get("milliseconds"):
         median, slow = times["median"], times["p95"]
         yield f"a search takes {median:.1f} ms (median), 95 % take at most {slow:.1f} ms"

@@ -15,10 +15,12 @@ from uuid import uuid4
 from sqlalchemy import QueuePool, text
 
 from pgrecall import embedded, migrate
+from pgrecall.cli.options import Reranking
 from pgrecall.core.checks import checked
 from pgrecall.core.dates import AUTO, OFF
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.memory import NewMemory
+from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.vectors import components_of
 from pgrecall.evaluation.datasets.conversation import BenchQuestion, Conversation, Turn
 from pgrecall.evaluation.run_file import Found, Run
@@ -33,17 +35,19 @@ Advance = Callable[[float, float], None]
 
 
 class BenchSearch(TypedDict, total=False):
-    """The options that are arguments of each search. A reranker is one more line here."""
+    """The options that are arguments of each search."""
 
     expand_session: int
     lend: float
     min_relevance: float
+    rerank: Reranking
 
 
 def search_arguments(given: BenchSearch, *, dates: bool) -> SearchArguments:
-    """The arguments of each search, checked before anything is stored. Raises InputError and
-    ExtraMissing."""
-    arguments: Any = {**given, "dates": AUTO if dates else OFF}
+    """The arguments of each search but the reranker, checked before anything is stored. Raises
+    InputError and ExtraMissing."""
+    arguments: Any = {name: value for name, value in given.items() if name != "rerank"}
+    arguments["dates"] = AUTO if dates else OFF
     checked(SearchArguments, arguments, also=("query",))
     result: SearchArguments = arguments
     return result
@@ -61,6 +65,8 @@ class Searched:
     """The `min_relevance` of questions without an answer."""
     silenced: int = 0
     """Questions with an answer that would find nothing above the floor."""
+    not_reranked: int | None = None
+    """Searches whose order by score stands, since the reranker failed; None: there is none."""
 
     def run(self, tag: str) -> Run:
         """The turns that were found."""
@@ -72,7 +78,12 @@ class Searched:
         ordered = sorted(1000 * one for one in self.seconds)
         slow = ordered[math.ceil(0.95 * len(ordered)) - 1]
         times = {"median": round(statistics.median(ordered), 3), "p95": round(slow, 3)}
-        return {"min_relevance": self.floor, "silenced": self.silenced, "milliseconds": times}
+        return {
+            "min_relevance": self.floor,
+            "silenced": self.silenced,
+            "not_reranked": self.not_reranked,
+            "milliseconds": times,
+        }
 
 
 @contextmanager
@@ -122,6 +133,7 @@ def search(
     profile: Profile,
     k: int,
     arguments: SearchArguments,
+    rerank: Rerank | Reranker | bool | None,
     advance: Advance,
 ) -> Searched:
     """Asks each question of its owner, after the conversation.
@@ -131,6 +143,8 @@ def search(
     """
     asked = [(one, question) for one in conversations for question in one.questions]
     searched = Searched(floor=arguments.get("min_relevance", profile.min_relevance))
+    if rerank:
+        searched.not_reranked = 0
     counts_silenced = searched.floor is not None and any(not one.answerable for _, one in asked)
     once_before = asked[:1]  # what the first search of a process reads and imports is not its time
     for number, (conversation, question) in enumerate([*once_before, *asked]):
@@ -139,11 +153,13 @@ def search(
         above: Any = {**usual, "min_relevance": searched.floor}
         given = usual if question.answerable else above
         start = time.perf_counter()
-        hits = repo.search(conversation.name, question.text, k=k, **given)
+        hits = repo.search(conversation.name, question.text, k=k, rerank=rerank, **given)
         seconds = time.perf_counter() - start
         searched.found[question.id] = [(hit.memory.key or "", hit.score) for hit in hits[:k]]
         if number:
             searched.seconds.append(seconds)
+            if searched.not_reranked is not None:
+                searched.not_reranked += hits.reranked is False
             if counts_silenced and question.has_evidence:
                 hits = repo.search(conversation.name, question.text, k=1, **above)
                 searched.silenced += not hits
