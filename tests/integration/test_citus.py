@@ -18,16 +18,21 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import (
     AsyncMemoryRepository,
+    Attribute,
+    Decay,
     Explanation,
+    JudgedQuery,
     MemoryRepository,
     NewMemory,
+    Profile,
     ScoredMemory,
     migrate,
 )
 from pgrecall.core.ids import new_id
-from pgrecall.errors import MigrationFailed, SchemaOutdated
+from pgrecall.errors import InputError, MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.scoring.signals import Recency, Similarity, Taste
 from tests.calls import CALLS, OF_ALL, PROCEDURES
 from tests.integration.citus import URL, distributed, on_citus, one_and_several_nodes
 from tests.integration.conftest import empty
@@ -219,6 +224,21 @@ def explained(repo: MemoryRepository, memory: int, **arguments: Any) -> list[Any
     return [found.hit, found]
 
 
+HALF = {Similarity(): 0.5}
+DECAYING = Profile("decaying", {Similarity(): 1.0}, decay=Decay(Recency(half_life=3), floor=0.2))
+VIEWED = Profile("viewed", HALF | {Attribute(name="views", metadata="views", most=12): 0.5})
+LIKED = Profile("liked", HALF | {Taste(): 0.5}, redistribute=True)
+NOW_ON = ALL | {"as_of": None}
+"""A taste is known from when it was computed."""
+
+
+ALONE = ALL | {"teams": ()}
+
+
+def shortest(query: str, texts: list[str]) -> list[float]:
+    return [-len(text) for text in texts]
+
+
 QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     **{one: partial(ranked, profile=one) for one in BUILT_IN},
     "ties": lambda r: r.search("ada", profile="five_factor", **ALL | {"teams": ["green", "red"]}),
@@ -238,6 +258,12 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     "labelled": lambda r: [
         one.hit for one in r.context("ada", "blue 3", labels=["x"], **ALL).packed
     ],
+    "reranked": lambda r: r.search("ada", "red 3", rerank=shortest, **ALL),
+    "decayed": lambda r: r.search("ada", "red 3", profile=DECAYING, **ALL),
+    "by a number in metadata": lambda r: r.search("ada", "red 3", profile=VIEWED, **ALL),
+    "by taste": lambda r: r.search("ada", "red 3", profile=LIKED, touch=False, **NOW_ON),
+    "few of a session": lambda r: r.search("ada", "red 3", **ALONE, max_per={"session": 2}),
+    "diverse": lambda r: r.search("ada", "red 3", **ALONE, diversity=0.5),
     "explained": partial(explained, memory=3),
     "explained, of a team": partial(explained, memory=109, min_score=0.9),
     "explained, beside a hit": partial(explained, memory=204, expand_session=1),
@@ -260,11 +286,13 @@ def of_teams(repo: MemoryRepository) -> None:
                 created_at=before(n),
                 importance=n / 12,
                 trust=n / 12,
+                metadata={"views": n % 5},
             )
             for n in range(12)
         ]
         of.add_many(name, new)
         of.links.add(name, ids[2], ids[7])
+        of.record_outcome(name, ids[11], "success")
         for labelled in (ids[3], ids[9]):
             of.labels.add(name, labelled, ["x"])
 
@@ -332,6 +360,38 @@ def test_a_search_of_several_nodes_is_that_of_one(
     )
     assert found == expected != []
     assert issued.phases == 1 or question == "linked"  # which is one transaction
+
+
+def test_a_number_in_a_table_that_each_node_has_counts(
+    session: psycopg.Connection, one_and_several: tuple[MemoryRepository, MemoryRepository]
+) -> None:
+    session.execute("CREATE TABLE stars (agent_id text, memory_id uuid, number integer)")
+    session.execute("SELECT create_reference_table('stars')")
+    session.execute("INSERT INTO stars VALUES ('ada', %s, 5)", [number(8)])
+    schema = session.execute("SELECT current_schema()").fetchall()[0][0]
+    of_a_table = Attribute(name="stars", table="stars", column="number", schema=schema, most=5)
+
+    hits = one_and_several[1].search("ada", profile=Profile("starred", {of_a_table: 1.0}), **ALL)
+    session.execute("DROP TABLE stars")
+
+    assert [(hit.memory.id, hit.score) for hit in hits[:1]] == [(number(8), 1.0)]
+    assert {hit.score for hit in hits[1:]} == {0.0}
+
+
+@pytest.mark.parametrize("more", [{"max_per": {"session": 2}}, {"diversity": 0.5}], ids=str)
+def test_what_compares_hits_of_several_nodes_is_refused(
+    one_and_several: tuple[MemoryRepository, MemoryRepository], more: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError, match="does not go with teams on Citus"):
+        one_and_several[1].search("ada", "red 3", **ALL, **more)
+
+
+def test_lending_cannot_be_evaluated(
+    one_and_several: tuple[MemoryRepository, MemoryRepository],
+) -> None:
+    queries = [JudgedQuery("red 3", [number(3)], as_of=NOW)]
+    with pytest.raises(InputError, match="evaluate with lend does not work on Citus"):
+        one_and_several[1].evaluation.evaluate("ada", queries, expand_session=2, lend=0.5)
 
 
 def test_what_reads_tables_within_a_statement_keeps_it_from_being_parallel(
