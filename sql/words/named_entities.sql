@@ -11,22 +11,28 @@ CREATE OR REPLACE FUNCTION named_entities(
 DECLARE
     owners text[] := agent || others;
     words text[] := name_words(said);
-    key text := lower(array_to_string(words, ' '));
-    known jsonb;
-    strange jsonb;
+    keys text[] := string_to_array(lower(array_to_string(words, ' ')), ' ');
+    known text[];
+    known_at bigint[];
+    known_alone boolean[];
+    strange text[];
+    strange_at bigint[];
 BEGIN
     names := 0;
-    SELECT jsonb_agg(w) FILTER (WHERE w.begins),
-           jsonb_agg(w) FILTER (WHERE NOT w.begins AND w.alone AND length(w.word) >= 6)
-      INTO known, strange
-      FROM (SELECT u.word, min(u.place) AS at, bool_or(
+    SELECT array_agg(w.word) FILTER (WHERE w.begins), array_agg(w.at) FILTER (WHERE w.begins),
+           array_agg(w.alone) FILTER (WHERE w.begins),
+           array_agg(w.word) FILTER (WHERE w.is_strange),
+           array_agg(w.at) FILTER (WHERE w.is_strange)
+      INTO known, known_at, known_alone, strange, strange_at
+      FROM (SELECT w.*, NOT w.begins AND w.alone AND length(w.word) >= 6 AS is_strange
+              FROM (
+            SELECT u.word, min(u.place) AS at, bool_or(
                        words[u.place] ~ '^[[:upper:]]'
                        AND NOT coalesce(words[u.place + 1] ~ '^[[:upper:]]', false)) AS alone,
                    EXISTS (SELECT FROM entity_names n
                             WHERE n.agent_id = ANY (owners) AND n.word = u.word OFFSET 0) AS begins
-              FROM unnest(array_append(string_to_array(key, ' '), ''))
-                   WITH ORDINALITY u(word, place)
-             GROUP BY u.word) w;
+              FROM unnest(array_append(keys, '')) WITH ORDINALITY u(word, place)
+             GROUP BY u.word) w) w;
     IF known IS NULL AND strange IS NULL THEN
         RETURN;
     END IF;
@@ -35,20 +41,44 @@ BEGIN
       FROM (SELECT c.entity, min(c.at) AS at,
                    row_number() OVER (ORDER BY max(length(c.name)) DESC, c.entity) AS place
               FROM (
-                SELECT p.at, p.alone, n.name, n.kind, n.entity,
-                       n.word = '' OR strpos(format(' %s ', key), format(' %s ', n.name)) > 0
-                       AS whole,
-                       -- "Captain" alone does not say which one.
-                       count(*) FILTER (WHERE n.name <> n.word) OVER (PARTITION BY p.at)
-                       <= @MAX_SHARED_FIRST@ AS is_rare
-                  FROM jsonb_to_recordset(known) p(word text, at bigint, alone boolean)
+                SELECT p.at, n.name, n.kind, n.entity
+                  FROM unnest(known, known_at) p(word, at)
+                  JOIN (SELECT DISTINCT k.word, array_agg(k.word) OVER (
+                                   ORDER BY k.place ROWS BETWEEN CURRENT ROW
+                                   AND @MAX_NAME_WORDS@ - 1 FOLLOWING) AS words
+                          FROM unnest(keys) WITH ORDINALITY k(word, place)) said
+                    ON said.word = p.word
                  CROSS JOIN LATERAL (
                        SELECT n.* FROM entity_names n
                         WHERE n.agent_id = ANY (owners) AND n.word = p.word
+                          AND n.name = ANY (ARRAY(
+                              SELECT array_to_string(said.words[:j], ' ')
+                                FROM generate_series(1, cardinality(said.words)) j))
                        OFFSET 0) n
                  UNION ALL
-                SELECT p.at, true, n.name, n.kind, n.entity, false, true
-                  FROM jsonb_to_recordset(strange) p(word text, at bigint)
+                SELECT p.at, n.name, n.kind, n.entity
+                  FROM unnest(known, known_at) p(word, at)
+                 CROSS JOIN LATERAL (
+                       SELECT n.* FROM entity_names n
+                        WHERE n.agent_id = ANY (owners) AND n.word = ''
+                       OFFSET 0) n
+                 WHERE p.word = ''
+                 UNION ALL
+                -- A first word stands for a longer name where it is written like one, and alone.
+                -- "Captain" alone does not say which one.
+                SELECT p.at, n.name, n.kind, n.entity
+                  FROM unnest(known, known_at, known_alone) p(word, at, alone)
+                 CROSS JOIN LATERAL (
+                       SELECT few.*, count(*) OVER () AS number
+                         FROM (SELECT n.* FROM entity_names n
+                                WHERE n.agent_id = ANY (owners) AND n.word = p.word
+                                  AND n.name <> p.word
+                                LIMIT @MAX_SHARED_FIRST@ + 1) few
+                       OFFSET 0) n
+                 WHERE p.alone AND n.number <= @MAX_SHARED_FIRST@
+                 UNION ALL
+                SELECT p.at, n.name, n.kind, n.entity
+                  FROM unnest(strange, strange_at) p(word, at)
                  CROSS JOIN LATERAL (
                        SELECT b.* FROM entity_names b
                         WHERE b.agent_id = ANY (owners) AND length(b.word) >= 6
@@ -59,9 +89,7 @@ BEGIN
                           AND right(b.word, 3) = right(p.word, 3) COLLATE "C"
                        OFFSET 0) n
                  WHERE is_one_edit(n.word, p.word)) c
-             -- A first word stands for a longer name where it is written like one, and alone.
-             WHERE (c.whole OR c.is_rare AND c.alone)
-               AND (subjects OR c.kind <> 'subject')
+             WHERE (subjects OR c.kind <> 'subject')
                -- A sign such as those of C++ belongs to the name.
                AND (c.kind = 'alias' OR c.entity !~ '[^[:alnum:][:space:].,''’()_-]'
                     OR strpos(lower(said), lower(c.entity)) > 0 AND said ~* concat('(?<!\w)',

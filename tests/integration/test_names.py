@@ -9,7 +9,10 @@ from tests.integration.owner import Owner, north
 
 NAMES = {
     "Emi": ("what does Emi like", "EMI?", "Does Kate like tea?", "did kate go"),
-    "Zoë Müller": ("zoe muller's cat", "Is Zoe here?", "Zoë Mueller and Zoë Müller", "Zoé?"),
+    "Zoë Müller": (
+        *("zoe muller's cat", "zoe zoe muller", "Is Zoe here?", "Zoë Mueller and Zoë Müller"),
+        "Zoé?",
+    ),
     "Muhammad": ("Muhammed?", "is Muhamad in", "Muahmmad said"),
     "": ("zoe", "Katherine", "muhammed", "New Zoe Smith", "Mohamed", "emil", "Emi2"),
 }

@@ -47,6 +47,8 @@ SMALLEST_SHARE = 1e-100
 """A share is 0 or at least this. Products of smaller numbers underflow, and PostgreSQL raises."""
 MAX_QUERY_ENTITIES = 32
 """The SQL function entity_overlap is written out for this many."""
+MAX_NAME_WORDS = 16
+"""Names of more words are not found in texts."""
 MAX_SHARED_FIRST = 3
 """The first word of more names than this stands for none of them."""
 LEAST_FOR_MEAN = 50
