@@ -18,9 +18,9 @@ COMMENT ON FUNCTION events_expire_before IS
     'Returns the moment before which events of an owner are older than the policy allows; NULL if '
     'it has no limit.';
 
--- Without sorting, the order forces the index in the order of time. Locked rows are skipped: another
--- run is deleting them. Places in the table stay the same while the rows are locked: events do not
--- change.
+-- Without sorting, the order forces the index in the order of time. Locked rows are skipped:
+-- another run is deleting them. Places in the table stay the same while the rows are locked: events
+-- do not change.
 CREATE OR REPLACE FUNCTION lock_old_events(
     agent text, before timestamptz, batch_size integer, OUT places tid[], OUT gone uuid[])
     LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_sort = off AS $function$
