@@ -11,13 +11,16 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
+.PHONY: demo studio example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 demo: .venv/local  ## Store realistic memories in an embedded PostgreSQL and search them
 	@$(BIN)/pgrecall demo
+
+studio: .venv/local  ## Open a page that shows how the demo's memories rank, and why
+	@$(BIN)/pgrecall studio --demo
 
 example: .venv/local  ## Run the application of examples/assistant on an embedded PostgreSQL
 	cd examples && ../$(BIN)/python -m assistant

@@ -171,7 +171,8 @@ COMMANDS = """
 """
 """In this order: each finds what those before have left. They are the agent's where they may be."""
 OTHERS = {
-    *("serve", "mcp"),  # tests/integration/conftest.py plants in the database of the service
+    # tests/integration/conftest.py plants in the database of the service
+    *("serve", "mcp", "studio"),
     *("config distrust", "config show", "config trust"),  # need no database
     *("migrate sql", "profiles show"),
     *("demo", "server start", "server stop", "server status"),  # have one of their own

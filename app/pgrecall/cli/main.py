@@ -65,6 +65,7 @@ class _Commands(LazyGroup):
             "show_configuration": "config",
             "server": "server",
             "serve": "serve",
+            "open_studio": "studio",
             "key_commands": "keys",
             "mcp_command": "mcp",
             "rank_indexes": "index",

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
+from datetime import tzinfo
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -94,11 +95,9 @@ def serve(
     GET /openapi.json describes the requests. With the extra mcp, /mcp gives models tools to
     remember and recall. SIGTERM stops it once all requests are answered.
     """
-    try:
-        import_module("pgrecall.service.application")
-        from pgrecall.service.service_settings import ServiceSettings
-    except ImportError as missing:
-        raise ExtraMissing("to serve HTTP: pip install 'pgrecall[service]'") from missing
+    require_service()
+    from pgrecall.service.service_settings import ServiceSettings
+
     with database.engine() as engine:
         url = engine.url.render_as_string(hide_password=False)
         keys = list_keys(engine, schema=database.schema)
@@ -143,6 +142,14 @@ def _announce(host: str, port: int, keyed: bool, in_use: bool) -> None:
     )
 
 
+def require_service() -> None:
+    """Raises ExtraMissing without the extra `service`."""
+    try:
+        import_module("pgrecall.service.application")
+    except ImportError as missing:
+        raise ExtraMissing("to serve HTTP: pip install 'pgrecall[service]'") from missing
+
+
 def require_loopback(host: str) -> None:
     """Raises InputError unless only this machine reaches the host."""
     try:
@@ -162,39 +169,14 @@ def launch(host: str, port: int, workers: int, announce: Callable[[], None]) -> 
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    from pgrecall.service.shutdown import Connection
-
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets=sockets)
-            if self.started:
-                announce()
-
     with tempfile.TemporaryDirectory(prefix="pgrecall-metrics-") as folder:
         if workers > 1:  # read when a worker imports prometheus_client
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
             os.environ["PYTHONSAFEPATH"] = "1"  # or workers import what lies in the working folder
-        config = uvicorn.Config(
-            f"{__name__}:application",
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            http=Connection,
-            loop="asyncio",  # psycopg adds and removes a reader per query: uvloop takes longer
-            access_log=False,
-            log_level="warning",
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-            server_header=False,
-            ws="none",
-        )
+        place = f"{__name__}:application"
+        config = configuration(place, factory=True, host=host, port=port, workers=workers)
         if workers == 1:
-            server = Server(config)
-            with suppress(KeyboardInterrupt):
-                server.run()
-            if not server.started:
-                sys.exit(1)
+            run_here(config, announce)
             return
         listening = config.bind_socket()
         listening.listen(config.backlog)
@@ -205,6 +187,45 @@ def launch(host: str, port: int, workers: int, announce: Callable[[], None]) -> 
             Multiprocess(config, sockets=[listening], **more).run()
 
 
+def configuration(application: Any, **more: Any) -> Any:
+    """The configuration of a server of ours."""
+    import uvicorn
+
+    from pgrecall.service.shutdown import Connection
+
+    return uvicorn.Config(
+        application,
+        http=Connection,
+        loop="asyncio",  # psycopg adds and removes a reader per query: uvloop takes longer
+        access_log=False,
+        log_level="warning",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        server_header=False,
+        ws="none",
+        **more,
+    )
+
+
+def run_here(
+    config: Any, announce: Callable[[], None], sockets: list[socket.socket] | None = None
+) -> None:
+    """Serves in this process until SIGTERM or SIGINT; exits with 1 if it cannot."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            if self.started:
+                announce()
+
+    server = Server(config)
+    with suppress(KeyboardInterrupt):
+        server.run(sockets)
+    if not server.started:
+        sys.exit(1)
+
+
 def application() -> Any:
     """The application of a worker, which is a process of its own."""
     from pgrecall.service.application import create_app
@@ -213,16 +234,30 @@ def application() -> Any:
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")  # or the SDK of MCP does it
     values, name, find_entities, rerank, timezone = json.loads(os.environ[SETTINGS])
     settings = ServiceSettings(**values)
+    return create_app(
+        settings, maker(settings.schema, name, find_entities, rerank, timezone=timezone)
+    )
+
+
+def maker(
+    schema: str,
+    embedder: str | None,
+    find_entities: bool = False,
+    rerank: str | None = None,
+    *,
+    timezone: str | tzinfo | None = None,
+) -> Callable[[AsyncEngine], AsyncMemoryRepository]:
+    """A function that makes the repository of the service on an engine."""
 
     def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
         return AsyncMemoryRepository(
             engine,
-            schema=settings.schema,
-            embedder=make_embedder(name),
+            schema=schema,
+            embedder=make_embedder(embedder),
             token_counter=token_counter(),
             entities=entities(find_entities),
             reranker=None if rerank is None else make_reranker(rerank),
             timezone=timezone,
         )
 
-    return create_app(settings, repository)
+    return repository

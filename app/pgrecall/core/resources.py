@@ -42,6 +42,11 @@ def demo_memories() -> Path:
     return PACKAGE / "cli" / "demo" / "memories.jsonl"
 
 
+def studio_page() -> Path:
+    """The folder of the files that the studio's page consists of."""
+    return PACKAGE / "studio" / "page"
+
+
 def with_schemas(sql: str, schema: str, extension_schema: str) -> str:
     """Replaces @extschema@ by our schema and @extschema:vector@ by that of pgvector.
 

@@ -16,6 +16,7 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.memories.added import Added, Outcome
 from pgrecall.memories.batch import Batch
 from pgrecall.memories.page import Page
+from pgrecall.migrate.service_keys import Scope
 from pgrecall.ranking.hits import Hits
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.search.explanation import Explanation
@@ -68,6 +69,22 @@ class MemoriesAnswer:
     memories: list[Memory]
     next: str | None
     total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyAnswer:
+    """The rights of the key of a request."""
+
+    keyed: bool
+    """False: the service asks for none."""
+    owners: list[str] | None
+    """The owners that it is for, a team as team:NAME; null: all."""
+    scope: Scope
+    default_owner: str
+    """The owner of a request that names none; if the key is for several, the first of these."""
+    embedder: bool
+    """True if queries may be texts that are embedded; else they are vectors, or `query_text`."""
+    version: str
 
 
 @dataclass(frozen=True, slots=True)

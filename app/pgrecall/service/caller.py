@@ -56,13 +56,21 @@ def _require_owned(key: Key, owner: str) -> None:
         raise Problem(403, "the key is not for this owner")
 
 
+def default_owner(key: Key, agent: str) -> str | None:
+    """The owner of requests that name none: the key's only one, or else the service's `agent`.
+    None if the key is for several others."""
+    if key.owners is not None and len(key.owners) == 1:
+        return key.owners[0]
+    return agent if key.owns(agent) else None
+
+
 def authenticate(request: Request, scope: Scope, owner: str | None = None) -> Caller:
     """The caller of a request; raises Problem if the key may not do it for this owner."""
     key, state = request.scope[KEY], request.app.state
     if owner is None:
-        if len(key.owners or ()) > 1 and not key.owns(state.settings.agent):
-            raise Problem(403, "the key is for several owners: name one by ?owner=")
-        owner = key.owners[0] if len(key.owners or ()) == 1 else state.settings.agent
+        owner = default_owner(key, state.settings.agent)
+    if owner is None:
+        raise Problem(403, "the key is for several owners: name one by ?owner=")
     _require_owned(key, owner)
     require_scope(key, scope)
     if owner.startswith(TEAM):

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from pgrecall.service.bounds import COMPONENTS, SHOWN
-from pgrecall.service.gate import PUBLIC
+from pgrecall.service.gate import is_public
 
 _MEANINGS = {
     400: "The request cannot be read",
@@ -51,7 +51,7 @@ class DocumentedApp(FastAPI):
         for path, methods in document["paths"].items():
             for operation in methods.values():
                 _refuse_nul(operation.get("parameters"))
-                operation["security"] = [] if path in PUBLIC else [{"key": []}]
+                operation["security"] = [] if is_public(path) else [{"key": []}]
                 for status, response in operation["responses"].items():
                     if int(status) >= 400 and not path.startswith("/v1/"):
                         as_json = response["content"].pop("application/json")

@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
+from hmac import compare_digest
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,7 +25,8 @@ from pgrecall.service.service_settings import ServiceSettings
 KEY = "pgrecall.key"
 """The request's Key, in its scope."""
 PUBLIC = ("/", "/docs", "/health", "/ready", "/openapi.json")
-"""Answered without a key and without waiting for a turn."""
+"""Answered without a key and without waiting for a turn; so are the files of the studio's page."""
+STUDIO = "/studio"
 METRICS = "/metrics"
 """Needs a key, but no turn."""
 MAX_READ_BODY = 4 * 1024 * 1024
@@ -54,7 +56,7 @@ class Gate:
         self._wrong_keys = Buckets(WRONG_KEYS_PER_SECOND)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in PUBLIC:
+        if scope["type"] != "http" or is_public(scope["path"]):
             await self._app(scope, receive, send)
             return
         answer = _Answer(send)
@@ -91,16 +93,29 @@ class Gate:
                     raise Problem(421, "a service without keys is addressed as localhost only")
             if headers.get("sec-fetch-site") == "cross-site":  # a GET of a page has no Origin
                 raise Problem(421, "a service without keys answers no web page of another site")
-            return OPEN
+            return self._opened(scope, headers)
         parts = presented(headers.get("authorization", ""))
         key = None if parts is None else await self._ring.key(*parts, self._settings.timeout)
         if key is None:
-            if wait := self._wrong_keys.wait(_caller(scope)):
-                raise Problem(429, "too many requests without a valid key", retry_after=wait)
-            raise Problem(401, "the request needs a valid key: Authorization: Bearer …")
+            raise self._refusal(scope)
         if self._rates and (wait := self._rates.wait(key.id)):
             raise Problem(429, "too many requests with this key", retry_after=wait)
         return key
+
+    def _opened(self, scope: Scope, headers: Headers) -> Key:
+        """The key of a service without stored ones, which may have one for this run."""
+        own = self._settings.run_key
+        if own is None:
+            return OPEN
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not compare_digest(token.encode(), own.encode()):
+            raise self._refusal(scope)
+        return OPEN
+
+    def _refusal(self, scope: Scope) -> Problem:
+        if wait := self._wrong_keys.wait(_caller(scope)):
+            return Problem(429, "too many requests without a valid key", retry_after=wait)
+        return Problem(401, "the request needs a valid key: Authorization: Bearer …")
 
     async def _body(
         self, headers: Headers, receive: Receive, most: int, take: Callable[[int], None]
@@ -158,6 +173,11 @@ class Gate:
                     await self._app(scope, receive, answer)
             finally:
                 self._turns.release()
+
+
+def is_public(path: str) -> bool:
+    """True if a request for this path needs neither a key nor a turn."""
+    return path in PUBLIC or path == STUDIO or path.startswith(f"{STUDIO}/")
 
 
 def _caller(scope: Scope) -> str:

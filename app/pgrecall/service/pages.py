@@ -30,6 +30,7 @@ td{{vertical-align:top}}</style>
 async def root() -> Response:
     """The service's name and version, and its pages."""
     where = {"docs": "/docs", "openapi": "/openapi.json", "health": "/health", "mcp": "/mcp"}
+    where["studio"] = "/studio"
     return JSONResponse({"service": "pgrecall", "version": version("pgrecall"), **where})
 
 

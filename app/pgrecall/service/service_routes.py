@@ -16,16 +16,34 @@ from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.state import read_status
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.profiles import BUILT_IN
-from pgrecall.service.answers import answer
+from pgrecall.service.answers import KeyAnswer, answer
 from pgrecall.service.bodies import Name
-from pgrecall.service.caller import AnyKey, require_scope
+from pgrecall.service.caller import AnyKey, default_owner, require_scope
 from pgrecall.service.problems import Problem, to_problem
 from pgrecall.service.request_metrics import exposed
+from pgrecall.service.service_settings import ServiceSettings
 
 READY_SECONDS = 2.0
 """Time limit of the check that the database is ready."""
 router = APIRouter(tags=["service"])
 Record = dict[str, Any]
+
+
+@router.get("/key", response_model=KeyAnswer)
+async def key(request: Request, key: AnyKey) -> Response:
+    """Show what the key of this request is for, and what the service can do."""
+    state = request.app.state
+    settings: ServiceSettings = state.settings
+    return answer(
+        KeyAnswer(
+            keyed=settings.keyed or settings.run_key is not None,
+            owners=None if key.owners is None else [*key.owners],
+            scope=key.scope,
+            default_owner=default_owner(key, settings.agent) or (key.owners or ("",))[0],
+            embedder=state.repo._tools.embedder is not None,
+            version=version("pgrecall"),
+        )
+    )
 
 
 @router.get("/owners", response_model=Record)

@@ -14,6 +14,8 @@ class ServiceSettings:
     database_url: str = field(repr=False)
     keyed: bool
     """True if requests need a key. Without keys, every request may do everything."""
+    run_key: str | None = field(default=None, repr=False)
+    """A token that requests need though no key is stored, and that ends with this process."""
     schema: str = DEFAULT_SCHEMA
     role: str | None = None
     """The role that requests run as, if it is not the one that connects."""
