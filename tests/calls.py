@@ -13,6 +13,8 @@ from uuid import UUID
 
 from pgrecall import (
     Added,
+    Candidate,
+    Candidates,
     Cluster,
     Consolidation,
     Context,
@@ -80,6 +82,7 @@ def operations(
     return {
         "add": Operation({"memory": new}, "inserted", "initial"),
         "add_many": Operation({"memories": [new, new]}, ["inserted", "known"], "initial"),
+        "candidates": Operation(query | {"n": 1, "k": 1}, five[:2]),
         "context": Operation(query, five),
         "count": Operation({}, 5),
         "delete": Operation(ids, 1, "deleted"),
@@ -146,7 +149,14 @@ def operations(
 
 
 READING = {
-    *("context", "count", "evaluation.evaluate", "evaluation.recorded_queries", "explain"),
+    *(
+        "candidates",
+        "context",
+        "count",
+        "evaluation.evaluate",
+        "evaluation.recorded_queries",
+        "explain",
+    ),
     *("get", "get_many", "history", "labels.find", "labels.of", "links.of", "list", "owners"),
     *("names.aliases", "names.unknown", "plan", "resolve", "search", "search_many"),
     *("evaluation.tune", "transfer.export", "upkeep.clusters", "upkeep.near_duplicates"),
@@ -166,6 +176,8 @@ GOOD = {name: one.arguments for name, one in operations(ID, OTHER).items()}
 
 _SHOWN: dict[type, str] = {
     Added: "outcome",
+    Candidate: "memory",
+    Candidates: "memories",
     Cluster: "memories",
     Consolidation: "importance",
     Context: "packed",
@@ -215,6 +227,7 @@ class Things(NamedTuple):
 _HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid"}
 _RERANKED = _HYBRID | {"rerank": lambda query, texts: [float(len(text)) for text in texts]}
 _MORE: dict[str, list[dict[str, Any]]] = {
+    "candidates": [_HYBRID | {"teams": ["one"]}],
     "context": [_HYBRID | {"teams": ["one"]}, _RERANKED],
     "delete": [{"text": "onesecret"}, {"text": "onesecret", "dry_run": True}],
     "evaluation.evaluate": [{"rerank": _RERANKED["rerank"]}],

@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         Trust,
         Usefulness,
     )
+    from pgrecall.search.candidate_list import Candidate, Candidates, SignalBound
     from pgrecall.search.explanation import Explanation, SignalAccount
     from pgrecall.search.query_plan import QueryPlan
 
@@ -100,6 +101,8 @@ __all__ = [
     "AsyncMemoryRepository",
     "Attribute",
     "Batch",
+    "Candidate",
+    "Candidates",
     "Clock",
     "Cluster",
     "Confidence",
@@ -182,6 +185,7 @@ __all__ = [
     "SentenceTransformersReranker",
     "ServerInUse",
     "SignalAccount",
+    "SignalBound",
     "Similarity",
     "Strategy",
     "Style",
@@ -256,6 +260,7 @@ _MODULES = {
     "scoring.scorer": "score score_all",
     "scoring.signals": "Clock Confidence Curve EntityOverlap Frequency Importance Keyword "
     "Recency Similarity Taste Time Trust Usefulness",
+    "search.candidate_list": "Candidate Candidates SignalBound",
     "search.explanation": "Explanation SignalAccount",
     "search.query_plan": "QueryPlan",
 }

@@ -13,6 +13,7 @@ SELECT :columns, one.score,
      , one.place, one.cost, one.verdict, one.step, one.near --? context
      , one.step --? diverse
      , one.steps --? linked
+     , one.ages --? candidates
      , one.meets --? explain
      , one.unmet_comparison --? explain compared
   FROM chosen one

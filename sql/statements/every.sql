@@ -8,6 +8,7 @@
 SELECT agent_memories.agent_id, agent_memories.id, :score AS score
      , coalesce(words.share, 0::float8) AS share --? words
      , words.coverage --? words
+     , :signals AS signals, :ages AS ages --? candidates
      , agent_memories.session AS its_session --? per_session
      , agent_memories.subject AS its_subject --? per_subject
      , :day AS its_day --? per_day

@@ -92,12 +92,21 @@ REQUESTS = {
     "POST /memories/{memory_id}/supersede": "supersede",
     "POST /search": "search",
     "POST /context": "context",
+    "POST /candidates": "candidates",
     "POST /explain": "explain",
     "POST /feedback": "feedback",
     "POST /outcomes": "record_outcome",
     "GET /owners": "owners",
 }
-OF_THE_SERVICE = {"/profiles", "/status", "/metrics", "/health", "/ready"}
+OF_THE_SERVICE = {
+    "/key",
+    "/profiles",
+    "/profiles/{name}",
+    "/status",
+    "/metrics",
+    "/health",
+    "/ready",
+}
 TOOLS = {
     "remember": "add",
     "recall": "search",

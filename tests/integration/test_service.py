@@ -217,14 +217,14 @@ TABLE_OF_ONES_OWN = {
     "name": "mine",
     "signals": {"pay": {"weight": 1, "schema": "hr", "table": "salaries", "column": "pay"}},
 }
-"""A definition, which only who installs profiles may give."""
+"""A definition that only a key with the scope maintain may give."""
 WRONG = (
     ({"k": 0}, "body.k"),
     ({"k": 101}, "body.k"),
     ({"limit": 5}, "body.limit"),
     ({"min_score": "high"}, "body.min_score"),
     ({"profile": "none"}, "unknown profile"),
-    ({"profile": TABLE_OF_ONES_OWN}, "body.profile"),
+    ({"profile": TABLE_OF_ONES_OWN}, "scope maintain"),
     ({"min_score": 2}, "min_score"),
     ({"query": "a\0b"}, "query"),
     ({"query": [1.0]}, "256"),
@@ -240,7 +240,8 @@ def test_what_cannot_be_used_is_named(
 ) -> None:
     answer = client.post("/search", json=body)
 
-    assert answer.status_code == (403 if "teams" in body else 422)
+    forbidden = "teams" in body or body.get("profile") == TABLE_OF_ONES_OWN
+    assert answer.status_code == (403 if forbidden else 422)
     assert answer.headers["content-type"] == "application/problem+json"
     assert named in answer.json()["detail"]
 

@@ -16,10 +16,9 @@ from pgrecall.core.display import Verbatim
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
+from pgrecall.migrate import installing
 from pgrecall.migrate.connecting import own_connection
-from pgrecall.migrate.installing import install_profile
 from pgrecall.migrate.score_function import readable, score_functions
-from pgrecall.migrate.settings import Settings
 from pgrecall.migrate.state import pin_transaction
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
@@ -86,16 +85,7 @@ def install(
     assert isinstance(profile, Profile)
     with database.engine() as engine, map_errors(), own_connection(engine) as own:
         pin_transaction(own)
-        extension_schema = own.scalar(
-            text(
-                "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "
-                "true) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
-                "WHERE e.extname = 'vector'"
-            ),
-            {"schema": database.schema},
-        )
-        settings = Settings(database.schema, extension_schema=str(extension_schema))
-        install_profile(own, settings, profile)
+        installing.install(own, database.schema, profile)
         own.commit()
     name = f"score_{profile.name}"
     return Output(

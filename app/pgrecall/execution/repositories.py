@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         upserting,
     )
     from pgrecall.rank_index import building, maintaining
-    from pgrecall.search import explaining, planning, searching
+    from pgrecall.search import explaining, planning, searching, shortlisting
 else:
     assembling = LazyModule("context.assembling")
     evaluating = LazyModule("evaluation.evaluating")
@@ -63,6 +63,7 @@ else:
     explaining = LazyModule("search.explaining")
     planning = LazyModule("search.planning")
     searching = LazyModule("search.searching")
+    shortlisting = LazyModule("search.shortlisting")
 
 R_co = TypeVar("R_co", covariant=True)
 M = TypeVar("M", bound="Methods")
@@ -154,6 +155,7 @@ class Methods(Advises):
     search = method(lambda: searching.search)
     search_many = method(lambda: searching.search_many)
     context = method(lambda: assembling.context)
+    candidates = method(lambda: shortlisting.candidates)
     explain = method(lambda: explaining.explain)
     plan = method(lambda: planning.plan)
     touch = method(lambda: changing.touch)

@@ -33,7 +33,12 @@ def set_default_profile(target: Target, name: str | None, *, schema: str = DEFAU
 def default_profile(target: Target, *, schema: str = DEFAULT_SCHEMA) -> str | None:
     """The profile set by `set_default_profile`, or None: calls that name none then use hybrid."""
     with _connected(target, schema) as connection:
-        profile: str | None = connection.scalar(text(f'SELECT "{schema}".default_profile(NULL)'))
+        return chosen_profile(connection, schema)
+
+
+def chosen_profile(connection: Connection, schema: str) -> str | None:
+    """The profile set for the whole schema."""
+    profile: str | None = connection.scalar(text(f'SELECT "{schema}".default_profile(NULL)'))
     return profile
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, text
+from typing import Any
+
+from sqlalchemy import Connection, select, text
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InvalidProfile, UnknownName
@@ -14,6 +16,27 @@ from pgrecall.schema import tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values, from_values
 from pgrecall.scoring.profiles import BUILT_IN
+
+
+def install(connection: Connection, schema: str, profile: Profile) -> None:
+    """Stores the profile and creates or replaces its functions, as `install_profile` does, in the
+    caller's transaction."""
+    extension_schema = connection.scalar(
+        text(
+            "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "
+            "true) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+            "WHERE e.extname = 'vector'"
+        ),
+        {"schema": schema},
+    )
+    settings = Settings(schema, extension_schema=str(extension_schema))
+    install_profile(connection, settings, profile)
+
+
+def installed(connection: Connection, schema: str) -> list[dict[str, Any]]:
+    """The definitions of installed profiles, by name."""
+    profiles = tables(schema).profiles
+    return list(connection.scalars(select(profiles.c.definition).order_by(profiles.c.name)))
 
 
 def install_profile(connection: Connection, settings: Settings, profile: Profile) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import singledispatch
 
 from pgrecall.scoring.attribute import Attribute
-from pgrecall.scoring.decay import Decay
+from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.signals import (
     Clock,
     Confidence,
@@ -85,6 +85,7 @@ def places(
         accessed = f"CASE WHEN {accessed} <= {moment} THEN {accessed} END"
     return {
         "score": score,
+        "ages": f"ARRAY[{', '.join(map(age, clocks(signals, decay).values()))}]::float8[]",
         "signals": f"ARRAY[{', '.join(values)}]",
         "moment": moment,
         "last_accessed_at": accessed,
@@ -96,6 +97,21 @@ def places(
         "subjects_named": boolean(counts_subjects(signals)),
         "counted_subject": "agent_memories.subject" if "subjects" in options else "NULL",
     }
+
+
+def clocks(signals: Iterable[Signal], decay: Decay | None) -> dict[str, Recency]:
+    """The parts of a score that age decides, by their names."""
+    found = {signal.name: signal for signal in signals if isinstance(signal, Recency)}
+    return found if decay is None else found | {DECAY: decay.recency}
+
+
+def age(signal: Recency) -> str:
+    """The days since the signal's clock, at least 0; NULL without a clock."""
+    clock = CLOCKS[signal.clock]
+    return (
+        f"CASE WHEN {clock} >= :moment THEN 0::float8 "
+        f"ELSE pg_catalog.date_part('epoch', :moment - {clock}) / 86400::float8 END"
+    )
 
 
 def factor(decay: Decay, recency: str | None = None) -> str:

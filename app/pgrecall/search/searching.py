@@ -307,9 +307,15 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
 
 def in_effect(profile: Profile, row: Any) -> Profile:
     """The profile by which the row was scored, after redistribution of weights."""
+    missing = missing_in(row) if profile.redistribute else ()
+    return profile.without(*missing) if missing else profile
+
+
+def missing_in(row: Any) -> list[str]:
+    """The signals for which the query turned out to have no value."""
     missing = []
     if not getattr(row, "has_terms", True):
         missing.append(Keyword.name)
-    if profile.redistribute and not getattr(row, "names", 1):
+    if not getattr(row, "names", 1):
         missing.append(EntityOverlap.name)
-    return profile.without(*missing) if missing else profile
+    return missing

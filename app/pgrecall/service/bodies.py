@@ -7,6 +7,7 @@ be is checked by the repository.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Sequence
 from datetime import tzinfo
 from functools import reduce
@@ -24,12 +25,18 @@ from pgrecall.core.label import Label
 from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
 from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.vectors import VectorLike
+from pgrecall.errors import InvalidProfile
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.ranking import arguments, filters
 from pgrecall.schema.fields import NEW
-from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profile import AccessedBy, Profile
+from pgrecall.scoring.profile_file import from_values
+from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.search.shortlisting import MOST
 from pgrecall.service.bounds import BOUNDS, rules
 
+MAX_PROFILE = 64 * 1024
+"""Bytes of a definition: each is a statement of its own, which the database plans."""
 Vector = Annotated[list[float], Field(min_length=1)]
 Word = Annotated[str, Field(json_schema_extra=BOUNDS["content_type"])]
 Name = Annotated[str, Field(json_schema_extra=BOUNDS["key"])]
@@ -51,6 +58,31 @@ class Body(BaseModel):
 def example(**fields: Any) -> ConfigDict:
     """A model_config with an example for the OpenAPI document."""
     return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
+class ProfileBody(Body):
+    """A profile, as a profile file has it."""
+
+    model_config = example(signals={"similarity": {"weight": 0.7}, "importance": {"weight": 0.3}})
+
+    name: str = "unnamed"
+    signals: Annotated[dict[str, dict[str, Any]], Field(min_length=1, max_length=64)]
+    redistribute: bool = False
+    accessed_by: AccessedBy = "retrieval"
+    min_relevance: float | None = None
+    decay: dict[str, Any] | None = None
+
+    def profile(self) -> Profile:
+        """The profile; raises InvalidProfile or UnknownName."""
+        values = self.model_dump(exclude_unset=True) | {"name": self.name}
+        if len(json.dumps(values)) > MAX_PROFILE:
+            raise InvalidProfile(f"a profile may have at most {MAX_PROFILE:,} bytes of JSON here")
+        return from_values(values)
+
+
+ProfileName = Annotated[str, Field(json_schema_extra={"enum": [*BUILT_IN]})]
+AnyProfile = ProfileName | Annotated[ProfileBody, AfterValidator(ProfileBody.profile)]
+"""A built-in profile by its name, or any by its definition."""
 
 
 def request_model(
@@ -141,6 +173,8 @@ _DESCRIPTIONS = {
 _INSTEAD: dict[str, Any] = {
     "teams": Sequence[Annotated[str, Field(json_schema_extra=BOUNDS["owner"])]],
     "k": Limit,
+    "n": Annotated[int, Field(ge=1, le=MOST)],
+    "profile": AnyProfile | None,
     "limit": Annotated[int, Field(ge=1, le=1000)],
     "order": list[str],
     "expand": Annotated[int, Field(ge=0, le=2)],

@@ -17,7 +17,6 @@ from pgrecall.memories.ordering import SORTABLE
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.schema.fields import NEW
 from pgrecall.schema.kinds import CONTENT, HOURS, NAME, SHARE, TEXT, TEXTS, Kind
-from pgrecall.scoring.profiles import BUILT_IN
 
 Bounds = dict[str, Any]
 
@@ -59,7 +58,6 @@ BOUNDS: dict[str, Bounds] = {
     "tier": {"enum": [*limits.TIERS]},
     "trust_curve": {"enum": [*limits.TRUST_CURVES, None]},
     "style": {"enum": [*STYLES]},
-    "profile": {"enum": [*BUILT_IN, None]},
     "diversity": {"minimum": 0, "exclusiveMaximum": 1},
     "consider": Count(1, limits.MAX_CONSIDERED).schema,
     "tokens": {"minimum": 0, "maximum": MAX_TOKENS},

@@ -11,6 +11,8 @@ from fastapi import Depends, Query, Request
 from pgrecall.core.memory import TEAM
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.migrate.service_keys import Scope
+from pgrecall.scoring.attribute import Attribute
+from pgrecall.scoring.profile import Profile
 from pgrecall.service.bearer import Key
 from pgrecall.service.bounds import BOUNDS
 from pgrecall.service.gate import KEY
@@ -37,6 +39,14 @@ class Caller:
         """Raises Problem unless the key is for these teams, too."""
         for team in teams:
             _require_owned(self.key, TEAM + team.removeprefix(TEAM))
+
+    def require_profile(self, profile: object) -> None:
+        """Raises Problem for the definition of a profile that reads another table, unless the key
+        may maintain: its columns are nobody's memories."""
+        if isinstance(profile, Profile) and any(
+            isinstance(signal, Attribute) and signal.table for signal in profile.signals
+        ):
+            require_scope(self.key, "maintain")
 
     def touch(self, requested: bool | None = None) -> bool:
         """True: count retrievals. Raises Problem for a key that may not."""

@@ -68,6 +68,7 @@ def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
         values["memory"] = NewMemory(
             **{one: values.pop(one) for one in MEMORY_FIELDS & values.keys()}
         )
+    caller.require_profile(values.get("profile"))
     if "teams" in fields:
         caller.require_teams(values.get("teams") or ())
         if "touch" in fields:
@@ -86,6 +87,15 @@ route("GET /memories/{memory_id}/history", "history", Reader, dict[str, list[Eve
 route("POST /memories/{memory_id}/supersede", "supersede", Writer, answers.AddedAnswer, new=COFFEE)
 route("POST /search", "search", Reader, answers.SearchAnswer, k=3, **DRINK)
 route("POST /context", "context", Reader, dict[str, Any], max_tokens=500, style="xml", **DRINK)
+route(
+    "POST /candidates",
+    "candidates",
+    Reader,
+    answers.CandidatesAnswer,
+    *("min_score", "max_per", "expand_session", "lend"),
+    n=50,
+    **DRINK,
+)
 route("POST /explain", "explain", Reader, dict[str, Any], memory_id=ID, **DRINK)
 route("POST /feedback", "feedback", Writer, Memory, memory_id=ID, kind="useful")
 route("POST /outcomes", "record_outcome", Writer, Memory, memory_id=ID, outcome="success")

@@ -14,8 +14,6 @@ from pgrecall.core.memory import TEAM
 from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.state import read_status
-from pgrecall.scoring.profile_file import as_values
-from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.service.answers import KeyAnswer, answer
 from pgrecall.service.bodies import Name
 from pgrecall.service.caller import AnyKey, default_owner, require_scope
@@ -60,12 +58,6 @@ async def owners(
     page = await repo.owners(prefix=prefix, limit=limit, after=after)
     own = [one for one in page if key.owns(one.agent_id or f"{TEAM}{one.team_id}")]
     return answer({"owners": own, "next": page.next})
-
-
-@router.get("/profiles", response_model=dict[str, list[Record]])
-async def profiles(_: AnyKey) -> Response:
-    """List the built-in profiles with their signals and weights."""
-    return answer({"profiles": [as_values(one) for one in BUILT_IN.values()]})
 
 
 @router.get("/status", response_model=Record)

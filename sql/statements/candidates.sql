@@ -1,0 +1,13 @@
+-- The best memories by each signal and by the score, and what every other one has at most.
+--with asked AS MATERIALIZED asked --? asked
+--with means AS MATERIALIZED means --? shifted
+--with shifted AS MATERIALIZED shifted --? shifted
+--with tasted AS MATERIALIZED tasted --? tasted
+--with every AS MATERIALIZED every --? !large
+--with every AS MATERIALIZED every_large --? large
+--with listed AS MATERIALIZED best_of_each
+--with numbers AS MATERIALIZED least_of_each
+--with chosen AS MATERIALIZED distinct_best
+--with worded AS MATERIALIZED worded --? words
+--with hits AS described
+--then hits_numbered

@@ -1,0 +1,146 @@
+"""Profiles in requests: definitions, what they may read, and installing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from pgrecall import Attribute, Profile, profiles
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.scoring.profile_file import as_values
+from pgrecall.service.bodies import MAX_PROFILE
+from pgrecall.testing import new_database
+from tests.integration.serving import TEA, Service, service_on, stored
+
+QUESTION = {"query": "what does Ines drink?"}
+SLOW = profiles.hybrid.with_half_life(365).renamed("slow")
+VIEWS = {"name": "views", "signals": {"views": {"weight": 1, "metadata": "views", "most": 10}}}
+
+
+@pytest.fixture
+def client(service: Service, agent: str) -> httpx.Client:
+    client = service.client(agent, scope="maintain")
+    stored(client, TEA, metadata={"views": 9})
+    stored(client, "Ines switched to coffee.", metadata={"views": 1})
+    return client
+
+
+@pytest.mark.parametrize("path", ["/search", "/candidates", "/context", "/explain"])
+def test_a_request_ranks_by_a_definition(
+    service: Service, client: httpx.Client, agent: str, path: str
+) -> None:
+    memory = client.get("/memories").json()["memories"][0]["id"]
+    more = {"memory_id": memory} if path == "/explain" else {}
+    for definition in (as_values(SLOW), as_values(profiles.trust) | {"name": "mine"}, VIEWS):
+        answer = client.post(path, json=QUESTION | more | {"profile": definition})
+        assert answer.status_code == 200, answer.text
+    views = client.post("/search", json={"profile": VIEWS}).json()
+    assert [one["score"] for one in views["results"]] == [0.9, 0.1]
+    assert views["profile"] == "views"
+
+
+def test_candidates_of_the_service_are_those_of_the_repository(
+    service: Service, client: httpx.Client, agent: str
+) -> None:
+    answer = client.post("/candidates", json=QUESTION | {"n": 1, "k": 1, "profile": "hybrid"})
+    found = service.repo.candidates(agent, QUESTION["query"], n=1, k=1, profile="hybrid")
+    shown = answer.json()
+    assert (shown["total"], shown["n"]) == (found.total, found.n) == (2, 1)
+    assert shown["profile"] == as_values(profiles.hybrid)
+    assert shown["weights"] == found.weights
+    assert [one["memory"]["id"] for one in shown["memories"]] == [
+        str(one.memory.id) for one in found.memories
+    ]
+    [first, *_] = shown["memories"]
+    assert first["terms"] == [*found.memories[0].terms] == ["ine", "drink"]
+    assert first["age_days"]["recency"] >= 0
+    assert shown["signals"]["keyword"] == {
+        "has_value": True,
+        "nth": found.signals["keyword"].nth,
+        "nth_age_days": None,
+    }
+    assert client.post("/candidates", json=QUESTION | {"touch": False}).status_code == 422
+    counted = client.get(f"/memories/{first['memory']['id']}").json()["retrieval_count"]
+    assert counted == 0
+
+
+REFUSED: list[Any] = [
+    {"signals": {"similarity": {"weight": 0.5}}},
+    {"signals": {}},
+    {"signals": {"similarity": {"weight": 1, "shift": 7}}},
+    {"signals": {"nonsense": {"weight": 1}}},
+    {"signals": {"similarity": {"weight": "1"}}},
+    {"signals": {"recency": {"weight": 1, "half_life": 1e400}}},
+    {"signals": {"recency": {"weight": 1, "half_life": 10**400}}},
+    {"signals": {"x; DROP TABLE": {"weight": 1, "metadata": "a"}}},
+    {"signals": {"views": {"weight": 1, "metadata": "x" * MAX_PROFILE}}},
+    {"signals": {f"a{n}": {"weight": 1 / 65, "metadata": "a"} for n in range(65)}},
+    {"signals": {"similarity": {"weight": 1}}, "decay": {"half_life": -1}},
+    {"signals": {"similarity": {"weight": 1}}, "more": 1},
+    {"name": "a\0", "signals": {"similarity": {"weight": 1}}},
+    "of nobody",
+    ["hybrid"],
+    7,
+]
+
+
+@pytest.mark.parametrize("definition", REFUSED, ids=range(len(REFUSED)))
+def test_a_definition_that_cannot_be_used_is_refused(client: httpx.Client, definition: Any) -> None:
+    import json
+
+    body = json.dumps(QUESTION | {"profile": definition}).replace("Infinity", "1e400")
+    answer = client.post("/search", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_definition_reads_another_table_only_for_a_key_that_maintains(
+    service: Service, client: httpx.Client, agent: str
+) -> None:
+    column = Attribute(name="likes", table="likes", column="number", schema="public")
+    definition = as_values(Profile("likes", {column: 1.0}))
+    writer = service.client(agent)
+    refused = writer.post("/search", json={"profile": definition})
+    assert (refused.status_code, "maintain" in refused.text) == (403, True)
+    assert client.post("/search", json={"profile": definition}).status_code >= 422  # no such table
+
+
+def test_profiles_are_listed_with_the_default(client: httpx.Client) -> None:
+    told = client.get("/profiles").json()
+    assert told["default"] == "hybrid"
+    own = {name: as_values(one) for name, one in profiles.BUILT_IN.items()}
+    flags = {"built_in": True, "installed": True}
+    assert told["profiles"] == [one | flags for one in own.values()]
+
+
+def test_a_tenant_installs_no_profile_where_requests_run_as_a_role_that_may_not(
+    service: Service, client: httpx.Client, agent: str
+) -> None:
+    writer = service.client(agent).put("/profiles/slow", json=as_values(SLOW))
+    assert (writer.status_code, "scope maintain" in writer.text) == (403, True)
+    refused = client.put("/profiles/slow", json=as_values(SLOW))
+    assert refused.status_code == 403
+    assert "pgrecall_service" in refused.json()["detail"]
+    assert "owner of the schema pgrecall" in refused.json()["detail"]
+
+
+def test_the_owner_of_the_schema_installs_a_profile_and_replaces_it(
+    server_url: str, local_template: str, local_embedder: LocalEmbedder
+) -> None:
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, local_embedder, keyed=False, role=None) as service,
+    ):
+        client = service.client()
+        for profile in (SLOW, SLOW.with_half_life(2)):
+            body = as_values(profile)
+            assert client.put("/profiles/slow", json=body).json() == body
+            [*_, own] = client.get("/profiles").json()["profiles"]
+            assert own == body | {"built_in": False, "installed": True}
+        for name, status in (("hybrid", 422), ("Not a name", 422), ("other", 422)):
+            assert client.put(f"/profiles/{name}", json=as_values(SLOW)).status_code == status
+        unnamed = as_values(SLOW)
+        del unnamed["name"]
+        assert client.put("/profiles/another", json=unnamed).json()["name"] == "another"
