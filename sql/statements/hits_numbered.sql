@@ -1,5 +1,5 @@
--- Best first, ties by id, with the numbers of all. Each memory with terms is a hit, so the full join
--- is a left one that cannot be a nested loop (ADR-0033).
+-- Best first, ties by id, with the numbers of all. Each memory with terms is a hit, so the full
+-- join is a left one that cannot be a nested loop (ADR-0033).
 SELECT hits.*, numbers.total, numbers.least
      , worded.terms --? words
   FROM hits

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pgrecall.migrate.score_function import quoted_lines
-from pgrecall.schema.composer import FILTERING, RANKING, Line, blocks, derived, entries
+from pgrecall.schema.composer import (
+    FILTERING,
+    ONLY_IN_PYTHON,
+    RANKING,
+    Line,
+    blocks,
+    derived,
+    entries,
+)
 
 _STATEMENTS = (*RANKING, *FILTERING)
 _BETWEEN_LINES, _BETWEEN_TABLES, _NOTHING = r"E'\n'", "', '", "''"
@@ -17,7 +25,7 @@ def composing_functions() -> str:
     """CREATE FUNCTION of `statement_options`, `statement_file` and `statement_text`, which do what
     `schema.composer` does. PL/pgSQL prepares an arm of a CASE when it is first executed."""
     files = dict.fromkeys(file for name in _STATEMENTS for _, file in entries(name))
-    texts = (_arm(file, _joined(map(_block, blocks(file)), _BETWEEN_LINES)) for file in files)
+    texts = (_arm(file, _joined(map(_block, _shared(file)), _BETWEEN_LINES)) for file in files)
     return "\n".join(
         (
             _function(
@@ -38,6 +46,11 @@ def composing_functions() -> str:
             ),
         )
     )
+
+
+def _shared(file: str) -> Iterator[Line]:
+    """The lines of a file that statements of psql may have."""
+    return (line for line in blocks(file) if line.needs.isdisjoint(ONLY_IN_PYTHON))
 
 
 def _function(signature: str, body: list[str], comment: str) -> str:

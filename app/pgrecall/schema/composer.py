@@ -26,6 +26,8 @@ from pgrecall.schema.fields import COUNTERS, FIELD, ROW
 
 RANKING = ("search", "best", "scores", "linked", "context", "explain", "standing", "matched")
 """The statements that rank, which the SQL function `statement` returns."""
+ONLY_IN_PYTHON = ("candidates",)
+"""One that ranks and that psql does not know; files of the others have its name as a mark."""
 FILTERING = ("list", "passing", "delete", "entities")
 """The others that psql executes."""
 _MARK = re.compile(r" *--\? ([!\w ]+)$")
@@ -124,7 +126,7 @@ def known_options() -> tuple[str, ...]:
     )
     names = {name for line in (*lines, *derived()) for name in line.needs | line.excludes}
     follow = {line.name for line in derived()} - {"usage"}
-    return tuple(sorted(names - follow - {"where", *RANKING}))
+    return tuple(sorted(names - follow - {"where", *RANKING, *ONLY_IN_PYTHON}))
 
 
 @cache
