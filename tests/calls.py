@@ -88,6 +88,8 @@ def operations(
         "delete": Operation(ids, 1, "deleted"),
         "erase": Operation(ids, 1),
         "evaluation.evaluate": Operation({"queries": judged}, ["hybrid"]),
+        "evaluation.judge": Operation({"memory_id": one, "query": "why?"}, True, "judgement"),
+        "evaluation.judged_queries": Operation({}, []),
         "evaluation.recorded_queries": Operation({}, ["memory 1"]),
         "evaluation.tune": Operation({"queries": judged}, ["hybrid", "hybrid_tuned"]),
         "explain": Operation({"memory_id": one, **query}, 1),
@@ -149,17 +151,11 @@ def operations(
 
 
 READING = {
-    *(
-        "candidates",
-        "context",
-        "count",
-        "evaluation.evaluate",
-        "evaluation.recorded_queries",
-        "explain",
-    ),
-    *("get", "get_many", "history", "labels.find", "labels.of", "links.of", "list", "owners"),
-    *("names.aliases", "names.unknown", "plan", "resolve", "search", "search_many"),
-    *("evaluation.tune", "transfer.export", "upkeep.clusters", "upkeep.near_duplicates"),
+    *("candidates", "context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
+    *("evaluation.recorded_queries", "evaluation.tune", "explain", "get", "get_many", "history"),
+    *("labels.find", "labels.of", "links.of", "list", "names.aliases", "names.unknown", "owners"),
+    *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
+    "upkeep.near_duplicates",
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {

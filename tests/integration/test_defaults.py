@@ -65,6 +65,8 @@ FUNCTIONS = {
     "drop_rank_index": "rank_indexes.drop",
     "rank_index_states": "rank_indexes.status",
     "recorded_queries": "evaluation.recorded_queries",
+    "judge": "evaluation.judge",
+    "judged_queries": "evaluation.judged_queries",
 }
 """Function → the method that does the same, unless it has this name, alone or in a namespace."""
 OTHERWISE = {"most": "limit", "k": "limit", "order_by": "order", "with_events": "events"}
@@ -90,6 +92,14 @@ REQUESTS = {
     "DELETE /memories/{memory_id}": "delete",
     "GET /memories/{memory_id}/history": "history",
     "POST /memories/{memory_id}/supersede": "supersede",
+    **{
+        f"POST /memories/{{memory_id}}/{name.rpartition('.')[2]}": name
+        for name in ("invalidate", "revive", "upkeep.approve", "upkeep.reject")
+    },
+    "GET /memories/{memory_id}/links": "links.of",
+    "GET /memories/{memory_id}/labels": "labels.of",
+    "POST /judgements": "evaluation.judge",
+    "GET /judgements": "evaluation.judged_queries",
     "POST /search": "search",
     "POST /context": "context",
     "POST /candidates": "candidates",
@@ -117,6 +127,7 @@ TOOLS = {
     "list_memories": "list",
 }
 COMMANDS = {
+    "judge": "evaluation.judge",
     "outcome": "record_outcome",
     "trust": "upkeep.adjust_trust",
     "complete-tasks": "upkeep.complete_stale_tasks",

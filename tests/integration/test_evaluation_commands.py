@@ -249,10 +249,31 @@ def test_recorded_queries_are_evaluated_and_tuned_by(run: Run, world: World, age
     assert (held_out, tuned["start"]["name"]) == (12, profiles.DEFAULT.name)
 
 
-NOT_BOTH = "give either a file of judged queries or --recorded"
+def test_queries_that_people_judged_are_evaluated_and_tuned_by(
+    run: Run, world: World, agent: str
+) -> None:
+    ids = world.repo.add_many(agent, [NewMemory(f"{WORDS[n]} {n}") for n in range(12)])
+    for n, memory in enumerate(ids):
+        [said] = run("judge", memory, f"{WORDS[n]}?", "-a", agent, "--json").records
+        assert said == {"id": str(memory), "answers": True, "changed": True}
+    assert run("judge", ids[1], f"{WORDS[0]}?", "--answer", "no", "-a", agent).out == "judged\n"
+    assert "so before" in run("judge", ids[1], f"{WORDS[0]}?", "--answer", "no", "-a", agent).out
+    for answer in ("yes", "unknown"):
+        assert run("judge", ids[2], "never mind", "--answer", answer, "-a", agent).code == 0
+    assert run("judge", ids[2], "tea", "--answer", "perhaps", "-a", agent).code == 2
+
+    [measured] = run("evaluate", "--judged", "-p", "hybrid", "--json", "-a", agent).records
+    [tuned] = run("tune", "-a", agent, "--judged", "--folds", 3, "--json").records
+    assert [measured["profiles"][0][name] for name in ("queries", "recall")] == [12, 1.0]
+    assert tuned["held_out"]["profiles"][0]["queries"] == 12
+
+
+NOT_BOTH = "give one of these: a file of judged queries, --judged, or --recorded"
 BAD: list[tuple[list[str], str]] = [
     (["evaluate"], NOT_BOTH),
     (["evaluate", "queries.jsonl", "--recorded"], NOT_BOTH),
+    (["evaluate", "--judged", "--recorded"], NOT_BOTH),
+    (["evaluate", "--judged"], "no queries are judged for"),
     (["evaluate", "none.jsonl"], "none.jsonl is not a file"),
     (["evaluate", "--recorded"], "no queries are recorded for"),
     (["evaluate", "queries.jsonl", "-p", "magic"], "unknown profile 'magic'"),
@@ -408,6 +429,7 @@ def test_several_agents_are_evaluated_together(run: Run, tmp_path: Path, world: 
             ((unnamed,), "unnamed.jsonl, line 1: a line needs agent"),
             ((unnamed, "-a", "owner-0", "-a", "owner-1"), "a line needs agent"),
             (("--recorded",), "--recorded needs --agent"),
+            (("--judged",), "--judged needs --agent"),
         ):
             refused = run(command, *more)
             assert (refused.code, refused.out) == (2, "")

@@ -152,7 +152,7 @@ def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reade
 COMMANDS = """
     add hello; upsert key hello; list --tag a --total; get ONE; owners; count;
     search tea --tag a --label l --query-entity x; plan tea --run; explain ONE tea;
-    context tea; outcome ONE success; feedback ONE useful;
+    context tea; outcome ONE success; feedback ONE useful; judge ONE tea;
     trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
     revive TWO; approve TWO; promote TWO; demote TWO; reject TWO; near-duplicates;
     clusters --more-than 1; consolidate --more-than 1; complete-tasks; prune --days 900;

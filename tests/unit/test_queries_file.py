@@ -42,6 +42,7 @@ def test_every_key_is_read(file: Path) -> None:
             "agent": "another",
             "recorded": True,
             "query_time": ["2026-05-01T00:00:00+02:00", "2026-06-01T00:00:00+02:00"],
+            "irrelevant": [str(TWO)],
         },
         {"query": [1, 0.5], "relevant": {str(ONE): 3, str(TWO): 0.5}},
     )
@@ -65,6 +66,7 @@ def test_every_key_is_read(file: Path) -> None:
                 datetime(2026, 5, 1, tzinfo=timezone(timedelta(hours=2))),
                 datetime(2026, 6, 1, tzinfo=timezone(timedelta(hours=2))),
             ),
+            irrelevant=[TWO],
         ),
         JudgedQuery([1, 0.5], {ONE: 3, TWO: 0.5}),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -48,6 +48,10 @@ QueriesFile = Annotated[
 Recorded = Annotated[
     bool, option("Use the queries recorded with feedback and outcomes.", "--recorded")
 ]
+Judged = Annotated[
+    bool, option("Use the queries that people judged, as by `pgrecall judge`.", "--judged")
+]
+ANSWERS = {"yes": True, "no": False, "unknown": None}
 JUDGED: dict[str, Any] = {
     "without": ("agent_id", "queries"),
     "agents": option(
@@ -61,6 +65,29 @@ JUDGED: dict[str, Any] = {
 
 
 @app.method(
+    "evaluation.judge",
+    'pgrecall judge 0197a3c2 "which instrument?" --agent zoe',
+    'pgrecall judge 0197a3c2 "which instrument?" --answer no --agent zoe',
+    without=("answers",),
+    query=argument("The question."),
+)
+def judge(
+    call: Call,
+    answer: Annotated[
+        Literal["yes", "no", "unknown"],
+        option("Whether the memory answers it; unknown takes back what was said."),
+    ] = "yes",
+) -> Output:
+    """Say whether a memory answers a question, for evaluate and tune with --judged.
+
+    It changes no counter and no score.
+    """
+    changed = call(answers=ANSWERS[answer])
+    record = {"id": call.arguments["memory_id"], "answers": ANSWERS[answer], "changed": changed}
+    return Output([record], "judged" if changed else "it was judged so before")
+
+
+@app.method(
     "evaluation.evaluate",
     "pgrecall evaluate queries.jsonl --agent zoe -p five_factor -p hybrid",
     "pgrecall evaluate --recorded --agent zoe --plot chart.png",
@@ -71,6 +98,7 @@ def evaluate(
     call: Call,
     file: QueriesFile = None,
     recorded: Recorded = False,
+    judged: Judged = False,
     plot: Annotated[Path | None, option("Draw a chart, too: .png or .svg.")] = None,
 ) -> Output:
     """Measure how well profiles find the memories that answer judged queries.
@@ -83,13 +111,15 @@ def evaluate(
     Queries that name no relevant memory show what each min_relevance does: how many of them find
     nothing, and how much recall that costs.
     """
-    _require_source(file, recorded=recorded)
+    _require_source(file, recorded=recorded, judged=judged)
     if plot is not None:
         chart.require_drawable(plot)
         require_writable(plot)
     compared = call.arguments.get("profiles") or list(BUILT_IN.values())
     with working("ranking"):
-        evaluation = call(agent_id=None, queries=_queries(call, file), profiles=compared)
+        evaluation = call(
+            agent_id=None, queries=_queries(call, file, judged=judged), profiles=compared
+        )
     return Output(
         [evaluation],
         *evaluation_grids(evaluation),
@@ -119,6 +149,7 @@ def tune(
     call: Call,
     file: QueriesFile = None,
     recorded: Recorded = False,
+    judged: Judged = False,
     output: Annotated[
         Path, option("File for the profile: .toml or .json.", "--output", "-o")
     ] = Path("tuned.toml"),
@@ -132,7 +163,7 @@ def tune(
     The table of what changed, and the queries that rise and fall, say what it does. --precision
     proposes a min_relevance, too. The same --seed gives the same profile.
     """
-    _require_source(file, recorded=recorded)
+    _require_source(file, recorded=recorded, judged=judged)
     if output.suffix.lower() not in (".toml", ".json"):
         raise InputError(f"{output}: the name of a profile file must end in .toml or .json")
     if output.exists() and not force:
@@ -140,7 +171,7 @@ def tune(
     require_writable(output)
     DEFAULT.renamed(output.stem)  # a name that no profile can have is reported before the work
     with progress_bar("searching") as advance:
-        queries = _queries(call, file)
+        queries = _queries(call, file, judged=judged)
         tuning: Tuning = call(agent_id=None, queries=queries, on_progress=advance)
     problem = None
     if tuning.proposed is not None:
@@ -164,24 +195,28 @@ def _failure(function: Any, *arguments: Any) -> PgRecallError | None:
     return None
 
 
-def _require_source(file: Path | None, *, recorded: bool) -> None:
+def _require_source(file: Path | None, *, recorded: bool, judged: bool) -> None:
     """Raises InputError unless there is one source of queries."""
-    if (file is None) != recorded:
-        raise InputError("give either a file of judged queries or --recorded")
+    if (file is not None) + recorded + judged != 1:
+        raise InputError("give one of these: a file of judged queries, --judged, or --recorded")
     if file is not None and not file.is_file():
         raise InputError(f"{file} is not a file")
 
 
-def _queries(call: Call, file: Path | None) -> list[JudgedQuery]:
-    """The file's queries, or those recorded; raises InputError where there are none."""
+def _queries(call: Call, file: Path | None, *, judged: bool) -> list[JudgedQuery]:
+    """The file's queries, or those judged or recorded; raises InputError where there are none."""
     agents: Sequence[str] = call.arguments.get("agents", ())
     repo: MemoryRepository = call.repo
     if file is not None:
         agent = agents[0] if len(agents) == 1 else None
         return load_queries(file, agent, of_teams=bool(repo._tables.prefix))
+    how = "judged" if judged else "recorded"
     if not agents:
-        raise InputError("--recorded needs --agent: the agent whose queries were recorded")
-    queries = [query for agent in agents for query in repo.evaluation.recorded_queries(agent)]
+        raise InputError(f"--{how} needs --agent: the agent whose queries were {how}")
+    of = repo.evaluation.judged_queries if judged else repo.evaluation.recorded_queries
+    queries = [query for agent in agents for query in of(agent)]
+    if not queries and judged:
+        raise InputError(f"no queries are judged for {listed(agents)}; use `pgrecall judge`")
     if not queries:
         raise InputError(
             f"no queries are recorded for {listed(agents)}; record them with "

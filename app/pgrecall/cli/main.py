@@ -56,7 +56,7 @@ class _Commands(LazyGroup):
         "Labels and links": {"use_commands": "label unlabel labels labelled link unlink links"},
         "Choose a profile": {
             "profile_commands": "profiles",
-            "evaluation_commands": "evaluate tune",
+            "evaluation_commands": "judge evaluate tune",
             "bench_command": "bench",
         },
         "Administer": {

@@ -56,6 +56,11 @@ def checked_query(query: object) -> CheckedQuery:
     names = ("as_of", "query_entities", "query_time")
     arguments = {name: getattr(query, name) for name in names} | {"query_text": text}
     values = checked(SearchArguments, arguments)
+    irrelevant = in_list(query.irrelevant)
+    if irrelevant is None:
+        raise InputError(f"irrelevant must be ids of memories, got {shortened(query.irrelevant)}")
+    for one in irrelevant:
+        require_id(one)
     if query.group is not None:
         require_name("group", query.group)
     require_bool("recorded", query.recorded)

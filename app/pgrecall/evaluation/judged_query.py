@@ -35,7 +35,12 @@ class JudgedQuery:
     `as_of` are ignored."""
     query_time: tuple[datetime, datetime] | None = None
     """Its period, start and end."""
+    irrelevant: Iterable[UUID | str] = ()
+    """The ids of memories that somebody judged not to answer it. No measure reads them: what is not
+    relevant does not count."""
 
     def __post_init__(self) -> None:
         if isinstance(self.relevant, Iterator):  # an iterator can only be used once
             object.__setattr__(self, "relevant", list(self.relevant))
+        if isinstance(self.irrelevant, Iterator):
+            object.__setattr__(self, "irrelevant", list(self.irrelevant))

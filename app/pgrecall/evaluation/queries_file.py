@@ -21,7 +21,7 @@ from pgrecall.memories.record import id_of_source
 
 KEYS = (
     *("query", "relevant", "group", "time", "query_text", "query_entities", "query_time"),
-    *("agent", "recorded"),
+    *("agent", "recorded", "irrelevant"),
 )
 
 
@@ -33,10 +33,10 @@ def load_queries(
     A line is a JSON object with `query` (a text, or a vector as a list of numbers) and `relevant`:
     a list of memory ids, or an object from id to gain; empty if no memory answers. Optional keys
     are `agent` (default: `agent_id`), `group`, `time` (the `as_of`, ISO 8601 with a time zone),
-    `query_text`, `query_entities`, `query_time` (two times) and `recorded`. An id that is not a
-    UUID is a key, such as one from an imported file; with `of_teams` it is that of a team's memory.
-    Raises InvalidLine with file and line number, and InputError if the file has no query or cannot
-    be read.
+    `query_text`, `query_entities`, `query_time` (two times), `recorded` and `irrelevant` (ids). An
+    id that is not a UUID is a key, such as one from an imported file; with `of_teams` it is that of
+    a team's memory. Raises InvalidLine with file and line number, and InputError if the file has no
+    query or cannot be read.
     """
     path = path_of(path)
     queries = []
@@ -87,6 +87,8 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
         record["recorded"] = True
     if query.query_time is not None:
         record["query_time"] = [moment.isoformat() for moment in query.query_time]
+    if irrelevant := [*map(str, query.irrelevant)]:
+        record["irrelevant"] = irrelevant
     return record
 
 
@@ -111,9 +113,10 @@ def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQue
         owner = str(owner)
     if owner is None:
         raise InputError("a line needs agent, unless one agent_id is given for all lines")
+    whose = TEAM + owner.removeprefix(TEAM) if of_teams else owner
     labelled = JudgedQuery(
         query,
-        _relevant(values["relevant"], TEAM + owner.removeprefix(TEAM) if of_teams else owner),
+        _relevant(values["relevant"], whose),
         group=values.get("group"),
         as_of=moment_of("time", values.get("time")),
         query_text=values.get("query_text"),
@@ -121,6 +124,9 @@ def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQue
         agent_id=named,
         recorded=False if recorded is None else recorded,
         query_time=_period(values.get("query_time")),
+        irrelevant=_ids("irrelevant", values["irrelevant"], whose)
+        if values.get("irrelevant") is not None
+        else (),
     )
     checked_query(labelled)  # checked here, so that the error names the line
     return labelled
@@ -148,11 +154,13 @@ def _are_numbers(values: object) -> bool:
 def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]:
     if isinstance(relevant, dict):
         return {_id(memory_id, agent_id): gain for memory_id, gain in relevant.items()}
-    if isinstance(relevant, list):
-        return [_id(memory_id, agent_id) for memory_id in relevant]
-    raise InputError(
-        f"relevant must be a list of ids or an object from id to gain, got {shortened(relevant)}"
-    )
+    return _ids("relevant", relevant, agent_id, " or an object from id to gain")
+
+
+def _ids(name: str, values: object, agent_id: str, otherwise: str = "") -> list[UUID]:
+    if not isinstance(values, list):
+        raise InputError(f"{name} must be a list of ids{otherwise}, got {shortened(values)}")
+    return [_id(memory_id, agent_id) for memory_id in values]
 
 
 def _id(value: object, agent_id: str) -> UUID:

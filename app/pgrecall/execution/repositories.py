@@ -12,7 +12,7 @@ from pgrecall.execution.shown_repository import shown
 
 if TYPE_CHECKING:
     from pgrecall.context import assembling
-    from pgrecall.evaluation import evaluating, recording, tuning
+    from pgrecall.evaluation import evaluating, judging, recording, tuning
     from pgrecall.lifecycle import (
         collecting,
         consolidating,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 else:
     assembling = LazyModule("context.assembling")
     evaluating = LazyModule("evaluation.evaluating")
+    judging = LazyModule("evaluation.judging")
     recording = LazyModule("evaluation.recording")
     tuning = LazyModule("evaluation.tuning")
     collecting = LazyModule("lifecycle.collecting")
@@ -127,6 +128,8 @@ class Evaluations(Namespace[R_co]):
 
     evaluate = method(lambda: evaluating.evaluate)
     tune = method(lambda: tuning.tune)
+    judge = method(lambda: judging.judge)
+    judged_queries = method(lambda: judging.judged_queries)
     recorded_queries = method(lambda: recording.recorded_queries)
 
 

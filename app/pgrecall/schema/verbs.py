@@ -23,6 +23,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "end_garbage_run": "runs, seconds",
     "erase": f"{_COUNTED}, positions, mentions, derived",
     "erase_owner_batch": f"{_COUNTED}, positions, runs, more",
+    "judged_queries": "query, memory_ids, irrelevant",
     "labels": "value, kind, weight",
     "names": "alias, entity",
     "large_owners": "agent_id",

@@ -13,6 +13,8 @@ from starlette.responses import Response
 from pgrecall.context.assembled import Context
 from pgrecall.core.memory import Memory
 from pgrecall.errors import MemoryNotFound
+from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.queries_file import record_of
 from pgrecall.memories.added import Added, Outcome
 from pgrecall.memories.batch import Batch
 from pgrecall.memories.page import Page
@@ -123,8 +125,9 @@ class ErrorV1Answer:
     meta: dict[str, str]
 
 
-def shown(result: Any) -> Any:
-    """A result as the answer shows it. Raises MemoryNotFound for None."""
+def shown(result: Any, called: str | None = None) -> Any:
+    """A result as the answer shows it, under the name `called` if it needs one. Raises
+    MemoryNotFound for None."""
     match result:
         case None:
             raise MemoryNotFound()
@@ -141,13 +144,15 @@ def shown(result: Any) -> Any:
             return SearchAnswer([*result], *about, result.touched, *subject, *reranked)
         case Page():
             return MemoriesAnswer([*result], result.next, result.total)
-        case list():
-            return {"events": result}  # a history, oldest first
+        case JudgedQuery():
+            return record_of(result)
         case Candidates():
             return CandidatesAnswer(**result.record())
         case Context() | Explanation():
             return result.record()
-    return result
+    if called is None:
+        return result
+    return {called: [*map(shown, result)] if isinstance(result, list) else result}
 
 
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)

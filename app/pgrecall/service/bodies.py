@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Sequence
 from datetime import tzinfo
 from functools import reduce
@@ -85,6 +86,15 @@ AnyProfile = ProfileName | Annotated[ProfileBody, AfterValidator(ProfileBody.pro
 """A built-in profile by its name, or any by its definition."""
 
 
+def method_named(name: str) -> Any:
+    """The method of the repository's class, or of that of a namespace, such as links.of."""
+    owner: Any = AsyncMemoryRepository
+    *namespaces, own = name.split(".")
+    for one in namespaces:
+        owner = get_origin(get_type_hints(getattr(owner, one).fget)["return"])
+    return getattr(owner, own)
+
+
 def request_model(
     method: str, *, without: tuple[str, ...], in_url: bool, **fields: Any
 ) -> type[Body]:
@@ -92,7 +102,7 @@ def request_model(
 
     A memory's fields stand beside the other arguments. In a URL, metadata is JSON.
     """
-    function = getattr(AsyncMemoryRepository, method)
+    function = method_named(method)
     names = vars(filters) | vars(arguments) | vars(memory) | inspect.unwrap(function).__globals__
     declared: dict[str, Any] = {"owner": (str | None, Field(None, exclude=True))} if in_url else {}
     parameters = inspect.signature(function).parameters
@@ -122,7 +132,7 @@ def request_model(
     if method == "update":  # a memory may have its session already; notes alone change nothing
         notes = [name for name in declared if name not in MEMORY_FIELDS]
         together = {"not": {"propertyNames": {"enum": notes}}}
-    name = "".join(part.capitalize() for part in method.split("_"))
+    name = "".join(part.capitalize() for part in re.split(r"[._]", method))
     model = create_model(f"{name}Body", __base__=Body, **declared)
     model.model_config |= ConfigDict(json_schema_extra={"examples": [fields], **together})
     return model

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature, getdoc
+from inspect import Parameter, Signature, getdoc, signature
+from operator import attrgetter
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from pgrecall.core.label import Label
 from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.errors import MemoryNotFound
-from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.lifecycle.event import Event
+from pgrecall.lifecycle.link import Link
 from pgrecall.service import answers
-from pgrecall.service.bodies import MEMORY_FIELDS, Body, request_model
+from pgrecall.service.bodies import MEMORY_FIELDS, Body, method_named, request_model
 from pgrecall.service.caller import Caller, Reader, Writer, require_scope
 
+_CALLED = {
+    "history": "events",
+    "links.of": "links",
+    "labels.of": "labels",
+    "evaluation.judged_queries": "queries",
+    **dict.fromkeys(("invalidate", "revive", "upkeep.approve", "upkeep.reject"), "changed"),
+    "evaluation.judge": "changed",
+}
+"""Method → the name that its result has in an answer, if that is no object by itself."""
 router = APIRouter(tags=["memories"])
 ID = "01993f7e-7b0a-7000-8000-000000000001"
 TEA = {"content": "Ines drinks her tea without milk.", "memory_type": "fact"}
@@ -29,26 +40,31 @@ def route(
 ) -> None:
     """Answers a request by a method of the repository.
 
-    The fields of the body, or of a GET's URL, are the method's arguments except those `without`.
+    The fields of the body, or of a GET's URL, are the method's arguments except those `without`. An
+    id in the path is the method's memory_id, or the only one of its memory_ids.
     """
     verb, path = request.split()
     in_path = "{memory_id}" in path
-    excluded = (*without, "memory_id") if in_path else without
+    function, of_repository = method_named(method), attrgetter(method)
+    takes = signature(function).parameters
+    its_id = "memory_ids" if "memory_ids" in takes else "memory_id"
+    excluded = (*without, its_id) if in_path else without
     body = request_model(method, without=excluded, in_url=verb == "GET", **example)
     stores = returns in (answers.AddedAnswer, answers.BatchAnswer)
     status = 201 if verb == "POST" and stores else 200
 
     async def endpoint(caller: Caller, given: Body, **named: UUID) -> Response:
         arguments = _arguments(caller, given, adds=method in ("add", "upsert"))
-        result = await getattr(caller.repo, method)(caller.owner, **arguments, **named)
-        return answers.answer(answers.shown(result), status)
+        ids = {its_id: named["memory_id"]} if named else {}
+        result = await of_repository(caller.repo)(caller.owner, **arguments, **ids)
+        return answers.answer(answers.shown(result, _CALLED.get(method)), status)
 
     hints: dict[str, Any] = {"memory_id": UUID} if in_path else {}
     hints |= {"caller": caller, "given": Annotated[body, Query()] if verb == "GET" else body}
     endpoint.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(name, Parameter.KEYWORD_ONLY, annotation=one) for name, one in hints.items()]
     )
-    documentation = getdoc(getattr(AsyncMemoryRepository, method)) or ""
+    documentation = getdoc(function) or ""
     router.add_api_route(
         path,
         endpoint,
@@ -85,6 +101,11 @@ route("GET /memories/{memory_id}", "get", Reader, Memory, "key")
 route("PATCH /memories/{memory_id}", "update", Writer, Memory, importance=0.9, reason="asked twice")
 route("GET /memories/{memory_id}/history", "history", Reader, dict[str, list[Event]])
 route("POST /memories/{memory_id}/supersede", "supersede", Writer, answers.AddedAnswer, new=COFFEE)
+route("GET /memories/{memory_id}/links", "links.of", Reader, dict[str, list[Link]])
+route("GET /memories/{memory_id}/labels", "labels.of", Reader, dict[str, list[Label]])
+for _verb in ("invalidate", "revive", "upkeep.approve", "upkeep.reject"):
+    _request = f"POST /memories/{{memory_id}}/{_verb.rpartition('.')[2]}"
+    route(_request, _verb, Writer, dict[str, int], reason="asked for")
 route("POST /search", "search", Reader, answers.SearchAnswer, k=3, **DRINK)
 route("POST /context", "context", Reader, dict[str, Any], max_tokens=500, style="xml", **DRINK)
 route(
@@ -99,6 +120,18 @@ route(
 route("POST /explain", "explain", Reader, dict[str, Any], memory_id=ID, **DRINK)
 route("POST /feedback", "feedback", Writer, Memory, memory_id=ID, kind="useful")
 route("POST /outcomes", "record_outcome", Writer, Memory, memory_id=ID, outcome="success")
+
+
+route(
+    "POST /judgements",
+    "evaluation.judge",
+    Writer,
+    dict[str, bool],
+    memory_id=ID,
+    answers=True,
+    **DRINK,
+)
+route("GET /judgements", "evaluation.judged_queries", Reader, dict[str, list[dict[str, Any]]])
 
 
 @router.delete("/memories/{memory_id}", response_model=dict[str, int])
