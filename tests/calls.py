@@ -37,6 +37,7 @@ from pgrecall import (
     RankIndex,
     RankIndexStatus,
     ScoredMemory,
+    Sizes,
     Tuning,
 )
 from pgrecall.scoring.profiles import BUILT_IN
@@ -125,6 +126,7 @@ def operations(
         "revive": Operation({"memory_ids": [gone]}, 1, "revived"),
         "search": Operation(query | {"k": 2}, five[:2]),
         "search_many": Operation({"queries": [at(0), None], "k": 2}, [five[:2], five[:2]]),
+        "sizes": Operation({}, 7),
         "supersede": Operation({"memory_id": one, "new": new}, "inserted", "initial superseded"),
         "touch": Operation({"memory_ids": [one, other]}, 2),
         "transfer.export": Operation({"write": lambda lines: None}, 8),
@@ -154,7 +156,7 @@ READING = {
     *("candidates", "context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
     *("evaluation.recorded_queries", "evaluation.tune", "explain", "get", "get_many", "history"),
     *("labels.find", "labels.of", "links.of", "list", "names.aliases", "names.unknown", "owners"),
-    *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
+    *("plan", "resolve", "search", "search_many", "sizes", "transfer.export", "upkeep.clusters"),
     "upkeep.near_duplicates",
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
@@ -192,6 +194,7 @@ _SHOWN: dict[type, str] = {
     RankIndex: "agent_id",
     RankIndexStatus: "agent_id",
     ScoredMemory: "memory",
+    Sizes: "memories",
     Tuning: "held_out",
 }
 

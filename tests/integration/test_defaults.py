@@ -99,6 +99,7 @@ REQUESTS = {
     "GET /memories/{memory_id}/links": "links.of",
     "GET /memories/{memory_id}/labels": "labels.of",
     "POST /judgements": "evaluation.judge",
+    "GET /sizes": "sizes",
     "GET /judgements": "evaluation.judged_queries",
     "POST /search": "search",
     "POST /context": "context",

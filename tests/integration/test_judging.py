@@ -8,6 +8,8 @@ from uuid import UUID
 
 import httpx
 import pytest
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 
 from pgrecall import (
     InputError,
@@ -18,7 +20,6 @@ from pgrecall import (
     load_queries,
     save_queries,
 )
-from tests.integration.recalling import Connection
 from tests.integration.serving import Service, stored
 from tests.integration.support import at
 
@@ -106,7 +107,7 @@ def test_a_judgement_moves_with_its_memory(
 
 
 def test_what_is_no_judgement_is_refused(
-    repo: MemoryRepository, agent: str, memories: list[UUID], connection: Connection
+    repo: MemoryRepository, agent: str, memories: list[UUID], engine: Engine
 ) -> None:
     for query in ("", " \u200b", "a\0", 7, None):
         with pytest.raises(InputError):
@@ -115,8 +116,8 @@ def test_what_is_no_judgement_is_refused(
         repo.evaluation.judge(agent, memories[0], QUESTION, "yes")  # type: ignore[arg-type]
     with pytest.raises(MemoryNotFound):
         repo.evaluation.judge("another", memories[0], QUESTION)
-    with pytest.raises(Exception, match="the query is empty"):
-        connection.execute("SELECT pgrecall.judge(%s, %s, NULL)", (agent, memories[0]))
+    with engine.connect() as connection, pytest.raises(DBAPIError, match="the query is empty"):
+        connection.exec_driver_sql(f"SELECT pgrecall.judge('{agent}', '{memories[0]}', NULL)")
 
 
 def test_requests_judge_and_list(service: Service, agent: str) -> None:

@@ -96,6 +96,7 @@ def requests_about_many() -> Iterator[tuple[str, str, Any]]:
     yield "POST", "/context", {"query": SECRET, "min_relevance": 0}
     yield "POST", "/candidates", {"query": SECRET}
     yield "GET", "/judgements", None
+    yield "GET", "/sizes", None
     yield "POST", "/memories", {"content": "mine"}
     yield "POST", "/memories/batch", {"memories": [{"content": "mine"}]}
     yield "PUT", "/memories", {"key": f"{SECRET}-key", "content": "mine"}

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         deleting,
         exporting,
         listing,
+        measuring,
         reading,
         restoring,
         upserting,
@@ -56,6 +57,7 @@ else:
     deleting = LazyModule("memories.deleting")
     exporting = LazyModule("memories.exporting")
     listing = LazyModule("memories.listing")
+    measuring = LazyModule("memories.measuring")
     reading = LazyModule("memories.reading")
     restoring = LazyModule("memories.restoring")
     upserting = LazyModule("memories.upserting")
@@ -164,6 +166,7 @@ class Methods(Advises):
     touch = method(lambda: changing.touch)
     count = method(lambda: reading.count)
     resolve = method(lambda: reading.resolve)
+    sizes = method(lambda: measuring.sizes)
     owners = method(lambda: listing.owners)
     record_outcome = method(lambda: using.record_outcome)
     feedback = method(lambda: using.feedback)

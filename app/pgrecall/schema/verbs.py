@@ -38,6 +38,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "remember": "memory_id, outcome, similarity, same_subject",
     "remember_rows": "ordinal, memory_id, outcome, similarity, same_subject",
     "restore_rows": "ordinal, memory_id, outcome",
+    "sizes": "counted_by, value, memories, bytes",
     "supersede": "successor, outcome, similarity",
     "upsert": "memory_id, outcome",
 }

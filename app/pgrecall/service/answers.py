@@ -17,6 +17,7 @@ from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import record_of
 from pgrecall.memories.added import Added, Outcome
 from pgrecall.memories.batch import Batch
+from pgrecall.memories.owner_sizes import Sizes
 from pgrecall.memories.page import Page
 from pgrecall.migrate.service_keys import Scope
 from pgrecall.ranking.hits import Hits
@@ -148,7 +149,7 @@ def shown(result: Any, called: str | None = None) -> Any:
             return record_of(result)
         case Candidates():
             return CandidatesAnswer(**result.record())
-        case Context() | Explanation():
+        case Context() | Explanation() | Sizes():
             return result.record()
     if called is None:
         return result
