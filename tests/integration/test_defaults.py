@@ -76,6 +76,7 @@ ONLY_IN_PSQL = {
     "context": {"max_skips"},
     "default_profile": {"otherwise"},
     "prune": {"reason"},
+    "sizes": {"most_types"},
     "rank_index_states": {"max_beside", "max_age"},
     "touch": {"accessed", "durable"},
 }
@@ -101,6 +102,12 @@ REQUESTS = {
     "POST /judgements": "evaluation.judge",
     "GET /sizes": "sizes",
     "GET /judgements": "evaluation.judged_queries",
+    "POST /evaluate": "evaluation.evaluate",
+    "POST /tune": "evaluation.tune",
+    **{
+        f"POST /rank-indexes/{verb}": f"rank_indexes.{verb}"
+        for verb in ("build", "maintain", "drop")
+    },
     "POST /search": "search",
     "POST /context": "context",
     "POST /candidates": "candidates",
@@ -258,6 +265,7 @@ def of_http(document: Any) -> Compared:
                 name = schema["$ref"].rpartition("/")[2]
                 there |= document["components"]["schemas"][name]["properties"]
             told = {name: one.get("default") for name, one in there.items()}
+            told.pop("from", None)  # in place of the queries themselves
             yield request, told, defaults_of(REQUESTS[request])
 
 

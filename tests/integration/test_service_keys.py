@@ -27,6 +27,7 @@ from pgrecall.migrate.service_keys import (
     revoke_key,
     rotate_key,
 )
+from pgrecall.service.gate import LONG
 from pgrecall.testing import new_database
 from tests.integration.serving import ROLE, Service, service_on
 
@@ -97,6 +98,8 @@ def requests_about_many() -> Iterator[tuple[str, str, Any]]:
     yield "POST", "/candidates", {"query": SECRET}
     yield "GET", "/judgements", None
     yield "GET", "/sizes", None
+    for path in LONG:
+        yield "POST", path, {}
     yield "POST", "/memories", {"content": "mine"}
     yield "POST", "/memories/batch", {"memories": [{"content": "mine"}]}
     yield "PUT", "/memories", {"key": f"{SECRET}-key", "content": "mine"}

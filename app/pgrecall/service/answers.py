@@ -161,11 +161,15 @@ _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
 def answer(value: Any, status: int = 200) -> Response:
     """A value as JSON. The value was made here, so it is not validated again."""
+    return Response(in_json(value), status, media_type="application/json")
+
+
+def in_json(value: Any) -> bytes:
+    """The JSON of a value."""
     try:
-        body = _ANY.dump_json(value)
+        return _ANY.dump_json(value)
     except ValueError:  # more levels than Pydantic goes down, stored long ago
-        body = json.dumps(value, default=_plain, ensure_ascii=False).encode()
-    return Response(body, status, media_type="application/json")
+        return json.dumps(value, default=_plain, ensure_ascii=False).encode()
 
 
 def _plain(value: Any) -> Any:

@@ -23,6 +23,7 @@ from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.access import require_policies
 from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.service import (
+    long_routes,
     memory_os_routes,
     memory_routes,
     pages,
@@ -57,7 +58,7 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
     )
     app.state.settings, app.state.own = settings, own
     app.state.make_repository = make_repository
-    for module in (memory_routes, profile_routes, service_routes):
+    for module in (memory_routes, long_routes, profile_routes, service_routes):
         app.include_router(module.router, responses=errors_as(ProblemAnswer))
     app.include_router(memory_os_routes.router, responses=errors_as(ErrorV1Answer))
     app.include_router(pages.router)

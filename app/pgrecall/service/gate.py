@@ -27,6 +27,12 @@ KEY = "pgrecall.key"
 PUBLIC = ("/", "/docs", "/health", "/ready", "/openapi.json")
 """Answered without a key and without waiting for a turn; so are the files of the studio's page."""
 STUDIO = "/studio"
+LONG = (
+    "/evaluate",
+    "/tune",
+    *(f"/rank-indexes/{verb}" for verb in ("build", "maintain", "drop")),
+)
+"""Answered line by line, without a limit of time; few at a time, so that turns are left."""
 METRICS = "/metrics"
 """Needs a key, but no turn."""
 MAX_READ_BODY = 4 * 1024 * 1024
@@ -51,6 +57,7 @@ class Gate:
         self._turns = asyncio.Semaphore(settings.concurrency)
         self._room = _Room(settings.concurrency + settings.waiting)
         self._room_of_metrics = _Room(MOST_METRICS)
+        self._room_of_long = _Room(max(1, settings.concurrency // 4))
         self._bodies = BodiesInFlight(settings.max_body)
         self._rates = Buckets(settings.rate) if settings.rate else None
         self._wrong_keys = Buckets(WRONG_KEYS_PER_SECOND)
@@ -83,6 +90,9 @@ class Gate:
             replayed = _replayed(await self._body(headers, receive, most, take), receive)
             if metrics:
                 await self._app(scope, replayed, answer)
+            elif scope["path"] in LONG:
+                with self._room_of_long:
+                    await self._answer_within(None, scope, replayed, answer)
             else:
                 await self._answer_within(seconds, scope, replayed, answer)
 
@@ -145,7 +155,7 @@ class Gate:
         return bytes(body)
 
     async def _answer_within(
-        self, seconds: float, scope: Scope, receive: Receive, answer: _Answer
+        self, seconds: float | None, scope: Scope, receive: Receive, answer: _Answer
     ) -> None:
         began, status = time.perf_counter(), 0
         try:
