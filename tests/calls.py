@@ -126,7 +126,6 @@ def operations(
         "revive": Operation({"memory_ids": [gone]}, 1, "revived"),
         "search": Operation(query | {"k": 2}, five[:2]),
         "search_many": Operation({"queries": [at(0), None], "k": 2}, [five[:2], five[:2]]),
-        "sizes": Operation({}, 7),
         "supersede": Operation({"memory_id": one, "new": new}, "inserted", "initial superseded"),
         "touch": Operation({"memory_ids": [one, other]}, 2),
         "transfer.export": Operation({"write": lambda lines: None}, 8),
@@ -147,6 +146,7 @@ def operations(
         "upkeep.promote": Operation(ids, 1, "promoted"),
         "upkeep.prune": Operation({"older_than": old}, 1, "archived"),
         "upkeep.reject": Operation({"memory_ids": [waiting]}, 1, "archived"),
+        "upkeep.sizes": Operation({}, 7),
         "upsert": Operation({"memory": keyed}, "inserted", "initial"),
         "upsert_many": Operation({"memories": [keyed, keyed]}, ["inserted", "known"], "initial"),
     }
@@ -156,8 +156,8 @@ READING = {
     *("candidates", "context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
     *("evaluation.recorded_queries", "evaluation.tune", "explain", "get", "get_many", "history"),
     *("labels.find", "labels.of", "links.of", "list", "names.aliases", "names.unknown", "owners"),
-    *("plan", "resolve", "search", "search_many", "sizes", "transfer.export", "upkeep.clusters"),
-    "upkeep.near_duplicates",
+    *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
+    *("upkeep.near_duplicates", "upkeep.sizes"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION sizes(agent text, most_types integer DEFAULT 100)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 BEGIN
-    PERFORM require_owner(agent), require_count('most_types', most_types, 0, 10000);
+    PERFORM require_owner(agent), require_count('most_types', most_types, 0, 1000);
     RETURN QUERY
     SELECT c.counted_by, c.value, c.memories, c.bytes
       FROM (SELECT CASE grouping(m.status, m.memory_type, m.month)

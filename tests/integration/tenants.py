@@ -62,6 +62,7 @@ def furnish(url: str, tenant: str, at: Direction = at) -> None:
         one.labels.add(tenant, ids[0], [f"{tenant}label"])
         one.links.add(tenant, ids[0], ids[1], tenant)
         one.record_outcome(tenant, ids[0], "success", reason=tenant, query=f"{tenant}secret?")
+        one.evaluation.judge(tenant, ids[1], f"{tenant}secret?")
         one.rank_indexes.build(agent_id=tenant, at_least=1)
         one.invalidate(tenant, ids[-3])
         one.add(tenant, NewMemory(f"{tenant} told", embedding=at(1), subject=f"{tenant}subject"))

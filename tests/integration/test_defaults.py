@@ -100,7 +100,7 @@ REQUESTS = {
     "GET /memories/{memory_id}/links": "links.of",
     "GET /memories/{memory_id}/labels": "labels.of",
     "POST /judgements": "evaluation.judge",
-    "GET /sizes": "sizes",
+    "GET /sizes": "upkeep.sizes",
     "GET /judgements": "evaluation.judged_queries",
     "POST /evaluate": "evaluation.evaluate",
     "POST /tune": "evaluation.tune",

@@ -31,7 +31,7 @@ def test_memories_are_counted_by_status_type_and_month(
         update = f"UPDATE pgrecall.agent_memories SET status = 'archived' WHERE id = '{ids[1]}'"
         connection.exec_driver_sql(update)
 
-    found = repo.sizes(agent)
+    found = repo.upkeep.sizes(agent)
     assert (found.memories, found.by_status) == (6, {"active": 5, "archived": 1})
     assert [*found.by_type.items()] == [("fact", 5), ("task", 1)]
     expected = {"2026-01": 2, "2026-02": 2, "unknown": 2}
@@ -40,12 +40,12 @@ def test_memories_are_counted_by_status_type_and_month(
     assert 6 * 8 < found.bytes < 6 * 4_000
     assert found.rank_index is None
     repo.rank_indexes.build(agent_id=agent, at_least=1)
-    state = repo.sizes(agent).rank_index
+    state = repo.upkeep.sizes(agent).rank_index
     assert state == repo.rank_indexes.status(agent_id=agent)[0]
     with engine.connect() as reading:
         few = reading.exec_driver_sql(f"SELECT * FROM pgrecall.sizes('{agent}', 1)").all()
     assert [row.value for row in few if row.counted_by == "memory_type"] == ["fact"]
-    nothing = repo.sizes("nobody")
+    nothing = repo.upkeep.sizes("nobody")
     assert (nothing.memories, nothing.bytes, nothing.by_month) == (0, 0, {})
 
 
@@ -53,6 +53,6 @@ def test_a_request_tells_the_sizes(service: Service, agent: str) -> None:
     client = service.client(agent, scope="read")
     stored(service.client(agent))
     told = client.get("/sizes").json()
-    assert told == service.repo.sizes(agent).record()
+    assert told == service.repo.upkeep.sizes(agent).record()
     assert (told["memories"], told["by_status"]) == (1, {"active": 1})
     assert client.get("/sizes", params={"owner": "bob"}).status_code == 403

@@ -108,7 +108,7 @@ class RankIndexes(Namespace[R_co]):
 
 
 class Upkeep(Namespace[R_co]):
-    """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
+    """`repository.upkeep`. Curation of an agent's memories, garbage collection, and sizes."""
 
     adjust_trust = method(lambda: using.adjust_trust)
     approve = method(lambda: correcting.approve)
@@ -123,6 +123,7 @@ class Upkeep(Namespace[R_co]):
     collect_garbage = method_of_job(lambda: collecting.collect_garbage)
     erase_owner = method_of_job(lambda: erasing.erase_owner)
     extend_expiry = method(lambda: changing.extend_expiry)
+    sizes = method(lambda: measuring.sizes)
 
 
 class Evaluations(Namespace[R_co]):
@@ -166,7 +167,6 @@ class Methods(Advises):
     touch = method(lambda: changing.touch)
     count = method(lambda: reading.count)
     resolve = method(lambda: reading.resolve)
-    sizes = method(lambda: measuring.sizes)
     owners = method(lambda: listing.owners)
     record_outcome = method(lambda: using.record_outcome)
     feedback = method(lambda: using.feedback)

@@ -131,7 +131,7 @@ route(
     answers=True,
     **DRINK,
 )
-route("GET /sizes", "sizes", Reader, dict[str, Any])
+route("GET /sizes", "upkeep.sizes", Reader, dict[str, Any])
 route("GET /judgements", "evaluation.judged_queries", Reader, dict[str, list[dict[str, Any]]])
 
 
