@@ -136,3 +136,9 @@ def test_the_studio_opens_on_the_memories_of_the_demo(
         assert (told["owners"], told["scope"], told["default_owner"]) == (None, "maintain", "demo")
         found = client.post("/search", json={"query": "allergies and diets", "touch": False})
         assert found.json()["results"][0]["memory"]["agent_id"] == "demo"
+
+
+def test_the_studio_does_not_open_on_a_database_without_tables(empty_url: str) -> None:
+    command = [str(PROGRAM), "studio", "--no-browser", "--database-url", empty_url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, "pgrecall migrate up" in done.stderr) == (4, True)

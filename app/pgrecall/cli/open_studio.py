@@ -18,6 +18,7 @@ from pgrecall.cli.options import Zone
 from pgrecall.cli.output import warnings
 from pgrecall.cli.parsers import option
 from pgrecall.cli.serve import configuration, maker, require_service, run_here
+from pgrecall.execution import MemoryRepository
 
 app = App()
 HOST = "127.0.0.1"
@@ -57,6 +58,7 @@ def studio(
     if demo:
         owner = demo_.AGENT
     with database.engine() as engine, socket.socket() as listening:
+        MemoryRepository(engine, schema=database.schema).owners(limit=1)  # is the schema there?
         if demo:
             with replace(database, embedder=make_embedder(embedder)).repository() as repo:
                 demo_.store(repo)

@@ -27,9 +27,10 @@ router = APIRouter(tags=["service"])
 @router.get("/profiles", response_model=dict[str, Any])
 async def profiles(request: Request, _: AnyKey) -> Response:
     """List the built-in profiles and the installed ones, and name the default."""
-    schema = request.app.state.settings.schema
+    state = request.app.state
+    schema = state.settings.schema
     with map_errors():
-        async with request.app.state.own.connect() as connection:
+        async with state.repo._bind.connect() as connection:  # keys must not wait for it
             own = await connection.run_sync(installed, schema)
             chosen = await connection.run_sync(chosen_profile, schema)
     known = {name: as_values(one) | {"built_in": True} for name, one in BUILT_IN.items()}
