@@ -1,0 +1,39 @@
+/**
+ * The state of the page is its address: everything behind #, which no server's log sees.
+ *
+ * #ask?owner=ines&q=tea&profile=hybrid&k=10&w.keyword=0.5&half_life=30
+ */
+export const VIEWS = ["ask", "compare", "judge", "upkeep", "browse", "memory"];
+
+export function parse(hash) {
+  const [path, query = ""] = hash.replace(/^#/, "").split("?");
+  const [view, id = null] = path.split("/");
+  return {
+    view: VIEWS.includes(view) ? view : "ask",
+    id: id && decodeURIComponent(id),
+    values: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+/** The address of a view with these values; empty ones are left out. */
+export function write({ view, id = null, values }) {
+  const kept = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const query = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString();
+  return `#${view}${id ? `/${encodeURIComponent(id)}` : ""}${query ? `?${query}` : ""}`;
+}
+
+/** The weights among the values, w.keyword=0.5; null if there are none. */
+export function sharesIn(values) {
+  const found = Object.entries(values).filter(([name]) => name.startsWith("w."));
+  return found.length ? Object.fromEntries(found.map(([name, value]) => [name.slice(2), Number(value)])) : null;
+}
+
+/** Weights as values of the address. */
+export function sharesAsValues(shares) {
+  return Object.fromEntries(Object.entries(shares).map(([name, share]) => [`w.${name}`, share]));
+}
+
+export function numberIn(values, name, otherwise) {
+  const number = Number(values[name]);
+  return values[name] && Number.isFinite(number) ? number : otherwise;
+}

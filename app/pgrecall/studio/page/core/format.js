@@ -1,0 +1,74 @@
+/** Numbers, dates and ages as they are shown. */
+
+const DAY = 86_400_000;
+const UNITS = [[365.25, "y"], [30.44, "mo"], [7, "wk"], [1, "d"]];
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const whole = new Intl.NumberFormat();
+
+/** ".12", "1.00": as short as a share can be. */
+export function share(number, digits = 2) {
+  const text = Math.abs(number).toFixed(digits);
+  return (number < 0 ? "−" : "") + (text.startsWith("0") ? text.slice(1) : text);
+}
+
+export function signed(number) {
+  return number >= 0 ? `+${share(number)}` : share(number);
+}
+
+export function percent(number) {
+  return `${Math.round(number * 100)} %`;
+}
+
+export function count(number) {
+  return whole.format(number);
+}
+
+/** "1 memory", "3 memories" */
+export function counted(number, one, several = `${one}s`) {
+  return `${count(number)} ${number === 1 ? one : several}`;
+}
+
+export function date(moment) {
+  return moment ? dates.format(new Date(moment)) : "unknown";
+}
+
+export function time(moment) {
+  return moment ? moments.format(new Date(moment)) : "unknown";
+}
+
+export function ageInDays(moment, now = Date.now()) {
+  return moment ? Math.max(0, (now - new Date(moment)) / DAY) : null;
+}
+
+/** "5 mo", "today"; "?" for an unknown age. */
+export function age(moment, now = Date.now()) {
+  const days = ageInDays(moment, now);
+  if (days === null) return "?";
+  return days < 1 ? "today" : span(days);
+}
+
+/** Days in the largest unit that they fill. */
+export function span(days) {
+  for (const [length, unit] of UNITS) {
+    if (days >= length * 1.5 || unit === "d") return `${whole.format(+(days / length).toFixed(days < 3 ? 1 : 0))} ${unit}`;
+  }
+}
+
+export function bytes(number) {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, number)) / 3));
+  return `${whole.format(+(number / 1000 ** power).toFixed(power ? 1 : 0))} ${units[power]}`;
+}
+
+/** A moment as the value of an <input type="datetime-local">, and back. */
+export function toInput(moment) {
+  if (!moment) return "";
+  const local = new Date(moment);
+  local.setMinutes(local.getMinutes() - local.getTimezoneOffset());
+  return local.toISOString().slice(0, 16);
+}
+
+export function fromInput(value) {
+  return value ? new Date(value).toISOString() : null;
+}

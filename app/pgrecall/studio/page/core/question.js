@@ -1,0 +1,39 @@
+/** The body of a request about a question, from the values of the address. */
+import { numberIn } from "./address.js";
+
+/** Filters of the address: the name in the address, that of the service, and what it is. */
+export const FILTERS = [
+  { name: "types", argument: "memory_types", label: "Types", isList: true },
+  { name: "tags", argument: "tags", label: "Tags", isList: true },
+  { name: "entities", argument: "entities", label: "Names", isList: true },
+  { name: "tiers", argument: "tiers", label: "Tiers", isList: true },
+  { name: "text", argument: "text", label: "Words that must occur", isList: false },
+  { name: "after", argument: "created_after", label: "Stored after", isDate: true },
+  { name: "before", argument: "created_before", label: "Stored before", isDate: true },
+];
+export const MOST_HITS = 100;
+
+export function filtersIn(values) {
+  const found = {};
+  for (const { name, argument, isList } of FILTERS) {
+    if (values[name]) found[argument] = isList ? listed(values[name]) : values[name];
+  }
+  if (values.invalid) found.include_invalid = true;
+  if (values.statuses) found.statuses = listed(values.statuses);
+  return found;
+}
+
+export function questionIn(values) {
+  const body = { query: values.q, ...filtersIn(values) };
+  if (values.teams) body.teams = listed(values.teams);
+  if (values.as_of) body.as_of = values.as_of;
+  return body;
+}
+
+export function hitsIn(values) {
+  return Math.min(MOST_HITS, Math.max(1, Math.round(numberIn(values, "k", 10))));
+}
+
+export function listed(text) {
+  return text.split(",").map((one) => one.trim()).filter(Boolean);
+}

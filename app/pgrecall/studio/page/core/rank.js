@@ -1,0 +1,100 @@
+/**
+ * Ranks candidates in the browser, and says whether the order is exact.
+ *
+ * The service sends each signal's n best memories and its n-th greatest value. A memory that it did
+ * not send is in none of these lists, so each of its values is at most the n-th one, and its score
+ * at most Σ weight · n-th. What scores more than that bound is in its right place, whatever the
+ * weights are. No DOM here: tests import this module alone.
+ */
+import { recencyAt } from "./curve.js";
+import { redistributed } from "./shares.js";
+
+/**
+ * @param candidates the answer to POST /candidates
+ * @param setting {shares: weights by signal that sum to 1, halfLife: days, or null as it was}
+ * @returns {hits: best first, bound, exact(k): whether the first k are right}
+ */
+export function rank(candidates, { shares, halfLife = null }) {
+  const weights = weightsInEffect(candidates, shares);
+  const hits = candidates.memories.map((one) => scored(one, candidates.profile, weights, halfLife));
+  hits.sort(byScore);
+  const bound = boundOfUnseen(candidates, weights, halfLife);
+  return { hits, weights, bound, exact: (k) => isExact(hits, bound, k) };
+}
+
+/** The weights after the profile has given those of silent signals to the others. */
+export function weightsInEffect(candidates, shares) {
+  return candidates.profile.redistribute ? redistributed(shares, silent(candidates)) : shares;
+}
+
+/** Signals that this query has no value for, such as time where it names no date. */
+export function silent(candidates) {
+  return Object.keys(candidates.profile.signals).filter((name) => !(name in candidates.signals));
+}
+
+function scored(candidate, profile, weights, halfLife) {
+  const values = valuesAt(candidate, profile, halfLife);
+  const left = values.decay ?? 1;
+  const contributions = {};
+  let score = 0;
+  for (const name in weights) {
+    contributions[name] = weights[name] * (values[name] ?? 0) * left;
+    score += contributions[name];
+  }
+  return { id: candidate.memory.id, candidate, values, contributions, score };
+}
+
+/** The values of a candidate's signals, as they are with this half-life. */
+function valuesAt(candidate, profile, halfLife) {
+  if (halfLife === null) return candidate.signals;
+  const { recency } = profile.signals;
+  if (recency) {
+    const days = candidate.age_days.recency ?? null;
+    return { ...candidate.signals, recency: recencyAt(recency, days, halfLife) };
+  }
+  const value = factor(profile.decay, candidate.age_days.decay ?? null, halfLife);
+  return { ...candidate.signals, decay: value };
+}
+
+function factor(decay, days, halfLife) {
+  const floor = decay.floor ?? 0;
+  return floor + (1 - floor) * recencyAt(decay, days, halfLife);
+}
+
+/** Greatest score first; equal ones by id, as the service orders them. */
+function byScore(one, other) {
+  return other.score - one.score || (one.id < other.id ? -1 : 1);
+}
+
+/** The most that a memory can score that the service did not send; -Infinity if it sent all. */
+function boundOfUnseen(candidates, weights, halfLife) {
+  if (candidates.memories.length >= candidates.total) return -Infinity;
+  let bound = 0;
+  for (const name in weights) {
+    if (weights[name]) bound += weights[name] * nthValue(candidates, name, halfLife);
+  }
+  const { decay } = candidates;
+  if (!decay) return bound;
+  const { recency } = candidates.profile.signals;
+  const isChanged = halfLife !== null && !recency;
+  return bound * (isChanged ? factor(candidates.profile.decay, decay.nth_age_days, halfLife) : decay.nth ?? 1);
+}
+
+function nthValue(candidates, name, halfLife) {
+  const signal = candidates.signals[name];
+  if (name === "recency" && halfLife !== null) {
+    const { recency } = candidates.profile.signals;
+    return newestPossible(recency, signal.nth_age_days, halfLife);
+  }
+  return signal?.nth ?? 0;
+}
+
+/** A memory of unknown age may be among those not sent, and counts as `unknown`. */
+function newestPossible(recency, days, halfLife) {
+  return Math.max(recencyAt(recency, days, halfLife), recencyAt(recency, null, halfLife));
+}
+
+function isExact(hits, bound, k) {
+  const last = hits[Math.min(k, hits.length) - 1];
+  return bound === -Infinity || (hits.length >= k && last.score > bound);
+}

@@ -1,0 +1,44 @@
+/** A slider over time: what was known then, ranked as it was then. */
+import { html, useEffect, useState } from "../html.js";
+import { date, toInput, fromInput } from "../core/format.js";
+import * as service from "../service/memories.js";
+import { useAnswer, useSettled, useStudio } from "./hooks.js";
+
+const DAY = 86_400_000;
+const WAIT = 120;
+
+export function AsOf() {
+  const { owner, address, go } = useStudio();
+  const oldest = useAnswer((signal) => firstDay(owner, signal), [owner]).value;
+  const days = Math.max(1, Math.ceil((Date.now() - (oldest ?? Date.now() - 365 * DAY)) / DAY));
+  const chosen = address.values.as_of;
+  const [day, setDay] = useState(null); // days before now, while the slider moves
+  const settled = useSettled(day, WAIT);
+  useEffect(() => {
+    if (settled !== null) go({ values: { as_of: settled ? momentOf(settled) : null } }, { replace: true });
+  }, [settled]);
+  const before = day ?? (chosen ? Math.round((Date.now() - new Date(chosen)) / DAY) : 0);
+  const said = before ? date(momentOf(before)) : "now";
+  const exact = (event) => {
+    setDay(null);
+    go({ values: { as_of: fromInput(event.target.value) } });
+  };
+  return html`<div class="slider as-of" title="Ages and validity are those of this moment; later memories are hidden.">
+    <label for="as-of">As of</label>
+    <output for="as-of">${said}</output>
+    <input id="as-of" type="range" min=${-days} max="0" step="1" value=${-before} aria-valuetext=${said}
+      onInput=${(event) => setDay(-Number(event.target.value))} />
+    <input type="datetime-local" aria-label="As of, exactly" value=${toInput(chosen)} onChange=${exact} />
+  </div>`;
+}
+
+function momentOf(daysAgo) {
+  return new Date(Date.now() - daysAgo * DAY).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** The moment of the owner's oldest memory; null if there is none. */
+async function firstDay(owner, signal) {
+  const search = { order: "created_at", limit: 1 };
+  const page = await service.memories(owner, search, signal);
+  return page.memories.length ? new Date(page.memories[0].created_at).getTime() : null;
+}

@@ -1,0 +1,73 @@
+/** The question, and what it is asked with. Each control writes the address when it is left. */
+import { html } from "../html.js";
+import { FILTERS, MOST_HITS, filtersIn, hitsIn } from "../core/question.js";
+import { fromInput, toInput } from "../core/format.js";
+import { useStudio } from "./hooks.js";
+
+export function QuestionForm({ label = "Question" }) {
+  const { address, go } = useStudio();
+  const ask = (event) => {
+    event.preventDefault();
+    go({ values: { q: new FormData(event.target).get("q").trim() } });
+  };
+  return html`<form class="question" role="search" onSubmit=${ask}>
+    <label class="unseen" for="q">${label}</label>
+    <input id="q" name="q" type="search" key=${address.values.q} defaultValue=${address.values.q ?? ""}
+      placeholder="Ask what the agent would ask …" autocomplete="off" maxlength="10000" autofocus=${!address.values.q} />
+    <button type="submit" class="main">Ask</button>
+  </form>`;
+}
+
+/** `name` is the value in the address that holds the choice. */
+export function ProfileChoice({ name = "profile", label = "Profile", otherwise }) {
+  const { address, go, profiles, defaultProfile } = useStudio();
+  const chosen = address.values[name] ?? otherwise ?? defaultProfile;
+  const choose = (event) => go({ values: { ...withoutSliders(address.values, name), [name]: event.target.value } });
+  return html`<label class="field">${label}
+    <select value=${chosen} onChange=${choose}>
+      ${profiles.map(
+        (one) => html`<option key=${one.name} value=${one.name}>${one.name}${one.name === defaultProfile ? " (default)" : ""}</option>`,
+      )}
+    </select>
+  </label>`;
+}
+
+/** Sliders belong to the profile that they began with. */
+function withoutSliders(values, name) {
+  if (name !== "profile") return {};
+  const names = Object.keys(values).filter((one) => one.startsWith("w.") || one === "half_life");
+  return Object.fromEntries(names.map((one) => [one, null]));
+}
+
+export function HitCount() {
+  const { address, go } = useStudio();
+  const change = (event) => go({ values: { k: event.target.value } });
+  return html`<label class="field narrow">Hits
+    <input type="number" min="1" max=${MOST_HITS} value=${hitsIn(address.values)} onChange=${change} />
+  </label>`;
+}
+
+export function Filters() {
+  const { address, go } = useStudio();
+  const number = Object.keys(filtersIn(address.values)).length + (address.values.teams ? 1 : 0);
+  const set = (name, value) => go({ values: { [name]: value } });
+  return html`<details class="filters">
+    <summary>Filters${number > 0 && html` <span class="chip">${number}</span>`}</summary>
+    <div class="fields">
+      ${FILTERS.map((filter) => html`<${Filter} key=${filter.name} ...${filter} value=${address.values[filter.name]} set=${set} />`)}
+      <label class="field">Teams <small>besides the owner</small>
+        <input value=${address.values.teams ?? ""} placeholder="red, blue" onChange=${(event) => set("teams", event.target.value.trim())} />
+      </label>
+      <label class="check"><input type="checkbox" checked=${Boolean(address.values.invalid)}
+        onChange=${(event) => set("invalid", event.target.checked ? "1" : null)} /> also what is no longer valid</label>
+    </div>
+  </details>`;
+}
+
+function Filter({ name, label, isList, isDate, value, set }) {
+  const change = ({ target }) => set(name, isDate ? fromInput(target.value) : target.value.trim());
+  return html`<label class="field">${label}
+    <input type=${isDate ? "datetime-local" : "text"} value=${isDate ? toInput(value) : value ?? ""}
+      placeholder=${isList ? "one, another" : ""} onChange=${change} />
+  </label>`;
+}

@@ -1,0 +1,56 @@
+/** Takes what the sliders found along: as text, or as a profile in the database. */
+import { html, useState } from "../html.js";
+import { changed, toPython, toSql, toToml } from "../core/profile.js";
+import * as service from "../service/memories.js";
+import { useStudio } from "./hooks.js";
+
+export function Export({ ranking }) {
+  const { address, owner, announce, may } = useStudio();
+  const { base, setting, k, isChanged, reset } = ranking;
+  const found = changed(base, setting);
+  const texts = {
+    TOML: () => toToml(found),
+    Python: () => toPython(found),
+    SQL: () => toSql(found, { owner, query: address.values.q ?? "", k, halfLife: setting.halfLife }),
+  };
+  const [copied, setCopied] = useState("");
+  const copy = async (kind) => {
+    await navigator.clipboard.writeText(texts[kind]());
+    setCopied(kind);
+    announce(`Copied as ${kind}.`);
+  };
+  return html`<div class="export">
+    <div class="buttons">
+      <span>Copy as</span>
+      ${Object.keys(texts).map(
+        (kind) => html`<button key=${kind} type="button" onClick=${() => copy(kind)}>${kind}${copied === kind && " ✓"}</button>`,
+      )}
+      ${isChanged && html`<button type="button" onClick=${reset}>Reset</button>`}
+    </div>
+    ${may("maintain") && isChanged && html`<${Save} found=${found} />`}
+  </div>`;
+}
+
+function Save({ found }) {
+  const { go, retry, announce } = useStudio();
+  const [failed, setFailed] = useState(null);
+  const save = async (event) => {
+    event.preventDefault();
+    const name = new FormData(event.target).get("name").trim();
+    try {
+      await service.saveProfile(name, { ...found, name });
+      announce(`Saved as ${name}.`);
+      const sliders = Object.keys(found.signals).map((one) => [`w.${one}`, null]);
+      go({ values: { ...Object.fromEntries(sliders), half_life: null, profile: name } });
+      retry();
+    } catch (problem) {
+      setFailed(problem.message);
+    }
+  };
+  return html`<form class="row" onSubmit=${save}>
+    <label class="field">Save as profile <small>for all who use this database</small>
+      <input name="name" required maxlength="40" placeholder="name" autocomplete="off" /></label>
+    <button type="submit">Save</button>
+    ${failed && html`<p class="problem" role="alert">${failed}</p>`}
+  </form>`;
+}

@@ -1,0 +1,56 @@
+/** One hit: its text, its bar, and on hover or focus the raw values of its signals. */
+import { html, useState } from "../html.js";
+import { age, date, share } from "../core/format.js";
+import { write } from "../core/address.js";
+import { Bar, Legend, SignalTable } from "./bar.js";
+import { Marked } from "./text.js";
+
+/** `moved` is how many places it rose since the sliders were touched. */
+export function Hit({ hit, place, most, weights, moved, values, children, isCurrent = false }) {
+  const [isOpen, setOpen] = useState(false);
+  const { memory } = hit.candidate;
+  const shown = { onMouseEnter: () => setOpen(true), onMouseLeave: () => setOpen(false) };
+  const focused = { onFocus: () => setOpen(true), onBlur: () => setOpen(false) };
+  const table = `values-${hit.id}`;
+  return html`<li class="hit" data-id=${hit.id} aria-current=${isCurrent ? "true" : undefined}>
+    <span class="place">${place}<${Moved} by=${moved} /></span>
+    <div class="body">
+      <${Content} memory=${memory} terms=${hit.candidate.terms} values=${values} />
+      <div class="score" ...${shown}>
+        <button type="button" class="values" aria-label=${`Score ${share(hit.score, 3)}: values of its signals`}
+          aria-expanded=${isOpen} aria-describedby=${isOpen ? table : undefined}
+          onKeyDown=${(event) => event.key === "Escape" && setOpen(false)} onClick=${() => setOpen(true)} ...${focused}>
+          <b>${share(hit.score, 3)}</b><${Bar} contributions=${hit.contributions} most=${most} />
+        </button>
+        ${isOpen && html`<div class="card" id=${table} role="tooltip"><${SignalTable} ...${hit} weights=${weights} /></div>`}
+      </div>
+      <${Legend} contributions=${hit.contributions} />
+    </div>
+    ${children}
+  </li>`;
+}
+
+/** The text and what is known about it. It stays while sliders move, so it is drawn once. */
+function Content({ memory, terms, values }) {
+  return html`<p class="content"><${Marked} text=${memory.content} terms=${terms} /></p>
+    <${About} memory=${memory} values=${values} />`;
+}
+
+export function About({ memory, values }) {
+  const href = write({ view: "memory", id: memory.id, values });
+  return html`<p class="about">
+    <a href=${href} aria-label="Look into this memory: why, when, history">${memory.id.slice(0, 8)}</a>
+    <span title=${date(memory.observed_at ?? memory.created_at)}>${age(memory.observed_at ?? memory.created_at)}</span>
+    <span>${memory.memory_type}</span>
+    ${memory.status !== "active" && html`<span class="chip">${memory.status}</span>`}
+    ${memory.tags.map((tag) => html`<span key=${tag} class="tag">${tag}</span>`)}
+  </p>`;
+}
+
+function Moved({ by }) {
+  if (!by) return null;
+  const said = `${by > 0 ? "rose" : "fell"} by ${Math.abs(by)}`;
+  return html`<span class=${by > 0 ? "moved up" : "moved down"}>
+    <span aria-hidden="true">${by > 0 ? "▲" : "▼"}${Math.abs(by)}</span><span class="unseen">${said}</span>
+  </span>`;
+}

@@ -1,0 +1,50 @@
+/** "Why not?": finds the memory that somebody misses, by its id or a word of its text. */
+import { html, useState } from "../html.js";
+import { write } from "../core/address.js";
+import { age } from "../core/format.js";
+import * as service from "../service/memories.js";
+import { useAnswer, useStudio } from "./hooks.js";
+import { Obstacle } from "./obstacle.js";
+import { brief } from "./text.js";
+
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const EVERY_STATUS = ["active", "pending", "consolidated", "completed", "archived"];
+
+export function Missing() {
+  const { owner, address, go } = useStudio();
+  const [words, setWords] = useState("");
+  const found = useAnswer(words && ((signal) => matching(owner, words, signal)), [owner, words]);
+  const look = (event) => {
+    event.preventDefault();
+    const given = new FormData(event.target).get("words").trim();
+    if (ID.test(given)) go({ view: "memory", id: given });
+    else setWords(given);
+  };
+  return html`<section class="missing" aria-labelledby="missing-title">
+    <h2 id="missing-title">Is one missing?</h2>
+    <form class="row" onSubmit=${look}>
+      <label class="field">Its id, or a word of its text<input name="words" required autocomplete="off" /></label>
+      <button type="submit">Why not?</button>
+    </form>
+    ${found.error && html`<${Obstacle} problem=${found.error} />`}
+    ${found.value && html`<${Found} memories=${found.value} values=${address.values} />`}
+  </section>`;
+}
+
+function Found({ memories, values }) {
+  if (!memories.length) return html`<p role="status">No memory has these words, whatever its status.</p>`;
+  return html`<ul class="plain" role="status" aria-label="Memories with these words">
+    ${memories.map(
+      (one) => html`<li key=${one.id}>
+        <a href=${write({ view: "memory", id: one.id, values })}>${brief(one.content)}</a>
+        <small> ${age(one.created_at)}${one.status === "active" ? "" : `, ${one.status}`}</small>
+      </li>`,
+    )}
+  </ul>`;
+}
+
+/** Of any status and validity, since one that is kept away is what people look for. */
+async function matching(owner, text, signal) {
+  const search = { text, limit: 10, statuses: EVERY_STATUS, include_invalid: true };
+  return (await service.memories(owner, search, signal)).memories;
+}

@@ -1,0 +1,62 @@
+/** What stands in the way, and what to do about it. */
+import { html, useState } from "../html.js";
+import { keep, key } from "../service/key.js";
+
+/** `retry` is called once there is something new to try. */
+export function Obstacle({ problem, retry }) {
+  if (problem.status === 0) return html`<${Gone} retry=${retry} />`;
+  if (problem.status === 401) return html`<${NoKey} retry=${retry} />`;
+  if (problem.status === 403) return html`<${Screen} title="This key may not do that" text=${problem.message}
+    todo="Use a key that is for this owner and has the scope: pgrecall keys create --owner NAME --scope write"><${KeyForm} retry=${retry} /><//>`;
+  if (/EmbedderMismatch|EmbeddingFailed|ExtraMissing/.test(problem.kind)) {
+    return html`<${Screen} title="Questions cannot be embedded" text=${problem.message}
+      todo='Install the local model, pip install "pgrecall[local]", or start the service with the embedder that the memories have: --embedder.' />`;
+  }
+  return html`<div class="problem" role="alert">
+    <p>${problem.message}</p>
+    ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
+  </div>`;
+}
+
+function Screen({ title, text, todo, children }) {
+  return html`<section class="screen" role="alert">
+    <h2>${title}</h2>
+    <p>${text}</p>
+    ${todo && html`<p>${todo}</p>`}
+    ${children}
+  </section>`;
+}
+
+function Gone({ retry }) {
+  return html`<${Screen} title="The service does not answer"
+    text="It was stopped, or this machine cannot reach it. What you see here was read before."
+    todo="Start it again: pgrecall studio, or pgrecall serve. A new pgrecall studio has a new key, so open the address that it prints.">
+    <button type="button" class="main" onClick=${retry}>Try again</button>
+  <//>`;
+}
+
+function NoKey({ retry }) {
+  const wrong = Boolean(key());
+  return html`<${Screen} title=${wrong ? "This key is not valid" : "This service asks for a key"}
+    text=${wrong
+      ? "It was revoked or rotated, or it is of another service or of a studio that has ended."
+      : "Memories are shown to whoever has a key for their owner."}
+    todo="Whoever runs the service makes one: pgrecall keys create --owner NAME --scope read">
+    <${KeyForm} retry=${retry} />
+  <//>`;
+}
+
+function KeyForm({ retry }) {
+  const [value, setValue] = useState("");
+  const use = (event) => {
+    event.preventDefault();
+    keep(value.trim());
+    retry();
+  };
+  return html`<form class="key" onSubmit=${use}>
+    <label for="key">Key</label>
+    <input id="key" type="password" autocomplete="off" required value=${value} onInput=${(event) => setValue(event.target.value)} />
+    <button type="submit" class="main">Use this key</button>
+    <small>It stays in this tab until the tab is closed.</small>
+  </form>`;
+}

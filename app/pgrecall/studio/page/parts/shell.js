@@ -1,0 +1,65 @@
+/** What stands around every view. */
+import { html, useEffect, useRef } from "../html.js";
+import { write } from "../core/address.js";
+import { counted } from "../core/format.js";
+import * as service from "../service/memories.js";
+import { useAnswer, useStudio } from "./hooks.js";
+
+const VIEWS = { ask: "Ask", compare: "Compare", judge: "Judge", browse: "Browse", upkeep: "Look after" };
+
+export function Shell({ said, children }) {
+  const { session, forget, address } = useStudio();
+  const main = useRef(null);
+  useTitle(address);
+  const skip = (event) => {
+    event.preventDefault();
+    main.current.focus();
+  };
+  return html`<a class="skip" href="#main" onClick=${skip}>Skip to the contents</a>
+    <header class="top">
+      <h1><span aria-hidden="true">≡</span> pgrecall <small>studio</small></h1>
+      <${Views} />
+      <div class="who">
+        <${OwnerChoice} />
+        ${session.keyed && html`<button type="button" onClick=${forget} title=${`This key may ${session.scope}.`}>Other key</button>`}
+      </div>
+    </header>
+    <main ref=${main} tabindex="-1">${children}</main>
+    <div class="unseen" role="status" aria-live="polite">${said}</div>`;
+}
+
+function useTitle({ view, values }) {
+  useEffect(() => {
+    document.title = [values.q, VIEWS[view] ?? "Memory", "pgrecall studio"].filter(Boolean).join(" · ");
+  }, [view, values.q]);
+}
+
+function Views() {
+  const { address } = useStudio();
+  return html`<nav aria-label="Views">
+    ${Object.entries(VIEWS).map(
+      ([view, label]) => html`<a key=${view} href=${write({ view, values: address.values })}
+        aria-current=${address.view === view ? "page" : undefined}>${label}</a>`,
+    )}
+  </nav>`;
+}
+
+/** A field with suggestions, since a service may have more owners than any list should have. */
+function OwnerChoice() {
+  const { owner, go } = useStudio();
+  const agents = useAnswer((signal) => service.owners({}, signal), []);
+  const teams = useAnswer((signal) => service.owners({ teams: true }, signal), []);
+  const known = [...(agents.value?.owners ?? []), ...(teams.value?.owners ?? [])];
+  const choose = (event) => {
+    const chosen = event.target.value.trim();
+    if (chosen && chosen !== owner) go({ view: "ask", values: { owner: chosen, q: null } });
+  };
+  return html`<label for="owner">Owner</label>
+    <input id="owner" list="owners" key=${owner} defaultValue=${owner} onChange=${choose} autocomplete="off" spellcheck=${false} />
+    <datalist id="owners">
+      ${known.map((one) => {
+        const name = one.agent_id ?? `team:${one.team_id}`;
+        return html`<option key=${name} value=${name}>${counted(one.memories, "memory", "memories")}</option>`;
+      })}
+    </datalist>`;
+}

@@ -1,0 +1,58 @@
+/** The weights of a profile's signals as sliders, and its half-life. */
+import { html } from "../html.js";
+import { decayingPart, halfLifeOf, hasSeveralHalfLives } from "../core/curve.js";
+import { meaningOf, nameOf } from "../core/signals.js";
+import { share, span } from "../core/format.js";
+import { sharesOf, withShare } from "../core/shares.js";
+import { Swatch } from "./bar.js";
+
+const SHORTEST = 0.25;
+const LONGEST = 1500;
+const STEPS = 400; // of the half-life's slider, which is logarithmic
+
+/** `setting` is {shares, halfLife}; `change` gets a new one, while a slider moves. */
+export function Sliders({ profile, setting, silent, change }) {
+  const move = (name, value) =>
+    change({ ...setting, shares: withShare(setting.shares, name, value, sharesOf(profile)) });
+  return html`<fieldset class="sliders">
+    <legend>Weights <small>they sum to 1</small></legend>
+    ${Object.keys(setting.shares).map(
+      (name) => html`<${Weight} key=${name} name=${name} value=${setting.shares[name]}
+        isSilent=${silent.includes(name)} move=${(value) => move(name, value)} />`,
+    )}
+    <${HalfLife} profile=${profile} value=${setting.halfLife} change=${(halfLife) => change({ ...setting, halfLife })} />
+  </fieldset>`;
+}
+
+function Weight({ name, value, isSilent, move }) {
+  const id = `weight-${name}`;
+  return html`<div class=${isSilent ? "slider silent" : "slider"} title=${meaningOf(name)}>
+    <label for=${id}><${Swatch} name=${name} />${nameOf(name)}${isSilent && html` <small>not in this question</small>`}</label>
+    <output for=${id}>${share(value, 3)}</output>
+    <input id=${id} type="range" min="0" max="1" step="0.005" value=${value} aria-valuetext=${share(value, 3)}
+      onInput=${(event) => move(Number(event.target.value))} />
+  </div>`;
+}
+
+function HalfLife({ profile, value, change }) {
+  const part = decayingPart(profile);
+  if (!part) return null;
+  const days = value ?? halfLifeOf(part);
+  const said = value === null && hasSeveralHalfLives(part) ? "by type or tier" : span(days);
+  return html`<div class="slider half-life" title="After so many days, recency is one half.">
+    <label for="half-life">half-life</label>
+    <output for="half-life">${said}</output>
+    <input id="half-life" type="range" min="0" max=${STEPS} step="1" value=${stepOf(days)} aria-valuetext=${said}
+      onInput=${(event) => change(daysOf(Number(event.target.value)))} />
+  </div>`;
+}
+
+function stepOf(days) {
+  const within = Math.min(LONGEST, Math.max(SHORTEST, days));
+  return Math.round((STEPS * Math.log(within / SHORTEST)) / Math.log(LONGEST / SHORTEST));
+}
+
+function daysOf(step) {
+  const days = SHORTEST * (LONGEST / SHORTEST) ** (step / STEPS);
+  return Number(days.toPrecision(3));
+}

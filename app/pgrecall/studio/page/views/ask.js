@@ -1,0 +1,84 @@
+/** Ask: a question, its hits, and sliders that rank them anew while they move. */
+import { html, useEffect, useMemo, useRef } from "../html.js";
+import { count, counted } from "../core/format.js";
+import { AsOf } from "../parts/as_of.js";
+import { fullWidth } from "../parts/bar.js";
+import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
+import { Export } from "../parts/export.js";
+import { useSlidingRows } from "../parts/flip.js";
+import { Hit } from "../parts/hit.js";
+import { useStudio } from "../parts/hooks.js";
+import { Missing } from "../parts/missing.js";
+import { Obstacle } from "../parts/obstacle.js";
+import { useAdjustedRanking } from "../parts/ranking.js";
+import { Sliders } from "../parts/sliders.js";
+import { Welcome } from "../parts/welcome.js";
+
+export function AskView() {
+  const { address } = useStudio();
+  const ranking = useAdjustedRanking();
+  return html`<div class="ask">
+    <div class="results">
+      <${QuestionForm} />
+      ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
+      ${address.values.q ? html`<${Answer} ranking=${ranking} />` : html`<${Welcome} />`}
+    </div>
+    <aside aria-label="How it ranks">
+      <div class="row"><${ProfileChoice} /><${HitCount} /></div>
+      <${AsOf} />
+      <${Filters} />
+      <${Sliders} profile=${ranking.base} setting=${ranking.setting} silent=${ranking.silent} change=${ranking.change} />
+      <${Export} ranking=${ranking} />
+    </aside>
+  </div>`;
+}
+
+function Answer({ ranking }) {
+  const { candidates, ranked } = ranking;
+  if (!ranked) return ranking.error ? null : html`<p class="loading">Ranking …</p>`;
+  if (!candidates.total) return html`<${Nothing} />`;
+  return html`<${Summary} ranking=${ranking} /><${Hits} ranking=${ranking} /><${Missing} />`;
+}
+
+function Summary({ ranking }) {
+  const { candidates, ranked, k, isExact, base, isChanged } = ranking;
+  const { announce } = useStudio();
+  const shown = Math.min(k, ranked.hits.length);
+  const by = `${base.name}${isChanged ? ", adjusted" : ""}`;
+  const text = `${count(shown)} of ${counted(candidates.total, "memory", "memories")}, by ${by}`;
+  useEffect(() => announce(`${text}. ${isExact ? "The order is exact." : ""}`), [text, isExact]);
+  return html`<p class="summary">
+    <span>${text}</span>
+    <span class=${isExact ? "chip exact" : "chip approximate"}
+      title=${isExact
+        ? "No memory that was not sent can come before these."
+        : "A memory that was not sent might belong here; the service is asked."}>
+      ${isExact ? "exact" : "approximate …"}</span>
+    <small>${Math.round(candidates.milliseconds)} ms</small>
+  </p>`;
+}
+
+function Hits({ ranking }) {
+  const { ranked, asProfileHasIt, k, isChanged } = ranking;
+  const { address } = useStudio();
+  const list = useRef(null);
+  const hits = ranked.hits.slice(0, k);
+  const before = useMemo(() => new Map(asProfileHasIt.hits.map((hit, at) => [hit.id, at])), [asProfileHasIt]);
+  useSlidingRows(list, hits);
+  const most = fullWidth(hits.slice(0, 1).map((hit) => hit.score));
+  return html`<ol class="hits" ref=${list} aria-label="Hits, best first" aria-busy=${ranking.isLoading}>
+    ${hits.map(
+      (hit, at) => html`<${Hit} key=${hit.id} hit=${hit} place=${at + 1} most=${most} weights=${ranked.weights}
+        moved=${isChanged ? before.get(hit.id) - at : 0} values=${address.values} />`,
+    )}
+  </ol>`;
+}
+
+function Nothing() {
+  const { owner, address } = useStudio();
+  return html`<section class="screen">
+    <h2>No memory of ${owner} passes</h2>
+    <p>${address.values.as_of ? "None was known at that moment with these filters." : "The owner has none, or the filters leave none."}</p>
+    <p>Take filters away, move “As of” to now, or choose another owner above.</p>
+  </section>`;
+}

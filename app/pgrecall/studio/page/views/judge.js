@@ -1,0 +1,1 @@
+export function JudgeView() { return null; }

@@ -1,0 +1,1 @@
+export function MemoryView() { return null; }
