@@ -28,3 +28,11 @@ export function decayingPart(profile) {
 export function hasSeveralHalfLives(recency) {
   return Boolean(recency.half_lives_by_type ?? recency.half_lives_by_tier);
 }
+
+/** The half-life that applies to a memory: by tier, or the shortest of its types. */
+export function halfLifeFor(recency, memory) {
+  const otherwise = halfLifeOf(recency);
+  if (recency.half_lives_by_tier) return recency.half_lives_by_tier[memory.tier] ?? otherwise;
+  const byType = recency.half_lives_by_type ?? {};
+  return Math.min(...[memory.memory_type, ...memory.additional_types].map((type) => byType[type] ?? otherwise));
+}

@@ -50,6 +50,6 @@ export function rounded(shares) {
   return Object.fromEntries(parts.map(([name, number]) => [name, number / UNIT]));
 }
 
-function sum(numbers) {
+export function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }

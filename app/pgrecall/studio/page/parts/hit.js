@@ -1,5 +1,5 @@
 /** One hit: its text, its bar, and on hover or focus the raw values of its signals. */
-import { html, useState } from "../html.js";
+import { html, useMemo, useState } from "../html.js";
 import { age, date, share } from "../core/format.js";
 import { write } from "../core/address.js";
 import { Bar, Legend, SignalTable } from "./bar.js";
@@ -12,10 +12,13 @@ export function Hit({ hit, place, most, weights, moved, values, children, isCurr
   const shown = { onMouseEnter: () => setOpen(true), onMouseLeave: () => setOpen(false) };
   const focused = { onFocus: () => setOpen(true), onBlur: () => setOpen(false) };
   const table = `values-${hit.id}`;
+  // The same object while sliders move, so that it is not compared again for every hit.
+  const { terms } = hit.candidate;
+  const content = useMemo(() => html`<${Content} memory=${memory} terms=${terms} values=${values} />`, [memory, terms, values]);
   return html`<li class="hit" data-id=${hit.id} aria-current=${isCurrent ? "true" : undefined}>
     <span class="place">${place}<${Moved} by=${moved} /></span>
     <div class="body">
-      <${Content} memory=${memory} terms=${hit.candidate.terms} values=${values} />
+      ${content}
       <div class="score" ...${shown}>
         <button type="button" class="values" aria-label=${`Score ${share(hit.score, 3)}: values of its signals`}
           aria-expanded=${isOpen} aria-describedby=${isOpen ? table : undefined}
@@ -30,7 +33,7 @@ export function Hit({ hit, place, most, weights, moved, values, children, isCurr
   </li>`;
 }
 
-/** The text and what is known about it. It stays while sliders move, so it is drawn once. */
+/** The text and what is known about it. */
 function Content({ memory, terms, values }) {
   return html`<p class="content"><${Marked} text=${memory.content} terms=${terms} /></p>
     <${About} memory=${memory} values=${values} />`;

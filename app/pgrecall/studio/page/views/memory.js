@@ -1,1 +1,121 @@
-export function MemoryView() { return null; }
+/** One memory: why it is where it is, what time does to it, its history, and what can be done. */
+import { html, useState } from "../html.js";
+import { numberIn, sharesIn, write } from "../core/address.js";
+import { changed } from "../core/profile.js";
+import { hitsIn, questionIn } from "../core/question.js";
+import { sharesOf } from "../core/shares.js";
+import { date, share, time } from "../core/format.js";
+import * as service from "../service/memories.js";
+import { AgeingChart } from "../parts/ageing_chart.js";
+import { AsOf } from "../parts/as_of.js";
+import { Changes } from "../parts/changes.js";
+import { HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
+import { Events } from "../parts/events.js";
+import { Explanation } from "../parts/explanation.js";
+import { About } from "../parts/hit.js";
+import { useAnswer, useStudio } from "../parts/hooks.js";
+import { Obstacle } from "../parts/obstacle.js";
+import { Relations } from "../parts/relations.js";
+import { Marked } from "../parts/text.js";
+
+const MOST_TO_EXPLAIN = 100;
+
+export function MemoryView() {
+  const { owner, address } = useStudio();
+  const [version, setVersion] = useState(0);
+  const found = useAnswer((signal) => service.memory(owner, address.id, signal), [owner, address.id, version]);
+  if (found.error) return html`<${Obstacle} problem=${found.error} retry=${() => setVersion(version + 1)} />`;
+  if (!found.value) return html`<p class="loading">Loading …</p>`;
+  return html`<${Known} memory=${found.value} version=${version} changed=${() => setVersion(version + 1)} />`;
+}
+
+function Known({ memory, version, changed: update }) {
+  const { owner, address } = useStudio();
+  const profile = useProfile();
+  const explained = useExplanation(memory, profile, version);
+  const history = useAnswer((signal) => service.history(owner, memory.id, signal), [owner, memory.id, version]);
+  const back = write({ view: "ask", values: address.values });
+  return html`<div class="memory">
+    <p><a href=${back}>← Back to the hits</a></p>
+    <article class="panel">
+      <h2 class="unseen">The memory</h2>
+      <p class="content"><${Marked} text=${memory.content} terms=${matchedTerms(explained.value)} /></p>
+      <${About} memory=${memory} values=${address.values} />
+      <${Changes} memory=${memory} changed=${update} />
+    </article>
+    <div class="columns">
+      <div>
+        <${QuestionForm} label="Question to explain its place for" />
+        <div class="row"><${ProfileChoice} /><${HitCount} /></div>
+        <${AsOf} />
+        ${explained.error && html`<${Obstacle} problem=${explained.error} />`}
+        ${explained.value && html`<${Explanation} found=${explained.value} profile=${profile} />`}
+        <section class="panel" aria-labelledby="time"><h2 id="time">What time does to it</h2>
+          <${AgeingChart} profile=${profile} memory=${memory} explanation=${explained.value} /></section>
+      </div>
+      <div>
+        <section class="panel" aria-labelledby="history"><h2 id="history">History</h2>
+          ${history.error && html`<${Obstacle} problem=${history.error} />`}
+          ${history.value && html`<${Events} events=${history.value.events} />`}</section>
+        <section class="panel" aria-labelledby="relations"><h2 id="relations">Connections</h2>
+          <${Relations} memory=${memory} version=${version} /></section>
+        <section class="panel" aria-labelledby="facts"><h2 id="facts">What is stored</h2><${Facts} memory=${memory} /></section>
+      </div>
+    </div>
+  </div>`;
+}
+
+/** The profile of the address, with its sliders. */
+function useProfile() {
+  const { address, profiles, defaultProfile } = useStudio();
+  const name = address.values.profile ?? defaultProfile;
+  const base = profiles.find((one) => one.name === name) ?? profiles[0];
+  const [shares, halfLife] = [sharesIn(address.values), numberIn(address.values, "half_life", null)];
+  return shares || halfLife ? changed(base, { shares: shares ?? sharesOf(base), halfLife }) : base;
+}
+
+function useExplanation(memory, profile, version) {
+  const { owner, address } = useStudio();
+  const asked = profile.built_in || profile.installed ? profile.name : profile;
+  const body = {
+    ...questionIn(address.values),
+    memory_id: memory.id,
+    k: Math.min(MOST_TO_EXPLAIN, hitsIn(address.values)),
+    profile: asked,
+  };
+  const load = address.values.q ? (signal) => service.explain(owner, body, signal) : null;
+  return useAnswer(load, [owner, JSON.stringify(body), version]);
+}
+
+function matchedTerms(explanation) {
+  return (explanation?.terms ?? []).filter((one) => one.matched).map((one) => one.term);
+}
+
+function Facts({ memory }) {
+  const facts = {
+    id: memory.id,
+    status: memory.status,
+    stored: time(memory.created_at),
+    observed: memory.observed_at && time(memory.observed_at),
+    valid: (memory.valid_from || memory.valid_until) && `${date(memory.valid_from)} to ${date(memory.valid_until)}`,
+    expires: memory.expires_at && time(memory.expires_at),
+    invalidated: memory.invalidated_at && `${time(memory.invalidated_at)}, ${memory.invalidation_reason}`,
+    tier: memory.tier,
+    subject: memory.subject,
+    names: memory.entities.join(", "),
+    importance: share(memory.importance),
+    usefulness: share(memory.usefulness),
+    confidence: share(memory.confidence),
+    trust: memory.trust === null ? "not assessed" : share(memory.trust),
+    found: `${memory.retrieval_count} times, last ${memory.last_accessed_at ? time(memory.last_accessed_at) : "never"}`,
+    outcomes: `${memory.success_count} good, ${memory.failure_count} bad`,
+    session: memory.session,
+    key: memory.key,
+    metadata: Object.keys(memory.metadata).length ? JSON.stringify(memory.metadata) : null,
+  };
+  return html`<dl class="facts">
+    ${Object.entries(facts)
+      .filter(([, value]) => value)
+      .map(([name, value]) => html`<dt key=${`${name}?`}>${name}</dt><dd key=${name}>${value}</dd>`)}
+  </dl>`;
+}

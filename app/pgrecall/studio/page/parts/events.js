@@ -1,0 +1,45 @@
+/** The history of a memory as a line of events, oldest first. */
+import { html } from "../html.js";
+import { share, time } from "../core/format.js";
+import { brief } from "./text.js";
+
+const NAMES = { initial: "stored", judgement: "judged" };
+
+export function Events({ events }) {
+  if (!events.length) return html`<p>Nothing is recorded of it.</p>`;
+  return html`<ol class="events" aria-label="Events, oldest first">
+    ${events.map((event) => html`<${Event} key=${event.id} event=${event} />`)}
+  </ol>`;
+}
+
+function Event({ event }) {
+  const by = [event.reason, event.actor && `by ${event.actor}`].filter(Boolean).join(", ");
+  return html`<li>
+    <time datetime=${event.occurred_at}>${time(event.occurred_at)}</time>
+    <b>${NAMES[event.event_type] ?? event.event_type}</b>${by && html` <span>${brief(by, 200)}</span>`}
+    <${Judged} event=${event} />
+    <${Values} before=${event.old_values} after=${event.new_values} />
+  </li>`;
+}
+
+function Judged({ event: { event_type: type, metadata } }) {
+  if (type !== "judgement") return null;
+  const said = { true: "answers", false: "does not answer" }[metadata.answers] ?? "no longer judged for";
+  return html` <span>${said} “${brief(String(metadata.query), 120)}”</span>`;
+}
+
+function Values({ before, after }) {
+  const names = Object.keys({ ...before, ...after });
+  if (!names.length) return null;
+  return html`<ul class="changes">
+    ${names.map(
+      (name) => html`<li key=${name}>${name.replaceAll("_", " ")}: ${name in before && html`<del>${shown(before[name])}</del> → `}<ins>${shown(after[name])}</ins></li>`,
+    )}
+  </ul>`;
+}
+
+function shown(value) {
+  if (value === null || value === undefined) return "none";
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : share(value, 3);
+  return brief(typeof value === "string" ? value : JSON.stringify(value), 240);
+}

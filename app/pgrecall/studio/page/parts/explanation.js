@@ -1,0 +1,77 @@
+/** Why a memory is where it is for the question, and what would have to change. */
+import { html } from "../html.js";
+import { sharesAsValues, write } from "../core/address.js";
+import { count, percent, share } from "../core/format.js";
+import { remedies } from "../core/remedy.js";
+import { rounded, withShare } from "../core/shares.js";
+import { nameOf } from "../core/signals.js";
+import { Bar, Legend, SignalTable, fullWidth } from "./bar.js";
+import { useStudio } from "./hooks.js";
+
+export function Explanation({ found, profile }) {
+  const { address } = useStudio();
+  const { returned, rank, ranked, k, score, needed_score: needed, account, reasons } = found;
+  const weights = of(account, "weight");
+  const title = returned ? `It is hit ${count(rank)}` : "It is not among the hits";
+  return html`<section class="panel" aria-labelledby="why">
+    <h2 id="why">${title} for “${address.values.q}”</h2>
+    <p>${placed(found)}, by ${profile.name}.</p>
+    <div class="values"><b>${share(score, 3)}</b><${Bar} contributions=${found.contributions} most=${fullWidth([score, needed ?? 0])} /></div>
+    <${Legend} contributions=${found.contributions} />
+    ${reasons.length > 0 && html`<h3>What keeps it away</h3><ul class="reasons">${reasons.map((one) => html`<li key=${one}>${one}</li>`)}</ul>`}
+    ${!returned && rank > k && html`<${Remedies} account=${account} weights=${weights} k=${k} />`}
+    <details open=${!returned}>
+      <summary>Its signals${needed === null ? "" : `, and how far each is behind hit ${k}`}</summary>
+      <${SignalTable} values=${found.signals} weights=${weights} contributions=${found.contributions}
+        behind=${needed === null ? null : of(account, "behind")} />
+    </details>
+    ${found.terms && html`<${Terms} terms=${found.terms} />`}
+  </section>`;
+}
+
+function placed({ rank, ranked, score, needed_score: needed, k, reasons, returned }) {
+  const would = !returned && reasons.length && rank <= k ? "Its score would be" : "Its score is";
+  const place = `${would} number ${count(rank)} of the ${count(ranked)} that pass: ${share(score, 3)}`;
+  return needed === null || returned ? place : `${place}. Hit ${k} has ${share(needed, 3)}`;
+}
+
+function of(account, what) {
+  return Object.fromEntries(account.filter((one) => one.weight !== undefined).map((one) => [one.signal, one[what]]));
+}
+
+function Remedies({ account, weights, k }) {
+  const { address } = useStudio();
+  const found = remedies(account).slice(0, 3);
+  if (!found.length) {
+    return html`<h3>What would have to change</h3>
+      <p>No single weight brings it past hit ${k}: it is behind in every signal that counts. Ask in its words, or for more hits.</p>`;
+  }
+  const tried = ({ signal, share: needed }) => {
+    const shares = rounded(withShare(weights, signal, needed, weights));
+    return write({ view: "ask", values: { ...address.values, ...sharesAsValues(shares) } });
+  };
+  return html`<h3>What would have to change</h3>
+    <ul class="reasons">
+      ${found.map(
+        (one) => html`<li key=${one.signal}>
+          ${nameOf(one.signal)} at ${share(one.share, 3)} in place of ${share(weights[one.signal], 3)} would put it past hit ${k}.
+          ${" "}<a href=${tried(one)}>Try it</a>
+        </li>`,
+      )}
+    </ul>`;
+}
+
+function Terms({ terms }) {
+  return html`<details>
+    <summary>The question's words</summary>
+    <table class="signals">
+      <thead><tr><th scope="col">word</th><th scope="col">in it</th><th scope="col">counts</th><th scope="col">memories</th></tr></thead>
+      <tbody>${terms.map(
+        (one) => html`<tr key=${one.term}>
+          <th scope="row">${one.term}</th><td>${one.left_out ? "no memory has it" : one.matched ? "yes" : "no"}</td>
+          <td>${percent(one.share)}</td><td>${count(one.memories)}</td>
+        </tr>`,
+      )}</tbody>
+    </table>
+  </details>`;
+}
