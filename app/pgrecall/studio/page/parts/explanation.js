@@ -10,12 +10,12 @@ import { useStudio } from "./hooks.js";
 
 export function Explanation({ found, profile }) {
   const { address } = useStudio();
-  const { returned, rank, ranked, k, score, needed_score: needed, account, reasons } = found;
+  const { returned, rank, k, score, needed_score: needed, account, reasons } = found;
   const weights = of(account, "weight");
   const title = returned ? `It is hit ${count(rank)}` : "It is not among the hits";
   return html`<section class="panel" aria-labelledby="why">
     <h2 id="why">${title} for “${address.values.q}”</h2>
-    <p>${placed(found)}, by ${profile.name}.</p>
+    <p>${placed(found)}. Ranked by ${profile.name}.</p>
     <div class="values"><b>${share(score, 3)}</b><${Bar} contributions=${found.contributions} most=${fullWidth([score, needed ?? 0])} /></div>
     <${Legend} contributions=${found.contributions} />
     ${reasons.length > 0 && html`<h3>What keeps it away</h3><ul class="reasons">${reasons.map((one) => html`<li key=${one}>${one}</li>`)}</ul>`}
@@ -30,9 +30,9 @@ export function Explanation({ found, profile }) {
 }
 
 function placed({ rank, ranked, score, needed_score: needed, k, reasons, returned }) {
-  const would = !returned && reasons.length && rank <= k ? "Its score would be" : "Its score is";
-  const place = `${would} number ${count(rank)} of the ${count(ranked)} that pass: ${share(score, 3)}`;
-  return needed === null || returned ? place : `${place}. Hit ${k} has ${share(needed, 3)}`;
+  const isKept = !returned && reasons.length && rank <= k; // by a filter, not by its score
+  const place = `${isKept ? "By its score it would be" : "It is"} number ${count(rank)} of the ${count(ranked)} that pass, with ${share(score, 3)}`;
+  return needed === null || returned ? place : `${place}; hit ${k} has ${share(needed, 3)}`;
 }
 
 function of(account, what) {

@@ -8,7 +8,7 @@ import { Obstacle } from "./obstacle.js";
 import { brief } from "./text.js";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const EVERY_STATUS = ["active", "pending", "consolidated", "completed", "archived"];
+export const EVERY_STATUS = ["active", "pending", "consolidated", "completed", "archived"];
 
 export function Missing() {
   const { owner, address, go } = useStudio();

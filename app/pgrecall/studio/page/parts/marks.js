@@ -1,0 +1,74 @@
+/** Judgements of hits: whether they answer the question. They become judged queries. */
+import { html, useEffect, useState } from "../html.js";
+import * as service from "../service/memories.js";
+import { useKeys, useStudio } from "./hooks.js";
+
+export const SAID = { true: "answers", false: "does not answer" };
+
+/** The marks of one question, {memory id: true | false}, and how to set one. */
+export function useMarks(question, judged, changed) {
+  const { owner, announce } = useStudio();
+  const [marks, setMarks] = useState({});
+  useEffect(() => setMarks(marksOf(question, judged)), [question, judged]);
+  const mark = async (id, answers) => {
+    const before = marks;
+    setMarks({ ...marks, [id]: answers }); // at once; taken back if the service refuses
+    try {
+      await service.judge(owner, { memory_id: id, query: question, answers });
+      announce(SAID[answers] ?? "no longer judged");
+      changed();
+    } catch (problem) {
+      setMarks(before);
+      announce(problem.message);
+    }
+  };
+  return [marks, mark];
+}
+
+function marksOf(question, judged) {
+  const found = judged.find((one) => one.query === question);
+  const marks = (ids, answers) => (ids ?? []).map((id) => [id, answers]);
+  return Object.fromEntries([...marks(found?.relevant, true), ...marks(found?.not_relevant, false)]);
+}
+
+/** j and k move, y and n mark, u takes a mark back, ? shows these keys. */
+export function useJudgingKeys(hits, mark, list) {
+  const [at, setAt] = useState(0);
+  const [isHelpOpen, setHelp] = useState(false);
+  const current = hits[Math.min(at, hits.length - 1)];
+  const move = (by) => {
+    const next = Math.max(0, Math.min(hits.length - 1, at + by));
+    setAt(next);
+    const row = list.current?.children[next];
+    row?.scrollIntoView({ block: "nearest" });
+    row?.querySelector("button[aria-pressed]")?.focus();
+  };
+  const set = (answers) => {
+    if (!current) return;
+    mark(current.id, answers);
+    if (answers !== null) move(1);
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    y: () => set(true),
+    n: () => set(false),
+    u: () => set(null),
+    "?": () => setHelp(!isHelpOpen),
+  });
+  return { current, setAt, isHelpOpen, setHelp };
+}
+
+export function Marks({ value, mark }) {
+  const button = (answers, label, sign) => html`<button type="button" class=${answers ? "yes" : "no"} aria-pressed=${value === answers}
+    onClick=${() => mark(value === answers ? null : answers)} title=${label} aria-label=${label}>${sign}</button>`;
+  return html`<div class="marks">${button(true, "Answers", "✓")}${button(false, "Does not answer", "✗")}</div>`;
+}
+
+export function KeyHelp({ close }) {
+  const keys = { j: "next hit", k: "hit before", y: "it answers", n: "it does not answer", u: "take the mark back", "?": "these keys" };
+  return html`<section class="panel" aria-label="Keys">
+    <dl class="facts keys">${Object.entries(keys).map(([name, what]) => html`<dt key=${name}><kbd>${name}</kbd></dt><dd key=${what}>${what}</dd>`)}</dl>
+    <button type="button" onClick=${close}>Close</button>
+  </section>`;
+}
