@@ -25,9 +25,9 @@ export function AsOf() {
   };
   return html`<div class="slider as-of" title="Ages and validity are those of this moment; later memories are hidden.">
     <label for="as-of">As of</label>
-    <output for="as-of">${said}</output>
     <input id="as-of" type="range" min=${-days} max="0" step="1" value=${-before} aria-valuetext=${said}
       onInput=${(event) => setDay(-Number(event.target.value))} />
+    <output for="as-of">${said}</output>
     <input type="datetime-local" aria-label="As of, exactly" value=${toInput(chosen)} onChange=${exact} />
   </div>`;
 }

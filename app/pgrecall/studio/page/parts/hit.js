@@ -19,7 +19,7 @@ export function Hit({ hit, place, most, weights, moved, values, children, isCurr
     <span class="place">${place}<${Moved} by=${moved} /></span>
     <div class="body">
       ${content}
-      <div class="score" ...${shown}>
+      <div class="account"><div class="score" ...${shown}>
         <button type="button" class="values" aria-label=${`Score ${share(hit.score, 3)}: values of its signals`}
           aria-expanded=${isOpen} aria-describedby=${isOpen ? table : undefined}
           onKeyDown=${(event) => event.key === "Escape" && setOpen(false)} onClick=${() => setOpen(true)} ...${focused}>
@@ -27,7 +27,7 @@ export function Hit({ hit, place, most, weights, moved, values, children, isCurr
         </button>
         ${isOpen && html`<div class="card" id=${table} role="tooltip"><${SignalTable} ...${hit} weights=${weights} /></div>`}
       </div>
-      <${Legend} contributions=${hit.contributions} />
+      <${Legend} contributions=${hit.contributions} /></div>
     </div>
     ${children}
   </li>`;

@@ -17,20 +17,20 @@ export function Sliders({ profile, setting, silent, change }) {
   return html`<fieldset class="sliders">
     <legend>Weights <small>they sum to 1</small></legend>
     ${Object.keys(setting.shares).map(
-      (name) => html`<${Weight} key=${name} name=${name} value=${setting.shares[name]}
+      (name) => html`<${Weight} key=${name} name=${name} value=${setting.shares[name]} own=${profile.signals[name].weight}
         isSilent=${silent.includes(name)} move=${(value) => move(name, value)} />`,
     )}
     <${HalfLife} profile=${profile} value=${setting.halfLife} change=${(halfLife) => change({ ...setting, halfLife })} />
   </fieldset>`;
 }
 
-function Weight({ name, value, isSilent, move }) {
+function Weight({ name, value, own, isSilent, move }) {
   const id = `weight-${name}`;
   return html`<div class=${isSilent ? "slider silent" : "slider"} title=${meaningOf(name)}>
-    <label for=${id}><${Swatch} name=${name} />${nameOf(name)}${isSilent && html` <small>not in this question</small>`}</label>
-    <output for=${id}>${share(value, 3)}</output>
+    <label for=${id}><${Swatch} name=${name} />${nameOf(name)}${isSilent && html`<small> not in this question</small>`}</label>
     <input id=${id} type="range" min="0" max="1" step="0.005" value=${value} aria-valuetext=${share(value, 3)}
       onInput=${(event) => move(Number(event.target.value))} />
+    <output for=${id}>${share(value, 3) !== share(own, 3) && html`<small>${share(own, 3)} →</small> `}${share(value, 3)}</output>
   </div>`;
 }
 
@@ -41,9 +41,9 @@ function HalfLife({ profile, value, change }) {
   const said = value === null && hasSeveralHalfLives(part) ? "by type or tier" : span(days);
   return html`<div class="slider half-life" title="After so many days, recency is one half.">
     <label for="half-life">half-life</label>
-    <output for="half-life">${said}</output>
     <input id="half-life" type="range" min="0" max=${STEPS} step="1" value=${stepOf(days)} aria-valuetext=${said}
       onInput=${(event) => change(daysOf(Number(event.target.value)))} />
+    <output for="half-life">${said}</output>
   </div>`;
 }
 

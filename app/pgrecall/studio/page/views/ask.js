@@ -11,6 +11,7 @@ import { useStudio } from "../parts/hooks.js";
 import { Missing } from "../parts/missing.js";
 import { Obstacle } from "../parts/obstacle.js";
 import { useAdjustedRanking } from "../parts/ranking.js";
+import { Side } from "../parts/side.js";
 import { Sliders } from "../parts/sliders.js";
 import { Welcome } from "../parts/welcome.js";
 
@@ -18,18 +19,18 @@ export function AskView() {
   const { address } = useStudio();
   const ranking = useAdjustedRanking();
   return html`<div class="ask">
+    <${QuestionForm} />
+    <${Side} label="How it ranks" summary=${`Rank by ${ranking.base.name}${ranking.isChanged ? ", adjusted" : ""}`}>
+      <div class="row"><${ProfileChoice} /><${HitCount} /></div>
+      <${Sliders} profile=${ranking.base} setting=${ranking.setting} silent=${ranking.silent} change=${ranking.change} />
+      <${Export} ranking=${ranking} />
+      <${AsOf} />
+      <${Filters} />
+    <//>
     <div class="results">
-      <${QuestionForm} />
       ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
       ${address.values.q ? html`<${Answer} ranking=${ranking} />` : html`<${Welcome} />`}
     </div>
-    <aside aria-label="How it ranks">
-      <div class="row"><${ProfileChoice} /><${HitCount} /></div>
-      <${AsOf} />
-      <${Filters} />
-      <${Sliders} profile=${ranking.base} setting=${ranking.setting} silent=${ranking.silent} change=${ranking.change} />
-      <${Export} ranking=${ranking} />
-    </aside>
   </div>`;
 }
 

@@ -10,6 +10,7 @@ import { useAnswer, useStudio } from "../parts/hooks.js";
 import { KeyHelp, Marks, useJudgingKeys, useMarks } from "../parts/marks.js";
 import { Obstacle } from "../parts/obstacle.js";
 import { useAdjustedRanking } from "../parts/ranking.js";
+import { Side } from "../parts/side.js";
 import { Welcome } from "../parts/welcome.js";
 import * as service from "../service/memories.js";
 
@@ -23,19 +24,19 @@ export function JudgeView() {
   const judged = found.value?.queries ?? NONE;
   const second = address.values.with ?? profiles.find((one) => one.name !== ranking.base.name).name;
   return html`<div class="ask">
-    <div class="results">
-      <${QuestionForm} />
-      ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
-      ${!address.values.q && html`<${Welcome} />`}
-      ${ranking.ranked && html`<${ToJudge} ranking=${ranking} judged=${judged} changed=${() => setVersion(version + 1)} />`}
-    </div>
-    <aside aria-label="Judged questions and profiles">
+    <${QuestionForm} />
+    <${Side} label="Judged questions and profiles" summary=${`${counted(judged.length, "judged question")}, evaluate`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
       <${ProfileChoice} name="with" label="Beside" otherwise=${second} />
       ${found.error && html`<${Obstacle} problem=${found.error} />`}
       ${may("write") ? html`<${Evaluation} k=${ranking.k} />` : html`<p class="note">A key with the scope write can judge and evaluate.</p>`}
       <${Judged} judged=${judged} />
-    </aside>
+    <//>
+    <div class="results">
+      ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
+      ${!address.values.q && html`<${Welcome} />`}
+      ${ranking.ranked && html`<${ToJudge} ranking=${ranking} judged=${judged} changed=${() => setVersion(version + 1)} />`}
+    </div>
   </div>`;
 }
 
