@@ -9,6 +9,8 @@
 import { recencyAt } from "./curve.js";
 import { redistributed } from "./shares.js";
 
+const CLOSE = 1e-12; // a score has to exceed the bound by this much, since sums are rounded
+
 /**
  * @param candidates the answer to POST /candidates
  * @param setting {shares: weights by signal that sum to 1, halfLife: days, or null as it was}
@@ -29,7 +31,7 @@ export function weightsInEffect(candidates, shares) {
 
 /** Signals that this query has no value for, such as time where it names no date. */
 export function silent(candidates) {
-  return Object.keys(candidates.profile.signals).filter((name) => !(name in candidates.signals));
+  return Object.keys(candidates.signals).filter((name) => !candidates.signals[name].has_value);
 }
 
 function scored(candidate, profile, weights, halfLife) {
@@ -49,16 +51,14 @@ function valuesAt(candidate, profile, halfLife) {
   if (halfLife === null) return candidate.signals;
   const { recency } = profile.signals;
   if (recency) {
-    const days = candidate.age_days.recency ?? null;
-    return { ...candidate.signals, recency: recencyAt(recency, days, halfLife) };
+    return { ...candidate.signals, recency: recencyAt(recency, candidate.age_days.recency, halfLife) };
   }
-  const value = factor(profile.decay, candidate.age_days.decay ?? null, halfLife);
-  return { ...candidate.signals, decay: value };
+  return { ...candidate.signals, decay: factor(profile.decay, candidate.age_days.decay, halfLife) };
 }
 
 function factor(decay, days, halfLife) {
   const floor = decay.floor ?? 0;
-  return floor + (1 - floor) * recencyAt(decay, days, halfLife);
+  return floor + (1 - floor) * recencyAt(decay, days ?? null, halfLife);
 }
 
 /** Greatest score first; equal ones by id, as the service orders them. */
@@ -73,20 +73,20 @@ function boundOfUnseen(candidates, weights, halfLife) {
   for (const name in weights) {
     if (weights[name]) bound += weights[name] * nthValue(candidates, name, halfLife);
   }
-  const { decay } = candidates;
-  if (!decay) return bound;
-  const { recency } = candidates.profile.signals;
-  const isChanged = halfLife !== null && !recency;
-  return bound * (isChanged ? factor(candidates.profile.decay, decay.nth_age_days, halfLife) : decay.nth ?? 1);
+  return bound * factorOfUnseen(candidates, halfLife);
+}
+
+/** The greatest factor of a decay that a memory can have that the service did not send. */
+function factorOfUnseen({ profile, decay }, halfLife) {
+  if (!decay) return 1;
+  const isChanged = halfLife !== null && !profile.signals.recency;
+  return isChanged ? factor(profile.decay, decay.nth_age_days, halfLife) : decay.nth ?? 1;
 }
 
 function nthValue(candidates, name, halfLife) {
   const signal = candidates.signals[name];
-  if (name === "recency" && halfLife !== null) {
-    const { recency } = candidates.profile.signals;
-    return newestPossible(recency, signal.nth_age_days, halfLife);
-  }
-  return signal?.nth ?? 0;
+  if (name !== "recency" || halfLife === null) return signal.nth ?? 0;
+  return newestPossible(candidates.profile.signals.recency, signal.nth_age_days, halfLife);
 }
 
 /** A memory of unknown age may be among those not sent, and counts as `unknown`. */
@@ -96,5 +96,5 @@ function newestPossible(recency, days, halfLife) {
 
 function isExact(hits, bound, k) {
   const last = hits[Math.min(k, hits.length) - 1];
-  return bound === -Infinity || (hits.length >= k && last.score > bound);
+  return bound === -Infinity || (hits.length >= k && last.score > bound + CLOSE);
 }

@@ -1,0 +1,74 @@
+"""A browser, and a page of it at the studio of a service."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.testing import new_database
+from tests.integration.serving import Service, service_on
+from tests.node import IN_CI
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+Open = Callable[..., Any]
+
+
+def _missing(what: str) -> None:
+    """Without a browser, CI fails; others skip."""
+    if IN_CI:
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing("Playwright is not installed: pip install playwright")
+    program = os.environ.get("PGRECALL_TEST_BROWSER") or next(filter(None, map(which, PROGRAMS)), "")
+    if not Path(program).exists():
+        _missing("no browser is installed: apt install chromium")
+    with sync_playwright() as playwright:
+        # As root, in a container, Chromium has no sandbox of its own.
+        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def studio(server_url: str, local_template: str) -> Iterator[Service]:
+    """A service with keys, whose page these tests open; each test has owners of its own."""
+    with (
+        new_database(server_url, local_template) as url,
+        service_on(url, LocalEmbedder()) as service,
+    ):
+        yield service
+
+
+@pytest.fixture
+def page_at(browser: Any, studio: Service) -> Iterator[Open]:
+    """Opens the page at an address behind #, with a key. Errors of the page fail the test."""
+    contexts, wrong = [], []
+
+    def opened(address: str = "", *, key: str | None = None, **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+        contexts.append(context)
+        if key is not None:
+            context.add_init_script(f"sessionStorage.setItem('pgrecall.key', '{key}')")
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(f"{studio.url}/studio{address}")
+        return page
+
+    yield opened
+    for one in contexts:
+        one.close()
+    assert wrong == []

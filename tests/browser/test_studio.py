@@ -1,0 +1,105 @@
+"""The studio in a real browser, as a person uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from pgrecall import NewMemory
+from tests.browser.conftest import Open
+from tests.integration.serving import Service
+
+HOSTILE = (
+    "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script> tram "
+    "${alert(1)} `}</style> \u202eevil"
+)
+QUESTION = "how does Ines get to work?"
+_owners = count()
+
+
+@pytest.fixture
+def owner(studio: Service) -> Iterator[str]:
+    """An owner with an old memory that answers the question, and a new one that does not."""
+    name = f"ines {next(_owners)}"
+    now = datetime.now(UTC)
+    old = {"created_at": now - timedelta(days=400), "importance": 0.9}
+    studio.repo.add(name, NewMemory("Ines takes the tram to get to work.", **old))
+    studio.repo.add(name, NewMemory("The kitchen has a new blue lamp.", created_at=now))
+    yield name
+
+
+def asking(owner: str, question: str = QUESTION, view: str = "ask", **more: Any) -> str:
+    return f"#{view}?{urlencode({'owner': owner, 'q': question, **more})}"
+
+
+def texts(page: Any) -> list[str]:
+    return [one.inner_text() for one in page.locator(".hits .content").all()]
+
+
+def set_slider(page: Any, name: str, value: float) -> None:
+    """Moves a slider as a hand does: the page hears of it while it moves."""
+    page.get_by_label(name, exact=True).evaluate(
+        "(input, value) => { input.value = value;"
+        " input.dispatchEvent(new Event('input', {bubbles: true})); }",
+        value,
+    )
+
+
+def test_sliders_rank_anew_and_the_address_keeps_it(
+    studio: Service, page_at: Open, owner: str
+) -> None:
+    key = studio.key(owner, scope="read")
+    page = page_at(asking(owner), key=key)
+    page.locator(".hit").first.wait_for()
+    assert texts(page)[0].startswith("Ines takes the tram")
+
+    set_slider(page, "recency", 0.95)
+    assert texts(page)[0].startswith("The kitchen")
+    page.wait_for_url("**w.recency=0.95*")
+
+    shared = page_at(page.url.partition("/studio")[2], key=key)
+    shared.locator(".hit").first.wait_for()
+    assert texts(shared)[0].startswith("The kitchen")
+    assert shared.locator(".moved.up").first.inner_text().startswith("▲1")
+    [memory, *_] = studio.repo.list(owner)
+    assert memory.retrieval_count == 0  # looking does not count
+
+
+def test_a_hostile_memory_stays_text(studio: Service, page_at: Open, owner: str) -> None:
+    memory_id = studio.repo.add(owner, HOSTILE, tags=["<b>tag</b>"], metadata={"<i>": "</dd>"})
+    key = studio.key(owner)
+    for address in (
+        asking(owner, "tram"),
+        asking(owner, "tram", "compare"),
+        asking(owner, "tram", f"memory/{memory_id}"),
+        asking(owner, "tram", "judge"),
+        asking(owner, view="browse"),
+    ):
+        page = page_at(address, key=key)
+        page.get_by_text("<img src=x").first.wait_for()
+        assert page.title() != "taken"
+        assert page.locator("#studio img, #studio script, #studio b > b").count() == 0
+
+
+def test_without_a_key_it_asks_for_one(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner))
+    page.get_by_role("heading", name="This service asks for a key").wait_for()
+
+    page.get_by_label("Key").fill("pgr_wrong")
+    page.get_by_role("button", name="Use this key").click()
+    page.get_by_role("heading", name="This key is not valid").wait_for()
+
+    page.get_by_label("Key").fill(studio.key(owner))
+    page.get_by_role("button", name="Use this key").click()
+    page.locator(".hit").first.wait_for()
+
+
+def test_a_key_in_the_address_leaves_it(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(f"#key={studio.key(owner)}")
+    page.get_by_role("heading", name="Ask a question").wait_for()
+    assert "key" not in page.url
