@@ -11,7 +11,7 @@ export const FILTERS = [
   { name: "after", argument: "created_after", label: "Stored after", isDate: true },
   { name: "before", argument: "created_before", label: "Stored before", isDate: true },
 ];
-export const MOST_HITS = 100;
+export const MOST_HITS = 300;
 
 export function filtersIn(values) {
   const found = {};
@@ -23,8 +23,9 @@ export function filtersIn(values) {
   return found;
 }
 
-export function questionIn(values) {
-  const body = { query: values.q, ...filtersIn(values) };
+/** Without an embedder, a question is compared by its words alone. */
+export function questionIn(values, hasEmbedder) {
+  const body = { [hasEmbedder ? "query" : "query_text"]: values.q, ...filtersIn(values) };
   if (values.teams) body.teams = listed(values.teams);
   if (values.as_of) body.as_of = values.as_of;
   return body;

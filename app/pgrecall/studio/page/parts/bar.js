@@ -27,6 +27,13 @@ export function Legend({ contributions }) {
   </span>`;
 }
 
+/** What the colours of some bars mean. */
+export function Key({ signals }) {
+  return html`<p class="legend key-of-colours">
+    ${signals.map((name) => html`<span key=${name}><${Swatch} name=${name} />${nameOf(name)}</span>`)}
+  </p>`;
+}
+
 export function Swatch({ name }) {
   return html`<i class="swatch ${colourOf(name)}" aria-hidden="true"></i>`;
 }

@@ -15,18 +15,20 @@ export function Export({ ranking }) {
   };
   const [copied, setCopied] = useState("");
   const copy = async (kind) => {
-    await navigator.clipboard.writeText(texts[kind]());
     setCopied(kind);
-    announce(`Copied as ${kind}.`);
+    // Browsers have no clipboard for pages that came over HTTP from elsewhere: the text is shown.
+    const isCopied = await navigator.clipboard?.writeText(texts[kind]()).then(() => true, () => false);
+    announce(isCopied ? `Copied as ${kind}.` : `Shown as ${kind}.`);
   };
   return html`<div class="export">
     <div class="buttons">
       <span>Copy as</span>
       ${Object.keys(texts).map(
-        (kind) => html`<button key=${kind} type="button" onClick=${() => copy(kind)}>${kind}${copied === kind && " ✓"}</button>`,
+        (kind) => html`<button key=${kind} type="button" aria-pressed=${copied === kind} onClick=${() => copy(kind)}>${kind}</button>`,
       )}
       ${isChanged && html`<button type="button" onClick=${reset}>Reset</button>`}
     </div>
+    ${copied && html`<pre tabindex="0" aria-label=${`As ${copied}`}><code>${texts[copied]()}</code></pre>`}
     ${may("maintain") && isChanged && html`<${Save} found=${found} />`}
   </div>`;
 }
@@ -48,7 +50,7 @@ function Save({ found }) {
     }
   };
   return html`<form class="row" onSubmit=${save}>
-    <label class="field">Save as profile <small>for all who use this database</small>
+    <label class="field">Save as profile
       <input name="name" required maxlength="40" placeholder="name" autocomplete="off" /></label>
     <button type="submit">Save</button>
     ${failed && html`<p class="problem" role="alert">${failed}</p>`}

@@ -42,7 +42,7 @@ function Content({ memory, terms, values }) {
 export function About({ memory, values }) {
   const href = write({ view: "memory", id: memory.id, values });
   return html`<p class="about">
-    <a href=${href} aria-label="Look into this memory: why, when, history">${memory.id.slice(0, 8)}</a>
+    <a href=${href}>Look into <code>${memory.id.slice(0, 8)}</code></a>
     <span title=${date(memory.observed_at ?? memory.created_at)}>${age(memory.observed_at ?? memory.created_at)}</span>
     <span>${memory.memory_type}</span>
     ${memory.status !== "active" && html`<span class="chip">${memory.status}</span>`}

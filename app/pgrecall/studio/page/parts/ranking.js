@@ -45,10 +45,10 @@ function useBase(name) {
 }
 
 function useRankingBy(base, setting) {
-  const { owner, address } = useStudio();
+  const { owner, address, session } = useStudio();
   const k = hitsIn(address.values);
   const [asked, setAsked] = useState(setting);
-  const question = JSON.stringify({ ...questionIn(address.values), k, n: Math.max(LEAST_CANDIDATES, k) });
+  const question = JSON.stringify({ ...questionIn(address.values, session.embedder), n: Math.max(LEAST_CANDIDATES, k) });
   const [attempt, setAttempt] = useState(0);
   const load = async (signal) => {
     const began = performance.now();

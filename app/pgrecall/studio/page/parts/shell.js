@@ -24,7 +24,7 @@ export function Shell({ said, children }) {
         ${session.keyed && html`<button type="button" onClick=${forget} title=${`This key may ${session.scope}.`}>Other key</button>`}
       </div>
     </header>
-    <main ref=${main} tabindex="-1">${children}</main>
+    <main id="main" ref=${main} tabindex="-1">${children}</main>
     <div class="unseen" role="status" aria-live="polite">${said}</div>`;
 }
 

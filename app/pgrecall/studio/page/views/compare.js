@@ -3,7 +3,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
 import { write } from "../core/address.js";
 import { places, sentence } from "../core/compare.js";
 import { counted, share } from "../core/format.js";
-import { Bar, fullWidth } from "../parts/bar.js";
+import { Bar, Key, fullWidth } from "../parts/bar.js";
 import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
 import { useStudio } from "../parts/hooks.js";
 import { Obstacle } from "../parts/obstacle.js";
@@ -40,7 +40,9 @@ function Both({ left, right }) {
   const [current, setCurrent] = useState(null);
   const [sides, most] = [useRef(null), fullWidth([left, right].map(({ ranked }) => ranked.hits[0]?.score ?? 0))];
   const column = (ranking) => html`<${Column} ranking=${ranking} most=${most} current=${current} point=${setCurrent} />`;
+  const signals = Object.keys({ ...left.base.signals, ...right.base.signals });
   return html`<p class="summary">${said}</p>
+    <${Key} signals=${signals} />
     <div class="sides" ref=${sides}>
       ${column(left)}<${Lines} pairs=${pairs} sides=${sides} current=${current} />${column(right)}
     </div>

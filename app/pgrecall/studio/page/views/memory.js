@@ -75,10 +75,10 @@ function useProfile() {
 }
 
 function useExplanation(memory, profile, version) {
-  const { owner, address } = useStudio();
+  const { owner, address, session } = useStudio();
   const asked = profile.built_in || profile.installed ? profile.name : profile;
   const body = {
-    ...questionIn(address.values),
+    ...questionIn(address.values, session.embedder),
     memory_id: memory.id,
     k: Math.min(MOST_TO_EXPLAIN, hitsIn(address.values)),
     profile: asked,
