@@ -1,19 +1,29 @@
 /** Finds the words of a text that a question has, so that they can be marked. */
 
-const ENDING = /(?:ing|ed|es|ly|s|e|y|ies)$/u;
+const SHORTEST_STEM = 3;
+const LONGEST_ENDING = 5;
 
-/** A word without case, accents and an English ending: good enough to mark, not to rank. */
-function root(word) {
-  const plain = word.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "");
-  return plain.length > 3 ? plain.replace(ENDING, "") : plain;
+/** A word without case and accents. */
+function plain(word) {
+  return word.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "");
 }
 
-/** The text in parts: {text, isMatch}. Joined, they are the text again. */
+/**
+ * True if the database may have made this stem of the word: "renew" of "renewal", "happi" of
+ * "happy". Good enough to mark a word; what matched is decided by the database.
+ */
+function isOf(word, stem) {
+  if (word === stem) return true;
+  const beginning = stem.replace(/[ieys]$/, "");
+  return beginning.length >= SHORTEST_STEM && word.startsWith(beginning) && word.length - beginning.length <= LONGEST_ENDING;
+}
+
+/** The text in parts, {text, isMatch}. Joined, they are the text again. */
 export function marked(text, terms) {
-  const roots = new Set(terms.map(root));
-  if (!roots.size) return [{ text, isMatch: false }];
+  const stems = terms.map(plain);
+  if (!stems.length) return [{ text, isMatch: false }];
   return text
     .split(/([\p{L}\p{N}_]+)/u)
     .filter(Boolean)
-    .map((part) => ({ text: part, isMatch: roots.has(root(part)) }));
+    .map((part) => ({ text: part, isMatch: stems.some((stem) => isOf(plain(part), stem)) }));
 }
