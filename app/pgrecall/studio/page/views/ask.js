@@ -6,6 +6,7 @@ import { fullWidth } from "../parts/bar.js";
 import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
 import { Export } from "../parts/export.js";
 import { useSlidingRows } from "../parts/flip.js";
+import { useGrowing } from "../parts/growing.js";
 import { Hit } from "../parts/hit.js";
 import { useStudio } from "../parts/hooks.js";
 import { Missing } from "../parts/missing.js";
@@ -63,7 +64,8 @@ function Hits({ ranking }) {
   const { ranked, asProfileHasIt, k, isChanged } = ranking;
   const { address } = useStudio();
   const list = useRef(null);
-  const hits = ranked.hits.slice(0, k);
+  const [drawn, more] = useGrowing(Math.min(k, ranked.hits.length));
+  const hits = ranked.hits.slice(0, Math.min(k, drawn));
   const before = useMemo(() => new Map(asProfileHasIt.hits.map((hit, at) => [hit.id, at])), [asProfileHasIt]);
   useSlidingRows(list, hits);
   const most = fullWidth(hits.slice(0, 1).map((hit) => hit.score));
@@ -72,7 +74,7 @@ function Hits({ ranking }) {
       (hit, at) => html`<${Hit} key=${hit.id} hit=${hit} place=${at + 1} most=${most} weights=${ranked.weights}
         moved=${isChanged ? before.get(hit.id) - at : 0} values=${address.values} />`,
     )}
-  </ol>`;
+  </ol>${more}`;
 }
 
 function Nothing() {
