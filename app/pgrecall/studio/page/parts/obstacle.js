@@ -2,15 +2,22 @@
 import { html, useState } from "../html.js";
 import { keep, key } from "../service/key.js";
 
+const OF_EMBEDDER = /EmbedderMismatch|EmbeddingFailed|ExtraMissing/;
+
 /** `retry` is called once there is something new to try. */
 export function Obstacle({ problem, retry }) {
   if (problem.status === 0) return html`<${Gone} retry=${retry} />`;
   if (problem.status === 401) return html`<${NoKey} retry=${retry} />`;
-  if (problem.status === 403) return html`<${Screen} title="This key may not do that" text=${problem.message}
-    todo="Use a key that is for this owner and has the scope: pgrecall keys create --owner NAME --scope write"><${KeyForm} retry=${retry} /><//>`;
-  if (/EmbedderMismatch|EmbeddingFailed|ExtraMissing/.test(problem.kind)) {
+  if (problem.status === 403) {
+    return html`<${Screen} title="This key may not do that" text=${problem.message}
+      todo="Use a key that is for this owner and has the scope:" command="pgrecall keys create --owner NAME --scope write">
+      <${KeyForm} retry=${retry} />
+    <//>`;
+  }
+  if (OF_EMBEDDER.test(problem.kind)) {
     return html`<${Screen} title="Questions cannot be embedded" text=${problem.message}
-      todo='Install the local model, pip install "pgrecall[local]", or start the service with the embedder that the memories have: --embedder.' />`;
+      todo="Start the service with the embedder that the memories have (--embedder), or install the local one:"
+      command='pip install "pgrecall[local]"' />`;
   }
   return html`<div class="problem" role="alert">
     <p>${problem.message}</p>
@@ -18,11 +25,12 @@ export function Obstacle({ problem, retry }) {
   </div>`;
 }
 
-function Screen({ title, text, todo, children }) {
+function Screen({ title, text, todo, command, children }) {
   return html`<section class="screen" role="alert">
     <h2>${title}</h2>
     <p>${text}</p>
-    ${todo && html`<p>${todo}</p>`}
+    <p>${todo}</p>
+    ${command && html`<pre tabindex="0"><code>${command}</code></pre>`}
     ${children}
   </section>`;
 }
@@ -30,7 +38,7 @@ function Screen({ title, text, todo, children }) {
 function Gone({ retry }) {
   return html`<${Screen} title="The service does not answer"
     text="It was stopped, or this machine cannot reach it. What you see here was read before."
-    todo="Start it again: pgrecall studio, or pgrecall serve. A new pgrecall studio has a new key, so open the address that it prints.">
+    todo="Start it again. A new studio has a new key, so open the address that it prints." command="pgrecall studio">
     <button type="button" class="main" onClick=${retry}>Try again</button>
   <//>`;
 }
@@ -41,7 +49,7 @@ function NoKey({ retry }) {
     text=${wrong
       ? "It was revoked or rotated, or it is of another service or of a studio that has ended."
       : "Memories are shown to whoever has a key for their owner."}
-    todo="Whoever runs the service makes one: pgrecall keys create --owner NAME --scope read">
+    todo="Whoever runs the service makes one:" command="pgrecall keys create --owner NAME --scope read">
     <${KeyForm} retry=${retry} />
   <//>`;
 }

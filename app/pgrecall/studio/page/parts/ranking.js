@@ -8,7 +8,7 @@ import { rounded, sameShares, sharesOf } from "../core/shares.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useSettled, useStudio } from "./hooks.js";
 
-const LEAST_CANDIDATES = 100;
+const LEAST_CANDIDATES = 60;
 const WAIT_TO_ASK = 80; // milliseconds without a move
 const WAIT_TO_WRITE = 300; // browsers limit how often an address may change
 

@@ -27,7 +27,7 @@ export function Sliders({ profile, setting, silent, change }) {
 function Weight({ name, value, own, isSilent, move }) {
   const id = `weight-${name}`;
   return html`<div class=${isSilent ? "slider silent" : "slider"} title=${meaningOf(name)}>
-    <label for=${id}><${Swatch} name=${name} />${nameOf(name)}${isSilent && html`<small> not in this question</small>`}</label>
+    <label for=${id}><${Swatch} name=${name} />${nameOf(name)}${isSilent && html` <small title="The question has nothing to compare: the weight goes to the others.">not asked</small>`}</label>
     <input id=${id} type="range" min="0" max="1" step="0.005" value=${value} aria-valuetext=${share(value, 3)}
       onInput=${(event) => move(Number(event.target.value))} />
     <output for=${id}>${share(value, 3) !== share(own, 3) && html`<small>${share(own, 3)} →</small> `}${share(value, 3)}</output>
