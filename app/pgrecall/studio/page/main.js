@@ -29,7 +29,11 @@ function App() {
     (signal) => Promise.all([service.session(signal), service.profiles(signal)]),
     [attempt],
   );
-  if (began.error) return html`<main class="alone"><h1>pgrecall studio</h1><${Obstacle} problem=${began.error} retry=${retry} /></main>`;
+  if (began.error) {
+    return html`<main class="alone">
+      <h1>pgrecall studio</h1><${Obstacle} problem=${began.error} retry=${retry} />
+    </main>`;
+  }
   if (!began.value) return html`<p class="loading">Loading …</p>`;
   const [session, listed] = began.value;
   return html`<${Open} key=${attempt} session=${session} listed=${listed} retry=${retry} />`;

@@ -51,7 +51,9 @@ export function age(moment, now = Date.now()) {
 /** Days in the largest unit that they fill. */
 export function span(days) {
   for (const [length, unit] of UNITS) {
-    if (days >= length * 1.5 || unit === "d") return `${whole.format(+(days / length).toFixed(days < 3 ? 1 : 0))} ${unit}`;
+    if (days < length * 1.5 && unit !== "d") continue;
+    const digits = days < 3 ? 1 : 0;
+    return `${whole.format(Number((days / length).toFixed(digits)))} ${unit}`;
   }
 }
 

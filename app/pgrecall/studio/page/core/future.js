@@ -1,6 +1,7 @@
 /** What becomes of a memory's score as it ages, if nothing else changes. */
 import { decayingPart, halfLifeFor, recencyAt } from "./curve.js";
 import { ageInDays } from "./format.js";
+import { sum } from "./shares.js";
 
 const HOURS = 24;
 const TRUST_HALF_LIFE = 168; // hours, where the memory names none
@@ -33,9 +34,9 @@ export function ageing(profile, memory, account) {
     trust: profile.signals.trust?.decay === false ? null : (days) => trustAfter(memory, days),
   };
   return (days) => {
-    const parts = account.filter((one) => one.weight !== undefined);
-    const sum = parts.reduce((total, { signal, value, weight }) => total + weight * (later[signal]?.(days) ?? value), 0);
-    return sum * factorAfter(profile.decay, memory, days);
+    const parts = account.filter((one) => one.weight !== undefined); // the others are factors
+    const products = parts.map(({ signal, value, weight }) => weight * (later[signal]?.(days) ?? value));
+    return sum(products) * factorAfter(profile.decay, memory, days);
   };
 }
 

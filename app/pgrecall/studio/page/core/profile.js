@@ -4,9 +4,14 @@ import { rounded } from "./shares.js";
 const IDENTITY = ["name", "built_in", "installed"];
 
 /** A listed profile without what the list says about it. */
-export function definition(listed) {
+function definition(listed) {
   const { built_in: _, installed: __, ...rest } = listed;
   return rest;
+}
+
+/** A profile as a request names it: a built-in one by its name, any other by its definition. */
+export function named(profile) {
+  return profile.built_in ? profile.name : definition(profile);
 }
 
 /** The profile with these weights and this half-life, under a name. */
@@ -99,19 +104,23 @@ function pythonValue(value) {
 }
 
 /** The same ranking in psql: a named profile, with weights and a half-life of this question. */
-export function toSql(profile, { owner, query, k, halfLife = null }) {
+export function toSql(found, { owner, profile, query, k, halfLife = null }) {
   const weights = Object.fromEntries(
-    Object.entries(profile.signals).map(([name, signal]) => [name, signal.weight]),
+    Object.entries(found.signals).map(([name, signal]) => [name, signal.weight]),
   );
   const given = [
     sqlText(owner),
     `query_text => ${sqlText(query)}`,
     `k => ${k}`,
-    `profile => ${sqlText(profile.name)}`,
+    `profile => ${sqlText(profile)}`,
     `weights => ${sqlText(JSON.stringify(weights))}`,
   ];
   if (halfLife !== null) given.push(`half_life => ${halfLife}`);
-  return `SELECT score, content\n  FROM pgrecall.recall(${given.join(",\n       ")});\n`;
+  return [
+    "-- psql has no embedder: with query => '[…]', the question's vector, meaning counts, too",
+    "SELECT score, content",
+    `  FROM pgrecall.recall(${given.join(",\n       ")});\n`,
+  ].join("\n");
 }
 
 function sqlText(text) {

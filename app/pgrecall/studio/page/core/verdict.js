@@ -7,13 +7,15 @@ const FEWEST = 10; // with fewer questions, intervals are too narrow
 export function verdict({ k, profiles: [first, second] }) {
   const [mean, low, high] = second.ndcg_difference;
   const on = `on ${counted(second.queries, "question")}`;
-  const numbers = `nDCG@${k} ${share(second.ndcg)} beside ${share(first.ndcg)}, a difference of ${interval(mean, low, high)}`;
+  const both = `nDCG@${k} ${share(second.ndcg)} beside ${share(first.ndcg)}`;
+  const numbers = `${both}, a difference of ${interval(mean, low, high)}`;
   if (second.queries < FEWEST) {
     return `Too few to tell: ${numbers} ${on}. Judge ${FEWEST} or more.`;
   }
   if (low > 0) return `${second.profile} is better than ${first.profile}: ${numbers}, ${on}.`;
   if (high < 0) return `${second.profile} is worse than ${first.profile}: ${numbers}, ${on}.`;
-  return `No clear difference between ${first.profile} and ${second.profile}: ${numbers}, ${on}. The interval holds 0.`;
+  const which = `${first.profile} and ${second.profile}`;
+  return `No clear difference between ${which}: ${numbers}, ${on}. The interval holds 0.`;
 }
 
 /** "+.12 [+.03, +.21]": the mean, and where the true one lies in 95 of 100 cases. */

@@ -15,7 +15,8 @@ function plain(word) {
 function isOf(word, stem) {
   if (word === stem) return true;
   const beginning = stem.replace(/[ieys]$/, "");
-  return beginning.length >= SHORTEST_STEM && word.startsWith(beginning) && word.length - beginning.length <= LONGEST_ENDING;
+  const ending = word.length - beginning.length;
+  return beginning.length >= SHORTEST_STEM && ending <= LONGEST_ENDING && word.startsWith(beginning);
 }
 
 /** The text in parts, {text, isMatch}. Joined, they are the text again. */

@@ -23,7 +23,8 @@ export function AsOf() {
     setDay(null);
     go({ values: { as_of: fromInput(event.target.value) } });
   };
-  return html`<div class="slider as-of" title="Ages and validity are those of this moment; later memories are hidden.">
+  const means = "Ages and validity are those of this moment; later memories are hidden.";
+  return html`<div class="slider as-of" title=${means}>
     <label for="as-of">As of</label>
     <input id="as-of" type="range" min=${-days} max="0" step="1" value=${-before} aria-valuetext=${said}
       onInput=${(event) => setDay(-Number(event.target.value))} />

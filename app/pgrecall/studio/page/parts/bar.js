@@ -56,7 +56,9 @@ export function SignalTable({ values, weights, contributions, behind = null }) {
         </tr>`,
       )}
       ${"decay" in values &&
-      html`<tr><th scope="row"><${Swatch} name="decay" />${nameOf("decay")}</th><td>× ${share(values.decay, 3)}</td><td></td><td></td></tr>`}
+      html`<tr>
+        <th scope="row"><${Swatch} name="decay" />${nameOf("decay")}</th><td>× ${share(values.decay, 3)}</td>
+      </tr>`}
     </tbody>
   </table>`;
 }

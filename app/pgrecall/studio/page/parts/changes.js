@@ -11,7 +11,7 @@ const isAway = (memory) => Boolean(memory.invalidated_at) || memory.status === "
 const CHANGES = [
   {
     name: "Edit", scope: "write", isFor: () => true, Fields: EditFields,
-    says: "The memory gets these values. A new text is embedded anew; id and counters stay. The history keeps the old values.",
+    says: "The memory gets these values; a new text is embedded anew. The history keeps the old ones.",
     undo: "“Undo” writes the old values back.",
     act: (owner, memory, given) => service.update(owner, memory.id, edited(memory, given)),
     revert: (owner, memory) => service.update(owner, memory.id, valuesOf(memory)),
@@ -64,7 +64,7 @@ export function Changes({ memory, changed }) {
   const [chosen, choose] = useState(null);
   const [done, setDone] = useState(null);
   const possible = CHANGES.filter((one) => may(one.scope) && one.isFor(memory));
-  if (!may("write")) return html`<p><small>This key may read. One with the scope write can change memories.</small></p>`;
+  if (!may("write")) return html`<p><small>This key may read. One with the scope write can change.</small></p>`;
   const act = async (given) => {
     await chosen.act(owner, memory, given);
     announce(`${chosen.name}: done.`);
@@ -79,30 +79,41 @@ export function Changes({ memory, changed }) {
     changed();
   };
   return html`<div class="buttons">
-      ${possible.map((one) => html`<button key=${one.name} type="button" class=${one.isDangerous ? "danger" : ""} onClick=${() => choose(one)}>${one.name} …</button>`)}
+      ${possible.map(
+        (one) => html`<button key=${one.name} type="button" class=${one.isDangerous ? "danger" : ""}
+          onClick=${() => choose(one)}>${one.name} …</button>`,
+      )}
     </div>
-    ${done && html`<p class="done">${done.change.name}: done. ${done.change.revert && html`<button type="button" onClick=${undo}>Undo</button>`}</p>`}
-    ${chosen && html`<${Dialog} title=${`${chosen.name} this memory?`} action=${chosen.name} ...${chosen} act=${act} close=${() => choose(null)}>
+    ${done && html`<p class="done">
+      ${done.change.name}: done. ${done.change.revert && html`<button type="button" onClick=${undo}>Undo</button>`}
+    </p>`}
+    ${chosen && html`<${Dialog} title=${`${chosen.name} this memory?`} action=${chosen.name} ...${chosen}
+      act=${act} close=${() => choose(null)}>
       <${chosen.Fields} memory=${memory} />
     <//>`}`;
 }
 
 function EditFields({ memory }) {
-  return html`<label class="field">Text<textarea name="content" rows="5" required>${memory.content}</textarea></label>
+  const { content, memory_type: type, importance, tags } = memory;
+  return html`<label class="field">Text<textarea name="content" rows="5" required>${content}</textarea></label>
     <div class="row">
-      <label class="field">Type<input name="memory_type" required defaultValue=${memory.memory_type} /></label>
-      <label class="field">Importance, 0 to 1<input name="importance" type="number" min="0" max="1" step="any" required defaultValue=${memory.importance} /></label>
+      <label class="field">Type<input name="memory_type" required defaultValue=${type} /></label>
+      <label class="field">Importance, 0 to 1
+        <input name="importance" type="number" min="0" max="1" step="any" required defaultValue=${importance} /></label>
     </div>
-    <label class="field">Tags<input name="tags" defaultValue=${memory.tags.join(", ")} placeholder="one, another" /></label>
+    <label class="field">Tags<input name="tags" defaultValue=${tags.join(", ")} placeholder="one, another" /></label>
     <${ReasonField} />`;
 }
 
 function SupersedeFields({ memory }) {
-  return html`<label class="field">The new text<textarea name="content" rows="5" required>${memory.content}</textarea></label><${ReasonField} />`;
+  return html`<label class="field">The new text
+      <textarea name="content" rows="5" required>${memory.content}</textarea></label>
+    <${ReasonField} />`;
 }
 
 function ReasonField() {
-  return html`<label class="field">Reason, for the history<input name="reason" maxlength="500" autocomplete="off" /></label>`;
+  return html`<label class="field">Reason, for the history
+    <input name="reason" maxlength="500" autocomplete="off" /></label>`;
 }
 
 function SureField() {

@@ -13,7 +13,8 @@ export function QuestionForm({ label = "Question" }) {
   return html`<form class="question" role="search" onSubmit=${ask}>
     <label class="unseen" for="q">${label}</label>
     <input id="q" name="q" type="search" key=${address.values.q} defaultValue=${address.values.q ?? ""}
-      placeholder="Ask what the agent would ask …" autocomplete="off" maxlength="10000" autofocus=${!address.values.q} />
+      placeholder="Ask what the agent would ask …" autocomplete="off" maxlength="10000"
+      autofocus=${!address.values.q} />
     <button type="submit" class="main">Ask</button>
   </form>`;
 }
@@ -26,7 +27,7 @@ export function ProfileChoice({ name = "profile", label = "Profile", otherwise }
   return html`<label class="field">${label}
     <select value=${chosen} onChange=${choose}>
       ${profiles.map(
-        (one) => html`<option key=${one.name} value=${one.name}>${one.name}${one.name === defaultProfile ? " (default)" : ""}</option>`,
+        ({ name: one }) => html`<option key=${one} value=${one}>${one}${one === defaultProfile && " (default)"}</option>`,
       )}
     </select>
   </label>`;
@@ -54,12 +55,16 @@ export function Filters() {
   return html`<details class="filters">
     <summary>Filters${number > 0 && html` <span class="chip">${number}</span>`}</summary>
     <div class="fields">
-      ${FILTERS.map((filter) => html`<${Filter} key=${filter.name} ...${filter} value=${address.values[filter.name]} set=${set} />`)}
+      ${FILTERS.map(
+        (one) => html`<${Filter} key=${one.name} ...${one} value=${address.values[one.name]} set=${set} />`,
+      )}
       <label class="field">Teams <small>besides the owner</small>
-        <input value=${address.values.teams ?? ""} placeholder="red, blue" onChange=${(event) => set("teams", event.target.value.trim())} />
+        <input value=${address.values.teams ?? ""} placeholder="red, blue"
+          onChange=${(event) => set("teams", event.target.value.trim())} />
       </label>
       <label class="check"><input type="checkbox" checked=${Boolean(address.values.invalid)}
-        onChange=${(event) => set("invalid", event.target.checked ? "1" : null)} /> also what is no longer valid</label>
+        onChange=${(event) => set("invalid", event.target.checked ? "1" : null)} />
+        also what is no longer valid</label>
     </div>
   </details>`;
 }

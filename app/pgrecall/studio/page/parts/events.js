@@ -33,7 +33,10 @@ function Values({ before, after }) {
   if (!names.length) return null;
   return html`<ul class="changes">
     ${names.map(
-      (name) => html`<li key=${name}>${name.replaceAll("_", " ")}: ${name in before && html`<del>${shown(before[name])}</del> → `}<ins>${shown(after[name])}</ins></li>`,
+      (name) => html`<li key=${name}>
+        ${name.replaceAll("_", " ")}: ${name in before && html`<del>${shown(before[name])}</del> → `}
+        <ins>${shown(after[name])}</ins>
+      </li>`,
     )}
   </ul>`;
 }

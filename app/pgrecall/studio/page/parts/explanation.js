@@ -10,19 +10,22 @@ import { useStudio } from "./hooks.js";
 
 export function Explanation({ found, profile }) {
   const { address } = useStudio();
-  const { returned, rank, k, score, needed_score: needed, account, reasons } = found;
+  const { returned, rank, k, score, needed_score: needed, account, contributions, reasons } = found;
   const weights = of(account, "weight");
   const title = returned ? `It is hit ${count(rank)}` : "It is not among the hits";
   return html`<section class="panel" aria-labelledby="why">
     <h2 id="why">${title} for “${address.values.q}”</h2>
     <p>${placed(found)}. Ranked by ${profile.name}.</p>
-    <div class="values"><b>${share(score, 3)}</b><${Bar} contributions=${found.contributions} most=${fullWidth([score, needed ?? 0])} /></div>
-    <${Legend} contributions=${found.contributions} />
-    ${reasons.length > 0 && html`<h3>What keeps it away</h3><ul class="reasons">${reasons.map((one) => html`<li key=${one}>${one}</li>`)}</ul>`}
+    <div class="values">
+      <b>${share(score, 3)}</b><${Bar} contributions=${contributions} most=${fullWidth([score, needed ?? 0])} />
+    </div>
+    <${Legend} contributions=${contributions} />
+    ${reasons.length > 0 && html`<h3>What keeps it away</h3>
+      <ul class="reasons">${reasons.map((one) => html`<li key=${one}>${one}</li>`)}</ul>`}
     ${!returned && rank > k && html`<${Remedies} account=${account} weights=${weights} k=${k} />`}
     <details open=${!returned}>
       <summary>Its signals${needed === null ? "" : `, and how far each is behind hit ${k}`}</summary>
-      <${SignalTable} values=${found.signals} weights=${weights} contributions=${found.contributions}
+      <${SignalTable} values=${found.signals} weights=${weights} contributions=${contributions}
         behind=${needed === null ? null : of(account, "behind")} />
     </details>
     ${found.terms && html`<${Terms} terms=${found.terms} />`}
@@ -31,7 +34,8 @@ export function Explanation({ found, profile }) {
 
 function placed({ rank, ranked, score, needed_score: needed, k, reasons, returned }) {
   const isKept = !returned && reasons.length && rank <= k; // by a filter, not by its score
-  const place = `${isKept ? "By its score it would be" : "It is"} number ${count(rank)} of the ${count(ranked)} that pass, with ${share(score, 3)}`;
+  const is = isKept ? "By its score it would be" : "It is";
+  const place = `${is} number ${count(rank)} of the ${count(ranked)} that pass, with ${share(score, 3)}`;
   return needed === null || returned ? place : `${place}; hit ${k} has ${share(needed, 3)}`;
 }
 
@@ -44,7 +48,8 @@ function Remedies({ account, weights, k }) {
   const found = remedies(account).slice(0, 3);
   if (!found.length) {
     return html`<h3>What would have to change</h3>
-      <p>No single weight brings it past hit ${k}: it is behind in every signal that counts. Ask in its words, or for more hits.</p>`;
+      <p>No single weight brings it past hit ${k}: it is behind in every signal that counts.
+        Ask in its words, or for more hits.</p>`;
   }
   const tried = ({ signal, share: needed }) => {
     const shares = rounded(withShare(weights, signal, needed, weights));
@@ -54,8 +59,8 @@ function Remedies({ account, weights, k }) {
     <ul class="reasons">
       ${found.map(
         (one) => html`<li key=${one.signal}>
-          ${nameOf(one.signal)} at ${share(one.share, 3)} in place of ${share(weights[one.signal], 3)} would put it past hit ${k}.
-          ${" "}<a href=${tried(one)}>Try it</a>
+          ${nameOf(one.signal)} at ${share(one.share, 3)} in place of ${share(weights[one.signal], 3)}
+          ${" "}would put it past hit ${k}. <a href=${tried(one)}>Try it</a>
         </li>`,
       )}
     </ul>`;
@@ -65,7 +70,9 @@ function Terms({ terms }) {
   return html`<details>
     <summary>The question's words</summary>
     <table class="signals">
-      <thead><tr><th scope="col">word</th><th scope="col">in it</th><th scope="col">counts</th><th scope="col">memories</th></tr></thead>
+      <thead><tr>
+        <th scope="col">word</th><th scope="col">in it</th><th scope="col">counts</th><th scope="col">memories</th>
+      </tr></thead>
       <tbody>${terms.map(
         (one) => html`<tr key=${one.term}>
           <th scope="row">${one.term}</th><td>${one.left_out ? "no memory has it" : one.matched ? "yes" : "no"}</td>

@@ -7,11 +7,13 @@ import { useStudio } from "./hooks.js";
 export function Export({ ranking }) {
   const { address, owner, announce, may } = useStudio();
   const { base, setting, k, isChanged, reset } = ranking;
-  const found = changed(base, setting);
+  const name = isChanged ? `${base.name}_adjusted` : base.name;
+  const found = changed(base, { ...setting, name });
+  const query = address.values.q ?? "";
   const texts = {
     TOML: () => toToml(found),
     Python: () => toPython(found),
-    SQL: () => toSql(found, { owner, query: address.values.q ?? "", k, halfLife: setting.halfLife }),
+    SQL: () => toSql(found, { owner, query, k, profile: base.name, halfLife: setting.halfLife }),
   };
   const [copied, setCopied] = useState("");
   const copy = async (kind) => {
@@ -24,7 +26,8 @@ export function Export({ ranking }) {
     <div class="buttons">
       <span>Copy as</span>
       ${Object.keys(texts).map(
-        (kind) => html`<button key=${kind} type="button" aria-pressed=${copied === kind} onClick=${() => copy(kind)}>${kind}</button>`,
+        (kind) => html`<button key=${kind} type="button" aria-pressed=${copied === kind}
+          onClick=${() => copy(kind)}>${kind}</button>`,
       )}
       ${isChanged && html`<button type="button" onClick=${reset}>Reset</button>`}
     </div>

@@ -15,12 +15,18 @@ export function Growth({ months }) {
     <svg class="growth" width=${shown.length * (BAR + GAP)} height=${HEIGHT + FOOT} role="img" aria-label=${said}>
       ${shown.map(([month, number], at) => {
         const [x, height] = [at * (BAR + GAP), Math.max(1, ((HEIGHT - 16) * number) / most)];
+        const [middle, top, label] = [x + BAR / 2, HEIGHT - height, labelOf(month, at)];
         return html`<g key=${month}>
-          <rect x=${x} y=${HEIGHT - height} width=${BAR} height=${height} rx="2"><title>${month}: ${count(number)}</title></rect>
-          <text x=${x + BAR / 2} y=${HEIGHT - height - 4} text-anchor="middle">${count(number)}</text>
-          <text x=${x + BAR / 2} y=${HEIGHT + 13} text-anchor="middle">${month.slice(5) === "01" || at === 0 ? month.slice(2) : month.slice(5)}</text>
+          <rect x=${x} y=${top} width=${BAR} height=${height} rx="2"><title>${month}: ${count(number)}</title></rect>
+          <text x=${middle} y=${top - 4} text-anchor="middle">${count(number)}</text>
+          <text x=${middle} y=${HEIGHT + 13} text-anchor="middle">${label}</text>
         </g>`;
       })}
     </svg>
   </div>`;
+}
+
+/** "26-05" for the first one and each January, else "05". */
+function labelOf(month, at) {
+  return at === 0 || month.endsWith("-01") ? month.slice(2) : month.slice(5);
 }

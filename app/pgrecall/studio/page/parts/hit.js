@@ -14,7 +14,10 @@ export function Hit({ hit, place, most, weights, moved, values, children, isCurr
   const table = `values-${hit.id}`;
   // The same object while sliders move, so that it is not compared again for every hit.
   const { terms } = hit.candidate;
-  const content = useMemo(() => html`<${Content} memory=${memory} terms=${terms} values=${values} />`, [memory, terms, values]);
+  const content = useMemo(
+    () => html`<${Content} memory=${memory} terms=${terms} values=${values} />`,
+    [memory, terms, values],
+  );
   return html`<li class="hit" data-id=${hit.id} aria-current=${isCurrent ? "true" : undefined}>
     <span class="place">${place}<${Moved} by=${moved} /></span>
     <div class="body">
@@ -22,10 +25,12 @@ export function Hit({ hit, place, most, weights, moved, values, children, isCurr
       <div class="account"><div class="score" ...${shown}>
         <button type="button" class="values" aria-label=${`Score ${share(hit.score, 3)}: values of its signals`}
           aria-expanded=${isOpen} aria-describedby=${isOpen ? table : undefined}
-          onKeyDown=${(event) => event.key === "Escape" && setOpen(false)} onClick=${() => setOpen(true)} ...${focused}>
+          onClick=${() => setOpen(true)} onKeyDown=${(event) => event.key === "Escape" && setOpen(false)}
+          ...${focused}>
           <b>${share(hit.score, 3)}</b><${Bar} contributions=${hit.contributions} most=${most} />
         </button>
-        ${isOpen && html`<div class="card" id=${table} role="tooltip"><${SignalTable} ...${hit} weights=${weights} /></div>`}
+        ${isOpen &&
+        html`<div class="card" id=${table} role="tooltip"><${SignalTable} ...${hit} weights=${weights} /></div>`}
       </div>
       <${Legend} contributions=${hit.contributions} /></div>
     </div>
@@ -41,9 +46,10 @@ function Content({ memory, terms, values }) {
 
 export function About({ memory, values }) {
   const href = write({ view: "memory", id: memory.id, values });
+  const since = memory.observed_at ?? memory.created_at;
   return html`<p class="about">
     <a href=${href}>Look into <code>${memory.id.slice(0, 8)}</code></a>
-    <span title=${date(memory.observed_at ?? memory.created_at)}>${age(memory.observed_at ?? memory.created_at)}</span>
+    <span title=${date(since)}>${age(since)}</span>
     <span>${memory.memory_type}</span>
     ${memory.status !== "active" && html`<span class="chip">${memory.status}</span>`}
     ${memory.tags.map((tag) => html`<span key=${tag} class="tag">${tag}</span>`)}

@@ -38,7 +38,10 @@ export function Progress({ work, label }) {
   if (!work.isRunning) return null;
   const { done = 0, of } = work.progress ?? {};
   return html`<div class="row progress">
-    <label>${label}${of ? `: ${done} of ${of}` : " …"} <progress value=${of ? done : undefined} max=${of ?? 1}></progress></label>
+    <label>
+      ${label}${of ? `: ${done} of ${of}` : " …"}
+      <progress value=${of ? done : undefined} max=${of ?? 1}></progress>
+    </label>
     <button type="button" onClick=${work.stop}>Stop</button>
   </div>`;
 }

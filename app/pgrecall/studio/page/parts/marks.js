@@ -1,5 +1,5 @@
 /** Judgements of hits: whether they answer the question. They become judged queries. */
-import { html, useEffect, useState } from "../html.js";
+import { Fragment, html, useEffect, useState } from "../html.js";
 import * as service from "../service/memories.js";
 import { useKeys, useStudio } from "./hooks.js";
 
@@ -60,15 +60,28 @@ export function useJudgingKeys(hits, mark, list) {
 }
 
 export function Marks({ value, mark }) {
-  const button = (answers, label, sign) => html`<button type="button" class=${answers ? "yes" : "no"} aria-pressed=${value === answers}
-    onClick=${() => mark(value === answers ? null : answers)} title=${label} aria-label=${label}>${sign}</button>`;
+  const button = (answers, label, sign) => html`<button type="button" class=${answers ? "yes" : "no"}
+    aria-pressed=${value === answers} title=${label} aria-label=${label}
+    onClick=${() => mark(value === answers ? null : answers)}>${sign}</button>`;
   return html`<div class="marks">${button(true, "Answers", "✓")}${button(false, "Does not answer", "✗")}</div>`;
 }
 
+const KEYS = {
+  j: "next hit",
+  k: "hit before",
+  y: "it answers",
+  n: "it does not answer",
+  u: "take the mark back",
+  "?": "these keys",
+};
+
 export function KeyHelp({ close }) {
-  const keys = { j: "next hit", k: "hit before", y: "it answers", n: "it does not answer", u: "take the mark back", "?": "these keys" };
   return html`<section class="panel" aria-label="Keys">
-    <dl class="facts keys">${Object.entries(keys).map(([name, what]) => html`<dt key=${name}><kbd>${name}</kbd></dt><dd key=${what}>${what}</dd>`)}</dl>
+    <dl class="facts keys">
+      ${Object.entries(KEYS).map(
+        ([name, what]) => html`<${Fragment} key=${name}><dt><kbd>${name}</kbd></dt><dd>${what}</dd><//>`,
+      )}
+    </dl>
     <button type="button" onClick=${close}>Close</button>
   </section>`;
 }

@@ -10,7 +10,8 @@ export function Obstacle({ problem, retry }) {
   if (problem.status === 401) return html`<${NoKey} retry=${retry} />`;
   if (problem.status === 403) {
     return html`<${Screen} title="This key may not do that" text=${problem.message}
-      todo="Use a key that is for this owner and has the scope:" command="pgrecall keys create --owner NAME --scope write">
+      todo="Use a key that is for this owner and has the scope:"
+      command="pgrecall keys create --owner NAME --scope write">
       <${KeyForm} retry=${retry} />
     <//>`;
   }
@@ -63,7 +64,8 @@ function KeyForm({ retry }) {
   };
   return html`<form class="key" onSubmit=${use}>
     <label for="key">Key</label>
-    <input id="key" type="password" autocomplete="off" required value=${value} onInput=${(event) => setValue(event.target.value)} />
+    <input id="key" type="password" autocomplete="off" required value=${value}
+      onInput=${(event) => setValue(event.target.value)} />
     <button type="submit" class="main">Use this key</button>
     <small>It stays in this tab until the tab is closed.</small>
   </form>`;

@@ -1,7 +1,7 @@
 /** The hook behind every view that ranks: candidates of the service, ranked here by a setting. */
 import { useCallback, useEffect, useMemo, useState } from "../html.js";
 import { numberIn, sharesAsValues, sharesIn } from "../core/address.js";
-import { changed } from "../core/profile.js";
+import { changed, named } from "../core/profile.js";
 import { hitsIn, questionIn } from "../core/question.js";
 import { rank, silent } from "../core/rank.js";
 import { rounded, sameShares, sharesOf } from "../core/shares.js";
@@ -48,7 +48,8 @@ function useRankingBy(base, setting) {
   const { owner, address, session } = useStudio();
   const k = hitsIn(address.values);
   const [asked, setAsked] = useState(setting);
-  const question = JSON.stringify({ ...questionIn(address.values, session.embedder), n: Math.max(LEAST_CANDIDATES, k) });
+  const n = Math.max(LEAST_CANDIDATES, k);
+  const question = JSON.stringify({ ...questionIn(address.values, session.embedder), n });
   const [attempt, setAttempt] = useState(0);
   const load = async (signal) => {
     const began = performance.now();
@@ -88,17 +89,18 @@ function adjusted(base, values) {
   return { shares: fits ? rounded(shares) : sharesOf(base), halfLife: numberIn(values, "half_life", null) };
 }
 
-/** A name, or a definition where a slider was moved. */
-export function requested(base, setting) {
-  return isSame(setting, own(base)) ? base.name : changed(base, setting);
+function requested(base, setting) {
+  return named(isSame(setting, own(base)) ? base : changed(base, setting));
 }
 
 function valuesOf({ shares, halfLife }, weights = sharesAsValues(shares)) {
-  return { ...Object.fromEntries(Object.keys(shares).map((name) => [`w.${name}`, null])), ...weights, half_life: halfLife };
+  const none = Object.fromEntries(Object.keys(shares).map((name) => [`w.${name}`, null]));
+  return { ...none, ...weights, half_life: halfLife };
 }
 
 function isSame(one, other) {
-  return one.halfLife === other.halfLife && sameNames(one.shares, other.shares) && sameShares(one.shares, other.shares);
+  const [shares, others] = [one.shares, other.shares];
+  return one.halfLife === other.halfLife && sameNames(shares, others) && sameShares(shares, others);
 }
 
 function sameNames(one, other) {

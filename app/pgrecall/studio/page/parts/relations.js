@@ -15,20 +15,35 @@ export function Relations({ memory, version }) {
   return html`<dl class="facts">
     ${memory.superseded_by && html`<dt>Superseded by</dt><dd><${Other} id=${memory.superseded_by} /></dd>`}
     <dt>Links</dt>
-    <dd>${linked.length ? html`<ul class="plain">${linked.map((link) => html`<${Link} key=${`${link.source_id}${link.target_id}${link.kind}`} link=${link} own=${memory.id} />`)}</ul>` : "none"}</dd>
+    <dd>
+      ${!linked.length && "none"}
+      <ul class="plain">${linked.map((one) => html`<${Link} key=${keyOf(one)} link=${one} own=${memory.id} />`)}</ul>
+    </dd>
     <dt>Labels</dt>
-    <dd>${labelled.length ? labelled.map((one) => html`<span key=${`${one.kind}${one.value}`} class="tag" title=${`weight ${share(one.weight)}`}>${one.value} <small>${one.kind}</small></span> `) : "none"}</dd>
+    <dd>${labelled.length ? labelled.map((one) => html`<${Label} key=${`${one.kind}/${one.value}`} ...${one} />`) : "none"}</dd>
   </dl>`;
+}
+
+function keyOf({ source_id: source, target_id: target, kind }) {
+  return `${source}/${target}/${kind}`;
+}
+
+function Label({ value, kind, weight }) {
+  return html`<span class="tag" title=${`weight ${share(weight)}`}>${value} <small>${kind}</small></span>${" "}`;
 }
 
 function Link({ link, own }) {
   const leads = link.source_id === own;
-  return html`<li>${leads ? "→" : "←"} ${link.kind} <small>${share(link.weight)}</small> <${Other} id=${leads ? link.target_id : link.source_id} /></li>`;
+  return html`<li>
+    ${leads ? "→" : "←"} ${link.kind} <small>${share(link.weight)}</small>
+    ${" "}<${Other} id=${leads ? link.target_id : link.source_id} />
+  </li>`;
 }
 
 /** Another memory by the beginning of its text, or by its id where it is not there. */
 function Other({ id }) {
   const { owner, address } = useStudio();
   const found = useAnswer((signal) => service.memory(owner, id, signal), [owner, id]);
-  return html`<a href=${write({ view: "memory", id, values: address.values })}>${found.value ? brief(found.value.content) : id}</a>`;
+  const href = write({ view: "memory", id, values: address.values });
+  return html`<a href=${href}>${found.value ? brief(found.value.content) : id}</a>`;
 }

@@ -21,7 +21,8 @@ export function Shell({ said, children }) {
       <${Views} />
       <div class="who">
         <${OwnerChoice} />
-        ${session.keyed && html`<button type="button" onClick=${forget} title=${`This key may ${session.scope}.`}>Other key</button>`}
+        ${session.keyed &&
+        html`<button type="button" onClick=${forget} title=${`This key may ${session.scope}.`}>Other key</button>`}
       </div>
     </header>
     <main id="main" ref=${main} tabindex="-1">${children}</main>
@@ -55,7 +56,8 @@ function OwnerChoice() {
     if (chosen && chosen !== owner) go({ view: "ask", values: { owner: chosen, q: null } });
   };
   return html`<label for="owner">Owner</label>
-    <input id="owner" list="owners" key=${owner} defaultValue=${owner} onChange=${choose} autocomplete="off" spellcheck=${false} />
+    <input id="owner" list="owners" key=${owner} defaultValue=${owner} onChange=${choose}
+      autocomplete="off" spellcheck=${false} />
     <datalist id="owners">
       ${known.map((one) => {
         const name = one.agent_id ?? `team:${one.team_id}`;

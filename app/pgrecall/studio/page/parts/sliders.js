@@ -9,6 +9,7 @@ import { Swatch } from "./bar.js";
 const SHORTEST = 0.25;
 const LONGEST = 1500;
 const STEPS = 400; // of the half-life's slider, which is logarithmic
+const SILENT = "The question has nothing to compare: the weight goes to the others.";
 
 /** `setting` is {shares, halfLife}; `change` gets a new one, while a slider moves. */
 export function Sliders({ profile, setting, silent, change }) {
@@ -17,20 +18,25 @@ export function Sliders({ profile, setting, silent, change }) {
   return html`<fieldset class="sliders">
     <legend>Weights <small>they sum to 1</small></legend>
     ${Object.keys(setting.shares).map(
-      (name) => html`<${Weight} key=${name} name=${name} value=${setting.shares[name]} own=${profile.signals[name].weight}
-        isSilent=${silent.includes(name)} move=${(value) => move(name, value)} />`,
+      (name) => html`<${Weight} key=${name} name=${name} value=${setting.shares[name]}
+        own=${profile.signals[name].weight} isSilent=${silent.includes(name)}
+        move=${(value) => move(name, value)} />`,
     )}
-    <${HalfLife} profile=${profile} value=${setting.halfLife} change=${(halfLife) => change({ ...setting, halfLife })} />
+    <${HalfLife} profile=${profile} value=${setting.halfLife}
+      change=${(halfLife) => change({ ...setting, halfLife })} />
   </fieldset>`;
 }
 
 function Weight({ name, value, own, isSilent, move }) {
   const id = `weight-${name}`;
+  const [was, is] = [share(own, 3), share(value, 3)];
   return html`<div class=${isSilent ? "slider silent" : "slider"} title=${meaningOf(name)}>
-    <label for=${id}><${Swatch} name=${name} />${nameOf(name)}${isSilent && html` <small title="The question has nothing to compare: the weight goes to the others.">not asked</small>`}</label>
-    <input id=${id} type="range" min="0" max="1" step="0.005" value=${value} aria-valuetext=${share(value, 3)}
+    <label for=${id}>
+      <${Swatch} name=${name} />${nameOf(name)}${isSilent && html` <small title=${SILENT}>not asked</small>`}
+    </label>
+    <input id=${id} type="range" min="0" max="1" step="0.005" value=${value} aria-valuetext=${is}
       onInput=${(event) => move(Number(event.target.value))} />
-    <output for=${id}>${share(value, 3) !== share(own, 3) && html`<small>${share(own, 3)} →</small> `}${share(value, 3)}</output>
+    <output for=${id}>${was !== is && html`<small>${was} →</small> `}${is}</output>
   </div>`;
 }
 

@@ -22,7 +22,8 @@ export function Welcome() {
     <ul class="plain">
       ${newest.value.memories.map(
         (one) => html`<li key=${one.id}>
-          <a href=${write({ view: "memory", id: one.id, values: address.values })}>${brief(one.content)}</a> <small>${age(one.created_at)}</small>
+          <a href=${write({ view: "memory", id: one.id, values: address.values })}>${brief(one.content)}</a>
+          ${" "}<small>${age(one.created_at)}</small>
         </li>`,
       )}
     </ul>

@@ -58,5 +58,6 @@ async function sent(path, { method = "GET", body, owner, search = {}, signal }) 
 function problemOf(body, status) {
   const fields = body.errors ?? [];
   const named = fields.map((one) => `${one.field.replace(/^body\./, "")}: ${one.message}`).join("; ");
-  return new Problem(status, named || body.detail || body.title || `The service answered ${status}.`, body.type, fields);
+  const said = named || body.detail || body.title || `The service answered ${status}.`;
+  return new Problem(status, said, body.type, fields);
 }

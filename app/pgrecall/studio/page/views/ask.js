@@ -23,7 +23,7 @@ export function AskView() {
     <${QuestionForm} />
     <${Side} label="How it ranks" summary=${`Rank by ${ranking.base.name}${ranking.isChanged ? ", adjusted" : ""}`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
-      <${Sliders} profile=${ranking.base} setting=${ranking.setting} silent=${ranking.silent} change=${ranking.change} />
+      <${Sliders} profile=${ranking.base} ...${ranking} />
       <${Export} ranking=${ranking} />
       <${AsOf} />
       <${Filters} />
@@ -81,7 +81,7 @@ function Nothing() {
   const { owner, address } = useStudio();
   return html`<section class="screen">
     <h2>No memory of ${owner} passes</h2>
-    <p>${address.values.as_of ? "None was known at that moment with these filters." : "The owner has none, or the filters leave none."}</p>
+    <p>${address.values.as_of ? "None was known at that moment, or" : "There is none, or"} the filters leave none.</p>
     <p>Take filters away, move “As of” to now, or choose another owner above.</p>
   </section>`;
 }

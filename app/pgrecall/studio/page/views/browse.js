@@ -1,7 +1,7 @@
 /** Browse: every memory of the owner, newest first; each leads to what can be done to it. */
 import { html, useEffect, useState } from "../html.js";
 import { filtersIn } from "../core/question.js";
-import { counted } from "../core/format.js";
+import { count, counted } from "../core/format.js";
 import { Filters } from "../parts/controls.js";
 import { About } from "../parts/hit.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
@@ -21,7 +21,8 @@ const PAGE = 50;
 export function BrowseView() {
   const { owner, address, go } = useStudio();
   const { values } = address;
-  const search = { statuses: EVERY_STATUS, include_invalid: true, ...filtersIn(values), order: values.order ?? "-created_at", limit: PAGE };
+  const order = values.order ?? "-created_at";
+  const search = { statuses: EVERY_STATUS, include_invalid: true, ...filtersIn(values), order, limit: PAGE };
   const [pages, after, next] = usePages(JSON.stringify(search));
   const load = (signal) => service.memories(owner, { ...search, after, total: true }, signal);
   const page = useAnswer(load, [owner, JSON.stringify(search), after]);
@@ -29,14 +30,16 @@ export function BrowseView() {
   const choose = (name) => (event) => go({ values: { [name]: event.target.value || null } });
   return html`<div class="browse">
     <form class="row" onSubmit=${(event) => event.preventDefault()}>
-      <label class="field">Words that must occur<input type="search" value=${values.text ?? ""} onChange=${choose("text")} /></label>
+      <label class="field">Words that must occur
+        <input type="search" value=${values.text ?? ""} onChange=${choose("text")} /></label>
       <label class="field narrow-2">Status
         <select value=${values.statuses ?? ""} onChange=${choose("statuses")}>
-          <option value="">any</option>${EVERY_STATUS.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+          <option value="">any</option>
+          ${EVERY_STATUS.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
         </select></label>
       <label class="field narrow-2">Order
-        <select value=${search.order} onChange=${choose("order")}>
-          ${Object.entries(ORDERS).map(([order, label]) => html`<option key=${order} value=${order}>${label}</option>`)}
+        <select value=${order} onChange=${choose("order")}>
+          ${Object.entries(ORDERS).map(([one, label]) => html`<option key=${one} value=${one}>${label}</option>`)}
         </select></label>
     </form>
     <${Filters} />
@@ -59,7 +62,7 @@ function usePages(search) {
 function Listed({ memories, total }) {
   const { address } = useStudio();
   if (total === undefined) return null;
-  return html`<p class="summary" role="status">${counted(memories.length, "memory", "memories")} of ${counted(total, "memory", "memories")}</p>
+  return html`<p class="summary" role="status">${count(memories.length)} of ${counted(total, "memory", "memories")}</p>
     <ul class="hits" aria-label="Memories">
       ${memories.map(
         (memory) => html`<li key=${memory.id} class="hit"><div class="body">

@@ -21,7 +21,9 @@ export function CompareView() {
   return html`<div class="compare">
     <${QuestionForm} />
     <div class="row">
-      <${ProfileChoice} label="Left" /><${ProfileChoice} name="with" label="Right" otherwise=${second} /><${HitCount} />
+      <${ProfileChoice} label="Left" />
+      <${ProfileChoice} name="with" label="Right" otherwise=${second} />
+      <${HitCount} />
     </div>
     <${Filters} />
     ${problem && html`<${Obstacle} problem=${problem} retry=${left.error ? left.retry : right.retry} />`}
@@ -39,7 +41,8 @@ function Both({ left, right }) {
   useEffect(() => announce(said), [said]);
   const [current, setCurrent] = useState(null);
   const [sides, most] = [useRef(null), fullWidth([left, right].map(({ ranked }) => ranked.hits[0]?.score ?? 0))];
-  const column = (ranking) => html`<${Column} ranking=${ranking} most=${most} current=${current} point=${setCurrent} />`;
+  const column = (ranking) =>
+    html`<${Column} ranking=${ranking} most=${most} current=${current} point=${setCurrent} />`;
   const signals = Object.keys({ ...left.base.signals, ...right.base.signals });
   return html`<p class="summary">${said}</p>
     <${Key} signals=${signals} />
@@ -56,7 +59,8 @@ function Column({ ranking, most, current, point }) {
     <h2>${name} ${!isExact && html`<span class="chip approximate">approximate …</span>`}</h2>
     <ol class="hits compact">
       ${ranked.hits.slice(0, k).map(
-        (hit, at) => html`<${Row} key=${hit.id} hit=${hit} place=${at + 1} most=${most} isCurrent=${hit.id === current} point=${point} />`,
+        (hit, at) => html`<${Row} key=${hit.id} hit=${hit} place=${at + 1} most=${most}
+          isCurrent=${hit.id === current} point=${point} />`,
       )}
     </ol>
   </section>`;
@@ -64,12 +68,15 @@ function Column({ ranking, most, current, point }) {
 
 function Row({ hit, place, most, isCurrent, point }) {
   const { address } = useStudio();
-  return html`<li class=${isCurrent ? "hit current" : "hit"} data-id=${hit.id} onMouseEnter=${() => point(hit.id)} onMouseLeave=${() => point(null)}>
+  return html`<li class=${isCurrent ? "hit current" : "hit"} data-id=${hit.id}
+    onMouseEnter=${() => point(hit.id)} onMouseLeave=${() => point(null)}>
     <span class="place">${place}</span>
     <div class="body">
       <a class="line" href=${write({ view: "memory", id: hit.id, values: address.values })}
         onFocus=${() => point(hit.id)} onBlur=${() => point(null)}>${brief(hit.candidate.memory.content, 200)}</a>
-      <div class="values"><b>${share(hit.score, 3)}</b><${Bar} contributions=${hit.contributions} most=${most} /></div>
+      <div class="values">
+        <b>${share(hit.score, 3)}</b><${Bar} contributions=${hit.contributions} most=${most} />
+      </div>
     </div>
   </li>`;
 }
@@ -116,8 +123,7 @@ function middle(row) {
 function Differences({ moved, left, right, point }) {
   const { address } = useStudio();
   if (!moved.length) return html`<p class="note">Both profiles put the same memories at the same places.</p>`;
-  const all = (ranking) => new Map(ranking.ranked.hits.map((hit, at) => [hit.id, { hit, place: at + 1 <= ranking.k ? at + 1 : null }]));
-  const [before, after] = [all(left), all(right)];
+  const [before, after] = [placesOf(left), placesOf(right)];
   return html`<section class="panel" aria-labelledby="differences">
     <h2 id="differences">What moves, from left to right</h2>
     <ul class="plain differences">
@@ -130,4 +136,9 @@ function Differences({ moved, left, right, point }) {
       })}
     </ul>
   </section>`;
+}
+
+/** Every candidate with its place, null behind the first k: its parts are known there, too. */
+function placesOf({ ranked, k }) {
+  return new Map(ranked.hits.map((hit, at) => [hit.id, { hit, place: at < k ? at + 1 : null }]));
 }

@@ -21,6 +21,7 @@ export function JudgeView() {
   const ranking = useAdjustedRanking();
   const [version, setVersion] = useState(0);
   const found = useAnswer((signal) => service.judgements(owner, signal), [owner, version]);
+  const changed = () => setVersion((before) => before + 1);
   const judged = found.value?.queries ?? NONE;
   const second = address.values.with ?? profiles.find((one) => one.name !== ranking.base.name).name;
   return html`<div class="ask">
@@ -29,13 +30,15 @@ export function JudgeView() {
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
       <${ProfileChoice} name="with" label="Beside" otherwise=${second} />
       ${found.error && html`<${Obstacle} problem=${found.error} />`}
-      ${may("write") ? html`<${Evaluation} k=${ranking.k} />` : html`<p class="note">A key with the scope write can judge and evaluate.</p>`}
+      ${may("write")
+        ? html`<${Evaluation} k=${ranking.k} />`
+        : html`<p class="note">A key with the scope write can judge and evaluate.</p>`}
       <${Judged} judged=${judged} />
     <//>
     <div class="results">
       ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
       ${!address.values.q && html`<${Welcome} />`}
-      ${ranking.ranked && html`<${ToJudge} ranking=${ranking} judged=${judged} changed=${() => setVersion(version + 1)} />`}
+      ${ranking.ranked && html`<${ToJudge} ranking=${ranking} judged=${judged} changed=${changed} />`}
     </div>
   </div>`;
 }
@@ -47,15 +50,19 @@ function ToJudge({ ranking, judged, changed }) {
   const [marks, mark] = useMarks(address.values.q, judged, changed);
   const keys = useJudgingKeys(hits, mark, list);
   const most = fullWidth(hits.slice(0, 1).map((hit) => hit.score));
+  const markAt = (at, id) => (answers) => {
+    keys.setAt(at);
+    mark(id, answers);
+  };
   const number = hits.filter(({ id }) => typeof marks[id] === "boolean").length;
   return html`<p class="summary"><span>${number} of ${counted(hits.length, "hit")} judged</span>
       <button type="button" onClick=${() => keys.setHelp(true)}>Keys: <kbd>?</kbd></button></p>
     ${keys.isHelpOpen && html`<${KeyHelp} close=${() => keys.setHelp(false)} />`}
     <ol class="hits" ref=${list} aria-label="Hits to judge">
       ${hits.map(
-        (hit, at) => html`<${Hit} key=${hit.id} hit=${hit} place=${at + 1} most=${most} weights=${ranking.ranked.weights} values=${address.values}
-          isCurrent=${hit.id === keys.current.id}>
-          ${may("write") && html`<${Marks} value=${marks[hit.id]} mark=${(answers) => { keys.setAt(at); mark(hit.id, answers); }} />`}
+        (hit, at) => html`<${Hit} key=${hit.id} hit=${hit} place=${at + 1} most=${most}
+          weights=${ranking.ranked.weights} values=${address.values} isCurrent=${hit.id === keys.current.id}>
+          ${may("write") && html`<${Marks} value=${marks[hit.id]} mark=${markAt(at, hit.id)} />`}
         <//>`,
       )}
     </ol>`;
@@ -73,6 +80,7 @@ function Judged({ judged }) {
         </li>`,
       )}
     </ul>
-    ${!judged.length && html`<p><small>Ask, and mark the hits that answer. Ten questions are enough to begin with.</small></p>`}
+    ${!judged.length &&
+    html`<p><small>Ask, and mark the hits that answer. Ten questions are enough to begin with.</small></p>`}
   </section>`;
 }

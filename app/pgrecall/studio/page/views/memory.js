@@ -1,7 +1,7 @@
 /** One memory: why it is where it is, what time does to it, its history, and what can be done. */
-import { html, useState } from "../html.js";
+import { Fragment, html, useState } from "../html.js";
 import { numberIn, sharesIn, write } from "../core/address.js";
-import { changed } from "../core/profile.js";
+import { changed, named } from "../core/profile.js";
 import { hitsIn, questionIn } from "../core/question.js";
 import { sharesOf } from "../core/shares.js";
 import { date, share, time } from "../core/format.js";
@@ -59,7 +59,8 @@ function Known({ memory, version, changed: update }) {
           ${history.value && html`<${Events} events=${history.value.events} />`}</section>
         <section class="panel" aria-labelledby="relations"><h2 id="relations">Connections</h2>
           <${Relations} memory=${memory} version=${version} /></section>
-        <section class="panel" aria-labelledby="facts"><h2 id="facts">What is stored</h2><${Facts} memory=${memory} /></section>
+        <section class="panel" aria-labelledby="facts"><h2 id="facts">What is stored</h2>
+          <${Facts} memory=${memory} /></section>
       </div>
     </div>
   </div>`;
@@ -76,12 +77,11 @@ function useProfile() {
 
 function useExplanation(memory, profile, version) {
   const { owner, address, session } = useStudio();
-  const asked = profile.built_in || profile.installed ? profile.name : profile;
   const body = {
     ...questionIn(address.values, session.embedder),
     memory_id: memory.id,
     k: Math.min(MOST_TO_EXPLAIN, hitsIn(address.values)),
-    profile: asked,
+    profile: named(profile),
   };
   const load = address.values.q ? (signal) => service.explain(owner, body, signal) : null;
   return useAnswer(load, [owner, JSON.stringify(body), version]);
@@ -107,7 +107,8 @@ function Facts({ memory }) {
     usefulness: share(memory.usefulness),
     confidence: share(memory.confidence),
     trust: memory.trust === null ? "not assessed" : share(memory.trust),
-    found: `${memory.retrieval_count} times, last ${memory.last_accessed_at ? time(memory.last_accessed_at) : "never"}`,
+    found: `${memory.retrieval_count} times`,
+    used: memory.last_accessed_at ? time(memory.last_accessed_at) : "never",
     outcomes: `${memory.success_count} good, ${memory.failure_count} bad`,
     session: memory.session,
     key: memory.key,
@@ -116,6 +117,6 @@ function Facts({ memory }) {
   return html`<dl class="facts">
     ${Object.entries(facts)
       .filter(([, value]) => value)
-      .map(([name, value]) => html`<dt key=${`${name}?`}>${name}</dt><dd key=${name}>${value}</dd>`)}
+      .map(([name, value]) => html`<${Fragment} key=${name}><dt>${name}</dt><dd>${value}</dd><//>`)}
   </dl>`;
 }
