@@ -68,9 +68,7 @@ def _fetched(package: Package) -> dict[str, bytes]:
     """The files of a package by their paths."""
     with TemporaryDirectory() as folder:
         named = f"{package.name}@{package.version}"
-        subprocess.run(
-            ["npm", "pack", "--silent", named], cwd=folder, check=True, stdout=subprocess.DEVNULL
-        )  # noqa: S603, S607
+        subprocess.run(["npm", "pack", "--silent", named], cwd=folder, check=True)  # noqa: S603, S607
         [archive] = Path(folder).glob("*.tgz")
         if b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode() != package.sha512:
             raise SystemExit(f"{named}: the archive does not have the hash that is written here")

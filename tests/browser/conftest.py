@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from shutil import which
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -19,7 +17,7 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 Open = Callable[..., Any]
 
 
-def _missing(what: str) -> None:
+def _missing(what: str) -> NoReturn:
     """Without a browser, CI fails; others skip."""
     if IN_CI:
         pytest.fail(what)
@@ -32,8 +30,8 @@ def browser() -> Iterator[Any]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         _missing("Playwright is not installed: pip install playwright")
-    program = os.environ.get("PGRECALL_TEST_BROWSER") or next(filter(None, map(which, PROGRAMS)), "")
-    if not Path(program).exists():
+    program = next(filter(None, map(which, PROGRAMS)), None)
+    if program is None:
         _missing("no browser is installed: apt install chromium")
     with sync_playwright() as playwright:
         # As root, in a container, Chromium has no sandbox of its own.

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Open
-
 RANK = """async ([candidates, setting, k]) => {
     const { rank } = await import("/studio/core/rank.js");
     const ranked = rank(candidates, setting);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -23,14 +22,14 @@ _owners = count()
 
 
 @pytest.fixture
-def owner(studio: Service) -> Iterator[str]:
+def owner(studio: Service) -> str:
     """An owner with an old memory that answers the question, and a new one that does not."""
     name = f"ines {next(_owners)}"
     now = datetime.now(UTC)
-    old = {"created_at": now - timedelta(days=400), "importance": 0.9}
-    studio.repo.add(name, NewMemory("Ines takes the tram to get to work.", **old))
+    old = now - timedelta(days=400)
+    studio.repo.add(name, NewMemory("Ines takes the tram to get to work.", created_at=old))
     studio.repo.add(name, NewMemory("The kitchen has a new blue lamp.", created_at=now))
-    yield name
+    return name
 
 
 def asking(owner: str, question: str = QUESTION, view: str = "ask", **more: Any) -> str:

@@ -106,6 +106,7 @@ ANSWERS = {
     "retry": "tasks.html#catch-errors-and-retry",
     "rls": "tenants.html",
     "stdin": "moving.html",
+    "slider": "studio.html",
     "tenant": "tenants.html",
     "trec_eval": "bench.html#compare-with-other-systems",
     "top_k": "tasks.html#choose-how-many-hits",
