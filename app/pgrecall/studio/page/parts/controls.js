@@ -27,7 +27,9 @@ export function ProfileChoice({ name = "profile", label = "Profile", otherwise }
   return html`<label class="field">${label}
     <select value=${chosen} onChange=${choose}>
       ${profiles.map(
-        ({ name: one }) => html`<option key=${one} value=${one}>${one}${one === defaultProfile && " (default)"}</option>`,
+        ({ name: one }) => html`<option key=${one} value=${one}>
+          ${one}${one === defaultProfile && " (default)"}
+        </option>`,
       )}
     </select>
   </label>`;

@@ -28,7 +28,7 @@ export function useMarks(question, judged, changed) {
 function marksOf(question, judged) {
   const found = judged.find((one) => one.query === question);
   const marks = (ids, answers) => (ids ?? []).map((id) => [id, answers]);
-  return Object.fromEntries([...marks(found?.relevant, true), ...marks(found?.not_relevant, false)]);
+  return Object.fromEntries([...marks(found?.relevant, true), ...marks(found?.irrelevant, false)]);
 }
 
 /** j and k move, y and n mark, u takes a mark back, ? shows these keys. */

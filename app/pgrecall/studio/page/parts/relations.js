@@ -20,7 +20,10 @@ export function Relations({ memory, version }) {
       <ul class="plain">${linked.map((one) => html`<${Link} key=${keyOf(one)} link=${one} own=${memory.id} />`)}</ul>
     </dd>
     <dt>Labels</dt>
-    <dd>${labelled.length ? labelled.map((one) => html`<${Label} key=${`${one.kind}/${one.value}`} ...${one} />`) : "none"}</dd>
+    <dd>
+      ${!labelled.length && "none"}
+      ${labelled.map((one) => html`<${Label} key=${`${one.kind}/${one.value}`} ...${one} />`)}
+    </dd>
   </dl>`;
 }
 

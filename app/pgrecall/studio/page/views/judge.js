@@ -23,15 +23,17 @@ export function JudgeView() {
   const found = useAnswer((signal) => service.judgements(owner, signal), [owner, version]);
   const changed = () => setVersion((before) => before + 1);
   const judged = found.value?.queries ?? NONE;
-  const second = address.values.with ?? profiles.find((one) => one.name !== ranking.base.name).name;
+  const { base } = ranking;
+  const others = profiles.filter((one) => one.name !== base.name);
+  const second = others.find((one) => one.name === address.values.with) ?? others[0];
   return html`<div class="ask">
     <${QuestionForm} />
     <${Side} label="Judged questions and profiles" summary=${`${counted(judged.length, "judged question")}, evaluate`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
-      <${ProfileChoice} name="with" label="Beside" otherwise=${second} />
+      <${ProfileChoice} name="with" label="Beside" otherwise=${second.name} />
       ${found.error && html`<${Obstacle} problem=${found.error} />`}
       ${may("write")
-        ? html`<${Evaluation} k=${ranking.k} />`
+        ? html`<${Evaluation} first=${base} second=${second} k=${ranking.k} />`
         : html`<p class="note">A key with the scope write can judge and evaluate.</p>`}
       <${Judged} judged=${judged} />
     <//>
