@@ -65,7 +65,8 @@ function Measured({ one }) {
     <th scope="row">${one.profile}</th>
     ${Object.keys(METRICS).map((name) => {
       const difference = one[`${name}_difference`];
-      return html`<td key=${name}>${share(one[name])}${difference && html` <small>${interval(...difference)}</small>`}</td>`;
+      const shown = difference && html` <small>${interval(...difference)}</small>`;
+      return html`<td key=${name}>${share(one[name])}${shown}</td>`;
     })}
   </tr>`;
 }

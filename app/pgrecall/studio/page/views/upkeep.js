@@ -27,6 +27,7 @@ function Owners() {
   const [teams, setTeams] = useState(false);
   const [prefix, setPrefix] = useState("");
   const page = useAnswer((signal) => service.owners({ teams, prefix }, signal), [teams, prefix]);
+  const found = page.value?.owners ?? [];
   return html`<section class="panel" aria-labelledby="owners-title">
     <h2 id="owners-title">Owners</h2>
     <div class="row">
@@ -38,7 +39,7 @@ function Owners() {
     ${page.error && html`<${Obstacle} problem=${page.error} />`}
     <table class="numbers">
       <thead><tr><th scope="col">owner</th><th scope="col">memories</th></tr></thead>
-      <tbody>${(page.value?.owners ?? []).map((one) => html`<${Owner} key=${one.agent_id ?? one.team_id} one=${one} />`)}</tbody>
+      <tbody>${found.map((one) => html`<${Owner} key=${one.agent_id ?? one.team_id} one=${one} />`)}</tbody>
     </table>
     ${page.value?.next && html`<small>There are more; write how a name begins.</small>`}
   </section>`;
