@@ -9,7 +9,8 @@ const whole = new Intl.NumberFormat();
 /** ".12", "1.00": as short as a share can be. */
 export function share(number, digits = 2) {
   const text = Math.abs(number).toFixed(digits);
-  return (number < 0 ? "−" : "") + (text.startsWith("0") ? text.slice(1) : text);
+  const isNegative = number < 0 && Number(text) !== 0;
+  return (isNegative ? "−" : "") + (text.startsWith("0") ? text.slice(1) : text);
 }
 
 export function signed(number) {

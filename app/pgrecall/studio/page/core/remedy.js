@@ -1,4 +1,5 @@
 /** What would have to change for a memory to come among the first k. */
+import { FILTERS } from "./question.js";
 import { sum } from "./shares.js";
 
 const HIGHEST = 0.95; // a profile of nearly one signal is no advice
@@ -25,4 +26,14 @@ function shareNeeded(part, parts) {
   const restBehind = sum(others.map((one) => one.behind)) / (1 - part.weight);
   if (ahead <= 0 || restBehind <= 0) return null;
   return Math.ceil((1000 * restBehind) / (restBehind + ahead) + 1) / 1000;
+}
+
+/** The filters of the address that keep it away, by the reasons of an explanation. */
+export function filtersInTheWay(reasons) {
+  return FILTERS.filter(({ argument }) => reasons.some((reason) => reason.startsWith(`filtered by ${argument}:`)));
+}
+
+/** True if it is kept away since it is not valid: invalidated, expired, or not yet valid. */
+export function isNotValid(reasons) {
+  return reasons.some((reason) => reason.startsWith("not valid at"));
 }

@@ -42,7 +42,8 @@ function Grid({ top }) {
         <text x=${LEFT - 6} y=${y(value, top) + 4} text-anchor="end">${share(value)}</text>`,
     )}
     ${months.map(
-      (days, at) => html`<text x=${x(days)} y=${HEIGHT - 4} text-anchor=${ANCHORS[at]}>${day(days)}</text>`,
+      (days, at) => html`<text class=${ANCHORS[at]} x=${x(days)} y=${HEIGHT - 4}
+        text-anchor=${ANCHORS[at]}>${day(days)}</text>`,
     )}
   </g>`;
 }

@@ -3,6 +3,8 @@ import { html } from "../html.js";
 import { share, time } from "../core/format.js";
 import { brief } from "./text.js";
 
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+const LONGEST = 240;
 const NAMES = { initial: "stored", judgement: "judged" };
 
 export function Events({ events }) {
@@ -29,7 +31,8 @@ function Judged({ event: { event_type: type, metadata } }) {
 }
 
 function Values({ before, after }) {
-  const names = Object.keys({ ...before, ...after });
+  const isChanged = (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]);
+  const names = Object.keys({ ...before, ...after }).filter(isChanged);
   if (!names.length) return null;
   return html`<ul class="changes">
     ${names.map(
@@ -44,5 +47,6 @@ function Values({ before, after }) {
 function shown(value) {
   if (value === null || value === undefined) return "none";
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : share(value, 3);
-  return brief(typeof value === "string" ? value : JSON.stringify(value), 240);
+  if (MOMENT.test(value)) return time(value);
+  return brief(typeof value === "string" ? value : JSON.stringify(value), LONGEST);
 }

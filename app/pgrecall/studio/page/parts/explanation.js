@@ -2,7 +2,7 @@
 import { html } from "../html.js";
 import { sharesAsValues, write } from "../core/address.js";
 import { count, percent, share } from "../core/format.js";
-import { remedies } from "../core/remedy.js";
+import { filtersInTheWay, isNotValid, remedies } from "../core/remedy.js";
 import { rounded, withShare } from "../core/shares.js";
 import { nameOf } from "../core/signals.js";
 import { Bar, Legend, SignalTable, fullWidth } from "./bar.js";
@@ -21,7 +21,8 @@ export function Explanation({ found, profile }) {
     </div>
     <${Legend} contributions=${contributions} />
     ${reasons.length > 0 && html`<h3>What keeps it away</h3>
-      <ul class="reasons">${reasons.map((one) => html`<li key=${one}>${one}</li>`)}</ul>`}
+      <ul class="reasons">${reasons.map((one) => html`<li key=${one}>${one}</li>`)}</ul>
+      <${Lifting} reasons=${reasons} />`}
     ${!returned && rank > k && html`<${Remedies} account=${account} weights=${weights} k=${k} />`}
     <details open=${!returned}>
       <summary>Its signals${needed === null ? "" : `, and how far each is behind hit ${k}`}</summary>
@@ -41,6 +42,16 @@ function placed({ rank, ranked, score, needed_score: needed, k, reasons, returne
 
 function of(account, what) {
   return Object.fromEntries(account.filter((one) => one.weight !== undefined).map((one) => [one.signal, one[what]]));
+}
+
+/** What to do about what does not depend on its score. */
+function Lifting({ reasons }) {
+  const { address } = useStudio();
+  const without = (name) => write({ ...address, values: { ...address.values, [name]: null } });
+  return html`${filtersInTheWay(reasons).map(
+      ({ name, label }) => html`<p key=${name}><a href=${without(name)}>Take the filter “${label}” off</a></p>`,
+    )}
+    ${isNotValid(reasons) && html`<p>Move “As of” to a time when it was valid, or revive it.</p>`}`;
 }
 
 function Remedies({ account, weights, k }) {

@@ -44,11 +44,12 @@ function Content({ memory, terms, values }) {
     <${About} memory=${memory} values=${values} />`;
 }
 
-export function About({ memory, values }) {
-  const href = write({ view: "memory", id: memory.id, values });
+/** `values` of the address, for a link to the memory; none where it is the memory's own page. */
+export function About({ memory, values = null }) {
+  const href = values && write({ view: "memory", id: memory.id, values });
   const since = memory.observed_at ?? memory.created_at;
   return html`<p class="about">
-    <a href=${href}>Look into <code>${memory.id.slice(0, 8)}</code></a>
+    ${values && html`<a href=${href}>Look into <code>${memory.id.slice(0, 8)}</code></a>`}
     <span title=${date(since)}>${age(since)}</span>
     <span>${memory.memory_type}</span>
     ${memory.status !== "active" && html`<span class="chip">${memory.status}</span>`}

@@ -40,7 +40,7 @@ function Known({ memory, version, changed: update }) {
     <article class="panel">
       <h2 class="unseen">The memory</h2>
       <p class="content"><${Marked} text=${memory.content} terms=${matchedTerms(explained.value)} /></p>
-      <${About} memory=${memory} values=${address.values} />
+      <${About} memory=${memory} />
       <${Changes} memory=${memory} changed=${update} />
     </article>
     <div class="columns">
