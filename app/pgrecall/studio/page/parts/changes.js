@@ -1,5 +1,5 @@
 /** What can be done to a memory. Each says before what it will do; the last one can be undone. */
-import { html, useState } from "../html.js";
+import { html, useEffect, useRef, useState } from "../html.js";
 import * as service from "../service/memories.js";
 import { listed } from "../core/question.js";
 import { Dialog } from "./dialog.js";
@@ -63,6 +63,9 @@ export function Changes({ memory, changed }) {
   const { may, owner, announce, go } = useStudio();
   const [chosen, choose] = useState(null);
   const [done, setDone] = useState(null);
+  const buttons = useRef(null);
+  const undoing = useRef(null);
+  useEffect(() => undoing.current?.focus(), [done]);
   const possible = CHANGES.filter((one) => may(one.scope) && one.isFor(memory));
   if (!may("write")) return html`<p><small>This key may read. One with the scope write can change.</small></p>`;
   const act = async (given) => {
@@ -76,16 +79,18 @@ export function Changes({ memory, changed }) {
     await done.change.revert(owner, done.before).catch((problem) => announce(problem.message));
     setDone(null);
     announce("Undone.");
+    buttons.current.querySelector("button").focus();
     changed();
   };
-  return html`<div class="buttons">
+  return html`<div class="buttons" ref=${buttons}>
       ${possible.map(
         (one) => html`<button key=${one.name} type="button" class=${one.isDangerous ? "danger" : ""}
           onClick=${() => choose(one)}>${one.name} …</button>`,
       )}
     </div>
     ${done && html`<p class="done">
-      ${done.change.name}: done. ${done.change.revert && html`<button type="button" onClick=${undo}>Undo</button>`}
+      ${done.change.name}: done.
+      ${done.change.revert && html` <button type="button" ref=${undoing} onClick=${undo}>Undo</button>`}
     </p>`}
     ${chosen && html`<${Dialog} title=${`${chosen.name} this memory?`} action=${chosen.name} ...${chosen}
       act=${act} close=${() => choose(null)}>

@@ -1,18 +1,22 @@
 /** The question, and what it is asked with. Each control writes the address when it is left. */
-import { html } from "../html.js";
+import { html, useEffect, useRef } from "../html.js";
 import { FILTERS, MOST_HITS, filtersIn, hitsIn } from "../core/question.js";
 import { fromInput, toInput } from "../core/format.js";
 import { useStudio } from "./hooks.js";
 
 export function QuestionForm({ label = "Question" }) {
   const { address, go } = useStudio();
+  const field = useRef(null);
+  useEffect(() => {
+    field.current.value = address.values.q ?? "";
+  }, [address.values.q]);
   const ask = (event) => {
     event.preventDefault();
     go({ values: { q: new FormData(event.target).get("q").trim() } });
   };
   return html`<form class="question" role="search" onSubmit=${ask}>
     <label class="unseen" for="q">${label}</label>
-    <input id="q" name="q" type="search" key=${address.values.q} defaultValue=${address.values.q ?? ""}
+    <input id="q" name="q" type="search" ref=${field}
       placeholder="Ask what the agent would ask …" autocomplete="off" maxlength="10000"
       autofocus=${!address.values.q} />
     <button type="submit" class="main">Ask</button>

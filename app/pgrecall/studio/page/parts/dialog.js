@@ -6,12 +6,13 @@ export function Dialog({ title, says, undo, action, isDangerous = false, act, cl
   const dialog = useRef(null);
   const [state, setState] = useState({ isBusy: false, failed: null });
   useEffect(() => dialog.current.showModal(), []);
+  const leave = () => dialog.current.close(); // gives the focus back to what opened it
   const submit = async (event) => {
     event.preventDefault();
     setState({ isBusy: true, failed: null });
     try {
       await act(Object.fromEntries(new FormData(event.target)));
-      close();
+      leave();
     } catch (problem) {
       setState({ isBusy: false, failed: problem.message });
     }
@@ -25,7 +26,7 @@ export function Dialog({ title, says, undo, action, isDangerous = false, act, cl
       ${state.failed && html`<p class="problem" role="alert">${state.failed}</p>`}
       <div class="buttons">
         <button type="submit" class=${isDangerous ? "danger" : "main"} disabled=${state.isBusy}>${action}</button>
-        <button type="button" onClick=${close}>Leave it</button>
+        <button type="button" onClick=${leave}>Leave it</button>
       </div>
     </form>
   </dialog>`;

@@ -35,7 +35,8 @@ export function useAddress() {
 
 /**
  * The answer of a request that starts anew whenever `inputs` change. The last answer stays in
- * place meanwhile, so that nothing flickers. `load` is null where there is nothing to ask.
+ * place meanwhile, so that nothing flickers. `load` is null where there is nothing to ask; it may
+ * show a first answer before its last one.
  */
 export function useAnswer(load, inputs) {
   const [answer, setAnswer] = useState({ value: null, error: null, isLoading: Boolean(load) });
@@ -45,8 +46,9 @@ export function useAnswer(load, inputs) {
       return undefined;
     }
     const ended = new AbortController();
+    const show = (value) => ended.signal.aborted || setAnswer({ value, error: null, isLoading: true });
     setAnswer((before) => ({ ...before, error: null, isLoading: true }));
-    load(ended.signal).then(
+    load(ended.signal, show).then(
       (value) => ended.signal.aborted || setAnswer({ value, error: null, isLoading: false }),
       (error) => ended.signal.aborted || setAnswer({ value: null, error, isLoading: false }),
     );

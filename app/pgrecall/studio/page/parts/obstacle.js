@@ -1,5 +1,6 @@
 /** What stands in the way, and what to do about it. */
 import { html, useState } from "../html.js";
+import { useStudio } from "./hooks.js";
 import { keep, key } from "../service/key.js";
 
 const OF_EMBEDDER = /EmbedderMismatch|EmbeddingFailed|ExtraMissing/;
@@ -24,6 +25,17 @@ export function Obstacle({ problem, retry }) {
     <p>${problem.message}</p>
     ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
   </div>`;
+}
+
+/** Not in the way, but worth knowing: without an embedder, a question is only words. */
+export function NoEmbedder() {
+  const { session } = useStudio();
+  if (session.embedder) return null;
+  return html`<p class="note">
+    This service has no embedder: questions are compared by words and dates, not by meaning. To compare meanings, start
+    it with the one that the memories have (<code>--embedder</code>), or install the local one:
+    ${" "}<code>pip install "pgrecall[local]"</code>.
+  </p>`;
 }
 
 function Screen({ title, text, todo, command, children }) {

@@ -8,7 +8,7 @@ import { rounded, sameShares, sharesOf } from "../core/shares.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useSettled, useStudio } from "./hooks.js";
 
-const LEAST_CANDIDATES = 60;
+const CANDIDATES = 60; // by each signal: sliders can move some way before the service is asked
 const WAIT_TO_ASK = 80; // milliseconds without a move
 const WAIT_TO_WRITE = 300; // browsers limit how often an address may change
 
@@ -48,16 +48,18 @@ function useRankingBy(base, setting) {
   const { owner, address, session } = useStudio();
   const k = hitsIn(address.values);
   const [asked, setAsked] = useState(setting);
-  const n = Math.max(LEAST_CANDIDATES, k);
-  const question = JSON.stringify({ ...questionIn(address.values, session.embedder), n });
+  const question = JSON.stringify(questionIn(address.values, session.embedder));
   const [attempt, setAttempt] = useState(0);
-  const load = async (signal) => {
+  const load = async (signal, show) => {
     const began = performance.now();
     const body = { ...JSON.parse(question), profile: requested(base, asked) };
-    const found = await service.candidates(owner, body, signal);
-    return { ...found, asked, milliseconds: performance.now() - began };
+    const few = await service.candidates(owner, { ...body, n: k }, signal);
+    const about = { asked, milliseconds: performance.now() - began };
+    if (k >= CANDIDATES) return { ...few, ...about };
+    show({ ...few, ...about }); // enough for the hits, and sooner there
+    return { ...(await service.candidates(owner, { ...body, n: CANDIDATES }, signal)), ...about };
   };
-  const answer = useAnswer(address.values.q ? load : null, [owner, question, base, keyOf(asked), attempt]);
+  const answer = useAnswer(address.values.q ? load : null, [owner, question, k, base, keyOf(asked), attempt]);
   const candidates = answer.value;
   // A profile that was just chosen has other signals than the candidates that are still shown.
   const fits = candidates && sameNames(candidates.profile.signals, setting.shares);

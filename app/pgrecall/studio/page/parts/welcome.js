@@ -4,20 +4,18 @@ import { write } from "../core/address.js";
 import { age } from "../core/format.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useStudio } from "./hooks.js";
-import { Obstacle } from "./obstacle.js";
+import { NoEmbedder, Obstacle } from "./obstacle.js";
 import { brief } from "./text.js";
 
 export function Welcome() {
-  const { owner, session, address } = useStudio();
+  const { owner, address } = useStudio();
   const newest = useAnswer((signal) => service.memories(owner, { limit: 5 }, signal), [owner]);
   if (newest.error) return html`<${Obstacle} problem=${newest.error} />`;
   if (!newest.value) return null;
   if (!newest.value.memories.length) return html`<${Empty} owner=${owner} />`;
   return html`<section class="screen">
     <h2>Ask a question to see how memories rank, and why</h2>
-    ${!session.embedder &&
-    html`<p class="note">This service has no embedder: questions are compared by words and dates, not by meaning.
-      Start it with one to compare meanings: <code>pip install "pgrecall[local]"</code>.</p>`}
+    <${NoEmbedder} />
     <p>The newest memories of ${owner}:</p>
     <ul class="plain">
       ${newest.value.memories.map(

@@ -10,7 +10,7 @@ import { useGrowing } from "../parts/growing.js";
 import { Hit } from "../parts/hit.js";
 import { useStudio } from "../parts/hooks.js";
 import { Missing } from "../parts/missing.js";
-import { Obstacle } from "../parts/obstacle.js";
+import { NoEmbedder, Obstacle } from "../parts/obstacle.js";
 import { useAdjustedRanking } from "../parts/ranking.js";
 import { Side } from "../parts/side.js";
 import { Sliders } from "../parts/sliders.js";
@@ -39,7 +39,7 @@ function Answer({ ranking }) {
   const { candidates, ranked } = ranking;
   if (!ranked) return ranking.error ? null : html`<p class="loading">Ranking …</p>`;
   if (!candidates.total) return html`<${Nothing} />`;
-  return html`<${Summary} ranking=${ranking} /><${Hits} ranking=${ranking} /><${Missing} />`;
+  return html`<${NoEmbedder} /><${Summary} ranking=${ranking} /><${Hits} ranking=${ranking} /><${Missing} />`;
 }
 
 function Summary({ ranking }) {
