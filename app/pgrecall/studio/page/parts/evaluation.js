@@ -22,7 +22,7 @@ export function Evaluation({ first, second, k }) {
   const [evaluating, tuning] = [useLongWork(), useLongWork()];
   const both = { profiles: [named(first), named(second)], k, from };
   const evaluate = () => evaluating.start((signal) => service.evaluate(owner, both, signal));
-  const tune = () => tuning.start((signal) => service.tune(owner, { start: named(first), from }, signal));
+  const tune = () => tuning.start((signal) => service.tune(owner, { start: named(first), k, from }, signal));
   return html`<section class="panel" aria-labelledby="evaluation">
     <h2 id="evaluation">Which profile is better?</h2>
     <label class="field">Questions

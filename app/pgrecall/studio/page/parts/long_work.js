@@ -36,11 +36,12 @@ export function useLongWork() {
 export function Progress({ work, label }) {
   if (work.error) return html`<${Obstacle} problem=${work.error} />`;
   if (!work.isRunning) return null;
-  const { done = 0, of } = work.progress ?? {};
+  const { done, of } = work.progress ?? {};
+  const isKnown = of > 1; // of one piece of work, nobody knows how far it is
   return html`<div class="row progress">
     <label>
-      ${label}${of ? `: ${done} of ${of}` : " …"}
-      <progress value=${of ? done : undefined} max=${of ?? 1}></progress>
+      ${label}${isKnown ? `: ${done} of ${of}` : " …"}
+      <progress value=${isKnown ? done : undefined} max=${isKnown ? of : 1}></progress>
     </label>
     <button type="button" onClick=${work.stop}>Stop</button>
   </div>`;

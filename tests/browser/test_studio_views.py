@@ -1,0 +1,109 @@
+"""The other views of the studio, as a person uses them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Open
+from tests.browser.test_studio import QUESTION, asking, owner
+from tests.integration.serving import Service
+
+__all__ = ["owner"]
+
+
+@pytest.fixture
+def memory_id(studio: Service, owner: str) -> str:
+    """A third memory, which the question does not find by its words."""
+    return str(studio.repo.add(owner, "Nora bakes bread on Sundays.", memory_type="habit"))
+
+
+def heading(page: Any, name: str) -> Any:
+    return page.get_by_role("heading", name=name)
+
+
+def test_a_missing_memory_is_found_and_explained(
+    studio: Service, page_at: Open, owner: str, memory_id: str
+) -> None:
+    page = page_at(asking(owner, k=1, types="episodic"), key=studio.key(owner, scope="read"))
+    page.get_by_label("Its id, or a word of its text").fill("bakes")
+    page.get_by_role("button", name="Why not?").click()
+    page.get_by_role("link", name="Nora bakes bread").click()
+
+    heading(page, "It is not among the hits").wait_for()
+    assert page.get_by_text("filtered by memory_types").count() == 1
+    page.get_by_role("link", name="Take the filter “Types” off").click()
+    page.get_by_text("filtered by memory_types").wait_for(state="detached")
+    assert page.get_by_text("of the 3 that pass").count() == 1
+    assert page.get_by_role("button", name="Erase").count() == 0  # this key may only read
+    assert memory_id in page.url
+
+
+def test_two_profiles_are_compared_in_sentences(studio: Service, page_at: Open, owner: str) -> None:
+    address = asking(owner, view="compare", profile="hybrid", **{"with": "five_factor"})
+    page = page_at(address, key=studio.key(owner))
+    heading(page, "What moves, from left to right").wait_for()
+    sentence = page.locator(".differences b").last.inner_text()
+    assert sentence.startswith("rose by 1: ")
+    assert "recency +" in sentence
+    assert page.locator(".lines path").count() == 2
+
+
+def test_marks_by_keys_become_judged_queries(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner, view="judge"), key=studio.key(owner))
+    page.locator(".hit").first.wait_for()
+    heading(page, "0 judged questions").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("region", name="Keys").wait_for()
+
+    page.keyboard.press("y")
+    heading(page, "1 judged question").wait_for()
+    page.keyboard.press("n")
+    page.get_by_text("2 of 2 hits judged").wait_for()
+
+    page.reload()
+    page.get_by_text("2 of 2 hits judged").wait_for()
+    [judged] = studio.repo.evaluation.judged_queries(owner)
+    first, second = page.locator(".hit").all()
+    assert judged.query == QUESTION
+    assert [str(one) for one in judged.relevant] == [first.get_attribute("data-id")]
+    assert [str(one) for one in judged.irrelevant] == [second.get_attribute("data-id")]
+
+
+def test_a_change_says_what_it_does_and_is_undone(
+    studio: Service, page_at: Open, owner: str, memory_id: str
+) -> None:
+    page = page_at(f"#memory/{memory_id}?owner={owner}", key=studio.key(owner))
+    page.get_by_role("button", name="Invalidate").click()
+    dialog = page.get_by_role("dialog", name="Invalidate this memory?")
+    assert "It is no longer recalled" in dialog.inner_text()
+    dialog.get_by_label("Reason, for the history").fill("she stopped")
+    dialog.get_by_role("button", name="Invalidate").click()
+
+    page.get_by_role("button", name="Undo").wait_for()
+    assert studio.repo.get(owner, memory_id).invalidated_at is not None  # type: ignore[union-attr]
+    page.get_by_role("button", name="Undo").press("Enter")
+    page.get_by_text("revived").wait_for()
+    assert studio.repo.get(owner, memory_id).invalidated_at is None  # type: ignore[union-attr]
+    events = page.get_by_role("list", name="Events, oldest first")
+    assert "she stopped" in events.inner_text()
+
+
+def test_an_owner_without_memories_is_told_what_to_do(studio: Service, page_at: Open) -> None:
+    page = page_at("#ask?owner=nobody", key=studio.key("nobody"))
+    heading(page, "nobody has no memories yet").wait_for()
+    assert page.get_by_text("pgrecall add").count() == 1
+
+
+def test_a_service_that_is_gone_is_said_to_be(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(f"#ask?owner={owner}", key=studio.key(owner))
+    heading(page, "Ask a question").wait_for()
+    page.route("**/candidates*", lambda route: route.abort())
+    page.get_by_role("searchbox").fill("tram")
+    page.keyboard.press("Enter")
+    heading(page, "The service does not answer").wait_for()
+
+    page.unroute("**/candidates*")
+    page.get_by_role("button", name="Try again").click()
+    page.locator(".hit").first.wait_for()
