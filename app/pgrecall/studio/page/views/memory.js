@@ -1,9 +1,9 @@
 /** One memory: why it is where it is, what time does to it, its history, and what can be done. */
 import { Fragment, html, useState } from "../html.js";
-import { numberIn, sharesIn, write } from "../core/address.js";
-import { changed, named } from "../core/profile.js";
+import { write } from "../core/address.js";
+import { named } from "../core/profile.js";
 import { hitsIn, questionIn } from "../core/question.js";
-import { sharesOf } from "../core/shares.js";
+import { adjusted, settingIn } from "../core/setting.js";
 import { date, share, time } from "../core/format.js";
 import * as service from "../service/memories.js";
 import { AgeingChart } from "../parts/ageing_chart.js";
@@ -71,8 +71,7 @@ function useProfile() {
   const { address, profiles, defaultProfile } = useStudio();
   const name = address.values.profile ?? defaultProfile;
   const base = profiles.find((one) => one.name === name) ?? profiles[0];
-  const [shares, halfLife] = [sharesIn(address.values), numberIn(address.values, "half_life", null)];
-  return shares || halfLife ? changed(base, { shares: shares ?? sharesOf(base), halfLife }) : base;
+  return adjusted(base, settingIn(address.values, base));
 }
 
 function useExplanation(memory, profile, version) {
