@@ -107,3 +107,47 @@ def test_a_service_that_is_gone_is_said_to_be(studio: Service, page_at: Open, ow
     page.unroute("**/candidates*")
     page.get_by_role("button", name="Try again").click()
     page.locator(".hit").first.wait_for()
+
+
+def test_profiles_are_evaluated_and_tuned_on_judged_queries(
+    studio: Service, page_at: Open, owner: str
+) -> None:
+    [answer] = studio.repo.list(owner, text="tram")
+    for number in range(9):
+        studio.repo.evaluation.judge(owner, answer.id, f"the tram, asked {number} times")
+    page = page_at(asking(owner, view="judge"), key=studio.key(owner))
+    heading(page, "9 judged questions").wait_for()
+    page.get_by_role("button", name="Evaluate hybrid and five_factor").click()
+    page.get_by_text("Too few to tell: nDCG@10").wait_for()
+    page.get_by_role("button", name="Tune hybrid").click()
+    page.get_by_text("tuning needs at least 10 judged queries").wait_for()
+
+    page.locator(".hit").first.get_by_role("button", name="Answers", exact=True).click()
+    heading(page, "10 judged questions").wait_for()
+    page.get_by_role("button", name="Evaluate hybrid and five_factor").click()
+    page.get_by_text("on 10 questions").wait_for()
+    page.get_by_role("button", name="Tune hybrid").click()
+    page.get_by_text("on 10 held-out questions").wait_for()
+
+
+def test_what_is_due_is_done_by_a_button(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(f"#upkeep?owner={owner}", key=studio.key(owner, scope="maintain"))
+    heading(page, f"{owner}: 2 memories").wait_for()
+    heading(page, "Rank index nothing is due").wait_for()
+
+    page.get_by_role("button", name="Build it").click()
+    page.get_by_role("button", name="Drop it").click()
+    page.get_by_text("There is none, and none is needed").wait_for()
+    page.get_by_role("link", name=owner, exact=True).wait_for()
+
+
+def test_who_may_not_save_a_profile_is_told_why(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner, half_life=7), key=studio.key(owner, scope="maintain"))
+    page.locator(".hit").first.wait_for()
+    page.get_by_label("Save as profile").fill("fresher")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("no member of the owner of the schema").wait_for()
+
+    page = page_at(asking(owner, half_life=7), key=studio.key(owner))
+    page.locator(".hit").first.wait_for()
+    assert page.get_by_label("Save as profile").count() == 0

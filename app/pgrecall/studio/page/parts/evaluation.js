@@ -9,9 +9,9 @@ import { Progress, useLongWork } from "./long_work.js";
 import { Tuned } from "./tuned.js";
 
 const METRICS = {
+  ndcg: { label: "order", meaning: "How near the order is to the best one: nDCG." },
   recall: { label: "found", meaning: "The share of the answers that are among the hits." },
   mrr: { label: "first answer", meaning: "1 / place of the first answer, on average." },
-  ndcg: { label: "order", meaning: "How near the order is to the best one: nDCG." },
 };
 const SOURCES = { judged: "judged here", recorded: "recorded, with outcomes of their use" };
 

@@ -1,11 +1,11 @@
 /** Takes what the sliders found along: as text, or as a profile in the database. */
 import { html, useState } from "../html.js";
 import { changed, toPython, toSql, toToml } from "../core/profile.js";
-import * as service from "../service/memories.js";
 import { useStudio } from "./hooks.js";
+import { SaveProfile } from "./save_profile.js";
 
 export function Export({ ranking }) {
-  const { address, owner, announce, may } = useStudio();
+  const { address, owner, announce } = useStudio();
   const { base, setting, k, isChanged, reset } = ranking;
   const name = isChanged ? `${base.name}_adjusted` : base.name;
   const found = changed(base, { ...setting, name });
@@ -32,30 +32,6 @@ export function Export({ ranking }) {
       ${isChanged && html`<button type="button" onClick=${reset}>Reset</button>`}
     </div>
     ${copied && html`<pre tabindex="0" aria-label=${`As ${copied}`}><code>${texts[copied]()}</code></pre>`}
-    ${may("maintain") && isChanged && html`<${Save} found=${found} />`}
+    ${isChanged && html`<${SaveProfile} found=${found} />`}
   </div>`;
-}
-
-function Save({ found }) {
-  const { go, retry, announce } = useStudio();
-  const [failed, setFailed] = useState(null);
-  const save = async (event) => {
-    event.preventDefault();
-    const name = new FormData(event.target).get("name").trim();
-    try {
-      await service.saveProfile(name, { ...found, name });
-      announce(`Saved as ${name}.`);
-      const sliders = Object.keys(found.signals).map((one) => [`w.${one}`, null]);
-      go({ values: { ...Object.fromEntries(sliders), half_life: null, profile: name } });
-      retry();
-    } catch (problem) {
-      setFailed(problem.message);
-    }
-  };
-  return html`<form class="row" onSubmit=${save}>
-    <label class="field">Save as profile
-      <input name="name" required maxlength="40" placeholder="name" autocomplete="off" /></label>
-    <button type="submit">Save</button>
-    ${failed && html`<p class="problem" role="alert">${failed}</p>`}
-  </form>`;
 }

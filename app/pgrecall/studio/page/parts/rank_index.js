@@ -32,7 +32,7 @@ export function RankIndex({ state, update }) {
 
 function Facts({ state, index }) {
   return html`<dl class="facts">
-    <dt>profile</dt><dd>${index.profile}</dd>
+    <dt>memories</dt><dd>${count(index.memories)}</dd>
     <dt>built</dt><dd>${time(index.built_at)}</dd>
     <dt>written since</dt><dd>${count(state.written)}</dd>
     <dt>changed since</dt><dd>${count(state.changed)}</dd>

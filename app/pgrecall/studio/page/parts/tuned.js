@@ -1,6 +1,7 @@
 /** What tuning found: what it changed, what that does to each question, and the profile. */
 import { html } from "../html.js";
 import { toToml } from "../core/profile.js";
+import { SaveProfile } from "./save_profile.js";
 
 export function Tuned({ found }) {
   const { summary, changes, moved, proposed } = found;
@@ -11,7 +12,8 @@ export function Tuned({ found }) {
     ${proposed && html`<details>
       <summary>The profile it proposes</summary>
       <pre tabindex="0"><code>${toToml(proposed)}</code></pre>
-    </details>`}`;
+    </details>
+    <${SaveProfile} found=${proposed} />`}`;
 }
 
 function Changed({ changes }) {
