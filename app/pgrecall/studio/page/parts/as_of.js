@@ -18,7 +18,8 @@ export function AsOf() {
     if (settled !== null) go({ values: { as_of: settled ? momentOf(settled) : null } }, { replace: true });
   }, [settled]);
   const before = day ?? (chosen ? Math.round((Date.now() - new Date(chosen)) / DAY) : 0);
-  const said = before ? date(momentOf(before)) : "now";
+  const moment = day === null ? chosen : day && momentOf(day);
+  const said = moment ? date(moment) : "now";
   const exact = (event) => {
     setDay(null);
     go({ values: { as_of: fromInput(event.target.value) } });

@@ -47,13 +47,14 @@ function Views() {
 
 /** A field with suggestions, since a service may have more owners than any list should have. */
 function OwnerChoice() {
-  const { owner, go } = useStudio();
+  const { owner, address, go } = useStudio();
   const agents = useAnswer((signal) => service.owners({}, signal), []);
   const teams = useAnswer((signal) => service.owners({ teams: true }, signal), []);
   const known = [...(agents.value?.owners ?? []), ...(teams.value?.owners ?? [])];
   const choose = (event) => {
     const chosen = event.target.value.trim();
-    if (chosen && chosen !== owner) go({ view: "ask", values: { owner: chosen, q: null } });
+    const view = address.view === "memory" ? "browse" : address.view; // a memory is of one owner
+    if (chosen && chosen !== owner) go({ view, values: { owner: chosen } });
   };
   return html`<label for="owner">Owner</label>
     <input id="owner" list="owners" key=${owner} defaultValue=${owner} onChange=${choose}

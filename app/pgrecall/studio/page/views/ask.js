@@ -1,6 +1,6 @@
 /** Ask: a question, its hits, and sliders that rank them anew while they move. */
 import { html, useEffect, useMemo, useRef } from "../html.js";
-import { count, counted } from "../core/format.js";
+import { count, counted, date } from "../core/format.js";
 import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
 import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
@@ -44,10 +44,11 @@ function Answer({ ranking }) {
 
 function Summary({ ranking }) {
   const { candidates, ranked, k, isExact, base, isChanged } = ranking;
-  const { announce } = useStudio();
+  const { announce, address } = useStudio();
   const shown = Math.min(k, ranked.hits.length);
   const by = `${base.name}${isChanged ? ", adjusted" : ""}`;
-  const text = `${count(shown)} of ${counted(candidates.total, "memory", "memories")}, by ${by}`;
+  const then = address.values.as_of ? `, as of ${date(address.values.as_of)}` : "";
+  const text = `${count(shown)} of ${counted(candidates.total, "memory", "memories")}, by ${by}${then}`;
   useEffect(() => announce(`${text}. ${isExact ? "The order is exact." : ""}`), [text, isExact]);
   return html`<p class="summary">
     <span>${text}</span>

@@ -3,6 +3,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
 import { write } from "../core/address.js";
 import { places, sentence } from "../core/compare.js";
 import { counted, share } from "../core/format.js";
+import { AsOf } from "../parts/as_of.js";
 import { Bar, Key, fullWidth } from "../parts/bar.js";
 import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
 import { useStudio } from "../parts/hooks.js";
@@ -25,7 +26,7 @@ export function CompareView() {
       <${ProfileChoice} name="with" label="Right" otherwise=${second} />
       <${HitCount} />
     </div>
-    <${Filters} />
+    <div class="row conditions"><${AsOf} /><${Filters} /></div>
     ${problem && html`<${Obstacle} problem=${problem} retry=${left.error ? left.retry : right.retry} />`}
     ${!address.values.q && html`<${Welcome} />`}
     ${left.ranked && right.ranked && html`<${Both} left=${left} right=${right} />`}

@@ -2,8 +2,9 @@
 import { html, useMemo, useRef, useState } from "../html.js";
 import { write } from "../core/address.js";
 import { counted } from "../core/format.js";
+import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
-import { HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
+import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
 import { Evaluation } from "../parts/evaluation.js";
 import { Hit } from "../parts/hit.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
@@ -36,6 +37,8 @@ export function JudgeView() {
         ? html`<${Evaluation} first=${base} second=${second} k=${ranking.k} />`
         : html`<p class="note">A key with the scope write can judge and evaluate.</p>`}
       <${Judged} judged=${judged} />
+      <${AsOf} />
+      <${Filters} />
     <//>
     <div class="results">
       ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
