@@ -12,7 +12,7 @@ const CLOCKS = {
 };
 
 /** Recency of a memory after some days from now. */
-export function recencyAfter(recency, memory, days) {
+function recencyAfter(recency, memory, days) {
   const age = ageInDays(CLOCKS[recency.clock ?? "created_at"](memory));
   return recencyAt(recency, age === null ? null : age + days, halfLifeFor(recency, memory));
 }

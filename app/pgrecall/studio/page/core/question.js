@@ -12,6 +12,7 @@ export const FILTERS = [
   { name: "before", argument: "created_before", label: "Stored before", isDate: true },
 ];
 export const MOST_HITS = 300;
+export const EVERY_STATUS = ["active", "pending", "consolidated", "completed", "archived"];
 
 export function filtersIn(values) {
   const found = {};

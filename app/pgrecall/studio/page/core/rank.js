@@ -25,7 +25,7 @@ export function rank(candidates, { shares, halfLife = null }) {
 }
 
 /** The weights after the profile has given those of silent signals to the others. */
-export function weightsInEffect(candidates, shares) {
+function weightsInEffect(candidates, shares) {
   return candidates.profile.redistribute ? redistributed(shares, silent(candidates)) : shares;
 }
 

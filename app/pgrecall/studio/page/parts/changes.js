@@ -53,7 +53,7 @@ const CHANGES = [
     name: "Erase", scope: "maintain", isFor: () => true, isDangerous: true, Fields: SureField,
     says: "The memory, its history, its counters, links and labels are removed for good, as a person may demand.",
     undo: "There is no way back, except from a backup.",
-    act: (owner, memory) => service.remove(owner, memory.id, true),
+    act: (owner, memory) => service.erase(owner, memory.id),
     isLast: true,
   },
 ];

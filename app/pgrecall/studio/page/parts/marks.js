@@ -3,7 +3,7 @@ import { Fragment, html, useEffect, useState } from "../html.js";
 import * as service from "../service/memories.js";
 import { useKeys, useStudio } from "./hooks.js";
 
-export const SAID = { true: "answers", false: "does not answer" };
+const SAID = { true: "answers", false: "does not answer" };
 
 /** The marks of one question, {memory id: true | false}, and how to set one. */
 export function useMarks(question, judged, changed) {

@@ -2,13 +2,13 @@
 import { html, useState } from "../html.js";
 import { write } from "../core/address.js";
 import { age } from "../core/format.js";
+import { EVERY_STATUS } from "../core/question.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useStudio } from "./hooks.js";
 import { Obstacle } from "./obstacle.js";
 import { brief } from "./text.js";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-export const EVERY_STATUS = ["active", "pending", "consolidated", "completed", "archived"];
 
 export function Missing() {
   const { owner, address, go } = useStudio();

@@ -11,8 +11,6 @@ export const sizes = (owner, signal) => request("sizes", { owner, signal });
 export const status = (signal) => request("status", { signal });
 
 export const candidates = (owner, body, signal) => post("candidates", owner, body, signal);
-/** touch: false, so that looking at a ranking never changes it. */
-export const search = (owner, body, signal) => post("search", owner, { ...body, touch: false }, signal);
 export const explain = (owner, body, signal) => post("explain", owner, body, signal);
 
 export const memories = (owner, search, signal) => request("memories", { owner, search, signal });
@@ -23,7 +21,7 @@ export const labels = (owner, id, signal) => request(to(id, "labels"), { owner, 
 
 export const update = (owner, id, body) => request(to(id), { method: "PATCH", owner, body });
 export const act = (owner, id, verb, body) => post(to(id, verb), owner, body);
-export const remove = (owner, id, erase) => request(to(id), { method: "DELETE", owner, search: { erase } });
+export const erase = (owner, id) => request(to(id), { method: "DELETE", owner, search: { erase: true } });
 
 export const judgements = (owner, signal) => request("judgements", { owner, signal });
 export const judge = (owner, body) => post("judgements", owner, body);

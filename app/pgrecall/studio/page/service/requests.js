@@ -4,50 +4,45 @@ import { key } from "./key.js";
 const ROOT = new URL("../../", import.meta.url); // the page's files are in ROOT/studio/
 
 /** An answer that is no success; status 0: there was none. */
-export class Problem extends Error {
-  constructor(status, detail, kind = "about:blank", fields = []) {
+class Problem extends Error {
+  constructor(status, detail, kind = "about:blank") {
     super(detail);
     this.status = status;
     this.kind = kind;
-    this.fields = fields;
   }
 }
 
 /** The JSON of an answer. Raises Problem. `owner` goes into the URL, beside `search`. */
 export async function request(path, options = {}) {
-  const response = await sent(path, options);
-  return response.status === 204 ? null : response.json();
+  return (await sent(path, options)).json();
 }
 
-/** The values that a long request answers line by line. */
+/** The values that a long request answers line by line, of which the last one has the result. */
 export async function* lines(path, options = {}) {
   const response = await sent(path, options);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();
-    if (done) return;
+    if (done) throw new Problem(0, "The service ended before the work did.");
     const parts = (rest + value).split("\n");
     rest = parts.pop();
-    for (const part of parts) if (part) yield parsedLine(part);
+    for (const line of parts.map((part) => JSON.parse(part))) {
+      if (line.problem) throw problemOf(line.problem, line.problem.status);
+      yield line;
+      if ("result" in line) return;
+    }
   }
-}
-
-function parsedLine(text) {
-  const value = JSON.parse(text);
-  if (value.problem) throw problemOf(value.problem, value.problem.status ?? 500);
-  return value;
 }
 
 async function sent(path, { method = "GET", body, owner, search = {}, signal }) {
-  const url = new URL(path, ROOT);
-  for (const [name, value] of Object.entries({ ...search, owner })) {
-    for (const one of [value].flat()) if (one !== undefined && one !== null) url.searchParams.append(name, one);
-  }
   const headers = key() ? { Authorization: `Bearer ${key()}` } : {};
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const content = body === undefined ? undefined : JSON.stringify(body);
-  const response = await fetch(url, { method, headers, body: content, signal }).catch((error) => {
+  const options = { method, headers, signal };
+  if (body !== undefined) {
+    headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  const response = await fetch(address(path, { ...search, owner }), options).catch((error) => {
     if (error.name === "AbortError") throw error;
     throw new Problem(0, "The service does not answer.");
   });
@@ -55,9 +50,19 @@ async function sent(path, { method = "GET", body, owner, search = {}, signal }) 
   return response;
 }
 
+/** A list is written as several values of its name, and what is undefined not at all. */
+function address(path, values) {
+  const url = new URL(path, ROOT);
+  for (const [name, value] of Object.entries(values)) {
+    const several = value === undefined ? [] : [value].flat();
+    several.forEach((one) => url.searchParams.append(name, one));
+  }
+  return url;
+}
+
 function problemOf(body, status) {
   const fields = body.errors ?? [];
   const named = fields.map((one) => `${one.field.replace(/^body\./, "")}: ${one.message}`).join("; ");
   const said = named || body.detail || body.title || `The service answered ${status}.`;
-  return new Problem(status, said, body.type, fields);
+  return new Problem(status, said, body.type);
 }

@@ -1,12 +1,11 @@
 /** Browse: every memory of the owner, newest first; each leads to what can be done to it. */
 import { html, useEffect, useState } from "../html.js";
-import { filtersIn } from "../core/question.js";
+import { EVERY_STATUS, filtersIn } from "../core/question.js";
 import { count, counted } from "../core/format.js";
 import { Filters } from "../parts/controls.js";
 import { About } from "../parts/hit.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
 import { Obstacle } from "../parts/obstacle.js";
-import { EVERY_STATUS } from "../parts/missing.js";
 import * as service from "../service/memories.js";
 
 const ORDERS = {
