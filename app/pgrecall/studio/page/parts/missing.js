@@ -10,7 +10,8 @@ import { brief } from "./text.js";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-export function Missing() {
+/** `field` is a reference to the input, so that others can lead there. */
+export function Missing({ field }) {
   const { owner, address, go } = useStudio();
   const [words, setWords] = useState("");
   const found = useAnswer(words && ((signal) => matching(owner, words, signal)), [owner, words]);
@@ -23,7 +24,8 @@ export function Missing() {
   return html`<section class="missing" aria-labelledby="missing-title">
     <h2 id="missing-title">Is one missing?</h2>
     <form class="row" onSubmit=${look}>
-      <label class="field">Its id, or a word of its text<input name="words" required autocomplete="off" /></label>
+      <label class="field">Its id, or a word of its text
+        <input name="words" ref=${field} required autocomplete="off" /></label>
       <button type="submit">Why not?</button>
     </form>
     ${found.error && html`<${Obstacle} problem=${found.error} />`}

@@ -37,12 +37,16 @@ export function AskView() {
 
 function Answer({ ranking }) {
   const { candidates, ranked } = ranking;
+  const missing = useRef(null);
   if (!ranked) return ranking.error ? null : html`<p class="loading">Ranking …</p>`;
   if (!candidates.total) return html`<${Nothing} />`;
-  return html`<${NoEmbedder} /><${Summary} ranking=${ranking} /><${Hits} ranking=${ranking} /><${Missing} />`;
+  return html`<${NoEmbedder} />
+    <${Summary} ranking=${ranking} missOne=${() => missing.current.focus()} />
+    <${Hits} ranking=${ranking} />
+    <${Missing} field=${missing} />`;
 }
 
-function Summary({ ranking }) {
+function Summary({ ranking, missOne }) {
   const { candidates, ranked, k, isExact, base, isChanged } = ranking;
   const { announce, address } = useStudio();
   const shown = Math.min(k, ranked.hits.length);
@@ -58,6 +62,7 @@ function Summary({ ranking }) {
         : "A memory that was not sent might belong here; the service is asked."}>
       ${isExact ? "exact" : "approximate …"}</span>
     <small>${Math.round(candidates.milliseconds)} ms</small>
+    <button type="button" onClick=${missOne}>Is one missing?</button>
   </p>`;
 }
 

@@ -15,6 +15,7 @@ export function UpkeepView() {
   const state = useAnswer(may("maintain") ? service.status : null, [version]);
   const update = () => setVersion((before) => before + 1);
   return html`<div class="upkeep">
+    ${state.value && html`<${Due} state=${state.value} />`}
     <${Owners} />
     ${sizes.error && html`<${Obstacle} problem=${sizes.error} retry=${update} />`}
     ${sizes.value && html`<${Sizes} sizes=${sizes.value} />
@@ -77,8 +78,28 @@ function Numbers({ title, numbers }) {
   </table>`;
 }
 
+/** What is due of all owners, so that nobody has to look at each. */
+function Due({ state }) {
+  const { address } = useStudio();
+  const of = (owner) => write({ view: "upkeep", values: { ...address.values, owner } });
+  const indexes = state.rank_indexes.filter(({ due }) => due);
+  const isAny = indexes.length + state.pending.length + state.invalid_indexes.length > 0;
+  return html`<section class="panel" aria-labelledby="due">
+    <h2 id="due">What is due</h2>
+    ${!isAny && html`<p>Nothing.</p>`}
+    ${state.pending.length > 0 &&
+    html`<p>${counted(state.pending.length, "migration")}: <code>pgrecall migrate up</code></p>`}
+    ${state.invalid_indexes.length > 0 &&
+    html`<p>Invalid indexes (${state.invalid_indexes.join(", ")}): <code>pgrecall migrate up</code> builds them.</p>`}
+    <ul class="plain">
+      ${indexes.map(
+        ({ agent_id: id, due }) => html`<li key=${id}><a href=${of(id)}>Rank index of ${id}</a>: ${due}</li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
 function ServiceState({ state }) {
-  const due = counted(state.pending.length, "migration");
   return html`<section class="panel" aria-labelledby="service">
     <h2 id="service">The database</h2>
     <dl class="facts">
@@ -88,9 +109,5 @@ function ServiceState({ state }) {
       <dt>embeddings</dt><dd>${state.embedding_model ?? "none"}, ${count(state.dimensions)} dimensions</dd>
       <dt>language</dt><dd>${state.language}</dd>
     </dl>
-    ${state.pending.length > 0 && html`<p class="note">${due} due: <code>pgrecall migrate up</code></p>`}
-    ${state.invalid_indexes.length > 0 &&
-    html`<p class="note">Invalid indexes: ${state.invalid_indexes.join(", ")}. <code>pgrecall migrate up</code> builds
-      them anew.</p>`}
   </section>`;
 }
