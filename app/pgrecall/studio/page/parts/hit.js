@@ -7,35 +7,37 @@ import { Marked } from "./text.js";
 
 /** `moved` is how many places it rose since the sliders were touched. */
 export function Hit({ hit, place, most, weights, moved, values, children, isCurrent = false }) {
-  const [isOpen, setOpen] = useState(false);
-  const { memory } = hit.candidate;
-  const shown = { onMouseEnter: () => setOpen(true), onMouseLeave: () => setOpen(false) };
-  const focused = { onFocus: () => setOpen(true), onBlur: () => setOpen(false) };
-  const table = `values-${hit.id}`;
+  const { memory, terms } = hit.candidate;
   // The same object while sliders move, so that it is not compared again for every hit.
-  const { terms } = hit.candidate;
   const content = useMemo(
     () => html`<${Content} memory=${memory} terms=${terms} values=${values} />`,
     [memory, terms, values],
   );
   return html`<li class="hit" data-id=${hit.id} aria-current=${isCurrent ? "true" : undefined}>
     <span class="place">${place}<${Moved} by=${moved} /></span>
-    <div class="body">
-      ${content}
-      <div class="account"><div class="score" ...${shown}>
-        <button type="button" class="values" aria-label=${`Score ${share(hit.score, 3)}: values of its signals`}
-          aria-expanded=${isOpen} aria-describedby=${isOpen ? table : undefined}
-          onClick=${() => setOpen(true)} onKeyDown=${(event) => event.key === "Escape" && setOpen(false)}
-          ...${focused}>
-          <b>${share(hit.score, 3)}</b><${Bar} contributions=${hit.contributions} most=${most} />
-        </button>
-        ${isOpen &&
-        html`<div class="card" id=${table} role="tooltip"><${SignalTable} ...${hit} weights=${weights} /></div>`}
-      </div>
-      <${Legend} contributions=${hit.contributions} /></div>
-    </div>
+    <div class="body">${content}<${Account} hit=${hit} most=${most} weights=${weights} /></div>
     ${children}
   </li>`;
+}
+
+/** The score and its parts; with the pointer or the focus on it, the values behind them. */
+function Account({ hit, most, weights }) {
+  const [isOpen, setOpen] = useState(false);
+  const [open, close] = [() => setOpen(true), () => setOpen(false)];
+  const card = `values-${hit.id}`;
+  return html`<div class="account">
+    <div class="score" onMouseEnter=${open} onMouseLeave=${close}>
+      <button type="button" class="values" aria-label=${`Score ${share(hit.score, 3)}: values of its signals`}
+        aria-expanded=${isOpen} aria-describedby=${isOpen ? card : undefined}
+        onFocus=${open} onBlur=${close} onClick=${open} onKeyDown=${({ key }) => key === "Escape" && close()}>
+        <b>${share(hit.score, 3)}</b><${Bar} contributions=${hit.contributions} most=${most} />
+      </button>
+      ${isOpen && html`<div class="card" id=${card} role="tooltip">
+        <${SignalTable} ...${hit} weights=${weights} />
+      </div>`}
+    </div>
+    <${Legend} contributions=${hit.contributions} />
+  </div>`;
 }
 
 /** The text and what is known about it. */

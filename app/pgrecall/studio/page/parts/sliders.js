@@ -9,7 +9,7 @@ import { Swatch } from "./bar.js";
 const SHORTEST = 0.25;
 const LONGEST = 1500;
 const STEPS = 400; // of the half-life's slider, which is logarithmic
-const SILENT = "The question has nothing to compare: the weight goes to the others.";
+const SILENT = "The question has nothing that this compares memories with.";
 
 /** `setting` is {shares, halfLife}; `change` gets a new one, while a slider moves. */
 export function Sliders({ profile, setting, silent, change }) {
