@@ -27,12 +27,14 @@ export function useCandidates(profile, setting) {
     const began = performance.now();
     const body = { ...question, profile: named(adjusted(profile, asked)) };
     const few = await service.candidates(owner, { ...body, n: k }, signal);
-    const about = { asked, askedOf: profile, milliseconds: performance.now() - began };
+    const about = { subject, asked, askedOf: profile, milliseconds: performance.now() - began };
     if (k >= ENOUGH) return { ...few, ...about };
     show({ ...few, ...about }); // they are all hits, and sooner there
     return { ...(await service.candidates(owner, { ...body, n: ENOUGH }, signal)), ...about };
   };
   const inputs = [subject, profile, JSON.stringify(asked), attempt];
   const { value: candidates, error, isLoading } = useAnswer(address.values.q ? load : null, inputs);
-  return { candidates, k, ask, error, isLoading, retry: () => setAttempt(attempt + 1) };
+  /** False while what was asked last is on its way, and candidates of before are still there. */
+  const isCurrent = candidates?.subject === subject && candidates.askedOf === profile;
+  return { candidates, isCurrent, k, ask, error, isLoading, retry: () => setAttempt(attempt + 1) };
 }

@@ -42,9 +42,8 @@ function useProfile(name) {
 }
 
 function useRankingBy(base, setting) {
-  const { candidates, k, ask, ...state } = useCandidates(base, setting);
-  // Until those of another profile are there, the last candidates stay as they were.
-  const isCurrent = candidates?.askedOf === base;
+  const { candidates, isCurrent, k, ask, ...state } = useCandidates(base, setting);
+  // The last candidates stay as they were until those of another profile or question are there.
   const shown = isCurrent ? setting : candidates?.asked;
   const ranked = useMemo(() => candidates && rank(candidates, shown), [candidates, shown]);
   const isAsked = isCurrent && isSame(candidates.asked, setting);
@@ -56,5 +55,5 @@ function useRankingBy(base, setting) {
   }, [isNeeded, setting]);
   const asProfileHasIt = useMemo(() => candidates && rank(candidates, own(candidates.askedOf)), [candidates]);
   const mute = candidates ? silent(candidates) : [];
-  return { ...state, base, k, candidates, ranked, isExact, asProfileHasIt, silent: mute };
+  return { ...state, base, k, candidates, isCurrent, ranked, isExact, asProfileHasIt, silent: mute };
 }

@@ -47,7 +47,7 @@ function Answer({ ranking }) {
 }
 
 function Summary({ ranking, missOne }) {
-  const { candidates, ranked, k, isExact, base, isChanged } = ranking;
+  const { candidates, ranked, k, isExact, isCurrent, base, isChanged } = ranking;
   const { announce, address } = useStudio();
   const shown = Math.min(k, ranked.hits.length);
   const by = `${base.name}${isChanged ? ", adjusted" : ""}`;
@@ -60,7 +60,7 @@ function Summary({ ranking, missOne }) {
       title=${isExact
         ? "No memory that was not sent can come before these."
         : "A memory that was not sent might belong here; the service is asked."}>
-      ${isExact ? "exact" : "approximate …"}</span>
+      ${isExact ? "exact" : isCurrent ? "approximate …" : "asking …"}</span>
     <small>${Math.round(candidates.milliseconds)} ms</small>
     <button type="button" onClick=${missOne}>Is one missing?</button>
   </p>`;
@@ -75,7 +75,8 @@ function Hits({ ranking }) {
   const before = useMemo(() => new Map(asProfileHasIt.hits.map((hit, at) => [hit.id, at])), [asProfileHasIt]);
   useSlidingRows(list, hits);
   const most = fullWidth(hits.slice(0, 1).map((hit) => hit.score));
-  return html`<ol class="hits" ref=${list} aria-label="Hits, best first" aria-busy=${ranking.isLoading}>
+  const kind = ranking.isCurrent ? "hits" : "hits stale";
+  return html`<ol class=${kind} ref=${list} aria-label="Hits, best first" aria-busy=${!ranking.isCurrent}>
     ${hits.map(
       (hit, at) => html`<${Hit} key=${hit.id} hit=${hit} place=${at + 1} most=${most} weights=${ranked.weights}
         moved=${isChanged ? before.get(hit.id) - at : 0} values=${address.values} />`,
