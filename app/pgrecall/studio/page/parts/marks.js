@@ -31,7 +31,7 @@ function marksOf(question, judged) {
   return Object.fromEntries([...marks(found?.relevant, true), ...marks(found?.irrelevant, false)]);
 }
 
-/** j and k move, y and n mark, u takes a mark back, ? shows these keys. */
+/** j and k move, y and n mark, u takes a mark back, ? shows these keys. `mark` is null where none may. */
 export function useJudgingKeys(hits, mark, list) {
   const [at, setAt] = useState(0);
   const [isHelpOpen, setHelp] = useState(false);
@@ -44,7 +44,7 @@ export function useJudgingKeys(hits, mark, list) {
     row?.querySelector("button[aria-pressed]")?.focus();
   };
   const set = (answers) => {
-    if (!current) return;
+    if (!current || !mark) return;
     mark(current.id, answers);
     if (answers !== null) move(1);
   };

@@ -31,12 +31,13 @@ function Weight({ name, value, own, isSilent, move }) {
   const id = `weight-${name}`;
   const [was, is] = [share(own, 3), share(value, 3)];
   return html`<div class=${isSilent ? "slider silent" : "slider"} title=${meaningOf(name)}>
-    <label for=${id}>
-      <${Swatch} name=${name} />${nameOf(name)}${isSilent && html` <small title=${SILENT}>not asked</small>`}
-    </label>
-    <input id=${id} type="range" min="0" max="1" step="0.005" value=${value} aria-valuetext=${is}
+    <label for=${id}><${Swatch} name=${name} />${nameOf(name)}</label>
+    <input id=${id} type="range" min="0" max="1" step="0.005" value=${value}
+      aria-valuetext=${isSilent ? `${is}, not asked` : is}
       onInput=${(event) => move(Number(event.target.value))} />
-    <output for=${id}>${was !== is && html`<small>${was} →</small> `}${is}</output>
+    <output for=${id}>
+      ${isSilent ? html`<small title=${SILENT}>not asked</small> ` : was !== is && html`<small>${was} →</small> `}${is}
+    </output>
   </div>`;
 }
 

@@ -53,7 +53,7 @@ function ToJudge({ ranking, judged, changed }) {
   const list = useRef(null);
   const hits = useMemo(() => ranking.ranked.hits.slice(0, ranking.k), [ranking.ranked, ranking.k]);
   const [marks, mark] = useMarks(address.values.q, judged, changed);
-  const keys = useJudgingKeys(hits, mark, list);
+  const keys = useJudgingKeys(hits, may("write") ? mark : null, list);
   const most = fullWidth(hits.slice(0, 1).map((hit) => hit.score));
   const markAt = (at, id) => (answers) => {
     keys.setAt(at);
