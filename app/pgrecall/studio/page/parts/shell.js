@@ -11,6 +11,7 @@ export function Shell({ said, children }) {
   const { session, forget, address } = useStudio();
   const main = useRef(null);
   useTitle(address);
+  useBeginning(main, `${address.view}/${address.id}`);
   const skip = (event) => {
     event.preventDefault();
     main.current.focus();
@@ -33,6 +34,17 @@ function useTitle({ view, values }) {
   useEffect(() => {
     document.title = [values.q, VIEWS[view] ?? "Memory", "pgrecall studio"].filter(Boolean).join(" · ");
   }, [view, values.q]);
+}
+
+/** Another view begins at its top, with the focus in it: what had the focus is gone. */
+function useBeginning(main, view) {
+  const before = useRef(view);
+  useEffect(() => {
+    if (before.current === view) return;
+    before.current = view;
+    scrollTo(0, 0);
+    if (!main.current.contains(document.activeElement)) main.current.focus({ preventScroll: true });
+  }, [view]);
 }
 
 function Views() {

@@ -36,7 +36,8 @@ function Weight({ name, value, own, isSilent, move }) {
       aria-valuetext=${isSilent ? `${is}, not asked` : is}
       onInput=${(event) => move(Number(event.target.value))} />
     <output for=${id}>
-      ${isSilent ? html`<small title=${SILENT}>not asked</small> ` : was !== is && html`<small>${was} →</small> `}${is}
+      ${isSilent && html`<small title=${SILENT}>not asked</small> `}
+      ${!isSilent && was !== is && html`<small>${was} →</small> `}${is}
     </output>
   </div>`;
 }
