@@ -1,5 +1,6 @@
--- A plan made while there were few events would read all owners' later: so sequential scans are off.
--- Memories that no search returns any more are left out: whatever ranks first could not find them.
+-- A plan made while there were few events would read all owners' later: so sequential scans are
+-- off. Memories that no search returns any more are left out: whatever ranks first could not find
+-- them.
 CREATE OR REPLACE FUNCTION judged_queries(agent text)
     RETURNS TABLE (query text, memory_ids uuid[], irrelevant uuid[])
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
@@ -13,8 +14,8 @@ BEGIN
       FROM (SELECT DISTINCT ON (e.metadata ->> 'query', e.memory_id)
                    e.metadata ->> 'query' AS query, e.memory_id, e.metadata -> 'answers' AS answers
               FROM memory_events e
-             -- The condition on a time leads to the index without first events, of which each memory
-             -- has one.
+             -- The condition on a time leads to the index without first events, of which each
+             -- memory has one.
              WHERE e.agent_id = agent AND e.event_type = 'judgement' AND e.occurred_at > '-infinity'
                AND jsonb_typeof(e.metadata -> 'query') = 'string'
                AND btrim(e.metadata ->> 'query') <> ''
