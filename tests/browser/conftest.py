@@ -24,8 +24,9 @@ def _missing(what: str) -> NoReturn:
     pytest.skip(what)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Not for the whole session: while Playwright is open, an event loop runs in this process."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

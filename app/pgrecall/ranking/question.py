@@ -131,12 +131,6 @@ class Question:
         )
         return replace(self, search=search)
 
-    def with_profile(self, tables: Tables) -> Operation[Self]:
-        """The question by the default profile if the caller named none."""
-        if self.arguments.get("profile") is not None:
-            return self
-        return self.by((yield from default_profile(tables)))
-
     def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
         """Completes the search: embeds its text, unless `query` is its vector, finds the default
         profile if the caller named none, and the entities in the text if the profile needs them.
@@ -148,7 +142,9 @@ class Question:
         layout: Layout = yield Ask("layout")
         if vector is not None:
             query = layout.vector(vector)
-        search = (yield from self.with_profile(tables)).search
+        search = self.search
+        if self.arguments.get("profile") is None:
+            search = self.by((yield from default_profile(tables))).search
         filters = yield from narrowing(tables, search.filters)
         known = yield owner_facts(tables, [search.agent_id, *search.teams])
         search = replace(

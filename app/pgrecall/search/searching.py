@@ -285,10 +285,10 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
     """Converts rows of the search statement."""
     weights = profile.weights
     names = [*weights] if profile.decay is None else [*weights, DECAY]
-    former = profile
+    without: list[str] = []
     for row in rows:
-        if (effective := in_effect(profile, row)) is not former:
-            former, weights = effective, effective.weights
+        if profile.redistribute and (missing := missing_in(row)) != without:
+            without, weights = missing, profile.without(*missing).weights
         signals = dict(zip(names, row.signals, strict=True))
         yield ScoredMemory(
             memory=leading_memory(row),

@@ -13,6 +13,7 @@ from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import ranks
+from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
@@ -61,7 +62,8 @@ def candidates(
         )
     n = max(n, k)
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
-    question = yield from question.with_profile(tables)
+    if arguments.get("profile") is None:
+        question = question.by((yield from default_profile(tables)))
     search = yield from question.resolved(tables)
     if search.spans_nodes:
         raise InputError(
