@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -22,7 +23,12 @@ from pgrecall import (
     UnknownName,
     profiles,
 )
+from pgrecall.core.steps import Run
+from pgrecall.ranking.composing import ranks
+from pgrecall.ranking.search_parameters import Search
+from pgrecall.schema import Tables
 from pgrecall.scoring.signals import Curve, Importance, Keyword, Similarity
+from pgrecall.search import shortlisting
 from tests.integration.support import NOW, at, before
 from tests.integration.test_profiles_agree import AGENT, EVERYTHING, TEAMS, World, about, world_at
 
@@ -162,6 +168,27 @@ def test_recency_by_another_half_life_follows_from_ages(world: World, profile: P
     there = {one.memory.id for one in found.memories}
     most = floor + (1 - floor) * curve(clock, bound.nth_age_days)
     assert max(value for one, value in anew.items() if one not in there) <= most + EXACT
+
+
+def test_a_large_owner_has_the_same_candidates(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its statement is another one, planned for each search."""
+
+    def found() -> list[Candidates]:
+        every = (asked(question) | {"k": 5} for question in QUESTIONS)
+        return [
+            world.repository.candidates(AGENT, n=20, profile=profile, **arguments)
+            for arguments in every
+            for profile in (profiles.hybrid, profiles.tiered, DECAYING)
+        ]
+
+    def as_large(tables: Tables, name: str, search: Search, **values: Any) -> Run:
+        return ranks(tables, name, replace(search, is_large=True), **values)
+
+    of_small = found()
+    monkeypatch.setattr(shortlisting, "ranks", as_large)
+    assert found() == of_small
 
 
 def test_candidates_say_which_terms_they_have(repo: MemoryRepository, agent: str) -> None:
