@@ -1,6 +1,5 @@
--- A plan made while there were few events would read all owners' later: so sequential scans are
--- off. Memories that no search returns any more are left out: whatever ranks first could not find
--- them.
+-- Sequential scans are off: a plan made while there were few events would later read all owners'.
+-- Memories that no search returns any more are left out: whatever ranks first could not find them.
 CREATE OR REPLACE FUNCTION judged_queries(agent text)
     RETURNS TABLE (query text, memory_ids uuid[], irrelevant uuid[])
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_seqscan = off AS $function$
