@@ -384,6 +384,8 @@ def test_what_compares_hits_of_several_nodes_is_refused(
 ) -> None:
     with pytest.raises(InputError, match="does not go with teams on Citus"):
         one_and_several[1].search("ada", "red 3", **ALL, **more)
+    with pytest.raises(InputError, match="candidates do not go with teams on Citus"):
+        one_and_several[1].candidates("ada", "red 3", **ALL)
 
 
 def test_lending_cannot_be_evaluated(
