@@ -96,19 +96,6 @@ def test_an_owner_without_memories_is_told_what_to_do(studio: Service, page_at: 
     assert page.get_by_text("pgrecall add").count() == 1
 
 
-def test_a_service_that_is_gone_is_said_to_be(studio: Service, page_at: Open, owner: str) -> None:
-    page = page_at(f"#ask?owner={owner}", key=studio.key(owner))
-    heading(page, "Ask a question").wait_for()
-    page.route("**/candidates*", lambda route: route.abort())
-    page.get_by_role("searchbox").fill("tram")
-    page.keyboard.press("Enter")
-    heading(page, "The service does not answer").wait_for()
-
-    page.unroute("**/candidates*")
-    page.get_by_role("button", name="Try again").click()
-    page.locator(".hit").first.wait_for()
-
-
 def test_profiles_are_evaluated_and_tuned_on_judged_queries(
     studio: Service, page_at: Open, owner: str
 ) -> None:

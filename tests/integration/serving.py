@@ -64,11 +64,11 @@ class Service:
 
 
 @contextmanager
-def serving(app: ASGIApp) -> Iterator[str]:
-    """The application on a free port, in a thread."""
+def serving(app: ASGIApp, port: int = 0) -> Iterator[str]:
+    """The application on a port, or on a free one, in a thread."""
     server = uvicorn.Server(
         uvicorn.Config(
-            app, port=0, http=Connection, log_level="warning", access_log=False, ws="none"
+            app, port=port, http=Connection, log_level="warning", access_log=False, ws="none"
         )
     )
     failed: list[BaseException] = []

@@ -4,7 +4,8 @@ import { FILTERS, MOST_HITS, filtersIn, hitsIn } from "../core/question.js";
 import { fromInput, toInput } from "../core/format.js";
 import { useStudio } from "./hooks.js";
 
-export function QuestionForm({ label = "Question" }) {
+/** The same question again is asked `again`: memories may have changed. */
+export function QuestionForm({ label = "Question", again }) {
   const { address, go } = useStudio();
   const field = useRef(null);
   useEffect(() => {
@@ -12,7 +13,9 @@ export function QuestionForm({ label = "Question" }) {
   }, [address.values.q]);
   const ask = (event) => {
     event.preventDefault();
-    go({ values: { q: new FormData(event.target).get("q").trim() } });
+    const q = new FormData(event.target).get("q").trim();
+    if (q && q === address.values.q) again();
+    else go({ values: { q } });
   };
   return html`<form class="question" role="search" onSubmit=${ask}>
     <label class="unseen" for="q">${label}</label>

@@ -20,7 +20,7 @@ export function AskView() {
   const { address } = useStudio();
   const ranking = useAdjustedRanking();
   return html`<div class="ask">
-    <${QuestionForm} />
+    <${QuestionForm} again=${ranking.retry} />
     <${Side} label="How it ranks" summary=${`Rank by ${ranking.base.name}${ranking.isChanged ? ", adjusted" : ""}`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
       <${Sliders} profile=${ranking.base} ...${ranking} />

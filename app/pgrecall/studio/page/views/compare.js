@@ -20,7 +20,7 @@ export function CompareView() {
   const right = useRanking(second);
   const problem = left.error ?? right.error;
   return html`<div class="compare">
-    <${QuestionForm} />
+    <${QuestionForm} again=${() => { left.retry(); right.retry(); }} />
     <div class="row">
       <${ProfileChoice} label="Left" />
       <${ProfileChoice} name="with" label="Right" otherwise=${second} />

@@ -28,7 +28,7 @@ export function JudgeView() {
   const others = profiles.filter((one) => one.name !== base.name);
   const second = others.find((one) => one.name === address.values.with) ?? others[0];
   return html`<div class="ask">
-    <${QuestionForm} />
+    <${QuestionForm} again=${ranking.retry} />
     <${Side} label="Judged questions and profiles" summary=${`${counted(judged.length, "judged question")}, evaluate`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
       <${ProfileChoice} name="with" label="Beside" otherwise=${second.name} />

@@ -45,7 +45,7 @@ function Known({ memory, version, changed: update }) {
     </article>
     <div class="columns">
       <div>
-        <${QuestionForm} label="Question to explain its place for" />
+        <${QuestionForm} label="Question to explain its place for" again=${update} />
         <div class="row"><${ProfileChoice} /><${HitCount} /></div>
         <${AsOf} />
         ${explained.error && html`<${Obstacle} problem=${explained.error} />`}
