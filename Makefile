@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo studio example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-upgrading bench-words schema clean help
+.PHONY: demo studio studio-pictures example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-studio bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -30,6 +30,9 @@ test: .venv/test  ## Run the whole suite
 
 charts: .venv/test  ## Draw the figures of benchmarks/RESULTS.md into docs/charts
 	$(BIN)/python -m docs.scripts.charts
+
+studio-pictures: .venv/test  ## Take pictures of the studio's views, some of them into docs/pictures
+	$(BIN)/python -m docs.scripts.studio_pictures
 
 docs: .venv/test  ## Build the documentation site in build/docs, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -116,6 +119,9 @@ bench-service: .venv/test  ## Measure the HTTP service beside the repository, ov
 
 bench-statistics: .venv/test  ## Measure every call without statistics, by old ones, and by fresh ones
 	$(BIN)/python -m benchmarks.statistics
+
+bench-studio: .venv/test  ## Measure the studio's page in a browser, with 10,000 memories
+	$(BIN)/python -m benchmarks.studio
 
 bench-upgrading: .venv/test  ## Count what fails for eight clients during `migrate up` (FROM=commit: of that release)
 	$(BIN)/python -m benchmarks.upgrading $(if $(FROM),--from $(FROM))
