@@ -156,7 +156,7 @@ def questions(browser: Browser, address: str, rounds: int) -> list[Measurement]:
     page = opened(browser, address, q=QUESTIONS[0])
 
     def ask(turn: int) -> float:
-        taken: float = page.evaluate(ASK, QUESTIONS[turn % len(QUESTIONS)])
+        taken: float = page.evaluate(ASK, QUESTIONS[(turn + 1) % len(QUESTIONS)])
         page.wait_for_load_state("networkidle")
         page.locator(".chip.exact").wait_for()
         return taken

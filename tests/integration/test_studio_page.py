@@ -42,6 +42,24 @@ def test_the_page_needs_no_key_loads_nothing_from_elsewhere_and_is_not_sent_twic
             assert found.headers["content-type"].startswith("text/javascript")
 
 
+def test_large_answers_are_compressed_except_those_that_come_line_by_line(
+    service: Service,
+) -> None:
+    client = service.client("packed", scope="maintain")
+    for number in range(20):
+        service.repo.add("packed", f"The tram of line {number} stops here. " + "again " * 40)
+    plain = client.get("/memories", headers={"Accept-Encoding": "identity"})
+    packed = client.get("/memories", headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.json() == plain.json()
+    assert int(packed.headers["content-length"]) < len(plain.content) / 4
+    assert "content-encoding" not in client.get("/key").headers  # it is small
+    lines = client.post("/rank-indexes/build", json={})
+    assert lines.headers["content-type"] == "application/x-ndjson"
+    assert "content-encoding" not in lines.headers
+
+
 @pytest.mark.parametrize(
     "path", ["", "..", "../page/index.html", "%2e%2e/page/index.html", "/etc/passwd", "a%00", "."]
 )

@@ -32,6 +32,7 @@ from pgrecall.service import (
     studio_page,
 )
 from pgrecall.service.answers import ErrorV1Answer, ProblemAnswer
+from pgrecall.service.compressing import Compressing
 from pgrecall.service.document import DocumentedApp, errors_as
 from pgrecall.service.gate import Gate
 from pgrecall.service.key_cache import KeyRing
@@ -66,6 +67,7 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
     app.router.routes.append(Route(McpRoute.path, McpRoute(), methods=["POST"]))
     for kind in (PgRecallError, Problem, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answered)
+    app.add_middleware(Compressing)
     ring = KeyRing(own, settings.schema, settings.key_seconds) if settings.keyed else None
     return Gate(app, settings, ring)
 
