@@ -1,7 +1,7 @@
 """`make bench-studio`: the studio's page in a browser, for an owner of 10,000 memories.
 
-Times are those of the page: from the event of an input to the frame that shows its result. The
-service, PostgreSQL and the browser share the machine.
+Times are those of the page: from the event of an input to the frame that shows its result; a new
+order is there once it is laid out. The service, PostgreSQL and the browser share the machine.
 """
 
 from __future__ import annotations
@@ -54,6 +54,18 @@ SLIDE = """(value) => {
   const before = output();
   return timed(() => move("weight-recency", value), () => output() !== before);
 }"""
+ORDER = """(value) => new Promise((resolve) => requestAnimationFrame(() => {
+  const output = () => document.querySelector("output[for=weight-recency]").textContent;
+  const before = output();
+  const began = performance.now();
+  new MutationObserver((_, observer) => {
+    if (output() === before) return;
+    document.body.getBoundingClientRect();  // lays out what changed
+    observer.disconnect();
+    resolve(performance.now() - began);
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  move("weight-recency", value);
+}))"""
 ASK = """(question) => {
   const before = hits();
   return timed(() => {
@@ -170,7 +182,10 @@ def sliders(browser: Browser, address: str, rounds: int) -> list[Measurement]:
     """From a slider's move to the new order, and to the exact one where it was approximate."""
     page = opened(browser, address, q=QUESTIONS[1], k=HITS)
     page.locator(".chip.exact").wait_for()
-    slid = repeated(lambda turn: page.evaluate(SLIDE, 0.01 + 0.03 * (turn % 20)), rounds)
+    slid, seen = (
+        repeated(lambda turn: page.evaluate(what, 0.01 + 0.03 * (turn % 20)), rounds)  # noqa: B023
+        for what in (ORDER, SLIDE)
+    )
     page.context.close()
 
     page = opened(browser, address, q=QUESTIONS[2])
@@ -184,6 +199,7 @@ def sliders(browser: Browser, address: str, rounds: int) -> list[Measurement]:
     page.context.close()
     return [
         *timed(f"slider to new order, {HITS} hits", slid, 16),
+        Measurement("  until a frame shows it", median(seen), "ms"),
         *timed("approximate to exact", exact, 300),
         Measurement("  moves that were exact at once", rounds - len(exact), ""),
     ]

@@ -57,7 +57,7 @@ def studio(
 
     if demo:
         owner = demo_.AGENT
-    with database.engine() as engine, socket.socket() as listening:
+    with database.engine() as engine, _socket() as listening:
         MemoryRepository(engine, schema=database.schema).owners(limit=1)  # is the schema there?
         if demo:
             with replace(database, embedder=make_embedder(embedder)).repository() as repo:
@@ -83,3 +83,8 @@ def studio(
                 threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
 
         run_here(configuration(create_app(settings, made)), announce, [listening])
+
+
+def _socket() -> socket.socket:
+    """One that says it is of TCP: asyncio sends small answers at once only through such."""
+    return socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
