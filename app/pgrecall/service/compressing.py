@@ -9,9 +9,9 @@ from pgrecall.service.gate import LONG
 from pgrecall.service.mcp_route import McpRoute
 
 LEAST_BYTES = 4_096
-"""What is smaller fits into few packets."""
+"""Smaller answers fit into few packets."""
 LEVEL = 1
-"""The fastest: JSON of memories shrinks to a fifth by it."""
+"""The fastest: JSON of memories shrinks to an eighth by it."""
 
 
 class Compressing(GZipMiddleware):
