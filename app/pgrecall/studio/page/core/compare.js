@@ -18,7 +18,7 @@ export function places(left, right, k) {
   return [...found.values()];
 }
 
-/** "rose by 4: words +.12, recency −.05", from the left order to the right one. */
+/** "rose by 4: keyword +.12, recency −.05", from the left order to the right one. */
 export function sentence(left, right, k) {
   return `${movement(left?.place ?? null, right?.place ?? null, k)}${reasons(left?.hit, right?.hit)}`;
 }

@@ -117,7 +117,7 @@ export function toSql(found, { owner, profile, query, k, halfLife = null }) {
   ];
   if (halfLife !== null) given.push(`half_life => ${halfLife}`);
   return [
-    "-- psql has no embedder: with query => '[…]', the question's vector, meaning counts, too",
+    "-- psql has no embedder: with query => '[…]', the question's vector, similarity counts, too",
     "SELECT score, content",
     `  FROM pgrecall.recall(${given.join(",\n       ")});\n`,
   ].join("\n");

@@ -5,7 +5,7 @@ import { numberIn } from "./address.js";
 export const FILTERS = [
   { name: "types", argument: "memory_types", label: "Types", isList: true },
   { name: "tags", argument: "tags", label: "Tags", isList: true },
-  { name: "entities", argument: "entities", label: "Names", isList: true },
+  { name: "entities", argument: "entities", label: "Entities", isList: true },
   { name: "tiers", argument: "tiers", label: "Tiers", isList: true },
   { name: "text", argument: "text", label: "Words that must occur", isList: false },
   { name: "after", argument: "created_after", label: "Stored after", isDate: true },

@@ -22,7 +22,8 @@ export function Legend({ contributions }) {
     .sort(([, one], [, other]) => other - one);
   return html`<span class="legend">
     ${parts.map(
-      ([name, value]) => html`<span key=${name}><${Swatch} name=${name} />${nameOf(name)} ${share(value)}</span>`,
+      ([name, value]) => html`<span key=${name} title=${meaningOf(name)}>
+        <${Swatch} name=${name} />${nameOf(name)} ${share(value)}</span>`,
     )}
   </span>`;
 }
@@ -30,7 +31,9 @@ export function Legend({ contributions }) {
 /** What the colours of some bars mean. */
 export function Key({ signals }) {
   return html`<p class="legend key-of-colours">
-    ${signals.map((name) => html`<span key=${name}><${Swatch} name=${name} />${nameOf(name)}</span>`)}
+    ${signals.map(
+      (name) => html`<span key=${name} title=${meaningOf(name)}><${Swatch} name=${name} />${nameOf(name)}</span>`,
+    )}
   </p>`;
 }
 
@@ -57,7 +60,7 @@ export function SignalTable({ values, weights, contributions, behind = null }) {
       )}
       ${"decay" in values &&
       html`<tr>
-        <th scope="row"><${Swatch} name="decay" />${nameOf("decay")}</th><td>× ${share(values.decay, 3)}</td>
+        <th scope="row" title=${meaningOf("decay")}><${Swatch} name="decay" />${nameOf("decay")}</th><td>× ${share(values.decay, 3)}</td>
       </tr>`}
     </tbody>
   </table>`;

@@ -32,8 +32,8 @@ export function NoEmbedder() {
   const { session } = useStudio();
   if (session.embedder) return null;
   return html`<p class="note">
-    This service has no embedder: questions are compared by words and dates, not by meaning. To compare meanings, start
-    it with the one that the memories have (<code>--embedder</code>), or install the local one:
+    This service has no embedder: questions are compared by keyword and time, not by similarity. For that, start it
+    with the one that the memories have (<code>--embedder</code>), or install the local one:
     ${" "}<code>pip install "pgrecall[local]"</code>.
   </p>`;
 }

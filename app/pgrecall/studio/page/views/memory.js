@@ -101,7 +101,7 @@ function Facts({ memory }) {
     invalidated: memory.invalidated_at && `${time(memory.invalidated_at)}, ${memory.invalidation_reason}`,
     tier: memory.tier,
     subject: memory.subject,
-    names: memory.entities.join(", "),
+    entities: memory.entities.join(", "),
     importance: share(memory.importance),
     usefulness: share(memory.usefulness),
     confidence: share(memory.confidence),
