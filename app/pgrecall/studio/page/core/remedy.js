@@ -1,31 +1,68 @@
 /** What would have to change for a memory to come among the first k. */
 import { FILTERS } from "./question.js";
-import { sum } from "./shares.js";
+import { rank, silent } from "./rank.js";
+import { rounded, sum, withShare } from "./shares.js";
 
-const HIGHEST = 0.95; // a profile of nearly one signal is no advice
+const STEPS = 200; // of a slider of weights
+const COARSE = 8; // steps at a time, until one of them brings it in
 
 /**
- * For each signal in which the memory is ahead of the last hit, the least share of that signal at
- * which it passes it, smallest change first: [{signal, share}]. The other weights keep their
- * proportions, as when a slider moves. Other memories move, too, so this is where to begin.
+ * For each signal that the question asks for, the least weight above its own at which the sought
+ * memory is among the first k: [{signal, share, shares, place, isExact}], the smallest change
+ * first; `shares` is null where no weight of that signal alone brings it in. Each weight is ranked
+ * as the page will rank it. Signals that the question does not ask for keep their weights.
+ *
+ * @param candidates the answer to POST /candidates
+ * @param sought {id, signals}: the memory and its values, which need not be among the candidates
  */
-export function remedies(account) {
-  const parts = account.filter((one) => one.weight !== undefined && one.behind !== null);
-  return parts
-    .map((part) => ({ signal: part.signal, share: shareNeeded(part, parts), by: part.weight }))
-    .filter(({ share }) => share !== null && share < HIGHEST)
-    .sort((one, other) => one.share - one.by - (other.share - other.by))
-    .map(({ signal, share }) => ({ signal, share }));
+export function remedies(candidates, sought, shares, k) {
+  const all = including(candidates, sought);
+  const asked = Object.keys(shares).filter((name) => !silent(candidates).includes(name));
+  const found = asked.map((signal) => ({ signal, ...leastShare(all, sought.id, { shares, asked, signal, k }) }));
+  return found.sort((one, other) => changeOf(one, shares) - changeOf(other, shares));
 }
 
-/** Its score is s · value + (1 - s) · rest, where s is the share; so is that of the last hit. */
-function shareNeeded(part, parts) {
-  if (!part.weight || part.weight >= 1) return null;
-  const ahead = -part.behind / part.weight;
-  const others = parts.filter((one) => one !== part);
-  const restBehind = sum(others.map((one) => one.behind)) / (1 - part.weight);
-  if (ahead <= 0 || restBehind <= 0) return null;
-  return Math.ceil((1000 * restBehind) / (restBehind + ahead) + 1) / 1000;
+function changeOf({ signal, share }, shares) {
+  return share === undefined ? Infinity : share - shares[signal];
+}
+
+function including(candidates, { id, signals }) {
+  if (candidates.memories.some(({ memory }) => memory.id === id)) return candidates;
+  const one = { memory: { id }, signals, age_days: {} };
+  return { ...candidates, memories: [...candidates.memories, one], total: candidates.total + 1 };
+}
+
+/** Other memories rise, too: so it looks where the memory stands, first in coarse steps. */
+function leastShare(candidates, id, { shares, asked, signal, k }) {
+  const total = sum(asked.map((name) => shares[name]));
+  const last = Math.floor(total * STEPS + 1e-9);
+  const at = (step) => standing(candidates, id, amongAsked(shares, { asked, total, signal, share: step / STEPS }));
+  let out = Math.floor(shares[signal] * STEPS + 1e-9);
+  if (out >= last) return { shares: null };
+  let step = out;
+  do {
+    out = step;
+    step = Math.min(last, step + COARSE);
+  } while (step < last && at(step).place > k);
+  if (at(step).place > k) return { shares: null };
+  while (step - out > 1) {
+    const middle = Math.floor((out + step) / 2);
+    if (at(middle).place > k) out = middle;
+    else step = middle;
+  }
+  return { share: step / STEPS, ...at(step) };
+}
+
+function amongAsked(shares, { asked, total, signal, share }) {
+  const parts = Object.fromEntries(asked.map((name) => [name, shares[name] / total]));
+  const moved = withShare(parts, signal, share / total, parts);
+  return rounded({ ...shares, ...Object.fromEntries(asked.map((name) => [name, moved[name] * total])) });
+}
+
+function standing(candidates, id, shares) {
+  const ranked = rank(candidates, { shares });
+  const place = ranked.hits.findIndex((hit) => hit.id === id) + 1;
+  return { shares, place, isExact: ranked.exact(place) };
 }
 
 /** The filters of the address that keep it away, by the reasons of an explanation. */

@@ -14,8 +14,8 @@ export function QuestionForm({ label = "Question", again }) {
   const ask = (event) => {
     event.preventDefault();
     const q = new FormData(event.target).get("q").trim();
-    if (q && q === address.values.q) again();
-    else go({ values: { q } });
+    if (q && q === address.values.q && !address.values.sought) again();
+    else go({ values: { q, sought: null } });
   };
   return html`<form class="question" role="search" onSubmit=${ask}>
     <label class="unseen" for="q">${label}</label>

@@ -1,21 +1,21 @@
 /** Why a memory is where it is for the question, and what would have to change. */
 import { html } from "../html.js";
-import { sharesAsValues, write } from "../core/address.js";
+import { write } from "../core/address.js";
 import { count, percent, share } from "../core/format.js";
-import { filtersInTheWay, isNotValid, remedies } from "../core/remedy.js";
-import { rounded, withShare } from "../core/shares.js";
-import { nameOf } from "../core/signals.js";
+import { filtersInTheWay, isNotValid } from "../core/remedy.js";
 import { Bar, Legend, SignalTable, fullWidth } from "./bar.js";
 import { useStudio } from "./hooks.js";
+import { Adjusted, Remedies } from "./remedies.js";
 
-export function Explanation({ found, profile }) {
+export function Explanation({ found, profile, base, id }) {
   const { address } = useStudio();
   const { returned, rank, k, score, needed_score: needed, account, contributions, reasons } = found;
   const weights = of(account, "weight");
   const title = returned ? `It is hit ${count(rank)}` : "It is not among the hits";
   return html`<section class="panel" aria-labelledby="why">
     <h2 id="why">${title} for “${address.values.q}”</h2>
-    <p>${placed(found)}. Ranked by ${profile.name}.</p>
+    <p>${placed(found)}. Ranked by ${base.name}.</p>
+    <${Adjusted} base=${base} profile=${profile} />
     <div class="values">
       <b>${share(score, 3)}</b><${Bar} contributions=${contributions} most=${fullWidth([score, needed ?? 0])} />
     </div>
@@ -23,7 +23,7 @@ export function Explanation({ found, profile }) {
     ${reasons.length > 0 && html`<h3>What keeps it away</h3>
       <ul class="reasons">${reasons.map((one) => html`<li key=${one}>${one}</li>`)}</ul>
       <${Lifting} reasons=${reasons} />`}
-    ${!returned && rank > k && html`<${Remedies} account=${account} weights=${weights} k=${k} />`}
+    ${!returned && rank > k && html`<${Remedies} found=${found} profile=${profile} id=${id} />`}
     <details open=${!returned}>
       <summary>Its signals${needed === null ? "" : `, and how far each is behind hit ${k}`}</summary>
       <${SignalTable} values=${found.signals} weights=${weights} contributions=${contributions}
@@ -52,29 +52,6 @@ function Lifting({ reasons }) {
       ({ name, label }) => html`<p key=${name}><a href=${without(name)}>Take the filter “${label}” off</a></p>`,
     )}
     ${isNotValid(reasons) && html`<p>Move “As of” to a time when it was valid, or revive it.</p>`}`;
-}
-
-function Remedies({ account, weights, k }) {
-  const { address } = useStudio();
-  const found = remedies(account).slice(0, 3);
-  if (!found.length) {
-    return html`<h3>What would have to change</h3>
-      <p>No single weight brings it past hit ${k}: it is behind in every signal that counts.
-        Ask in its words, or for more hits.</p>`;
-  }
-  const tried = ({ signal, share: needed }) => {
-    const shares = rounded(withShare(weights, signal, needed, weights));
-    return write({ view: "ask", values: { ...address.values, ...sharesAsValues(shares) } });
-  };
-  return html`<h3>What would have to change</h3>
-    <ul class="reasons">
-      ${found.map(
-        (one) => html`<li key=${one.signal}>
-          ${nameOf(one.signal)} at ${share(one.share, 3)} in place of ${share(weights[one.signal], 3)}
-          ${" "}would put it past hit ${k}. <a href=${tried(one)}>Try it</a>
-        </li>`,
-      )}
-    </ul>`;
 }
 
 function Terms({ terms }) {

@@ -12,6 +12,7 @@ import { useStudio } from "../parts/hooks.js";
 import { Missing } from "../parts/missing.js";
 import { NoEmbedder, Obstacle } from "../parts/obstacle.js";
 import { useAdjustedRanking } from "../parts/ranking.js";
+import { Sought } from "../parts/remedies.js";
 import { Side } from "../parts/side.js";
 import { Sliders } from "../parts/sliders.js";
 import { Welcome } from "../parts/welcome.js";
@@ -42,8 +43,9 @@ function Answer({ ranking }) {
   if (!candidates.total) return html`<${Nothing} />`;
   return html`<${NoEmbedder} />
     <${Summary} ranking=${ranking} missOne=${() => missing.current.focus()} />
+    <${Sought} ranking=${ranking} />
     <${Hits} ranking=${ranking} />
-    <${Missing} field=${missing} />`;
+    <${Missing} key=${candidates.subject} field=${missing} />`;
 }
 
 function Summary({ ranking, missOne }) {

@@ -31,7 +31,7 @@ export function MemoryView() {
 
 function Known({ memory, version, changed: update }) {
   const { owner, address } = useStudio();
-  const profile = useProfile();
+  const [base, profile] = useProfile();
   const explained = useExplanation(memory, profile, version);
   const history = useAnswer((signal) => service.history(owner, memory.id, signal), [owner, memory.id, version]);
   const back = write({ view: "ask", values: address.values });
@@ -49,7 +49,7 @@ function Known({ memory, version, changed: update }) {
         <div class="row"><${ProfileChoice} /><${HitCount} /></div>
         <${AsOf} />
         ${explained.error && html`<${Obstacle} problem=${explained.error} />`}
-        ${explained.value && html`<${Explanation} found=${explained.value} profile=${profile} />`}
+        ${explained.value && html`<${Explanation} found=${explained.value} profile=${profile} base=${base} id=${memory.id} />`}
         <section class="panel" aria-labelledby="time"><h2 id="time">What time does to it</h2>
           <${AgeingChart} profile=${profile} memory=${memory} explanation=${explained.value} /></section>
       </div>
@@ -66,12 +66,12 @@ function Known({ memory, version, changed: update }) {
   </div>`;
 }
 
-/** The profile of the address, with its sliders. */
+/** The profile of the address as it is, and with its sliders. */
 function useProfile() {
   const { address, profiles, defaultProfile } = useStudio();
   const name = address.values.profile ?? defaultProfile;
   const base = profiles.find((one) => one.name === name) ?? profiles[0];
-  return adjusted(base, settingIn(address.values, base));
+  return [base, adjusted(base, settingIn(address.values, base))];
 }
 
 function useExplanation(memory, profile, version) {

@@ -1,0 +1,77 @@
+/** The weights that would bring a memory in, and the weights that differ from the profile's. */
+import { html, useMemo } from "../html.js";
+import { sharesAsValues, write } from "../core/address.js";
+import { share, span } from "../core/format.js";
+import { named } from "../core/profile.js";
+import { questionIn } from "../core/question.js";
+import { remedies } from "../core/remedy.js";
+import { asValues, own } from "../core/setting.js";
+import { sharesOf } from "../core/shares.js";
+import { nameOf } from "../core/signals.js";
+import * as service from "../service/memories.js";
+import { useAnswer, useStudio } from "./hooks.js";
+import { Obstacle } from "./obstacle.js";
+
+const MANY = 200; // by each signal: the more, the more often a place is exact
+const MOST_SHOWN = 3;
+
+/** `found` is the explanation of the memory with this id. */
+export function Remedies({ found, profile, id }) {
+  const { owner, address, session } = useStudio();
+  const body = { ...questionIn(address.values, session.embedder), profile: named(profile), n: MANY };
+  const answer = useAnswer((signal) => service.candidates(owner, body, signal), [owner, JSON.stringify(body)]);
+  const { k, signals } = found;
+  const advice = useMemo(
+    () => answer.value && remedies(answer.value, { id, signals }, sharesOf(profile), k),
+    [answer.value, id, k],
+  );
+  if (answer.error) return html`<${Obstacle} problem=${answer.error} />`;
+  if (!advice) return html`<p class="loading">Looking for weights …</p>`;
+  const helping = advice.filter(({ shares }) => shares).slice(0, MOST_SHOWN);
+  const useless = advice.filter(({ shares }) => !shares).map(({ signal }) => nameOf(signal));
+  return html`<h3>What would have to change</h3>
+    <ul class="reasons">
+      ${helping.map((one) => html`<${Remedy} key=${one.signal} one=${one} was=${sharesOf(profile)} id=${id} />`)}
+      ${useless.length > 0 && html`<li>No weight of ${useless.join(" or ")} alone brings it in.</li>`}
+    </ul>
+    ${!helping.length && html`<p>Ask in its words, or for more hits.</p>`}`;
+}
+
+function Remedy({ one: { signal, share: needed, shares, place, isExact }, was, id }) {
+  const { address } = useStudio();
+  const href = write({ view: "ask", values: { ...address.values, ...sharesAsValues(shares), sought: id } });
+  return html`<li>
+    ${nameOf(signal)} at ${share(needed, 3)} in place of ${share(was[signal], 3)} makes it
+    ${isExact ? "" : " about"} hit ${place}. <a href=${href}>Try it</a>
+  </li>`;
+}
+
+/** Says which weights are not those of the profile, and takes them back. */
+export function Adjusted({ base, profile }) {
+  const { address } = useStudio();
+  if (base === profile) return null;
+  const [before, after] = [sharesOf(base), sharesOf(profile)];
+  const differs = Object.keys(after).filter((name) => share(before[name], 3) !== share(after[name], 3));
+  const weights = differs.map((name) => `${nameOf(name)} ${share(before[name], 3)} → ${share(after[name], 3)}`);
+  const halfLife = address.values.half_life ? [`half-life ${span(Number(address.values.half_life))}`] : [];
+  const reset = write({ ...address, values: { ...address.values, ...asValues(own(base), base) } });
+  return html`<p class="note">The weights are adjusted: ${[...weights, ...halfLife].join(", ")}.
+    ${" "}<a href=${reset}>Reset</a></p>`;
+}
+
+/** Where the memory that somebody seeks stands among the hits. */
+export function Sought({ ranking }) {
+  const { address, go } = useStudio();
+  const id = address.values.sought;
+  if (!id) return null;
+  const { candidates, ranked, k } = ranking;
+  const place = ranked.hits.findIndex((hit) => hit.id === id) + 1;
+  const isExact = ranking.isExact && (place <= k || ranked.exact(place));
+  const of = place ? `${isExact ? "" : "about "}number ${place}` : `behind the ${candidates.memories.length} best`;
+  const is = place && place <= k ? `is ${isExact ? "" : "about "}hit ${place}` : `is not among the hits: it is ${of}`;
+  return html`<p class="note" role="status">
+    The memory that you seek, <a href=${write({ view: "memory", id, values: address.values })}>
+      <code>${id.slice(0, 8)}</code></a>, ${is}.
+    ${" "}<button type="button" onClick=${() => go({ values: { sought: null } })}>Seek it no longer</button>
+  </p>`;
+}
