@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -45,3 +46,46 @@ def test_what_is_advised_brings_the_memory_in(
 
     page.get_by_role("link", name=sought[:8]).first.click()
     page.get_by_text("The weights are adjusted").wait_for()
+
+
+def test_signals_have_the_names_of_profiles(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner), key=studio.key(owner))
+    page.locator(".hit").first.wait_for()
+    labels = page.locator(".sliders label").all_inner_texts()
+    assert {"similarity", "keyword", "time", "entity overlap", "recency"} <= set(labels)
+    drawn = page.locator(".bar").first.evaluate("one => getComputedStyle(one).backgroundImage")
+    assert drawn.startswith("linear-gradient(90deg, rgb")
+
+
+def test_a_superseded_memory_says_so(studio: Service, page_at: Open, owner: str) -> None:
+    [old] = studio.repo.list(owner, text="tram")
+    studio.repo.supersede(owner, old.id, "Ines takes the bike.")
+    page = page_at(asking(owner, view=f"memory/{old.id}"), key=studio.key(owner))
+    ended = page.locator(".ended")
+    ended.get_by_role("link", name="Ines takes the bike.").wait_for()
+    assert ended.inner_text().startswith("Superseded on ")
+    assert "it is no longer found" in ended.inner_text()
+    assert page.locator("svg .curve").count() == 0
+    assert page.get_by_text("no longer found (stored as active)").count() == 1
+    page.get_by_role("heading", name="It is not among the hits").wait_for()
+    assert "+00" not in page.locator("ul.reasons").first.inner_text()
+
+
+def test_as_of_names_its_day(studio: Service, page_at: Open, owner: str) -> None:
+    [old] = studio.repo.list(owner, text="tram")
+    then = (datetime.now(UTC) - timedelta(days=90)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    page = page_at(asking(owner, view=f"memory/{old.id}", as_of=then, k=1), key=studio.key(owner))
+    needed = page.locator("text.needed")
+    needed.wait_for()
+    assert str(datetime.fromisoformat(then).year) in (needed.text_content() or "")
+    assert page.get_by_text("A text that was edited since").count() == 1
+
+
+def test_work_on_an_index_says_what_it_did(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(f"#upkeep?owner={owner}", key=studio.key(owner, scope="maintain"))
+    page.get_by_role("button", name="Build it").click()
+    page.get_by_text("It is built.").wait_for()
+    page.get_by_role("button", name="Drop it").wait_for()
+    assert page.get_by_role("button", name="Do what is due").count() == 0
+    page.get_by_role("button", name="Drop it").click()
+    page.get_by_text("It is dropped.").wait_for()

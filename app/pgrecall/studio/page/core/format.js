@@ -42,6 +42,17 @@ export function ageInDays(moment, now = Date.now()) {
   return moment ? Math.max(0, (now - new Date(moment)) / DAY) : null;
 }
 
+const MOMENTS = /\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)/g;
+const LONG_NUMBERS = /\b\d+\.\d{4,}\b/g;
+
+/** A sentence of the service, with moments and numbers as the page shows them. */
+export function readable(text) {
+  return text
+    .replace(MOMENTS, (moment) => time(moment.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00")))
+    .replace(LONG_NUMBERS, (number) => share(Number(number), 3))
+    .replaceAll("invalidated_at", "invalidated on");
+}
+
 /** "5 mo", "today"; "?" for an unknown age. */
 export function age(moment, now = Date.now()) {
   const days = ageInDays(moment, now);

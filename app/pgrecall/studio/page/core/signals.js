@@ -1,4 +1,4 @@
-/** The names of signals, what each means, and the class that has its colour. */
+/** The names of signals, what each means, and its colour. */
 
 const SIGNALS = {
   similarity: "How near the memory's meaning is to the question's.",
@@ -27,7 +27,7 @@ export function meaningOf(signal) {
 
 /** One colour for each signal, in every view; those of one's own share four by their names. */
 export function colourOf(signal) {
-  if (signal in SIGNALS) return `signal-${signal}`;
+  if (signal in SIGNALS) return `var(--signal-${signal})`;
   const number = [...signal].reduce((total, letter) => total + letter.charCodeAt(0), 0);
-  return `signal-own-${number % OWN}`;
+  return `var(--signal-own-${number % OWN})`;
 }

@@ -6,6 +6,7 @@ import { useAnswer, useSettled, useStudio } from "./hooks.js";
 
 const DAY = 86_400_000;
 const WAIT = 120;
+const ASIDE = "A text that was edited since is shown as it is now. Supersede, and the past keeps the old one.";
 
 export function AsOf() {
   const { owner, address, go } = useStudio();
@@ -31,6 +32,7 @@ export function AsOf() {
       onInput=${(event) => setDay(-Number(event.target.value))} />
     <output for="as-of">${said}</output>
     <input type="datetime-local" aria-label="As of, exactly" value=${toInput(chosen)} onChange=${exact} />
+    <small>${ASIDE}</small>
   </div>`;
 }
 

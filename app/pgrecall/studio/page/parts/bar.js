@@ -5,15 +5,25 @@ import { share } from "../core/format.js";
 
 const LEAST_SHOWN = 0.005; // what rounds to .00
 
-/** `most` is the score of a bar of full width. */
+/**
+ * `most` is the score of a bar of full width. The parts are one background, not elements that a
+ * browser lays out and moves: Chromium drew some of these without width after another profile.
+ */
 export function Bar({ contributions, most }) {
-  const parts = Object.entries(contributions).filter(([, value]) => value > 0);
-  return html`<div class="bar" aria-hidden="true">
-    ${parts.map(
-      ([name, value]) =>
-        html`<span key=${name} class="part ${colourOf(name)}" style=${{ width: `${(100 * value) / most}%` }}></span>`,
-    )}
-  </div>`;
+  return html`<div class="bar" aria-hidden="true" style=${{ backgroundImage: stripes(contributions, most) }}></div>`;
+}
+
+function stripes(contributions, most) {
+  const stops = [];
+  let from = 0;
+  for (const [name, value] of Object.entries(contributions)) {
+    if (value <= 0) continue;
+    const to = from + (100 * value) / most;
+    const end = `max(${from}%, ${to}% - 1px)`; // a line between two parts
+    stops.push(`${colourOf(name)} ${from}% ${end}`, `var(--sheet) ${end} ${to}%`);
+    from = to;
+  }
+  return `linear-gradient(90deg, ${[...stops, `transparent ${from}%`, "transparent 100%"].join(", ")})`;
 }
 
 export function Legend({ contributions }) {
@@ -38,7 +48,7 @@ export function Key({ signals }) {
 }
 
 export function Swatch({ name }) {
-  return html`<i class="swatch ${colourOf(name)}" aria-hidden="true"></i>`;
+  return html`<i class="swatch" style=${{ background: colourOf(name) }} aria-hidden="true"></i>`;
 }
 
 /** The raw value of each signal, its weight, and what they contribute. */

@@ -1,7 +1,7 @@
 /** Why a memory is where it is for the question, and what would have to change. */
 import { html } from "../html.js";
 import { write } from "../core/address.js";
-import { count, percent, share } from "../core/format.js";
+import { count, percent, readable, share } from "../core/format.js";
 import { filtersInTheWay, isNotValid } from "../core/remedy.js";
 import { Bar, Legend, SignalTable, fullWidth } from "./bar.js";
 import { useStudio } from "./hooks.js";
@@ -21,7 +21,7 @@ export function Explanation({ found, profile, base, id }) {
     </div>
     <${Legend} contributions=${contributions} />
     ${reasons.length > 0 && html`<h3>What keeps it away</h3>
-      <ul class="reasons">${reasons.map((one) => html`<li key=${one}>${one}</li>`)}</ul>
+      <ul class="reasons">${reasons.map((one) => html`<li key=${one}>${readable(one)}</li>`)}</ul>
       <${Lifting} reasons=${reasons} />`}
     ${!returned && rank > k && html`<${Remedies} found=${found} profile=${profile} id=${id} />`}
     <details open=${!returned}>

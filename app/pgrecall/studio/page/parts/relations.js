@@ -44,7 +44,7 @@ function Link({ link, own }) {
 }
 
 /** Another memory by the beginning of its text, or by its id where it is not there. */
-function Other({ id }) {
+export function Other({ id }) {
   const { owner, address } = useStudio();
   const found = useAnswer((signal) => service.memory(owner, id, signal), [owner, id]);
   const href = write({ view: "memory", id, values: address.values });

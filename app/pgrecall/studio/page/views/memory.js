@@ -5,6 +5,7 @@ import { named } from "../core/profile.js";
 import { hitsIn, questionIn } from "../core/question.js";
 import { adjusted, settingIn } from "../core/setting.js";
 import { date, share, time } from "../core/format.js";
+import { endOf } from "../core/validity.js";
 import * as service from "../service/memories.js";
 import { AgeingChart } from "../parts/ageing_chart.js";
 import { AsOf } from "../parts/as_of.js";
@@ -15,7 +16,7 @@ import { Explanation } from "../parts/explanation.js";
 import { About } from "../parts/hit.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
 import { Obstacle } from "../parts/obstacle.js";
-import { Relations } from "../parts/relations.js";
+import { Other, Relations } from "../parts/relations.js";
 import { Marked } from "../parts/text.js";
 
 const MOST_TO_EXPLAIN = 100;
@@ -34,12 +35,17 @@ function Known({ memory, version, changed: update }) {
   const [base, profile] = useProfile();
   const explained = useExplanation(memory, profile, version);
   const history = useAnswer((signal) => service.history(owner, memory.id, signal), [owner, memory.id, version]);
+  const end = endOf(memory);
+  const now = address.values.as_of ? new Date(address.values.as_of).getTime() : undefined;
+  const endThen = endOf(memory, now);
   const back = write({ view: "ask", values: address.values });
   return html`<div class="memory">
     <p><a href=${back}>← Back to the hits</a></p>
     <article class="panel">
       <h2 class="unseen">The memory</h2>
       <p class="content"><${Marked} text=${memory.content} terms=${matchedTerms(explained.value)} /></p>
+      ${end && html`<p class="problem ended"><b>${end}</b>${memory.invalidation_reason && ` (${memory.invalidation_reason})`}${" "}
+        ${memory.superseded_by && html`by <${Other} id=${memory.superseded_by} />`}: it is no longer found.</p>`}
       <${About} memory=${memory} />
       <${Changes} memory=${memory} changed=${update} />
     </article>
@@ -51,7 +57,10 @@ function Known({ memory, version, changed: update }) {
         ${explained.error && html`<${Obstacle} problem=${explained.error} />`}
         ${explained.value && html`<${Explanation} found=${explained.value} profile=${profile} base=${base} id=${memory.id} />`}
         <section class="panel" aria-labelledby="time"><h2 id="time">What time does to it</h2>
-          <${AgeingChart} profile=${profile} memory=${memory} explanation=${explained.value} /></section>
+          ${endThen
+            ? html`<p>${endThen}: it is not found, so it has no score that could fall.</p>`
+            : html`<${AgeingChart} profile=${profile} memory=${memory} explanation=${explained.value} now=${now} />`}
+        </section>
       </div>
       <div>
         <section class="panel" aria-labelledby="history"><h2 id="history">History</h2>
@@ -93,7 +102,7 @@ function matchedTerms(explanation) {
 function Facts({ memory }) {
   const facts = {
     id: memory.id,
-    status: memory.status,
+    status: endOf(memory) ? `no longer found (stored as ${memory.status})` : memory.status,
     stored: time(memory.created_at),
     observed: memory.observed_at && time(memory.observed_at),
     valid: (memory.valid_from || memory.valid_until) && `${date(memory.valid_from)} to ${date(memory.valid_until)}`,
