@@ -89,3 +89,71 @@ def test_work_on_an_index_says_what_it_did(studio: Service, page_at: Open, owner
     assert page.get_by_role("button", name="Do what is due").count() == 0
     page.get_by_role("button", name="Drop it").click()
     page.get_by_text("It is dropped.").wait_for()
+
+
+def test_a_successor_keeps_what_is_not_changed(
+    studio: Service, page_at: Open, owner: str, sought: str
+) -> None:
+    studio.repo.update(owner, sought, entities=["Nora"], subject="bread", metadata={"oven": "old"})
+    page = page_at(f"#memory/{sought}?owner={owner}", key=studio.key(owner))
+    page.get_by_role("button", name="Supersede").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("The new text").fill("Nora bakes bread on Mondays.")
+    dialog.get_by_label("Type").fill("habit")
+    dialog.get_by_role("button", name="Supersede").click()
+    page.locator(".ended").get_by_role("link", name="Nora bakes bread on Mondays.").wait_for()
+
+    [new] = studio.repo.list(owner, text="Mondays")
+    assert (new.memory_type, new.importance, new.tags) == ("habit", 1.0, ["bread"])
+    assert (new.entities, new.subject, new.metadata) == (["Nora"], "bread", {"oven": "old"})
+
+
+def test_a_short_id_is_found_and_a_new_question_clears_it(
+    studio: Service, page_at: Open, owner: str, sought: str
+) -> None:
+    page = page_at(asking(owner, k=1), key=studio.key(owner))
+    field = page.get_by_label("Its id, or a word of its text")
+    field.fill(sought[:8])
+    page.get_by_role("button", name="Why not?").click()
+    page.get_by_role("link", name="Nora bakes bread").wait_for()
+
+    field.fill("0" * 8)
+    page.get_by_role("button", name="Why not?").click()
+    page.get_by_text("Paste the whole id").wait_for()
+    page.get_by_role("searchbox").fill("lamp")
+    page.keyboard.press("Enter")
+    page.get_by_text("Paste the whole id").wait_for(state="detached")
+    assert field.input_value() == ""
+
+
+def test_keys_mark_after_asking_and_take_back(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(f"#judge?owner={owner}", key=studio.key(owner))
+    page.get_by_role("heading", name="0 judged questions").wait_for()
+    page.get_by_role("button", name="Evaluate").click()
+    page.get_by_text("mark hits with ✓ first").wait_for()
+
+    page.get_by_role("searchbox").fill(QUESTION)
+    page.keyboard.press("Enter")
+    page.locator("li.hit").first.locator("button:focus").wait_for()
+    page.keyboard.press("y")
+    page.get_by_text("1 of 2 hits judged").wait_for()
+    page.get_by_text("mark hits with ✓ first").wait_for(state="detached")
+    page.keyboard.press("n")
+    page.get_by_text("2 of 2 hits judged").wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("1 of 2 hits judged").wait_for()
+    [judged] = studio.repo.evaluation.judged_queries(owner)
+    assert len(judged.relevant) == 1
+    page.keyboard.press("u")
+    page.get_by_text("0 of 2 hits judged").wait_for()
+
+
+def test_what_was_copied_is_said(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner), key=studio.key(owner, scope="maintain"))
+    page.locator(".hit").first.wait_for()
+    page.get_by_role("button", name="TOML").click()
+    page.locator("small").get_by_text(" as TOML").wait_for()
+    set_slider(page, "recency", 0.5)
+    page.get_by_label("Save as profile").fill("My profile")
+    assert "the first is a letter" in page.locator("#rule-of-names").inner_text()
+    assert not page.get_by_label("Save as profile").evaluate("one => one.checkValidity()")

@@ -10,7 +10,7 @@ const isAway = (memory) => Boolean(memory.invalidated_at) || memory.status === "
 
 const CHANGES = [
   {
-    name: "Edit", scope: "write", isFor: () => true, Fields: EditFields,
+    name: "Edit", action: "Save", scope: "write", isFor: () => true, Fields: EditFields,
     says: "The memory gets these values; a new text is embedded anew. The history keeps the old ones.",
     undo: "“Undo” writes the old values back.",
     act: (owner, memory, given) => service.update(owner, memory.id, edited(memory, given)),
@@ -18,10 +18,10 @@ const CHANGES = [
   },
   {
     name: "Supersede", scope: "write", isFor: (memory) => !isAway(memory), Fields: SupersedeFields,
-    says: "A new memory takes its place. This one stays stored for its time, and is no longer recalled.",
+    says: "A new memory takes its place, with its other fields. This one stays stored for its time, and is no longer recalled.",
     undo: "Invalidate the new memory, then revive this one.",
-    act: (owner, memory, { content, reason }) =>
-      service.act(owner, memory.id, "supersede", { new: { content }, ...reasonOf(reason) }),
+    act: (owner, memory, given) =>
+      service.act(owner, memory.id, "supersede", { new: successorOf(memory, given), ...reasonOf(given.reason) }),
   },
   {
     name: "Invalidate", scope: "write", isFor: (memory) => !isAway(memory), Fields: ReasonField,
@@ -99,20 +99,26 @@ export function Changes({ memory, changed }) {
 }
 
 function EditFields({ memory }) {
-  const { content, memory_type: type, importance, tags } = memory;
-  return html`<label class="field">Text<textarea name="content" rows="5" required>${content}</textarea></label>
-    <div class="row">
+  return html`<label class="field">Text<textarea name="content" rows="5" required>${memory.content}</textarea></label>
+    <${Described} memory=${memory} />
+    <${ReasonField} />`;
+}
+
+function Described({ memory: { memory_type: type, importance, tags, entities } }) {
+  return html`<div class="row">
       <label class="field">Type<input name="memory_type" required defaultValue=${type} /></label>
       <label class="field">Importance, 0 to 1
         <input name="importance" type="number" min="0" max="1" step="any" required defaultValue=${importance} /></label>
     </div>
     <label class="field">Tags<input name="tags" defaultValue=${tags.join(", ")} placeholder="one, another" /></label>
-    <${ReasonField} />`;
+    <label class="field">Entities
+      <input name="entities" defaultValue=${entities.join(", ")} placeholder="one, another" /></label>`;
 }
 
 function SupersedeFields({ memory }) {
   return html`<label class="field">The new text
       <textarea name="content" rows="5" required>${memory.content}</textarea></label>
+    <${Described} memory=${memory} />
     <${ReasonField} />`;
 }
 
@@ -122,7 +128,7 @@ function ReasonField() {
 }
 
 function SureField() {
-  return html`<label class="check"><input type="checkbox" required /> Nobody needs it any more</label>`;
+  return html`<label class="check"><input type="checkbox" required /> Remove it for good</label>`;
 }
 
 function reasonOf(reason) {
@@ -130,13 +136,29 @@ function reasonOf(reason) {
 }
 
 /** Only what differs, so that the history shows no change that was none. */
-function edited(memory, { content, memory_type: type, importance, tags, reason }) {
-  const before = valuesOf(memory);
-  const after = { content, memory_type: type, importance: Number(importance), tags: listed(tags) };
+function edited(memory, given) {
+  const [before, after] = [valuesOf(memory), valuesIn(given)];
   const names = Object.keys(after).filter((name) => JSON.stringify(after[name]) !== JSON.stringify(before[name]));
-  return { ...Object.fromEntries(names.map((name) => [name, after[name]])), ...reasonOf(reason) };
+  return { ...Object.fromEntries(names.map((name) => [name, after[name]])), ...reasonOf(given.reason) };
 }
 
-function valuesOf({ content, memory_type: type, importance, tags }) {
-  return { content, memory_type: type, importance, tags };
+/** The values that a form of these fields holds. */
+function valuesIn({ content, memory_type: type, importance, tags, entities }) {
+  return { content, memory_type: type, importance: Number(importance), tags: listed(tags), entities: listed(entities) };
+}
+
+function valuesOf({ content, memory_type: type, importance, tags, entities }) {
+  return { content, memory_type: type, importance, tags, entities };
+}
+
+/** What a memory is about; not its times, its key, and what is assessed of its very text. */
+const KEPT = [
+  "additional_types", "memory_nature", "content_type", "tier", "subject", "metadata", "usefulness", "confidence",
+  "component", "output_type", "domain", "category", "loop", "expires_at",
+];
+
+/** The new memory has what its form holds, and the other fields of the old one. */
+function successorOf(memory, given) {
+  const kept = KEPT.filter((name) => memory[name] !== null && memory[name] !== undefined);
+  return { ...Object.fromEntries(kept.map((name) => [name, memory[name]])), ...valuesIn(given) };
 }

@@ -52,7 +52,7 @@ function withoutSliders(values, name) {
 export function HitCount() {
   const { address, go } = useStudio();
   const change = (event) => go({ values: { k: event.target.value } });
-  return html`<label class="field narrow">Hits
+  return html`<label class="field narrow">Hits (k)
     <input type="number" min="1" max=${MOST_HITS} value=${hitsIn(address.values)} onChange=${change} />
   </label>`;
 }

@@ -1,5 +1,5 @@
 /** Compares two profiles on judged queries, and tunes one of them. */
-import { html, useState } from "../html.js";
+import { html, useEffect, useState } from "../html.js";
 import { counted, share } from "../core/format.js";
 import { named } from "../core/profile.js";
 import { interval, verdict } from "../core/verdict.js";
@@ -16,10 +16,17 @@ const METRICS = {
 const SOURCES = { judged: "judged here", recorded: "recorded, with outcomes of their use" };
 
 /** `first` and `second` are profiles. */
-export function Evaluation({ first, second, k }) {
+export function Evaluation({ first, second, k, judged }) {
   const { owner } = useStudio();
   const [from, setFrom] = useState("judged");
   const [evaluating, tuning] = [useLongWork(), useLongWork()];
+  const [isEmpty, setEmpty] = useState(false); // asked for, with nothing judged
+  useEffect(() => {
+    setEmpty(false);
+    evaluating.forget();
+    tuning.forget();
+  }, [JSON.stringify(judged), from]);
+  const unlessEmpty = (work) => () => (from === "judged" && !judged.length ? setEmpty(true) : work());
   const both = { profiles: [named(first), named(second)], k, from };
   const evaluate = () => evaluating.start((signal) => service.evaluate(owner, both, signal));
   const tune = () => tuning.start((signal) => service.tune(owner, { start: named(first), k, from }, signal));
@@ -31,10 +38,11 @@ export function Evaluation({ first, second, k }) {
       </select>
     </label>
     <div class="buttons">
-      <button type="button" class="main" disabled=${evaluating.isRunning} onClick=${evaluate}>
+      <button type="button" class="main" disabled=${evaluating.isRunning} onClick=${unlessEmpty(evaluate)}>
         Evaluate ${first.name} and ${second.name}</button>
-      <button type="button" disabled=${tuning.isRunning} onClick=${tune}>Tune ${first.name}</button>
+      <button type="button" disabled=${tuning.isRunning} onClick=${unlessEmpty(tune)}>Tune ${first.name}</button>
     </div>
+    ${isEmpty && html`<p class="problem" role="alert">Nothing is judged yet: mark hits with ✓ first.</p>`}
     <${Progress} work=${evaluating} label="Evaluating" />
     <${Progress} work=${tuning} label="Tuning" />
     ${evaluating.result && html`<${Evaluated} found=${evaluating.result} />`}

@@ -2,7 +2,7 @@
 import { html, useState } from "../html.js";
 import { changed, toPython, toSql, toToml } from "../core/profile.js";
 import { useStudio } from "./hooks.js";
-import { SaveProfile } from "./save_profile.js";
+import { SaveProfile, Saved } from "./save_profile.js";
 
 export function Export({ ranking }) {
   const { address, owner, announce } = useStudio();
@@ -16,11 +16,14 @@ export function Export({ ranking }) {
     SQL: () => toSql(found, { owner, query, k, profile: base.name, halfLife: setting.halfLife }),
   };
   const [copied, setCopied] = useState("");
+  const [outcome, setOutcome] = useState("");
   const copy = async (kind) => {
     setCopied(kind);
     // Browsers have no clipboard for pages that came over HTTP from elsewhere: the text is shown.
     const isCopied = await navigator.clipboard?.writeText(texts[kind]()).then(() => true, () => false);
-    announce(isCopied ? `Copied as ${kind}.` : `Shown as ${kind}.`);
+    const said = isCopied ? `Copied as ${kind}.` : `Shown as ${kind}: copy it from here.`;
+    setOutcome(said);
+    announce(said);
   };
   return html`<div class="export">
     <div class="buttons">
@@ -31,7 +34,8 @@ export function Export({ ranking }) {
       )}
       ${isChanged && html`<button type="button" onClick=${reset}>Reset</button>`}
     </div>
+    ${outcome && html`<small>${outcome}</small>`}
     ${copied && html`<pre tabindex="0" aria-label=${`As ${copied}`}><code>${texts[copied]()}</code></pre>`}
-    ${isChanged && html`<${SaveProfile} found=${found} />`}
+    ${isChanged ? html`<${SaveProfile} found=${found} />` : html`<${Saved} />`}
   </div>`;
 }

@@ -30,7 +30,9 @@ export function useLongWork() {
     running.current?.abort();
     setState(IDLE);
   };
-  return { ...state, start, stop };
+  /** What went wrong is past. */
+  const forget = () => setState((before) => (before.error ? IDLE : before));
+  return { ...state, start, stop, forget };
 }
 
 export function Progress({ work, label }) {

@@ -1,16 +1,20 @@
 /** Judgements of hits: whether they answer the question. They become judged queries. */
-import { Fragment, html, useEffect, useState } from "../html.js";
+import { Fragment, html, useEffect, useRef, useState } from "../html.js";
 import * as service from "../service/memories.js";
 import { useKeys, useStudio } from "./hooks.js";
 
 const SAID = { true: "answers", false: "does not answer" };
 
-/** The marks of one question, {memory id: true | false}, and how to set one. */
+/** The marks of one question, {memory id: true | false}, how to set one, and how to take the last back. */
 export function useMarks(question, judged, changed) {
   const { owner, announce } = useStudio();
   const [marks, setMarks] = useState({});
+  const made = useRef([]); // [id, what its mark was before], the last one last
   useEffect(() => setMarks(marksOf(question, judged)), [question, judged]);
-  const mark = async (id, answers) => {
+  useEffect(() => {
+    made.current = [];
+  }, [question]);
+  const set = async (id, answers) => {
     const before = marks;
     setMarks({ ...marks, [id]: answers }); // at once; taken back if the service refuses
     try {
@@ -22,7 +26,17 @@ export function useMarks(question, judged, changed) {
       announce(problem.message);
     }
   };
-  return [marks, mark];
+  const mark = (id, answers) => {
+    made.current.push([id, marks[id] ?? null]);
+    return set(id, answers);
+  };
+  /** Takes back the last mark, and returns the memory that it was of. */
+  const takeBack = () => {
+    const [id, before] = made.current.pop() ?? [];
+    if (id) set(id, before);
+    return id;
+  };
+  return [marks, mark, takeBack];
 }
 
 function marksOf(question, judged) {
@@ -31,13 +45,14 @@ function marksOf(question, judged) {
   return Object.fromEntries([...marks(found?.relevant, true), ...marks(found?.irrelevant, false)]);
 }
 
-/** j and k move, y and n mark, u takes a mark back, ? shows these keys. `mark` is null where none may. */
-export function useJudgingKeys(hits, mark, list) {
+/** j and k move, y and n mark, u takes the last mark back, ? shows these keys. `mark` is null where none may. */
+export function useJudgingKeys(hits, mark, takeBack, list) {
   const [at, setAt] = useState(0);
   const [isHelpOpen, setHelp] = useState(false);
   const current = hits[Math.min(at, hits.length - 1)];
-  const move = (by) => {
-    const next = Math.max(0, Math.min(hits.length - 1, at + by));
+  const move = (by) => moveTo(at + by);
+  const moveTo = (place) => {
+    const next = Math.max(0, Math.min(hits.length - 1, place));
     setAt(next);
     const row = list.current?.children[next];
     row?.scrollIntoView({ block: "nearest" });
@@ -46,17 +61,22 @@ export function useJudgingKeys(hits, mark, list) {
   const set = (answers) => {
     if (!current || !mark) return;
     mark(current.id, answers);
-    if (answers !== null) move(1);
+    move(1);
+  };
+  const back = () => {
+    const id = mark && takeBack();
+    const place = hits.findIndex((hit) => hit.id === id);
+    if (place >= 0) moveTo(place);
   };
   useKeys({
     j: () => move(1),
     k: () => move(-1),
     y: () => set(true),
     n: () => set(false),
-    u: () => set(null),
+    u: back,
     "?": () => setHelp(!isHelpOpen),
   });
-  return { current, setAt, isHelpOpen, setHelp };
+  return { current, setAt, moveTo, isHelpOpen, setHelp };
 }
 
 export function Marks({ value, mark }) {
@@ -71,7 +91,7 @@ const KEYS = {
   k: "hit before",
   y: "it answers",
   n: "it does not answer",
-  u: "take the mark back",
+  u: "take the last mark back",
   "?": "these keys",
 };
 

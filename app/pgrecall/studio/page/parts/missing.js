@@ -1,7 +1,7 @@
 /** "Why not?": finds the memory that somebody misses, by its id or a word of its text. */
 import { html, useState } from "../html.js";
 import { write } from "../core/address.js";
-import { age } from "../core/format.js";
+import { age, count } from "../core/format.js";
 import { EVERY_STATUS } from "../core/question.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useStudio } from "./hooks.js";
@@ -9,6 +9,9 @@ import { Obstacle } from "./obstacle.js";
 import { brief } from "./text.js";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const SHORT_ID = /^[0-9a-f]{8}$/i; // as the page shows it
+const PAGE = 1000;
+const MOST_PAGES = 10;
 
 /** `field` is a reference to the input, so that others can lead there. */
 export function Missing({ field }) {
@@ -29,11 +32,15 @@ export function Missing({ field }) {
       <button type="submit">Why not?</button>
     </form>
     ${found.error && html`<${Obstacle} problem=${found.error} />`}
-    ${found.value && html`<${Found} memories=${found.value} values=${address.values} />`}
+    ${found.value && html`<${Found} memories=${found.value} words=${words} values=${address.values} />`}
   </section>`;
 }
 
-function Found({ memories, values }) {
+function Found({ memories, words, values }) {
+  if (!memories.length && SHORT_ID.test(words)) {
+    return html`<p role="status">No id begins so among the ${count(PAGE * MOST_PAGES)} newest memories, and none has it
+      in its text. Paste the whole id; the memory's page has it under “What is stored”.</p>`;
+  }
   if (!memories.length) return html`<p role="status">No memory has these words, whatever its status.</p>`;
   return html`<ul class="plain" role="status" aria-label="Memories with these words">
     ${memories.map(
@@ -47,6 +54,19 @@ function Found({ memories, values }) {
 
 /** Of any status and validity, since one that is kept away is what people look for. */
 async function matching(owner, text, signal) {
-  const search = { text, limit: 10, statuses: EVERY_STATUS, include_invalid: true };
-  return (await service.memories(owner, search, signal)).memories;
+  const search = { statuses: EVERY_STATUS, include_invalid: true };
+  const byId = SHORT_ID.test(text) ? await withShortId(owner, text.toLowerCase(), search, signal) : [];
+  return byId.length ? byId : (await service.memories(owner, { ...search, text, limit: 10 }, signal)).memories;
+}
+
+/** The route has no search for the beginning of an id, so the newest memories are looked through. */
+async function withShortId(owner, beginning, search, signal) {
+  let after;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const { memories, next } = await service.memories(owner, { ...search, limit: PAGE, after }, signal);
+    const found = memories.filter(({ id }) => id.startsWith(beginning));
+    if (found.length || !next) return found;
+    after = next;
+  }
+  return [];
 }

@@ -62,7 +62,7 @@ function NoKey({ retry }) {
     text=${wrong
       ? "It was revoked or rotated, or it is of another service or of a studio that has ended."
       : "Memories are shown to whoever has a key for their owner."}
-    todo="Whoever runs the service makes one:" command="pgrecall keys create --owner NAME --scope read">
+    todo="If this is pgrecall studio, open the address that the terminal printed. Of a service, whoever runs it makes one:" command="pgrecall keys create --owner NAME --scope read">
     <${KeyForm} retry=${retry} />
   <//>`;
 }

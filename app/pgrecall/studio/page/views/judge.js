@@ -1,5 +1,5 @@
 /** Judge: marks that say which hits answer, and what profiles make of them. */
-import { html, useMemo, useRef, useState } from "../html.js";
+import { html, useEffect, useMemo, useRef, useState } from "../html.js";
 import { write } from "../core/address.js";
 import { counted } from "../core/format.js";
 import { AsOf } from "../parts/as_of.js";
@@ -11,6 +11,7 @@ import { useAnswer, useStudio } from "../parts/hooks.js";
 import { KeyHelp, Marks, useJudgingKeys, useMarks } from "../parts/marks.js";
 import { Obstacle } from "../parts/obstacle.js";
 import { useAdjustedRanking } from "../parts/ranking.js";
+import { Saved } from "../parts/save_profile.js";
 import { Side } from "../parts/side.js";
 import { Welcome } from "../parts/welcome.js";
 import * as service from "../service/memories.js";
@@ -31,10 +32,11 @@ export function JudgeView() {
     <${QuestionForm} again=${ranking.retry} />
     <${Side} label="Judged questions and profiles" summary=${`${counted(judged.length, "judged question")}, evaluate`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
+      <${Saved} />
       <${ProfileChoice} name="with" label="Beside" otherwise=${second.name} />
       ${found.error && html`<${Obstacle} problem=${found.error} />`}
       ${may("write")
-        ? html`<${Evaluation} first=${base} second=${second} k=${ranking.k} />`
+        ? html`<${Evaluation} first=${base} second=${second} k=${ranking.k} judged=${judged} />`
         : html`<p class="note">A key with the scope write can judge and evaluate.</p>`}
       <${Judged} judged=${judged} />
       <${AsOf} />
@@ -52,8 +54,9 @@ function ToJudge({ ranking, judged, changed }) {
   const { address, may } = useStudio();
   const list = useRef(null);
   const hits = useMemo(() => ranking.ranked.hits.slice(0, ranking.k), [ranking.ranked, ranking.k]);
-  const [marks, mark] = useMarks(address.values.q, judged, changed);
-  const keys = useJudgingKeys(hits, may("write") ? mark : null, list);
+  const [marks, mark, takeBack] = useMarks(address.values.q, judged, changed);
+  const keys = useJudgingKeys(hits, may("write") ? mark : null, takeBack, list);
+  useFirstHit(address.values.q, ranking.isCurrent, keys.moveTo);
   const most = fullWidth(hits.slice(0, 1).map((hit) => hit.score));
   const markAt = (at, id) => (answers) => {
     keys.setAt(at);
@@ -71,6 +74,13 @@ function ToJudge({ ranking, judged, changed }) {
         <//>`,
       )}
     </ol>`;
+}
+
+/** Whoever has asked is led to the first hit, where keys mark. */
+function useFirstHit(question, isCurrent, moveTo) {
+  useEffect(() => {
+    if (isCurrent && document.activeElement?.closest(".question")) moveTo(0);
+  }, [question, isCurrent]);
 }
 
 function Judged({ judged }) {
