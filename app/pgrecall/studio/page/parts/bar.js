@@ -70,7 +70,8 @@ export function SignalTable({ values, weights, contributions, behind = null }) {
       )}
       ${"decay" in values &&
       html`<tr>
-        <th scope="row" title=${meaningOf("decay")}><${Swatch} name="decay" />${nameOf("decay")}</th><td>× ${share(values.decay, 3)}</td>
+        <th scope="row" title=${meaningOf("decay")}><${Swatch} name="decay" />${nameOf("decay")}</th>
+        <td>× ${share(values.decay, 3)}</td>
       </tr>`}
     </tbody>
   </table>`;

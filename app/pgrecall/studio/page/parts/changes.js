@@ -18,7 +18,7 @@ const CHANGES = [
   },
   {
     name: "Supersede", scope: "write", isFor: (memory) => !isAway(memory), Fields: SupersedeFields,
-    says: "A new memory takes its place, with its other fields. This one stays stored for its time, and is no longer recalled.",
+    says: "A new memory with the same other fields takes its place. This one stays stored for its time, and is no longer recalled.",
     undo: "Invalidate the new memory, then revive this one.",
     act: (owner, memory, given) =>
       service.act(owner, memory.id, "supersede", { new: successorOf(memory, given), ...reasonOf(given.reason) }),

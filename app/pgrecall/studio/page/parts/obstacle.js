@@ -62,7 +62,8 @@ function NoKey({ retry }) {
     text=${wrong
       ? "It was revoked or rotated, or it is of another service or of a studio that has ended."
       : "Memories are shown to whoever has a key for their owner."}
-    todo="If this is pgrecall studio, open the address that the terminal printed. Of a service, whoever runs it makes one:" command="pgrecall keys create --owner NAME --scope read">
+    todo="Open the address that the terminal printed. For a service, whoever runs it makes a key:"
+    command="pgrecall keys create --owner NAME --scope read">
     <${KeyForm} retry=${retry} />
   <//>`;
 }

@@ -44,8 +44,7 @@ function Known({ memory, version, changed: update }) {
     <article class="panel">
       <h2 class="unseen">The memory</h2>
       <p class="content"><${Marked} text=${memory.content} terms=${matchedTerms(explained.value)} /></p>
-      ${end && html`<p class="problem ended"><b>${end}</b>${memory.invalidation_reason && ` (${memory.invalidation_reason})`}${" "}
-        ${memory.superseded_by && html`by <${Other} id=${memory.superseded_by} />`}: it is no longer found.</p>`}
+      ${end && html`<${Ended} memory=${memory} end=${end} />`}
       <${About} memory=${memory} />
       <${Changes} memory=${memory} changed=${update} />
     </article>
@@ -55,7 +54,8 @@ function Known({ memory, version, changed: update }) {
         <div class="row"><${ProfileChoice} /><${HitCount} /></div>
         <${AsOf} />
         ${explained.error && html`<${Obstacle} problem=${explained.error} />`}
-        ${explained.value && html`<${Explanation} found=${explained.value} profile=${profile} base=${base} id=${memory.id} />`}
+        ${explained.value &&
+        html`<${Explanation} found=${explained.value} profile=${profile} base=${base} id=${memory.id} />`}
         <section class="panel" aria-labelledby="time"><h2 id="time">What time does to it</h2>
           ${endThen
             ? html`<p>${endThen}: it is not found, so it has no score that could fall.</p>`
@@ -73,6 +73,11 @@ function Known({ memory, version, changed: update }) {
       </div>
     </div>
   </div>`;
+}
+
+function Ended({ memory: { superseded_by: successor, invalidation_reason: reason }, end }) {
+  const how = successor ? html` by <${Other} id=${successor} />` : reason && ` (${reason})`;
+  return html`<p class="problem ended"><b>${end}</b>${how}: it is no longer found.</p>`;
 }
 
 /** The profile of the address as it is, and with its sliders. */
