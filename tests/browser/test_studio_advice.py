@@ -67,6 +67,7 @@ def test_a_superseded_memory_says_so(studio: Service, page_at: Open, owner: str)
     assert page.locator("svg .curve").count() == 0
     assert page.get_by_text("no longer found (stored as active)").count() == 1
     page.get_by_role("heading", name="It is not among the hits").wait_for()
+    assert page.get_by_role("link", name="Try it").count() == 0  # no weight brings it back
     assert "+00" not in page.locator("ul.reasons").first.inner_text()
 
 

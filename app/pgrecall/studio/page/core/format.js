@@ -50,7 +50,8 @@ export function readable(text) {
   return text
     .replace(MOMENTS, (moment) => time(moment.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00")))
     .replace(LONG_NUMBERS, (number) => share(Number(number), 3))
-    .replaceAll("invalidated_at", "invalidated on");
+    .replace("invalidated_at", "invalidated on")
+    .replace("invalidation_reason", "reason");
 }
 
 /** "5 mo", "today"; "?" for an unknown age. */

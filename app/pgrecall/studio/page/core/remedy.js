@@ -4,7 +4,7 @@ import { rank, silent } from "./rank.js";
 import { rounded, sum, withShare } from "./shares.js";
 
 const STEPS = 200; // of a slider of weights
-const COARSE = 8; // steps at a time, until one of them brings it in
+const MANY = 100; // with so many candidates, every step is looked at; with twice as many, every second
 
 /**
  * For each signal that the question asks for, the least weight above its own at which the sought
@@ -32,17 +32,18 @@ function including(candidates, { id, signals }) {
   return { ...candidates, memories: [...candidates.memories, one], total: candidates.total + 1 };
 }
 
-/** Other memories rise, too: so it looks where the memory stands, first in coarse steps. */
+/** Other memories rise, too: so it looks where the memory stands, upwards, then between two steps. */
 function leastShare(candidates, id, { shares, asked, signal, k }) {
   const total = sum(asked.map((name) => shares[name]));
   const last = Math.floor(total * STEPS + 1e-9);
   const at = (step) => standing(candidates, id, amongAsked(shares, { asked, total, signal, share: step / STEPS }));
   let out = Math.floor(shares[signal] * STEPS + 1e-9);
   if (out >= last) return { shares: null };
+  const wide = Math.max(1, Math.round(candidates.memories.length / MANY));
   let step = out;
   do {
     out = step;
-    step = Math.min(last, step + COARSE);
+    step = Math.min(last, step + wide);
   } while (step < last && at(step).place > k);
   if (at(step).place > k) return { shares: null };
   while (step - out > 1) {

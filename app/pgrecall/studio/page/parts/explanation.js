@@ -11,6 +11,8 @@ export function Explanation({ found, profile, base, id }) {
   const { address } = useStudio();
   const { returned, rank, k, score, needed_score: needed, account, contributions, reasons } = found;
   const weights = of(account, "weight");
+  // What is kept away for another reason, no weight brings in.
+  const isOutranked = !returned && rank > k && reasons.every((one) => one.startsWith("outranked"));
   const title = returned ? `It is hit ${count(rank)}` : "It is not among the hits";
   return html`<section class="panel" aria-labelledby="why">
     <h2 id="why">${title} for “${address.values.q}”</h2>
@@ -23,7 +25,7 @@ export function Explanation({ found, profile, base, id }) {
     ${reasons.length > 0 && html`<h3>What keeps it away</h3>
       <ul class="reasons">${reasons.map((one) => html`<li key=${one}>${readable(one)}</li>`)}</ul>
       <${Lifting} reasons=${reasons} />`}
-    ${!returned && rank > k && html`<${Remedies} found=${found} profile=${profile} id=${id} />`}
+    ${isOutranked && html`<${Remedies} found=${found} profile=${profile} id=${id} />`}
     <details open=${!returned}>
       <summary>Its signals${needed === null ? "" : `, and how far each is behind hit ${k}`}</summary>
       <${SignalTable} values=${found.signals} weights=${weights} contributions=${contributions}

@@ -4,7 +4,7 @@ import { write } from "../core/address.js";
 import { named } from "../core/profile.js";
 import { hitsIn, questionIn } from "../core/question.js";
 import { adjusted, settingIn } from "../core/setting.js";
-import { date, share, time } from "../core/format.js";
+import { counted, date, share, time } from "../core/format.js";
 import { endOf } from "../core/validity.js";
 import * as service from "../service/memories.js";
 import { AgeingChart } from "../parts/ageing_chart.js";
@@ -120,7 +120,7 @@ function Facts({ memory }) {
     usefulness: share(memory.usefulness),
     confidence: share(memory.confidence),
     trust: memory.trust === null ? "not assessed" : share(memory.trust),
-    found: `${memory.retrieval_count} times`,
+    found: counted(memory.retrieval_count, "time"),
     used: memory.last_accessed_at ? time(memory.last_accessed_at) : "never",
     outcomes: `${memory.success_count} good, ${memory.failure_count} bad`,
     session: memory.session,
