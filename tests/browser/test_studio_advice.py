@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from random import Random
 from urllib.parse import parse_qs
 
 import pytest
@@ -157,3 +158,49 @@ def test_what_was_copied_is_said(studio: Service, page_at: Open, owner: str) -> 
     page.get_by_label("Save as profile").fill("My profile")
     assert "the first is a letter" in page.locator("#rule-of-names").inner_text()
     assert not page.get_by_label("Save as profile").evaluate("one => one.checkValidity()")
+
+
+ADVISE = """async ([candidates, sought, shares, k]) => {
+    const { remedies } = await import("/studio/core/remedy.js");
+    return remedies(candidates, sought, shares, k);
+}"""
+
+
+def test_the_least_weight_is_the_least(studio: Service, page_at: Open, owner: str) -> None:
+    """By a count of its own, over every step of a slider."""
+    names, k = ("keyword", "recency", "trust"), 5
+    given = Random(7)
+    values = [{name: given.random() for name in (*names, "time")} for _ in range(90)]
+    shares = {"keyword": 0.5, "recency": 0.2, "trust": 0.1, "time": 0.2}
+    candidates = {
+        "profile": {"name": "four", "redistribute": True, "signals": {}},
+        "total": len(values),
+        "signals": {name: {"has_value": name != "time", "nth": 0} for name in shares},
+        "decay": None,
+        "memories": [
+            {"memory": {"id": f"{number:02}"}, "signals": one, "age_days": {}}
+            for number, one in enumerate(values)
+        ],
+    }
+    page = page_at(f"#ask?owner={owner}", key=studio.key(owner))
+
+    def place(at: int, name: str, share: float) -> int:
+        others = sum(shares[one] for one in names if one != name)
+        weights = {one: shares[one] * (0.8 - share) / others for one in names} | {name: share}
+        scores = [sum(weights[one] * memory[one] for one in names) for memory in values]
+        return 1 + sum(score > scores[at] for score in scores)
+
+    advised = 0
+    for at in range(0, 90, 2):
+        memory = {"id": f"{at:02}", "signals": values[at]}
+        for one in page.evaluate(ADVISE, [candidates, memory, shares, k]):
+            name = one["signal"]
+            first, last = int(shares[name] * 200 + 1e-9) + 1, 160
+            steps = [step for step in range(first, last + 1) if place(at, name, step / 200) <= k]
+            assert one.get("share") == (steps[0] / 200 if steps else None)
+            if steps:
+                advised += 1
+                assert one["place"] == place(at, name, one["share"])
+                assert one["isExact"]
+                assert one["shares"]["time"] == pytest.approx(0.2, abs=2e-5)
+    assert advised > 10

@@ -12,7 +12,7 @@ export function Explanation({ found, profile, base, id }) {
   const { returned, rank, k, score, needed_score: needed, account, contributions, reasons } = found;
   const weights = of(account, "weight");
   // What is kept away for another reason, no weight brings in.
-  const isOutranked = !returned && rank > k && reasons.every((one) => one.startsWith("outranked"));
+  const isOutranked = !returned && rank > k && !isKept(reasons);
   const title = returned ? `It is hit ${count(rank)}` : "It is not among the hits";
   return html`<section class="panel" aria-labelledby="why">
     <h2 id="why">${title} for “${address.values.q}”</h2>
@@ -35,9 +35,13 @@ export function Explanation({ found, profile, base, id }) {
   </section>`;
 }
 
+/** By a filter, or since it is not valid: not by its score. */
+function isKept(reasons) {
+  return reasons.some((one) => !one.startsWith("outranked"));
+}
+
 function placed({ rank, ranked, score, needed_score: needed, k, reasons, returned }) {
-  const isKept = !returned && reasons.length && rank <= k; // by a filter, not by its score
-  const is = isKept ? "By its score it would be" : "It is";
+  const is = !returned && isKept(reasons) ? "By its score it would be" : "It is";
   const place = `${is} number ${count(rank)} of the ${count(ranked)} that pass, with ${share(score, 3)}`;
   return needed === null || returned ? place : `${place}; hit ${k} has ${share(needed, 3)}`;
 }
