@@ -144,7 +144,7 @@ def test_keys_mark_after_asking_and_take_back(studio: Service, page_at: Open, ow
     page.keyboard.press("u")
     page.get_by_text("1 of 2 hits judged").wait_for()
     [judged] = studio.repo.evaluation.judged_queries(owner)
-    assert len(judged.relevant) == 1
+    assert len(list(judged.relevant)) == 1
     page.keyboard.press("u")
     page.get_by_text("0 of 2 hits judged").wait_for()
 
