@@ -89,11 +89,11 @@ def test_without_a_key_it_asks_for_one(studio: Service, page_at: Open, owner: st
     page = page_at(asking(owner))
     page.get_by_role("heading", name="This service asks for a key").wait_for()
 
-    page.get_by_label("Key").fill("pgr_wrong")
+    page.get_by_label("Key", exact=True).fill("pgr_wrong")
     page.get_by_role("button", name="Use this key").click()
     page.get_by_role("heading", name="This key is not valid").wait_for()
 
-    page.get_by_label("Key").fill(studio.key(owner))
+    page.get_by_label("Key", exact=True).fill(studio.key(owner))
     page.get_by_role("button", name="Use this key").click()
     page.locator(".hit").first.wait_for()
 

@@ -52,10 +52,10 @@ def test_the_score_over_the_next_year_is_what_a_search_will_find(
 ) -> None:
     page = page_at(asking(owner, view=f"memory/{memory_id}"), key=studio.key(owner, scope="read"))
     curve = page.get_by_role("img", name="Its score by hybrid: today")
-    said = dict(re.findall(r"(today|in a year) (\S+\d)", curve.get_attribute("aria-label")))
+    said = dict(re.findall(r"(today|after a year) (\S+\d)", curve.get_attribute("aria-label")))
 
     now = datetime.now(UTC)
-    for when, days in (("today", 0), ("in a year", 365)):
+    for when, days in (("today", 0), ("after a year", 365)):
         hits = studio.repo.search(
             owner, QUESTION, as_of=now + timedelta(days=days), touch=False, profile="hybrid"
         )
@@ -94,7 +94,7 @@ def test_an_edit_is_made_and_undone(
     dialog = chosen(page, "Edit")
     dialog.get_by_label("Text").fill(NEW)
     dialog.get_by_label("Tags").fill("commute, bicycle")
-    dialog.get_by_role("button", name="Edit").click()
+    dialog.get_by_role("button", name="Save").click()
     expect(page.locator("article .content")).to_have_text(NEW)
     edited = studio.repo.get(owner, memory_id)
     assert edited is not None
@@ -116,7 +116,7 @@ def test_a_memory_is_superseded_by_a_new_text(
     dialog.get_by_label("The new text").fill(NEW)
     dialog.get_by_role("button", name="Supersede").click()
 
-    page.get_by_role("link", name=NEW).click()
+    page.get_by_role("link", name=NEW).first.click()  # at the top, and in its history
     expect(page.locator("article .content")).to_have_text(NEW)
     [successor] = studio.repo.list(owner, text="cycles")
     assert str(successor.id) in page.url
@@ -135,7 +135,7 @@ def test_only_who_may_maintain_erases_and_only_when_sure(
     expect(dialog).to_contain_text("There is no way back")
     dialog.get_by_role("button", name="Erase").click()
     expect(dialog).to_be_visible()  # the box is not ticked
-    dialog.get_by_label("Nobody needs it any more").check()
+    dialog.get_by_label("Remove it for good").check()
     dialog.get_by_role("button", name="Erase").click()
     expect(page.get_by_role("list", name="Memories").locator(".hit")).to_have_count(1)
     assert studio.repo.get(owner, memory_id) is None

@@ -29,7 +29,7 @@ def test_without_an_embedder_questions_are_words(page_at: Open, own: str, owner:
     page = page_at(asking(owner, "tram"), key=OWN_KEY, url=own)
     expect(page.locator(".hit").first).to_contain_text("Ines takes the tram")
     expect(page.locator(".note")).to_contain_text("This service has no embedder")
-    expect(page.get_by_label("meaning", exact=True)).to_have_attribute(
+    expect(page.get_by_label("similarity", exact=True)).to_have_attribute(
         "aria-valuetext", ".370, not asked"
     )
 
@@ -78,7 +78,7 @@ def test_a_service_that_went_away_and_came_back(studio: Service, page_at: Open, 
     with own_studio(studio, "second", port=int(url.rpartition(":")[2])):
         page.get_by_role("button", name="Try again").click()
         page.get_by_role("heading", name="This key is not valid").wait_for()
-        page.get_by_label("Key").fill("second")
+        page.get_by_label("Key", exact=True).fill("second")
         page.get_by_role("button", name="Use this key").click()
         expect(page.locator(".hit").first).to_contain_text("tram")
 
