@@ -17,7 +17,7 @@ from pgrecall.cli.embedding import EmbedderName, RerankerName, make_embedder
 from pgrecall.cli.options import Zone
 from pgrecall.cli.output import warnings
 from pgrecall.cli.parsers import option
-from pgrecall.cli.serve import configuration, maker, require_service, run_here
+from pgrecall.cli.serve import configuration, maker, of_tcp, require_service, run_here
 from pgrecall.execution import MemoryRepository
 
 app = App()
@@ -57,7 +57,7 @@ def studio(
 
     if demo:
         owner = demo_.AGENT
-    with database.engine() as engine, _socket() as listening:
+    with database.engine() as engine, of_tcp(socket.socket()) as listening:
         MemoryRepository(engine, schema=database.schema).owners(limit=1)  # is the schema there?
         if demo:
             with replace(database, embedder=make_embedder(embedder)).repository() as repo:
@@ -83,8 +83,3 @@ def studio(
                 threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
 
         run_here(configuration(create_app(settings, made)), announce, [listening])
-
-
-def _socket() -> socket.socket:
-    """One that says it is of TCP: asyncio sends small answers at once only through such."""
-    return socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
