@@ -101,11 +101,11 @@ def _on_index(caller: Caller, method: str, body: Body) -> Lines:
     require_scope(caller.key, "maintain")
 
     async def work(progress: Progress) -> Any:
-        def told(_: str, done: int, of: int) -> None:
+        def report(_: str, done: int, of: int) -> None:
             progress(done, of)
 
         run = partial(getattr(caller.repo.rank_indexes, method), agent_id=caller.owner)
-        built = await run(on_progress=told, **body.sent_fields())
+        built = await run(on_progress=report, **body.sent_fields())
         return {"built": [one.record() for one in built]}
 
     return Lines(work)

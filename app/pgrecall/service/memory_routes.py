@@ -120,8 +120,6 @@ route(
 route("POST /explain", "explain", Reader, dict[str, Any], memory_id=ID, **DRINK)
 route("POST /feedback", "feedback", Writer, Memory, memory_id=ID, kind="useful")
 route("POST /outcomes", "record_outcome", Writer, Memory, memory_id=ID, outcome="success")
-
-
 route(
     "POST /judgements",
     "evaluation.judge",

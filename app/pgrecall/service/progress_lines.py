@@ -20,7 +20,7 @@ Work = Callable[[Progress], Coroutine[Any, Any, Any]]
 
 
 class Lines(Response):
-    """{"done", "of"} as often as the work tells, and at last {"result"} or {"problem"}.
+    """{"done", "of"} as often as the work reports, and at last {"result"} or {"problem"}.
 
     The status is 200 from the first line on. A client that goes away ends the work.
     """
@@ -33,16 +33,16 @@ class Lines(Response):
         self._work = work
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        told: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
+        reports: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def progress(done: int, of: int) -> None:  # perhaps in a thread
-            loop.call_soon_threadsafe(told.put_nowait, (done, of))
+            loop.call_soon_threadsafe(reports.put_nowait, (done, of))
 
         work = asyncio.create_task(within(None, self._work(progress)))
         gone = asyncio.create_task(_disconnected(receive))
         for task in (work, gone):
-            task.add_done_callback(lambda _: told.put_nowait(None))
+            task.add_done_callback(lambda _: reports.put_nowait(None))
         try:
             start = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **start})
@@ -51,7 +51,7 @@ class Lines(Response):
             while not (work.done() or gone.done()):
                 try:
                     async with asyncio.timeout(BEAT_SECONDS):
-                        at = await told.get() or at
+                        at = await reports.get() or at
                 except TimeoutError:
                     pass
                 await _write(send, {"done": at[0], "of": at[1]})

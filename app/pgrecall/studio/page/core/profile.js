@@ -1,5 +1,5 @@
 /** Profiles as definitions: plain values, as in a profile file. */
-import { rounded } from "./shares.js";
+import { rounded, sharesOf } from "./shares.js";
 
 const IDENTITY = ["name", "built_in", "installed"];
 
@@ -105,15 +105,12 @@ function pythonValue(value) {
 
 /** The same ranking in psql: a named profile, with weights and a half-life of this question. */
 export function toSql(found, { owner, profile, query, k, halfLife = null }) {
-  const weights = Object.fromEntries(
-    Object.entries(found.signals).map(([name, signal]) => [name, signal.weight]),
-  );
   const given = [
     sqlText(owner),
     `query_text => ${sqlText(query)}`,
     `k => ${k}`,
     `profile => ${sqlText(profile)}`,
-    `weights => ${sqlText(JSON.stringify(weights))}`,
+    `weights => ${sqlText(JSON.stringify(sharesOf(found)))}`,
   ];
   if (halfLife !== null) given.push(`half_life => ${halfLife}`);
   return [

@@ -32,11 +32,11 @@ export function useAdjustedRanking() {
 
   const change = useCallback(({ shares, halfLife }) => setMoving({ shares: rounded(shares), halfLife }), []);
   const reset = () => go({ values: asValues(own(base), base) });
-  const isChanged = !isSame(setting, own(base));
-  return { ...useRankingBy(base, setting), setting, change, reset, isChanged };
+  return { ...useRankingBy(base, setting), setting, change, reset };
 }
 
-function useProfile(name) {
+/** The profile of this name, or else the default one. */
+export function useProfile(name) {
   const { profiles, defaultProfile } = useStudio();
   return profiles.find((one) => one.name === name) ?? profiles.find((one) => one.name === defaultProfile);
 }
@@ -55,5 +55,9 @@ function useRankingBy(base, setting) {
   }, [isNeeded, setting]);
   const asProfileHasIt = useMemo(() => candidates && rank(candidates, own(candidates.askedOf)), [candidates]);
   const mute = candidates ? silent(candidates) : [];
-  return { ...state, base, k, candidates, isCurrent, ranked, isExact, asProfileHasIt, silent: mute };
+  const isChanged = !isSame(setting, own(base));
+  const name = `${base.name}${isChanged ? ", adjusted" : ""}`;
+  return {
+    ...state, base, name, isChanged, k, candidates, isCurrent, ranked, isExact, asProfileHasIt, silent: mute,
+  };
 }

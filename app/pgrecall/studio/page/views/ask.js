@@ -22,7 +22,7 @@ export function AskView() {
   const ranking = useAdjustedRanking();
   return html`<div class="ask">
     <${QuestionForm} again=${ranking.retry} />
-    <${Side} label="How it ranks" summary=${`Rank by ${ranking.base.name}${ranking.isChanged ? ", adjusted" : ""}`}>
+    <${Side} label="How it ranks" summary=${`Rank by ${ranking.name}`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
       <${Sliders} profile=${ranking.base} ...${ranking} />
       <${Export} ranking=${ranking} />
@@ -49,12 +49,11 @@ function Answer({ ranking }) {
 }
 
 function Summary({ ranking, missOne }) {
-  const { candidates, ranked, k, isExact, isCurrent, base, isChanged } = ranking;
+  const { candidates, ranked, k, isExact, isCurrent, name } = ranking;
   const { announce, address } = useStudio();
   const shown = Math.min(k, ranked.hits.length);
-  const by = `${base.name}${isChanged ? ", adjusted" : ""}`;
   const then = address.values.as_of ? `, as of ${date(address.values.as_of)}` : "";
-  const text = `${count(shown)} of ${counted(candidates.total, "memory", "memories")}, by ${by}${then}`;
+  const text = `${count(shown)} of ${counted(candidates.total, "memory", "memories")}, by ${name}${then}`;
   useEffect(() => announce(`${text}. ${isExact ? "The order is exact." : ""}`), [text, isExact]);
   return html`<p class="summary">
     <span>${text}</span>

@@ -54,8 +54,7 @@ function Both({ left, right }) {
 }
 
 function Column({ ranking, most, current, point }) {
-  const { base, isChanged, ranked, k, isExact } = ranking;
-  const name = `${base.name}${isChanged ? ", adjusted" : ""}`;
+  const { name, ranked, k, isExact } = ranking;
   return html`<section aria-label=${name}>
     <h2>${name} ${!isExact && html`<span class="chip approximate">approximate …</span>`}</h2>
     <ol class="hits compact">

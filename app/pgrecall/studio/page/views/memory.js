@@ -16,6 +16,7 @@ import { Explanation } from "../parts/explanation.js";
 import { About } from "../parts/hit.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
 import { Obstacle } from "../parts/obstacle.js";
+import { useProfile } from "../parts/ranking.js";
 import { Other, Relations } from "../parts/relations.js";
 import { Marked } from "../parts/text.js";
 
@@ -32,7 +33,8 @@ export function MemoryView() {
 
 function Known({ memory, version, changed: update }) {
   const { owner, address } = useStudio();
-  const [base, profile] = useProfile();
+  const base = useProfile(address.values.profile);
+  const profile = adjusted(base, settingIn(address.values, base));
   const explained = useExplanation(memory, profile, version);
   const history = useAnswer((signal) => service.history(owner, memory.id, signal), [owner, memory.id, version]);
   const end = endOf(memory);
@@ -81,13 +83,6 @@ function Ended({ memory: { superseded_by: successor, invalidation_reason: reason
 }
 
 /** The profile of the address as it is, and with its sliders. */
-function useProfile() {
-  const { address, profiles, defaultProfile } = useStudio();
-  const name = address.values.profile ?? defaultProfile;
-  const base = profiles.find((one) => one.name === name) ?? profiles[0];
-  return [base, adjusted(base, settingIn(address.values, base))];
-}
-
 function useExplanation(memory, profile, version) {
   const { owner, address, session } = useStudio();
   const body = {
