@@ -28,6 +28,7 @@ from pgrecall.migrate.connecting import database_url
 OWNER, MEMORIES, HITS = "ines", 10_000, 300
 QUESTIONS = [" ".join(VOCABULARY[n : n + 4]) for n in range(0, 80, 4)]
 FIRST_VIEW_BYTES = 300_000
+LATENCY = 150
 
 TIMED = """
 window.timed = (act, isDone) => new Promise((resolve) => {
@@ -113,6 +114,7 @@ def main(
         with studio(url, "--owner", OWNER) as address, chromium() as browser:
             found = [
                 *first_views(browser, address),
+                *slow_views(browser, address),
                 *questions(browser, address, rounds),
                 *sliders(browser, address, rounds),
             ]
@@ -141,9 +143,10 @@ def _memory(number: int) -> NewMemory:
 
 def opened(browser: Browser, address: str, traffic: Traffic | None = None, **values: Any) -> Page:
     """The page with these values, with a key, in a browser that knows nothing of it."""
-    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
     url, _, key = address.partition("#key=")
-    page.add_init_script(f"sessionStorage.setItem('pgrecall.key', '{key}');{TIMED}")
+    context.add_init_script(f"sessionStorage.setItem('pgrecall.key', '{key}');{TIMED}")
+    page = context.new_page()
     if traffic:
         traffic.watch(page)
     page.goto(f"{url}#ask?{urlencode({'owner': OWNER, **values})}", wait_until="networkidle")
@@ -160,6 +163,26 @@ def first_views(browser: Browser, address: str) -> list[Measurement]:
         size = sum(traffic.sizes)
         found.append(Measurement(f"{what}: bytes", size, "", FIRST_VIEW_BYTES))
         found.append(Measurement("  requests", traffic.requests, ""))
+    return found
+
+
+def slow_views(browser: Browser, address: str) -> list[Measurement]:
+    """From the address to the drawn view, where each request takes so long; then once more, in a
+    browser that has kept the files."""
+    context = browser.new_context()
+    url, _, key = address.partition("#key=")
+    context.add_init_script(f"sessionStorage.setItem('pgrecall.key', '{key}');{TIMED}")
+    slow = {"offline": False, "latency": LATENCY, "downloadThroughput": -1, "uploadThroughput": -1}
+    found = []
+    for what in (f"first view, {LATENCY} ms for each request", "  once more"):
+        page = context.new_page()
+        context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
+        page.goto(f"{url}#ask?owner={OWNER}", wait_until="commit")
+        drawn = "timed(() => {}, () => document.querySelector('.screen'))"
+        taken = page.evaluate(f"{drawn}.then(() => performance.now())")
+        found.append(Measurement(what, taken, "ms"))
+        page.close()
+    context.close()
     return found
 
 

@@ -102,3 +102,27 @@ def test_a_key_in_the_address_leaves_it(studio: Service, page_at: Open, owner: s
     page = page_at(f"#key={studio.key(owner)}")
     page.get_by_role("heading", name="Ask a question").wait_for()
     assert "key" not in page.url
+
+
+NAMED = "[...document.querySelectorAll('link[rel=modulepreload]')].map((one) => one.href)"
+LOADED = "performance.getEntriesByType('resource').map((one) => one.name)"
+
+
+def test_the_page_names_each_module_of_its_first_view(
+    studio: Service, page_at: Open, owner: str
+) -> None:
+    page = page_at(asking(owner), key=studio.key(owner))
+    page.locator(".hit").first.wait_for()
+    loaded = [one for one in page.evaluate(LOADED) if one.endswith(".js")]
+    assert sorted(loaded) == sorted(page.evaluate(NAMED))
+
+
+def test_a_view_that_does_not_load_says_so(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner), key=studio.key(owner))
+    page.locator(".hit").first.wait_for()
+    page.context.route("**/views/judge.js", lambda route: route.abort())
+    page.get_by_role("link", name="Judge").click()
+    page.get_by_role("heading", name="This part of the page did not load").wait_for()
+    page.context.unroute("**/views/judge.js")
+    page.get_by_role("button", name="Load it anew").click()
+    page.get_by_role("heading", name="0 judged questions").wait_for()

@@ -17,7 +17,7 @@ from sqlalchemy import make_url
 
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.resources import studio_page
-from pgrecall.service.studio_page import HEADERS, files
+from pgrecall.service.studio_page import HEADERS, files, version
 from pgrecall.testing import new_database
 from tests.integration.serving import PROGRAM, Service, Slow, gated
 
@@ -33,13 +33,33 @@ def test_the_page_needs_no_key_loads_nothing_from_elsewhere_and_is_not_sent_twic
     again = client.get("/studio", headers={"If-None-Match": page.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
 
-    written = {one.relative_to(studio_page()).as_posix() for one in studio_page().rglob("*.*")}
-    assert written == {*files()}
+    folder = studio_page()
+    written = {one.relative_to(folder).as_posix() for one in folder.rglob("*.*")}
+    styles = {path for path in written if path.startswith("styles/")}
+    assert written - styles | {"styles.css"} == {*files()}
+    for path in styles:
+        assert (folder / path).read_bytes() in files()["styles.css"].content
     for path, one in files().items():
         found = client.get(f"/studio/{path}")
         assert (found.content, found.headers["x-content-type-options"]) == (one.content, "nosniff")
         if path.endswith(".js"):
             assert found.headers["content-type"].startswith("text/javascript")
+
+
+def test_what_never_changes_is_kept_and_the_page_names_what_it_needs_first(
+    service: Service,
+) -> None:
+    client = service.client()
+    page = client.get("/studio")
+    assert page.headers["cache-control"] == "no-cache"
+    named = re.findall(r'(?:href|src)="([^"]+)"', page.text)
+    assert len(named) == len({*named}) + 1  # main.js is named twice
+    for address in named:
+        found = client.get(f"/{address}")
+        assert (found.status_code, "immutable" in found.headers["cache-control"]) == (200, True)
+    other = "0" * len(version())
+    assert client.get(f"/studio/{other}/main.js").status_code == 404
+    assert client.get("/studio/main.js").headers["cache-control"] == "no-cache"
 
 
 def test_large_answers_are_compressed_except_those_that_come_line_by_line(

@@ -1,24 +1,19 @@
 /** The page: who is asking, whose memories these are, and which view is open. */
 import { html, render, useCallback, useMemo, useState } from "./html.js";
-import { Obstacle } from "./parts/obstacle.js";
+import { Obstacle, OtherVersion } from "./parts/obstacle.js";
 import { Studio, useAddress, useAnswer } from "./parts/hooks.js";
 import { Shell } from "./parts/shell.js";
 import { keep, takeFromAddress } from "./service/key.js";
 import * as service from "./service/memories.js";
-import { AskView } from "./views/ask.js";
-import { BrowseView } from "./views/browse.js";
-import { CompareView } from "./views/compare.js";
-import { JudgeView } from "./views/judge.js";
-import { MemoryView } from "./views/memory.js";
-import { UpkeepView } from "./views/upkeep.js";
 
+/** Each is loaded when it is opened first. */
 const VIEWS = {
-  ask: AskView,
-  compare: CompareView,
-  judge: JudgeView,
-  upkeep: UpkeepView,
-  browse: BrowseView,
-  memory: MemoryView,
+  ask: () => import("./views/ask.js"),
+  compare: () => import("./views/compare.js"),
+  judge: () => import("./views/judge.js"),
+  upkeep: () => import("./views/upkeep.js"),
+  browse: () => import("./views/browse.js"),
+  memory: () => import("./views/memory.js"),
 };
 const RANKS = ["read", "write", "maintain"];
 
@@ -54,10 +49,18 @@ function Open({ session, listed, retry }) {
     }),
     [session, listed, owner, address, go, retry],
   );
-  const View = VIEWS[address.view];
   return html`<${Studio.Provider} value=${studio}>
-    <${Shell} said=${said}><${View} key=${`${address.view}/${address.id}/${owner}`} /><//>
+    <${Shell} said=${said}>
+      <${Loaded} key=${address.view} view=${address.view} of=${`${address.id}/${owner}`} />
+    <//>
   <//>`;
+}
+
+/** `of` is what the view is of: of something else, it begins anew. */
+function Loaded({ view, of }) {
+  const { value: module, error } = useAnswer(() => VIEWS[view](), []);
+  if (error) return html`<${OtherVersion} />`;
+  return module ? html`<${module.View} key=${of} />` : html`<p class="loading">Loading …</p>`;
 }
 
 takeFromAddress();

@@ -56,6 +56,15 @@ function Gone({ retry }) {
   <//>`;
 }
 
+/** A part of the page that is loaded late could not be. */
+export function OtherVersion() {
+  return html`<${Screen} title="This part of the page did not load"
+    text="The service does not answer, or it is of another version than this page."
+    todo="Load the page anew.">
+    <button type="button" class="main" onClick=${() => location.reload()}>Load it anew</button>
+  <//>`;
+}
+
 function NoKey({ retry }) {
   const wrong = Boolean(key());
   return html`<${Screen} title=${wrong ? "This key is not valid" : "This service asks for a key"}

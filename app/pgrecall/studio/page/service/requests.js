@@ -1,7 +1,7 @@
 /** Requests to the service that this page came from, and to no other. */
 import { key } from "./key.js";
 
-const ROOT = new URL("../../", import.meta.url); // the page's files are in ROOT/studio/
+const ROOT = new URL(".", document.baseURI); // the page is ROOT/studio
 
 /** An answer that is no success; status 0: there was none. */
 class Problem extends Error {

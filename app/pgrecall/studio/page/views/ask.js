@@ -17,7 +17,7 @@ import { Side } from "../parts/side.js";
 import { Sliders } from "../parts/sliders.js";
 import { Welcome } from "../parts/welcome.js";
 
-export function AskView() {
+export function View() {
   const { address } = useStudio();
   const ranking = useAdjustedRanking();
   return html`<div class="ask">

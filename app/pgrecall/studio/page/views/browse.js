@@ -17,7 +17,7 @@ const ORDERS = {
 };
 const PAGE = 50;
 
-export function BrowseView() {
+export function View() {
   const { owner, address, go } = useStudio();
   const { values } = address;
   const order = values.order ?? "-created_at";

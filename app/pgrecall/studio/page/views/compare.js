@@ -12,7 +12,7 @@ import { useAdjustedRanking, useRanking } from "../parts/ranking.js";
 import { brief } from "../parts/text.js";
 import { Welcome } from "../parts/welcome.js";
 
-export function CompareView() {
+export function View() {
   const { address, defaultProfile, profiles } = useStudio();
   const first = address.values.profile ?? defaultProfile;
   const second = address.values.with ?? profiles.find((one) => one.name !== first).name;

@@ -18,7 +18,7 @@ import * as service from "../service/memories.js";
 
 const NONE = [];
 
-export function JudgeView() {
+export function View() {
   const { owner, address, may, profiles } = useStudio();
   const ranking = useAdjustedRanking();
   const [version, setVersion] = useState(0);

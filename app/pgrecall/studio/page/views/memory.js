@@ -22,7 +22,7 @@ import { Marked } from "../parts/text.js";
 
 const MOST_TO_EXPLAIN = 100;
 
-export function MemoryView() {
+export function View() {
   const { owner, address } = useStudio();
   const [version, setVersion] = useState(0);
   const found = useAnswer((signal) => service.memory(owner, address.id, signal), [owner, address.id, version]);

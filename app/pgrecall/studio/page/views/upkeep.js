@@ -8,7 +8,7 @@ import { Obstacle } from "../parts/obstacle.js";
 import { RankIndex } from "../parts/rank_index.js";
 import * as service from "../service/memories.js";
 
-export function UpkeepView() {
+export function View() {
   const { owner, may } = useStudio();
   const [version, setVersion] = useState(0);
   const sizes = useAnswer((signal) => service.sizes(owner, signal), [owner, version]);
