@@ -136,3 +136,8 @@ def test_by_keyboard_alone(studio: Service, page_at: Open, owner: str) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="What time does to it").wait_for()
     assert page.evaluate("document.activeElement.id") == "main"
+
+    tab_to(page.get_by_role("link", name="Back to the hits"))
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit").first).to_contain_text("lamp")  # the slider is where it was
+    assert page.evaluate("document.activeElement.id") == "main"

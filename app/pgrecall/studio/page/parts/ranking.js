@@ -15,7 +15,7 @@ export function useRanking(name) {
   return useRankingBy(base, useMemo(() => own(base), [base]));
 }
 
-/** The ranking by the profile and the sliders of the address; `change` moves a slider. */
+/** The ranking by the profile and the sliders of the address; `change` moves a slider, `write` keeps it. */
 export function useAdjustedRanking() {
   const { address, go } = useStudio();
   const base = useProfile(address.values.profile);
@@ -26,13 +26,15 @@ export function useAdjustedRanking() {
   const setting = moving ?? written;
 
   const settled = useSettled(moving, WAIT_TO_WRITE);
+  /** Whoever leaves a slider may follow a link at once, which takes along what is in the address. */
+  const write = () => moving && go({ values: asValues(moving, base) }, { replace: true });
   useEffect(() => {
-    if (settled && settled === moving) go({ values: asValues(settled, base) }, { replace: true });
+    if (settled === moving) write();
   }, [settled]);
 
   const change = useCallback(({ shares, halfLife }) => setMoving({ shares: rounded(shares), halfLife }), []);
   const reset = () => go({ values: asValues(own(base), base) });
-  return { ...useRankingBy(base, setting), setting, change, reset };
+  return { ...useRankingBy(base, setting), setting, change, write, reset };
 }
 
 /** The profile of this name, or else the default one. */

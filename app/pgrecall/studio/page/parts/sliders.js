@@ -11,11 +11,11 @@ const LONGEST = 1500;
 const STEPS = 400; // of the half-life's slider, which is logarithmic
 const SILENT = "The question has nothing that this compares memories with.";
 
-/** `setting` is {shares, halfLife}; `change` gets a new one, while a slider moves. */
-export function Sliders({ profile, setting, silent, change }) {
+/** `setting` is {shares, halfLife}; `change` gets a new one, while a slider moves; `write` is called once it is left. */
+export function Sliders({ profile, setting, silent, change, write }) {
   const move = (name, value) =>
     change({ ...setting, shares: withShare(setting.shares, name, value, sharesOf(profile)) });
-  return html`<fieldset class="sliders">
+  return html`<fieldset class="sliders" onFocusOut=${write}>
     <legend>Weights <small>they sum to 1</small></legend>
     ${Object.keys(setting.shares).map(
       (name) => html`<${Weight} key=${name} name=${name} value=${setting.shares[name]}
