@@ -12,6 +12,8 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any
 from uuid import UUID, uuid4
 from zlib import crc32
@@ -541,6 +543,19 @@ def test_no_retrieval_is_counted_and_nothing_is_left(world: World) -> None:
         connection.commit()
 
     assert (sql(world.engine, usage), sql(world.engine, events)) == then
+
+
+def test_progress_is_reported_while_queries_are_ranked_and_changes_nothing(world: World) -> None:
+    queries = random_queries(world, 23)
+    reported: list[tuple[int, int]] = []
+    again = partial(world.repo.evaluation.evaluate, AGENT, queries, profiles=RANKED, as_of=NOW)
+    evaluation = again(on_progress=lambda done, of: reported.append((done, of)))
+
+    assert evaluation == again()
+    assert reported[-1] == (23, 23)
+    steps = [after - before for (before, _), (after, _) in pairwise([(0, 23), *reported])]
+    assert len(steps) >= 3
+    assert all(1 <= step <= 10 for step in steps)
 
 
 def test_queries_may_come_one_by_one_and_name_an_id_twice(

@@ -49,6 +49,8 @@ def test_profiles_are_evaluated_by_what_people_judged(
 ) -> None:
     progress, last = told(client.post("/evaluate", json={"profiles": ["hybrid", MINE], "k": 5}))
     assert progress[0] == {"done": 0, "of": 1}
+    assert {"done": 10, "of": len(WORDS)} in progress
+    assert progress[-1] == {"done": len(WORDS), "of": len(WORDS)}
     queries = service.repo.evaluation.judged_queries(agent)
     found = service.repo.evaluation.evaluate(
         agent, queries, profiles=["hybrid", profiles.hybrid.with_half_life(5).renamed("mine")], k=5

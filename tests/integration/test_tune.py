@@ -462,6 +462,8 @@ def test_what_on_progress_raises_leaves_a_transaction_usable_and_it_cannot_be_aw
     for on_progress in (told, Teller(), partial(told), lambda *n: told(*n)):
         with pytest.raises(InputError, match="cannot be awaited; pass a plain function"):
             tuned(world, queries[:12], START, on_progress=on_progress)
+        with pytest.raises(InputError, match="on_progress of evaluate is called within"):
+            world.repo.evaluation.evaluate(AGENT, queries[:1], as_of=NOW, on_progress=on_progress)
 
 
 GOOD = JudgedQuery(NORTH, [UNKNOWN])

@@ -16,7 +16,6 @@ from pgrecall.cli.output import (
     Output,
     progress_bar,
     require_writable,
-    working,
 )
 from pgrecall.cli.parsers import argument, option
 from pgrecall.core.display import Part, plain
@@ -116,10 +115,9 @@ def evaluate(
         chart.require_drawable(plot)
         require_writable(plot)
     compared = call.arguments.get("profiles") or list(BUILT_IN.values())
-    with working("ranking"):
-        evaluation = call(
-            agent_id=None, queries=_queries(call, file, judged=judged), profiles=compared
-        )
+    with progress_bar("ranking") as advance:
+        queries = _queries(call, file, judged=judged)
+        evaluation = call(agent_id=None, queries=queries, profiles=compared, on_progress=advance)
     return Output(
         [evaluation],
         *evaluation_grids(evaluation),

@@ -225,8 +225,10 @@ class Asked:
         profiles: Sequence[Profile],
         *,
         reads_words: bool = False,
+        most: int | None = None,
     ) -> Operation[list[Batch]]:
-        """The queries in batches. `reads_words`: words count although no profile weighs them."""
+        """The queries in batches, of `most` queries if given. `reads_words`: words count although
+        no profile weighs them."""
         layout: Layout = yield Ask("layout")
         reads_words = reads_words or _read(profiles, Keyword)
         result: list[Batch] = []
@@ -263,12 +265,16 @@ class Asked:
                     for number, query in queries.items()
                 },
                 profiles,
+                most,
             )
         return result
 
 
 def _batches(
-    search: Search, queries: Mapping[int, CheckedQuery], profiles: Sequence[Profile]
+    search: Search,
+    queries: Mapping[int, CheckedQuery],
+    profiles: Sequence[Profile],
+    most: int | None,
 ) -> Iterator[Batch]:
     """The queries of one owner."""
     alike: dict[Any, dict[int, CheckedQuery]] = {}
@@ -281,7 +287,8 @@ def _batches(
         )
         alike.setdefault((has_values, query.recorded, query.as_of), {})[number] = query
     ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
-    for (has_values, recorded, moment), several in alike.items():
+    parts = ((key, part) for key, several in alike.items() for part in _parts(several, most))
+    for (has_values, recorded, moment), several in parts:
         query = next(iter(several.values()))
         of_group = replace(
             search,
@@ -298,6 +305,15 @@ def _batches(
         in_effect, options = ranked[pattern]
         options |= {"one"} if len(several) == 1 else set()
         yield Batch(of_group, in_effect, options, several)
+
+
+def _parts(
+    queries: Mapping[int, CheckedQuery], most: int | None
+) -> Iterator[dict[int, CheckedQuery]]:
+    numbers = list(queries)
+    size = most or len(numbers)
+    for begin in range(0, len(numbers), size):
+        yield {number: queries[number] for number in numbers[begin : begin + size]}
 
 
 def _ranked(

@@ -31,6 +31,7 @@ from pgrecall.evaluation.prepared_queries import (
 )
 from pgrecall.evaluation.ranks import metrics, ranks
 from pgrecall.evaluation.relevance_thresholds import evaluate_floors
+from pgrecall.evaluation.reporting import OnProgress, Reporting
 from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
@@ -52,6 +53,10 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
 from pgrecall.scoring.signals import Keyword, Signal, Similarity
 
+REPORTED_TOGETHER = 10
+"""Queries of a statement where progress is reported: what all have in common is computed for each
+statement."""
+
 
 @needs(READS_TOGETHER)
 def evaluate(
@@ -72,6 +77,7 @@ def evaluate(
     dates: str | None = None,
     timezone: str | tzinfo | None = None,
     seed: int = 0,
+    on_progress: OnProgress | None = None,
     rerank: Rerank | Reranker | bool | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Evaluation]:
@@ -104,6 +110,9 @@ def evaluate(
     how many of them return nothing by the first profile, and how much recall that costs, without
     `lend`.
 
+    `on_progress(done, of)` is called after every few queries and must be a plain function. With
+    `lend` and `rerank` each query is counted several times.
+
     Raises InputError and its children; the error names the query, counted from 0.
     """
     least = {
@@ -126,6 +135,7 @@ def evaluate(
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
+    reporting = Reporting("evaluate", on_progress)
     reranker = yield from reranker_of(rerank, checked)
     if lending is not None and reranker is not None:
         raise InputError("evaluate takes lend or rerank, not both; leave one of them out")
@@ -140,26 +150,35 @@ def evaluate(
     if lending is not None and layout.distributed:
         raise InputError("evaluate with lend does not work on Citus; leave lend out")
     context = Asked(tables, teams, chosen, as_of, floors, lending, reranker)
-    evaluation = yield from measured(context, answered(checked), ranked, k, seed)
+    evaluation = yield from measured(context, answered(checked), ranked, k, seed, reporting)
     if all(query.relevant for query in checked):
         return evaluation
     return replace(evaluation, floors=(yield from evaluate_floors(context, checked, ranked[0], k)))
 
 
 def measured(
-    context: Asked, checked: Sequence[CheckedQuery], profiles: Sequence[Profile], k: int, seed: int
+    context: Asked,
+    checked: Sequence[CheckedQuery],
+    profiles: Sequence[Profile],
+    k: int,
+    seed: int,
+    reporting: Reporting,
 ) -> Operation[Evaluation]:
     """Evaluates checked and with_vectors queries."""
     rerank, not_reranked = context.rerank, None
     compared = (*profiles, *baselines(profiles, checked, with_first=rerank is not None))
     values = []
     # Turns are ranked beside the hits of one profile.
-    for several in [compared] if context.lending is None else [(one,) for one in compared]:
-        batches = yield from context.batches(checked, several)
-        ranking = yield from ranks(context.tables, batches, context.lending, k)
+    rounds = [compared] if context.lending is None else [(one,) for one in compared]
+    reporting.of = len(checked) * (len(rounds) + (rerank is not None))
+    # Nobody waits to hear of a part: then all queries of a moment are one statement.
+    most = None if reporting.on_progress is None else REPORTED_TOGETHER
+    for several in rounds:
+        batches = yield from context.batches(checked, several, most=most)
+        ranking = yield from ranks(context.tables, batches, context.lending, k, reporting.add)
         if rerank is not None:
             not_reranked = yield from rerank_ranks(
-                context.tables, batches, rerank, checked, len(profiles), ranking
+                context.tables, batches, rerank, checked, len(profiles), ranking, reporting.add
             )
         values += [
             [metrics(query.relevant, ranking[n][place], k) for n, query in enumerate(checked)]

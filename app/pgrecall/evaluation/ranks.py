@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
@@ -19,10 +19,15 @@ Ranks = dict[UUID, int]
 
 
 def ranks(
-    tables: Tables, batches: Sequence[Batch], lending: Lending | None = None, k: int = 1
+    tables: Tables,
+    batches: Sequence[Batch],
+    lending: Lending | None = None,
+    k: int = 1,
+    ranked: Callable[[int], object] = lambda queries: None,
 ) -> Operation[dict[int, list[Ranks]]]:
     """The ranks of each query, by its number, for each profile. With `lending`, for the only one,
-    as a search for the k best ranks them."""
+    as a search for the k best ranks them. `ranked` is called after each batch with the number of
+    its queries."""
     ranks_by_query: dict[int, list[Ranks]] = {}
     for batch in batches:
         for number in batch.queries:
@@ -36,6 +41,7 @@ def ranks(
                 if rank is not None:
                     # If two owners have a memory of one id, the better rank counts.
                     its[row.id] = min(its.get(row.id, rank), rank)
+        ranked(len(batch.queries))
     return ranks_by_query
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pgrecall.core.rerankers import Rerank, Reranker, judged_text
@@ -40,9 +40,10 @@ def rerank_ranks(
     checked: Sequence[CheckedQuery],
     profiles: int,
     ranking: Mapping[int, list[Ranks]],
+    ranked: Callable[[int], object] = lambda queries: None,
 ) -> Operation[int]:
     """Changes the ranks by the first profiles, of this number, to those by the reranker, and counts
-    for how many queries and profiles the order by score stands."""
+    for how many queries and profiles the order by score stands. `ranked` is as in `ranks`."""
     stands = 0
     for batch in batches:
         firsts: dict[tuple[int, int], list[Any]] = {}
@@ -59,6 +60,7 @@ def rerank_ranks(
                 if id_ in ranks:  # of two owners' memories of one id the better rank counts
                     seen[id_] = min(seen.get(id_, rank), rank)
             ranks.update(seen)
+        ranked(len(batch.queries))
     return stands
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
-from inspect import iscoroutine, iscoroutinefunction
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import UUID
 
 from pgrecall.core.checks import K
-from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import Ask, Mode, Operation, needs
-from pgrecall.core.validation import require_aware, require_bool, require_callable, require_count
+from pgrecall.core.validation import require_aware, require_bool, require_count
 from pgrecall.errors import InputError
 from pgrecall.evaluation.batches import Asked, Batch
 from pgrecall.evaluation.checked_query import CheckedQuery
@@ -30,6 +28,7 @@ from pgrecall.evaluation.relevance_thresholds import (
     reached,
     require_precision,
 )
+from pgrecall.evaluation.reporting import OnProgress, Reporting
 from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
 from pgrecall.evaluation.results import METRICS, Difference, Evaluation
 from pgrecall.evaluation.solving import Problem, Solution
@@ -64,7 +63,7 @@ def tune(
     timezone: str | tzinfo | None = None,
     precision: float | None = None,
     seed: int = 0,
-    on_progress: Callable[[int, int], Any] | None = None,
+    on_progress: OnProgress | None = None,
     rerank: Rerank | Reranker | bool | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Tuning]:
@@ -106,7 +105,7 @@ def tune(
     folds = require_count("folds", folds, at_least=2, at_most=MAX_FOLDS)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     may_argue = require_bool("arguments", arguments)
-    _require_progress(on_progress)
+    reporting = Reporting("tune", on_progress)
     reranker = yield from reranker_of(rerank, named)
     chosen = Filters.of(filters)
     named = yield from with_vectors(named)
@@ -117,7 +116,7 @@ def tune(
     profile = start_profile or (yield from default_profile(tables))
     chosen = yield from narrowing(tables, chosen)
     context = Asked(tables, teams, chosen, as_of, rerank=reranker)
-    work = _Work(context, named, folded, profile, k, seed, may_argue, on_progress)
+    work = _Work(context, named, folded, profile, k, seed, may_argue, reporting)
     return (yield from work.tuning(precision))
 
 
@@ -134,22 +133,22 @@ class _Work:
     k: int
     seed: int
     may_argue: bool
-    on_progress: Callable[[int, int], Any] | None
+    reporting: Reporting
 
     def tuning(self, precision: float | None) -> Operation[Tuning]:
         judged = [number for number, query in enumerate(self.named) if query.relevant]
         checked = [self.named[number] for number in judged]
         folded = [self.folded[number] for number in judged]
         different = list(dict.fromkeys(folded))
-        steps = len(different) + 3
+        self.reporting.of = len(different) + 3
         problem = yield from self._problem(checked)
-        self._report(1, steps)
+        self.reporting.add()
         everything = range(len(checked))
         found = yield Ask("compute", (partial(problem.solved, everything, self.seed),))
-        self._report(2, steps)
+        self.reporting.add()
         ranking: list[Ranks] = [{} for _ in checked]
         failed = 0
-        for done, fold in enumerate(different, start=3):
+        for fold in different:
             training = [n for n in everything if folded[n] != fold]
             solution = yield Ask("compute", (partial(problem.solved, training, self.seed),))
             others = [n for n in everything if folded[n] == fold]
@@ -157,12 +156,12 @@ class _Work:
             failed += stood
             for number, its in known.items():
                 ranking[number] = its
-            self._report(done, steps)
+            self.reporting.add()
         held_out, rivals, moved = yield from self._judged(checked, found, ranking, failed)
         floor = None
         if precision is not None:
             floor = yield from self._floor(found, precision)
-        self._report(steps, steps)
+        self.reporting.add()
         questions = len(set(map(question_key, checked)))
         return Tuning(
             start=self.start,
@@ -250,12 +249,6 @@ class _Work:
         reaches = yield from reached(self.context, self.named, found.profile, self.k)
         return cross_validated(reaches, self.folded, precision)
 
-    def _report(self, done: int, of: int) -> None:
-        reported = None if self.on_progress is None else self.on_progress(done, of)
-        if iscoroutine(reported):
-            reported.close()
-            raise _cannot_be_awaited(self.on_progress)
-
 
 def _moved(
     checked: Sequence[CheckedQuery],
@@ -287,19 +280,6 @@ def _require_unanswered(named: Sequence[CheckedQuery], folded: Sequence[int]) ->
                 "precision needs queries with and without an answer in two folds or more, got "
                 f"{len(numbers)} {'with' if has_answer else 'without'} one; judge more of them"
             )
-
-
-def _require_progress(on_progress: object) -> None:
-    require_callable("on_progress", on_progress)
-    if iscoroutinefunction(on_progress) or iscoroutinefunction(type(on_progress).__call__):
-        raise _cannot_be_awaited(on_progress)
-
-
-def _cannot_be_awaited(on_progress: object) -> InputError:
-    return InputError(
-        "on_progress of tune is called within a transaction and cannot be awaited; pass a plain "
-        f"function, got {shortened(on_progress)}"
-    )
 
 
 def _require_enough(checked: Sequence[CheckedQuery], *, different: bool = False) -> None:

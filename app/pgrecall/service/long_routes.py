@@ -53,8 +53,8 @@ async def evaluate(caller: Writer, body: EvaluateBody) -> Lines:  # type: ignore
 
     async def work(progress: Progress) -> Any:
         queries = await _queries(caller, body)
-        found = await caller.repo.evaluation.evaluate(caller.owner, queries, **arguments)
-        progress(1, 1)
+        evaluated = caller.repo.evaluation.evaluate
+        found = await evaluated(caller.owner, queries, on_progress=progress, **arguments)
         return found.record()
 
     return Lines(work)

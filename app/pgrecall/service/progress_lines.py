@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from starlette.responses import Response
@@ -48,12 +49,13 @@ class Lines(Response):
             await send({"type": "http.response.start", **start})
             at = (0, 1)
             await _write(send, {"done": at[0], "of": at[1]})
-            while not (work.done() or gone.done()):
-                try:
+            while True:
+                with suppress(TimeoutError):
                     async with asyncio.timeout(BEAT_SECONDS):
-                        at = await reports.get() or at
-                except TimeoutError:
-                    pass
+                        report = await reports.get()
+                        if report is None:
+                            break
+                        at = report
                 await _write(send, {"done": at[0], "of": at[1]})
             if work.done():
                 await _write(send, _outcome(work), more=False)
