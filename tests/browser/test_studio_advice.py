@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from pgrecall import NewMemory
+from pgrecall import Label, NewMemory
 from tests.browser.conftest import Open
 from tests.browser.test_studio import QUESTION, asking, owner, set_slider
 from tests.integration.serving import Service
@@ -96,6 +96,7 @@ def test_a_successor_keeps_what_is_not_changed(
     studio: Service, page_at: Open, owner: str, sought: str
 ) -> None:
     studio.repo.update(owner, sought, entities=["Nora"], subject="bread", metadata={"oven": "old"})
+    studio.repo.labels.add(owner, sought, [Label("baking", "concept", 0.5)])
     page = page_at(f"#memory/{sought}?owner={owner}", key=studio.key(owner))
     page.get_by_role("button", name="Supersede").click()
     dialog = page.get_by_role("dialog")
@@ -107,6 +108,22 @@ def test_a_successor_keeps_what_is_not_changed(
     [new] = studio.repo.list(owner, text="Mondays")
     assert (new.memory_type, new.importance, new.tags) == ("habit", 1.0, ["bread"])
     assert (new.entities, new.subject, new.metadata) == (["Nora"], "bread", {"oven": "old"})
+    assert studio.repo.labels.of(owner, new.id) == [Label("baking", "concept", 0.5)]
+    history = page.get_by_role("list", name="Events, oldest first")
+    assert "labels: none → baking (concept .50)" in history.inner_text()
+
+
+def test_a_turn_is_superseded_in_its_session(studio: Service, page_at: Open, owner: str) -> None:
+    turn = NewMemory("Ines takes the bus.", session="monday", turn=4, key="m4")
+    page = page_at(f"#memory/{studio.repo.add(owner, turn)}?owner={owner}", key=studio.key(owner))
+    page.get_by_role("button", name="Supersede").click()
+    dialog = page.get_by_role("dialog")
+    assert "This one keeps its key" in dialog.inner_text()
+    dialog.get_by_label("The new text").fill("Ines takes a taxi.")
+    dialog.get_by_role("button", name="Supersede").click()
+    page.locator(".ended").get_by_role("link", name="Ines takes a taxi.").wait_for()
+    [new] = studio.repo.list(owner, text="taxi")
+    assert (new.session, new.turn, new.key) == ("monday", 4, None)
 
 
 def test_a_short_id_is_found_and_a_new_question_clears_it(

@@ -77,7 +77,7 @@ def test_history_links_labels_and_the_successor_lead_on(
     expect(connections).to_contain_text("→ contrast .50 The kitchen has a new blue lamp.")
     expect(connections).to_contain_text("commute")
     events = page.get_by_role("list", name="Events, oldest first").locator("> li")
-    expect(events.first).to_contain_text("stored")
+    expect(events.first).to_contain_text("stored, dated")  # today, of a year ago
     expect(events.filter(has_text="superseded")).to_contain_text("she moved, by ada")
 
     connections.get_by_role("link", name=NEW).click()

@@ -70,6 +70,13 @@ export function span(days) {
   }
 }
 
+const IN_DAYS = 120;
+
+/** A half-life, in days as long as people count these. */
+export function halfLife(days) {
+  return days < IN_DAYS ? `${whole.format(Number(days.toPrecision(2)))} d` : span(days);
+}
+
 export function bytes(number) {
   const units = ["bytes", "kB", "MB", "GB", "TB"];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, number)) / 3));

@@ -8,8 +8,8 @@ export const FILTERS = [
   { name: "entities", argument: "entities", label: "Entities", isList: true },
   { name: "tiers", argument: "tiers", label: "Tiers", isList: true },
   { name: "text", argument: "text", label: "Words that must occur", isList: false },
-  { name: "after", argument: "created_after", label: "Stored after", isDate: true },
-  { name: "before", argument: "created_before", label: "Stored before", isDate: true },
+  { name: "after", argument: "created_after", label: "Dated after", isDate: true },
+  { name: "before", argument: "created_before", label: "Dated before", isDate: true },
 ];
 export const MOST_HITS = 300;
 export const EVERY_STATUS = ["active", "pending", "consolidated", "completed", "archived"];

@@ -15,7 +15,8 @@ export function own(profile) {
 export function settingIn(values, profile) {
   const shares = sharesIn(values);
   const fits = shares && sameNames(shares, profile.signals);
-  return { shares: fits ? rounded(shares) : sharesOf(profile), halfLife: numberIn(values, "half_life", null) };
+  // In the order of the profile, whatever that of the address is.
+  return { shares: fits ? rounded({ ...sharesOf(profile), ...shares }) : sharesOf(profile), halfLife: numberIn(values, "half_life", null) };
 }
 
 /** Values for an address; those of the profile's own setting are empty. */

@@ -27,9 +27,7 @@ function stripes(contributions, most) {
 }
 
 export function Legend({ contributions }) {
-  const parts = Object.entries(contributions)
-    .filter(([, value]) => value >= LEAST_SHOWN)
-    .sort(([, one], [, other]) => other - one);
+  const parts = Object.entries(contributions).filter(([, value]) => value >= LEAST_SHOWN);
   return html`<span class="legend">
     ${parts.map(
       ([name, value]) => html`<span key=${name} title=${meaningOf(name)}>

@@ -18,10 +18,13 @@ const CHANGES = [
   },
   {
     name: "Supersede", scope: "write", isFor: (memory) => !isAway(memory), Fields: SupersedeFields,
-    says: "A new memory with the same other fields takes its place. This one stays stored for its time, and is no longer recalled.",
+    says: "A new memory takes its place, with the same labels, session and other fields. This one keeps its key, links and history, and is no longer recalled. Trust, outcomes and counters of the new one begin anew.",
     undo: "Invalidate the new memory, then revive this one.",
-    act: (owner, memory, given) =>
-      service.act(owner, memory.id, "supersede", { new: successorOf(memory, given), ...reasonOf(given.reason) }),
+    act: async (owner, memory, given) => {
+      const { labels } = await service.labels(owner, memory.id);
+      const successor = { ...successorOf(memory, given), labels };
+      return service.act(owner, memory.id, "supersede", { new: successor, ...reasonOf(given.reason) });
+    },
   },
   {
     name: "Invalidate", scope: "write", isFor: (memory) => !isAway(memory), Fields: ReasonField,
@@ -151,10 +154,10 @@ function valuesOf({ content, memory_type: type, importance, tags, entities }) {
   return { content, memory_type: type, importance, tags, entities };
 }
 
-/** What a memory is about; not its times, its key, and what is assessed of its very text. */
+/** What a memory is about; not its times, its key, which is unique, and what is assessed of its very text. */
 const KEPT = [
   "additional_types", "memory_nature", "content_type", "tier", "subject", "metadata", "usefulness", "confidence",
-  "component", "output_type", "domain", "category", "loop", "expires_at",
+  "component", "output_type", "domain", "category", "loop", "expires_at", "session", "turn",
 ];
 
 /** The new memory has what its form holds, and the other fields of the old one. */

@@ -1,24 +1,27 @@
 /** The history of a memory as a line of events, oldest first. */
 import { html } from "../html.js";
-import { share, time } from "../core/format.js";
+import { date, share, time } from "../core/format.js";
 import { brief } from "./text.js";
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 const LONGEST = 240;
 const NAMES = { initial: "stored", judgement: "judged" };
 
-export function Events({ events }) {
+export function Events({ events, memory }) {
   if (!events.length) return html`<p>Nothing is recorded of it.</p>`;
   return html`<ol class="events" aria-label="Events, oldest first">
-    ${events.map((event) => html`<${Event} key=${event.id} event=${event} />`)}
+    ${events.map((event) => html`<${Event} key=${event.id} event=${event} dated=${memory.created_at} />`)}
   </ol>`;
 }
 
-function Event({ event }) {
+function Event({ event, dated }) {
+  // Memories that were imported are older than their first event.
+  const isOfAnotherDay = event.event_type === "initial" && date(dated) !== date(event.occurred_at);
   const by = [event.reason, event.actor && `by ${event.actor}`].filter(Boolean).join(", ");
   return html`<li>
     <time datetime=${event.occurred_at}>${time(event.occurred_at)}</time>
-    <b>${NAMES[event.event_type] ?? event.event_type}</b>${by && html` <span>${brief(by, 200)}</span>`}
+    <b>${NAMES[event.event_type] ?? event.event_type}</b>${isOfAnotherDay && html`<span>, dated ${date(dated)}</span>`}
+    ${by && html` <span>${brief(by, 200)}</span>`}
     <${Judged} event=${event} />
     <${Values} before=${event.old_values} after=${event.new_values} />
   </li>`;
@@ -48,5 +51,12 @@ function shown(value) {
   if (value === null || value === undefined) return "none";
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : share(value, 3);
   if (MOMENT.test(value)) return time(value);
+  if (Array.isArray(value)) return brief(value.map(inWords).join(", ") || "none", LONGEST);
   return brief(typeof value === "string" ? value : JSON.stringify(value), LONGEST);
+}
+
+/** A label, or a word of another list. */
+function inWords(one) {
+  if (one?.value === undefined) return typeof one === "string" ? one : JSON.stringify(one);
+  return `${one.value} (${one.kind}${one.weight === 1 ? "" : ` ${share(one.weight)}`})`;
 }

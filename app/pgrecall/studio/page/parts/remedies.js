@@ -1,7 +1,7 @@
 /** The weights that would bring a memory in, and the weights that differ from the profile's. */
 import { html, useMemo } from "../html.js";
 import { sharesAsValues, write } from "../core/address.js";
-import { share, span } from "../core/format.js";
+import { halfLife, share } from "../core/format.js";
 import { named } from "../core/profile.js";
 import { questionIn } from "../core/question.js";
 import { remedies } from "../core/remedy.js";
@@ -53,9 +53,10 @@ export function Adjusted({ base, profile }) {
   const [before, after] = [sharesOf(base), sharesOf(profile)];
   const differs = Object.keys(after).filter((name) => share(before[name], 3) !== share(after[name], 3));
   const weights = differs.map((name) => `${nameOf(name)} ${share(before[name], 3)} → ${share(after[name], 3)}`);
-  const halfLife = address.values.half_life ? [`half-life ${span(Number(address.values.half_life))}`] : [];
+  const days = Number(address.values.half_life);
+  const all = days ? [...weights, `half-life ${halfLife(days)}`] : weights;
   const reset = write({ ...address, values: { ...address.values, ...asValues(own(base), base) } });
-  return html`<p class="note">The weights are adjusted: ${[...weights, ...halfLife].join(", ")}.
+  return html`<p class="note">The weights are adjusted: ${all.join(", ")}.
     ${" "}<a href=${reset}>Reset</a></p>`;
 }
 

@@ -2,7 +2,7 @@
 import { html } from "../html.js";
 import { decayingPart, halfLifeOf, hasSeveralHalfLives } from "../core/curve.js";
 import { meaningOf, nameOf } from "../core/signals.js";
-import { share, span } from "../core/format.js";
+import { halfLife, share } from "../core/format.js";
 import { sharesOf, withShare } from "../core/shares.js";
 import { Swatch } from "./bar.js";
 
@@ -23,7 +23,7 @@ export function Sliders({ profile, setting, silent, change, write }) {
         move=${(value) => move(name, value)} />`,
     )}
     <${HalfLife} profile=${profile} value=${setting.halfLife}
-      change=${(halfLife) => change({ ...setting, halfLife })} />
+      change=${(days) => change({ ...setting, halfLife: days })} />
   </fieldset>`;
 }
 
@@ -46,12 +46,13 @@ function HalfLife({ profile, value, change }) {
   const part = decayingPart(profile);
   if (!part) return null;
   const days = value ?? halfLifeOf(part);
-  const said = value === null && hasSeveralHalfLives(part) ? "by type or tier" : span(days);
+  const was = hasSeveralHalfLives(part) ? "by type or tier" : halfLife(halfLifeOf(part));
+  const said = value === null ? was : halfLife(value);
   return html`<div class="slider half-life" title="After so many days, recency is one half.">
     <label for="half-life">half-life</label>
     <input id="half-life" type="range" min="0" max=${STEPS} step="1" value=${stepOf(days)} aria-valuetext=${said}
       onInput=${(event) => change(daysOf(Number(event.target.value)))} />
-    <output for="half-life">${said}</output>
+    <output for="half-life">${said !== was && html`<small>${was} →</small> `}${said}</output>
   </div>`;
 }
 

@@ -67,7 +67,7 @@ function Known({ memory, version, changed: update }) {
       <div>
         <section class="panel" aria-labelledby="history"><h2 id="history">History</h2>
           ${history.error && html`<${Obstacle} problem=${history.error} />`}
-          ${history.value && html`<${Events} events=${history.value.events} />`}</section>
+          ${history.value && html`<${Events} events=${history.value.events} memory=${memory} />`}</section>
         <section class="panel" aria-labelledby="relations"><h2 id="relations">Connections</h2>
           <${Relations} memory=${memory} version=${version} /></section>
         <section class="panel" aria-labelledby="facts"><h2 id="facts">What is stored</h2>
@@ -103,7 +103,7 @@ function Facts({ memory }) {
   const facts = {
     id: memory.id,
     status: endOf(memory) ? `no longer found (stored as ${memory.status})` : memory.status,
-    stored: time(memory.created_at),
+    dated: time(memory.created_at),
     observed: memory.observed_at && time(memory.observed_at),
     valid: (memory.valid_from || memory.valid_until) && `${date(memory.valid_from)} to ${date(memory.valid_until)}`,
     expires: memory.expires_at && time(memory.expires_at),

@@ -63,7 +63,7 @@ function Sizes({ sizes }) {
     <div class="row beside">
       <${Numbers} title="status" numbers=${sizes.by_status} /><${Numbers} title="type" numbers=${sizes.by_type} />
     </div>
-    <h3>Stored by month</h3>
+    <h3>By month</h3>
     <${Growth} months=${sizes.by_month} />
   </section>`;
 }
