@@ -1173,7 +1173,7 @@ COMMENT ON COLUMN pgrecall.owner_vectors.successes IS 'How many more successes t
 
 CREATE TABLE pgrecall.profiles (
     name text NOT NULL,
-    definition jsonb NOT NULL
+    definition json NOT NULL
 );
 
 --

@@ -23,6 +23,8 @@ def test_a_profile_is_saved_and_ranks_from_then_on(
 ) -> None:
     page = page_at(asking(owner, half_life=7), key=OWN_KEY, url=own)
     page.locator(".hit").first.wait_for()
+    signals = page.locator(".sliders label").all_inner_texts()
+    expect(page.locator("output[for=half-life]")).to_have_text("90 d → 7 d")
     page.get_by_label("Save as profile").fill("fresher")
     page.get_by_role("button", name="Save", exact=True).click()
 
@@ -30,6 +32,7 @@ def test_a_profile_is_saved_and_ranks_from_then_on(
     expect(page.locator(".summary")).to_contain_text("by fresher")
     expect(page.get_by_label("half-life")).to_have_attribute("aria-valuetext", "7 d")
     assert "half_life" not in page.url  # it is the profile's own now
+    assert page.locator(".sliders label").all_inner_texts() == signals
     engine: Any = studio.repo._bind
     with engine.connect() as connection:
         [saved] = [one for one in installed(connection, "pgrecall") if one["name"] == "fresher"]

@@ -19,7 +19,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, JSON, JSONB, TSVECTOR
 
 from pgrecall.core.embedding_type import Embedding
 from pgrecall.schema.fields import Field
@@ -32,6 +32,7 @@ _TYPES: Mapping[str, Any] = {
     EMBEDDING.type: Embedding,
     "float8": Double,
     "integer": Integer,
+    "json": JSON,
     "jsonb": JSONB,
     "text": Text,
     "text[]": ARRAY(Text),

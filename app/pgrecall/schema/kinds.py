@@ -146,3 +146,5 @@ BIGINT, BYTES, DOUBLE, INTEGER, JSON = (
     Kind(type_, unchecked) for type_ in ("bigint", "bytea", "float8", "integer", "jsonb")
 )
 """Kinds of columns whose values callers do not give."""
+TEXT_OF_JSON = Kind("json", unchecked)
+"""JSON whose keys keep their order."""

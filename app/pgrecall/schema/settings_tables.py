@@ -19,11 +19,11 @@ from pgrecall.schema.kinds import (
     DOUBLE,
     FLAG,
     HOURS,
-    JSON,
     MOMENT,
     NAME,
     SHARE,
     TEXT,
+    TEXT_OF_JSON,
     TEXTS,
     one_of,
 )
@@ -77,7 +77,9 @@ def profiles_table(metadata: MetaData) -> Table:
         metadata,
         required("name", TEXT, "Its name, as recall takes it."),
         required(
-            "definition", JSON, "Its signals with their weights and parameters, as in a file."
+            "definition",
+            TEXT_OF_JSON,
+            "Its signals with their weights and parameters, as in a file.",
         ),
         PrimaryKeyConstraint("name"),
         comment="Profiles that pgrecall profiles install stored; their functions are made from "
