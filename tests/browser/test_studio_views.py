@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pgrecall.scoring import profiles
 from tests.browser.conftest import Open
-from tests.browser.test_studio import QUESTION, asking, owner
+from tests.browser.test_studio import QUESTION, asking, owner, texts
 from tests.integration.serving import Service
 
 __all__ = ["owner"]
@@ -69,6 +70,31 @@ def test_marks_by_keys_become_judged_queries(studio: Service, page_at: Open, own
     assert judged.query == QUESTION
     assert [str(one) for one in judged.relevant] == [first.get_attribute("data-id")]
     assert [str(one) for one in judged.irrelevant] == [second.get_attribute("data-id")]
+
+
+def test_what_either_profile_finds_and_what_neither_does_is_judged(
+    studio: Service, page_at: Open, owner: str, memory_id: str
+) -> None:
+    newest = {f"w.{name}": float(name == "recency") for name in profiles.five_factor.weights}
+    address = asking(owner, view="judge", k=1, profile="five_factor", **newest)
+    page = page_at(f"{address}&with=hybrid", key=studio.key(owner))
+    page.get_by_text("0 of 2 hits judged").wait_for()  # one of each profile
+    assert texts(page) == ["Nora bakes bread on Sundays.", "Ines takes the tram to get to work."]
+
+    page.get_by_label("Its id, or a word of its text").fill("lamp")
+    page.get_by_role("button", name="Find it").click()
+    found = page.get_by_role("list", name="Memories with these words")
+    found.get_by_role("button", name="Answers", exact=True).click()
+    elsewhere = page.get_by_role("region", name="Judged, and not among these hits")
+    elsewhere.get_by_text("The kitchen has a new blue lamp.").wait_for()
+    heading(page, "1 judged question").wait_for()
+    [judged] = studio.repo.evaluation.judged_queries(owner)
+    [lamp] = studio.repo.list(owner, text="lamp")
+    assert [*judged.relevant] == [lamp.id]
+
+    elsewhere.get_by_role("button", name="Answers", exact=True).click()
+    elsewhere.wait_for(state="detached")
+    heading(page, "0 judged questions").wait_for()
 
 
 def test_a_change_says_what_it_does_and_is_undone(

@@ -1,7 +1,7 @@
 /** "Why not?": finds the memory that somebody misses, by its id or a word of its text. */
 import { html, useState } from "../html.js";
 import { write } from "../core/address.js";
-import { age, count } from "../core/format.js";
+import { age, count, counted } from "../core/format.js";
 import { EVERY_STATUS } from "../core/question.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useStudio } from "./hooks.js";
@@ -13,15 +13,21 @@ const SHORT_ID = /^[0-9a-f]{8}$/i; // as the page shows it
 const PAGE = 1000;
 const MOST_PAGES = 10;
 
-/** `field` is a reference to the input, so that others can lead there. */
-export function Missing({ field }) {
+/** Of any status and validity, since one that is kept away is what people look for. */
+const ALL = { statuses: EVERY_STATUS, include_invalid: true };
+
+/**
+ * `field` is a reference to the input, so that others can lead there. Memories among those of
+ * `search` are found; `beside(memory)` is what stands beside each of them.
+ */
+export function Missing({ field, action = "Why not?", search = ALL, beside = null }) {
   const { owner, address, go } = useStudio();
   const [words, setWords] = useState("");
-  const found = useAnswer(words && ((signal) => matching(owner, words, signal)), [owner, words]);
+  const found = useAnswer(words && ((signal) => matching(owner, words, search, signal)), [owner, words]);
   const look = (event) => {
     event.preventDefault();
     const given = new FormData(event.target).get("words").trim();
-    if (ID.test(given)) go({ view: "memory", id: given });
+    if (ID.test(given) && !beside) go({ view: "memory", id: given });
     else setWords(given);
   };
   return html`<section class="missing" aria-labelledby="missing-title">
@@ -29,32 +35,35 @@ export function Missing({ field }) {
     <form class="row" onSubmit=${look}>
       <label class="field">Its id, or a word of its text
         <input name="words" ref=${field} required autocomplete="off" /></label>
-      <button type="submit">Why not?</button>
+      <button type="submit">${action}</button>
     </form>
     ${found.error && html`<${Obstacle} problem=${found.error} />`}
-    ${found.value && html`<${Found} memories=${found.value} words=${words} values=${address.values} />`}
+    ${found.value && html`<${Found} memories=${found.value} words=${words} values=${address.values}
+      isAll=${search === ALL} beside=${beside} />`}
   </section>`;
 }
 
-function Found({ memories, words, values }) {
+function Found({ memories, words, values, isAll, beside }) {
   if (!memories.length && SHORT_ID.test(words)) {
     return html`<p role="status">No id begins so among the ${count(PAGE * MOST_PAGES)} newest memories, and none has it
       in its text. Paste the whole id; the memory's page has it under “What is stored”.</p>`;
   }
-  if (!memories.length) return html`<p role="status">No memory has these words, whatever its status.</p>`;
-  return html`<ul class="plain" role="status" aria-label="Memories with these words">
+  if (!memories.length) return html`<p role="status">
+      No memory ${isAll ? "has these words, whatever its status" : "that can be found has these words"}.</p>`;
+  return html`<p class="unseen" role="status">${counted(memories.length, "memory", "memories")}</p>
+  <ul class=${beside ? "plain judged" : "plain"} aria-label="Memories with these words">
     ${memories.map(
       (one) => html`<li key=${one.id}>
-        <a href=${write({ view: "memory", id: one.id, values })}>${brief(one.content)}</a>
-        <small> ${age(one.created_at)}${one.status === "active" ? "" : `, ${one.status}`}</small>
+        <span><a href=${write({ view: "memory", id: one.id, values })}>${brief(one.content)}</a>
+        <small> ${age(one.created_at)}${one.status === "active" ? "" : `, ${one.status}`}</small></span>
+        ${beside?.(one)}
       </li>`,
     )}
   </ul>`;
 }
 
-/** Of any status and validity, since one that is kept away is what people look for. */
-async function matching(owner, text, signal) {
-  const search = { statuses: EVERY_STATUS, include_invalid: true };
+async function matching(owner, text, search, signal) {
+  if (ID.test(text)) return [await service.memory(owner, text, signal)];
   const byId = SHORT_ID.test(text) ? await withShortId(owner, text.toLowerCase(), search, signal) : [];
   return byId.length ? byId : (await service.memories(owner, { ...search, text, limit: 10 }, signal)).memories;
 }

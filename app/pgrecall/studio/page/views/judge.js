@@ -10,13 +10,16 @@ import { Hit } from "../parts/hit.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
 import { KeyHelp, Marks, useJudgingKeys, useMarks } from "../parts/marks.js";
 import { Obstacle } from "../parts/obstacle.js";
-import { useAdjustedRanking } from "../parts/ranking.js";
+import { Missing } from "../parts/missing.js";
+import { useAdjustedRanking, useRanking } from "../parts/ranking.js";
+import { Other } from "../parts/relations.js";
 import { Saved } from "../parts/save_profile.js";
 import { Side } from "../parts/side.js";
 import { Welcome } from "../parts/welcome.js";
 import * as service from "../service/memories.js";
 
 const NONE = [];
+const CAN_BE_FOUND = {}; // the other memories of an owner, no profile could find
 
 export function View() {
   const { owner, address, may, profiles } = useStudio();
@@ -28,8 +31,11 @@ export function View() {
   const { base } = ranking;
   const others = profiles.filter((one) => one.name !== base.name);
   const second = others.find((one) => one.name === address.values.with) ?? others[0];
+  const beside = useRanking(second.name);
+  const problem = ranking.error ?? beside.error;
+  const retry = () => { ranking.retry(); beside.retry(); };
   return html`<div class="ask">
-    <${QuestionForm} again=${ranking.retry} />
+    <${QuestionForm} again=${retry} />
     <${Side} label="Judged questions and profiles" summary=${`${counted(judged.length, "judged question")}, evaluate`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
       <${Saved} />
@@ -43,37 +49,64 @@ export function View() {
       <${Filters} />
     <//>
     <div class="results">
-      ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
+      ${problem && html`<${Obstacle} problem=${problem} retry=${retry} />`}
       ${!address.values.q && html`<${Welcome} />`}
-      ${ranking.ranked && html`<${ToJudge} ranking=${ranking} judged=${judged} changed=${changed} />`}
+      ${ranking.ranked && beside.ranked &&
+      html`<${ToJudge} rankings=${[ranking, beside]} judged=${judged} changed=${changed} />`}
     </div>
   </div>`;
 }
 
-function ToJudge({ ranking, judged, changed }) {
+function ToJudge({ rankings, judged, changed }) {
   const { address, may } = useStudio();
   const list = useRef(null);
-  const hits = useMemo(() => ranking.ranked.hits.slice(0, ranking.k), [ranking.ranked, ranking.k]);
+  const [first, second] = rankings;
+  const hits = useMemo(() => ofBoth(rankings), [first.ranked, second.ranked, first.k]);
   const [marks, mark, takeBack] = useMarks(address.values.q, judged, changed);
   const keys = useJudgingKeys(hits, may("write") ? mark : null, takeBack, list);
-  useFirstHit(address.values.q, ranking.isCurrent, keys.moveTo);
-  const most = fullWidth(hits.slice(0, 1).map((hit) => hit.score));
+  useFirstHit(address.values.q, first.isCurrent && second.isCurrent, keys.moveTo);
+  const most = fullWidth(hits.map(({ score }) => score));
   const markAt = (at, id) => (answers) => {
     keys.setAt(at);
     mark(id, answers);
   };
-  const number = hits.filter(({ id }) => typeof marks[id] === "boolean").length;
-  return html`<p class="summary"><span>${number} of ${counted(hits.length, "hit")} judged</span>
+  const isMarked = ({ id }) => typeof marks[id] === "boolean";
+  const elsewhere = Object.keys(marks).filter((id) => isMarked({ id }) && !hits.some((hit) => hit.id === id));
+  const of = `${first.base.name} and ${second.base.name}`;
+  return html`<p class="summary">
+      <span>${hits.filter(isMarked).length} of ${counted(hits.length, "hit")} judged</span>
+      <small>found by ${of}</small>
       <button type="button" onClick=${() => keys.setHelp(true)}>Keys: <kbd>?</kbd></button></p>
     ${keys.isHelpOpen && html`<${KeyHelp} close=${() => keys.setHelp(false)} />`}
     <ol class="hits" ref=${list} aria-label="Hits to judge">
       ${hits.map(
         (hit, at) => html`<${Hit} key=${hit.id} hit=${hit} place=${at + 1} most=${most}
-          weights=${ranking.ranked.weights} values=${address.values} isCurrent=${hit.id === keys.current.id}>
+          weights=${hit.weights} values=${address.values} isCurrent=${hit.id === keys.current.id}>
           ${may("write") && html`<${Marks} value=${marks[hit.id]} mark=${markAt(at, hit.id)} />`}
         <//>`,
       )}
-    </ol>`;
+    </ol>
+    ${elsewhere.length > 0 && html`<section class="missing" aria-labelledby="elsewhere">
+      <h2 id="elsewhere">Judged, and not among these hits</h2>
+      <ul class="plain judged">${elsewhere.map(
+        (id) => html`<li key=${id}><${Other} id=${id} />
+          ${may("write") && html`<${Marks} value=${marks[id]} mark=${(answers) => mark(id, answers)} />`}</li>`,
+      )}</ul>
+    </section>`}
+    ${may("write") && html`<${Missing} key=${address.values.q} action="Find it" search=${CAN_BE_FOUND}
+      beside=${({ id }) => html`<${Marks} value=${marks[id]} mark=${(answers) => mark(id, answers)} />`} />`}`;
+}
+
+/** The hits of both, by the better of their places, so that neither is judged by more of its own. */
+function ofBoth(rankings) {
+  const found = new Map();
+  for (let place = 0; place < rankings[0].k; place += 1) {
+    for (const { ranked } of rankings) {
+      const hit = ranked.hits[place];
+      if (hit && !found.has(hit.id)) found.set(hit.id, { ...hit, weights: ranked.weights });
+    }
+  }
+  return [...found.values()];
 }
 
 /** Whoever has asked is led to the first hit, where keys mark. */
