@@ -11,5 +11,5 @@ const LONGEST = 90;
 /** The beginning of a text, for a list or a sentence. */
 export function brief(text, longest = LONGEST) {
   const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= longest ? line : `${line.slice(0, longest).trimEnd()} …`;
+  return line.length <= longest ? line : `${line.slice(0, longest).replace(/\s+\S*$/, "")} …`;
 }
