@@ -154,6 +154,23 @@ def test_what_is_due_is_done_by_a_button(studio: Service, page_at: Open, owner: 
     page.get_by_role("link", name=owner, exact=True).wait_for()
 
 
+def test_what_waits_for_a_decision_is_due(studio: Service, page_at: Open, owner: str) -> None:
+    studio.repo.add(owner, "Ines has a new passport.", requires_approval=True)
+    outdated = studio.repo.add(owner, "Ines lives in Faro.")
+    studio.repo.feedback(owner, outdated, "outdated")
+    page = page_at(f"#upkeep?owner={owner}", key=studio.key(owner))
+    due = page.get_by_role("region", name="What is due")
+    due.get_by_text("1 memory was called outdated").wait_for()
+    due.get_by_role("link", name="Ines has a new passport.").click()
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+    page.get_by_text("Approve: done.").first.wait_for()
+
+    page.get_by_role("link", name="Look after").click()
+    due.get_by_text("1 memory was called outdated").wait_for()
+    assert due.get_by_role("link").all_inner_texts() == ["Ines lives in Faro."]
+
+
 def test_who_may_not_save_a_profile_is_told_why(studio: Service, page_at: Open, owner: str) -> None:
     page = page_at(asking(owner, half_life=7), key=studio.key(owner, scope="maintain"))
     page.locator(".hit").first.wait_for()

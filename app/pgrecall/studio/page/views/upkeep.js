@@ -6,7 +6,11 @@ import { Growth } from "../parts/growth.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
 import { Obstacle } from "../parts/obstacle.js";
 import { RankIndex } from "../parts/rank_index.js";
+import { brief } from "../parts/text.js";
 import * as service from "../service/memories.js";
+
+const NOT_KNOWN = { rank_indexes: [], pending: [], invalid_indexes: [] }; // to a key that may not maintain
+const MOST_WAITING = 5;
 
 export function View() {
   const { owner, may } = useStudio();
@@ -15,7 +19,7 @@ export function View() {
   const state = useAnswer(may("maintain") ? service.status : null, [version]);
   const update = () => setVersion((before) => before + 1);
   return html`<div class="upkeep">
-    ${state.value && html`<${Due} state=${state.value} />`}
+    <${Due} state=${state.value ?? NOT_KNOWN} />
     <${Owners} />
     ${sizes.error && html`<${Obstacle} problem=${sizes.error} retry=${update} />`}
     ${sizes.value && html`<${Sizes} sizes=${sizes.value} />
@@ -78,15 +82,22 @@ function Numbers({ title, numbers }) {
   </table>`;
 }
 
-/** What is due of all owners, so that nobody has to look at each. */
+/** What is due of all owners, so that nobody has to look at each, and what waits for a decision of this one. */
 function Due({ state }) {
-  const { address } = useStudio();
+  const { owner, address } = useStudio();
+  const waiting = (search) =>
+    useAnswer((signal) => service.memories(owner, { ...search, limit: MOST_WAITING, total: true }, signal), [owner]).value;
+  const unapproved = waiting({ statuses: ["pending"] });
+  const outdated = waiting({ needs_review: true });
   const of = (owner) => write({ view: "upkeep", values: { ...address.values, owner } });
   const indexes = state.rank_indexes.filter(({ due }) => due);
-  const isAny = indexes.length + state.pending.length + state.invalid_indexes.length > 0;
+  const number = indexes.length + state.pending.length + state.invalid_indexes.length;
+  const isAny = number + (unapproved?.total ?? 0) + (outdated?.total ?? 0) > 0;
   return html`<section class="panel" aria-labelledby="due">
     <h2 id="due">What is due</h2>
-    ${!isAny && html`<p>Nothing.</p>`}
+    ${!isAny && unapproved && outdated && html`<p>Nothing.</p>`}
+    <${Waiting} page=${unapproved} todo="waits for approval" several="wait for approval" />
+    <${Waiting} page=${outdated} todo="was called outdated" several="were called outdated" />
     ${state.pending.length > 0 &&
     html`<p>${counted(state.pending.length, "migration")}: <code>pgrecall migrate up</code></p>`}
     ${state.invalid_indexes.length > 0 &&
@@ -97,6 +108,17 @@ function Due({ state }) {
       )}
     </ul>
   </section>`;
+}
+
+/** Memories that a person decides about, on their own pages. */
+function Waiting({ page, todo, several }) {
+  const { address } = useStudio();
+  if (!page?.total) return null;
+  const of = (id) => write({ view: "memory", id, values: address.values });
+  return html`<p>${counted(page.total, `memory ${todo}`, `memories ${several}`)}:</p>
+    <ul class="plain">
+      ${page.memories.map((one) => html`<li key=${one.id}><a href=${of(one.id)}>${brief(one.content)}</a></li>`)}
+    </ul>`;
 }
 
 function ServiceState({ state }) {
