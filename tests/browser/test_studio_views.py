@@ -75,7 +75,9 @@ def test_marks_by_keys_become_judged_queries(studio: Service, page_at: Open, own
 def test_what_either_profile_finds_and_what_neither_does_is_judged(
     studio: Service, page_at: Open, owner: str, memory_id: str
 ) -> None:
-    newest = {f"w.{name}": float(name == "recency") for name in profiles.five_factor.weights}
+    newest: dict[str, Any] = {
+        f"w.{name}": float(name == "recency") for name in profiles.five_factor.weights
+    }
     address = asking(owner, view="judge", k=1, profile="five_factor", **newest)
     page = page_at(f"{address}&with=hybrid", key=studio.key(owner))
     page.get_by_text("0 of 2 hits judged").wait_for()  # one of each profile
