@@ -106,6 +106,39 @@ def test_on_a_telephone_sliders_are_in_a_sheet_below_the_hits(
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
 
 
+def test_a_team_beside_the_owner_and_filters(studio: Service, page_at: Open, owner: str) -> None:
+    team = owner.replace(" ", "_")
+    studio.repo.teams.add(team, "The team takes the tram at eight.", metadata={"floor": 3})
+    page = page_at(asking(owner, "tram"), key=studio.key(owner, f"team:{team}"))
+    expect(page.locator(".hit")).to_have_count(2)
+    page.get_by_text("Filters").click()
+    page.get_by_label("Teams").fill(team)
+    metadata = page.get_by_label("Metadata")
+    metadata.fill("floor: 3")
+    metadata.press("Enter")
+    assert metadata.evaluate("one => one.validationMessage").startswith("Write a JSON object")
+    expect(page.locator(".summary")).to_contain_text(f"3 of 3 memories, with {team}, by hybrid")
+    metadata.fill('{"floor": {"$gte": 3}}')
+    metadata.press("Enter")
+    expect(page.locator(".summary")).to_contain_text(f"with {team}, by 1 filter, by hybrid")
+
+    hit = page.locator(".hit")
+    expect(hit).to_contain_text(f"team:{team}")
+    hit.get_by_role("link").click()
+    expect(page.locator("article .content")).to_have_text("The team takes the tram at eight.")
+    page.get_by_role("heading", name="It is hit 1 for “tram”").wait_for()
+    page.get_by_role("button", name="Invalidate").click()
+    page.get_by_role("dialog").get_by_role("button", name="Invalidate").click()
+    page.get_by_role("button", name="Undo").wait_for()
+    assert studio.repo.teams.count(team) == 0
+
+    page.get_by_role("link", name="Judge").click()
+    page.get_by_text("Filters").click()
+    page.get_by_label("Metadata").fill("")
+    page.get_by_label("Metadata").press("Enter")
+    expect(page.locator(".hit")).to_have_count(2)
+
+
 def test_by_keyboard_alone(studio: Service, page_at: Open, owner: str) -> None:
     def tab_to(found: Any) -> None:
         for _ in range(40):

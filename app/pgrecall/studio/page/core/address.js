@@ -22,6 +22,17 @@ export function write({ view, id = null, values }) {
   return `#${view}${id ? `/${encodeURIComponent(id)}` : ""}${query ? `?${query}` : ""}`;
 }
 
+/** An owner's name: that of an agent, or team:NAME. */
+export function ownerOf(memory) {
+  return memory.team_id ? `team:${memory.team_id}` : memory.agent_id;
+}
+
+/** The address of a memory's page. A team's memory may be among the hits of another owner. */
+export function writeMemory(memory, owner, values) {
+  const of = ownerOf(memory);
+  return write({ view: "memory", id: memory.id, values: { ...values, of: of === owner ? null : of } });
+}
+
 /** The weights among the values, w.keyword=0.5; null if there are none. */
 export function sharesIn(values) {
   const found = Object.entries(values).filter(([name]) => name.startsWith("w."));

@@ -6,8 +6,11 @@ export const FILTERS = [
   { name: "types", argument: "memory_types", label: "Types", isList: true },
   { name: "tags", argument: "tags", label: "Tags", isList: true },
   { name: "entities", argument: "entities", label: "Entities", isList: true },
-  { name: "tiers", argument: "tiers", label: "Tiers", isList: true },
+  { name: "labels", argument: "labels", label: "Labels", isList: true },
+  { name: "tiers", argument: "tiers", label: "Tiers", isList: true, example: "short, medium, long" },
   { name: "text", argument: "text", label: "Words that must occur", isList: false },
+  { name: "metadata", argument: "metadata", label: "Metadata", isJson: true, example: '{"team": "red"}' },
+  { name: "trust", argument: "min_trust", label: "Trust, at least", isNumber: true },
   { name: "after", argument: "created_after", label: "Dated after", isDate: true },
   { name: "before", argument: "created_before", label: "Dated before", isDate: true },
 ];
@@ -16,12 +19,28 @@ export const EVERY_STATUS = ["active", "pending", "consolidated", "completed", "
 
 export function filtersIn(values) {
   const found = {};
-  for (const { name, argument, isList } of FILTERS) {
-    if (values[name]) found[argument] = isList ? listed(values[name]) : values[name];
+  for (const filter of FILTERS) {
+    if (values[filter.name]) found[filter.argument] = valueOf(filter, values[filter.name]);
   }
   if (values.invalid) found.include_invalid = true;
   if (values.statuses) found.statuses = listed(values.statuses);
   return found;
+}
+
+/** Text that is no JSON goes as it is: the service says what is wrong with it. */
+function valueOf({ isList, isNumber, isJson }, text) {
+  if (isList) return listed(text);
+  if (isNumber) return Number(text);
+  return isJson && isJsonObject(text) ? JSON.parse(text) : text;
+}
+
+export function isJsonObject(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 /** Without an embedder, a question is compared by its words alone. */

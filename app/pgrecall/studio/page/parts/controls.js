@@ -1,6 +1,6 @@
 /** The question, and what it is asked with. Each control writes the address when it is left. */
 import { html, useEffect, useRef } from "../html.js";
-import { FILTERS, MOST_HITS, filtersIn, hitsIn } from "../core/question.js";
+import { FILTERS, MOST_HITS, filtersIn, hitsIn, isJsonObject } from "../core/question.js";
 import { fromInput, toInput } from "../core/format.js";
 import { useStudio } from "./hooks.js";
 
@@ -78,10 +78,15 @@ export function Filters() {
   </details>`;
 }
 
-function Filter({ name, label, isList, isDate, value, set }) {
-  const change = ({ target }) => set(name, isDate ? fromInput(target.value) : target.value.trim());
+function Filter({ name, label, isList, isDate, isNumber, isJson, example, value, set }) {
+  const change = ({ target }) => {
+    const text = target.value.trim();
+    target.setCustomValidity(isJson && text && !isJsonObject(text) ? `Write a JSON object, such as ${example}` : "");
+    if (target.reportValidity()) set(name, isDate ? fromInput(text) : text);
+  };
+  const type = isDate ? "datetime-local" : isNumber ? "number" : "text";
   return html`<label class="field">${label}
-    <input type=${isDate ? "datetime-local" : "text"} value=${isDate ? toInput(value) : value ?? ""}
-      placeholder=${isList ? "one, another" : ""} onChange=${change} />
+    <input type=${type} min="0" max="1" step="any" value=${isDate ? toInput(value) : value ?? ""}
+      placeholder=${example ?? (isList ? "one, another" : "")} onChange=${change} />
   </label>`;
 }

@@ -1,7 +1,8 @@
 /** One hit: its text, its bar, and on hover or focus the raw values of its signals. */
 import { html, useMemo, useState } from "../html.js";
 import { age, date, share } from "../core/format.js";
-import { write } from "../core/address.js";
+import { ownerOf, writeMemory } from "../core/address.js";
+import { useStudio } from "./hooks.js";
 import { Bar, Legend, SignalTable } from "./bar.js";
 import { Marked } from "./text.js";
 
@@ -48,10 +49,12 @@ function Content({ memory, terms, values }) {
 
 /** `values` of the address, for a link to the memory; none where it is the memory's own page. */
 export function About({ memory, values = null }) {
-  const href = values && write({ view: "memory", id: memory.id, values });
+  const { owner } = useStudio();
+  const of = ownerOf(memory);
   const since = memory.observed_at ?? memory.created_at;
   return html`<p class="about">
-    ${values && html`<a href=${href}>Look into <code>${memory.id.slice(0, 8)}</code></a>`}
+    ${values && html`<a href=${writeMemory(memory, owner, values)}>Look into <code>${memory.id.slice(0, 8)}</code></a>`}
+    ${of !== owner && html`<span class="chip">${of}</span>`}
     <span title=${date(since)}>${age(since)}</span>
     <span>${memory.memory_type}</span>
     ${memory.status !== "active" && html`<span class="chip">${memory.status}</span>`}

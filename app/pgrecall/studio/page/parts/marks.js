@@ -5,10 +5,11 @@ import { useKeys, useStudio } from "./hooks.js";
 
 const SAID = { true: "answers", false: "does not answer" };
 
-/** The marks of one question, {memory id: true | false}, how to set one, and how to take the last back. */
+/** {marks: those of one question, {memory id: true | false}, mark: sets one, takeBack: the last one, failed}. */
 export function useMarks(question, judged, changed) {
   const { owner, announce } = useStudio();
   const [marks, setMarks] = useState({});
+  const [failed, setFailed] = useState(null);
   const made = useRef([]); // [id, what its mark was before], the last one last
   useEffect(() => setMarks(marksOf(question, judged)), [question, judged]);
   useEffect(() => {
@@ -16,6 +17,7 @@ export function useMarks(question, judged, changed) {
   }, [question]);
   const set = async (id, answers) => {
     const before = marks;
+    setFailed(null);
     setMarks({ ...marks, [id]: answers }); // at once; taken back if the service refuses
     try {
       await service.judge(owner, { memory_id: id, query: question, answers });
@@ -23,7 +25,7 @@ export function useMarks(question, judged, changed) {
       changed();
     } catch (problem) {
       setMarks(before);
-      announce(problem.message);
+      setFailed(problem.message);
     }
   };
   const mark = (id, answers) => {
@@ -36,7 +38,7 @@ export function useMarks(question, judged, changed) {
     if (id) set(id, before);
     return id;
   };
-  return [marks, mark, takeBack];
+  return { marks, mark, takeBack, failed };
 }
 
 function marksOf(question, judged) {

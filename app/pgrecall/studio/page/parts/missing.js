@@ -1,6 +1,6 @@
 /** "Why not?": finds the memory that somebody misses, by its id or a word of its text. */
 import { html, useState } from "../html.js";
-import { write } from "../core/address.js";
+import { writeMemory } from "../core/address.js";
 import { age, count, counted } from "../core/format.js";
 import { EVERY_STATUS } from "../core/question.js";
 import * as service from "../service/memories.js";
@@ -27,7 +27,7 @@ export function Missing({ field, action = "Why not?", search = ALL, beside = nul
   const look = (event) => {
     event.preventDefault();
     const given = new FormData(event.target).get("words").trim();
-    if (ID.test(given) && !beside) go({ view: "memory", id: given });
+    if (ID.test(given) && !beside) go({ view: "memory", id: given, values: { of: null } });
     else setWords(given);
   };
   return html`<section class="missing" aria-labelledby="missing-title">
@@ -44,6 +44,7 @@ export function Missing({ field, action = "Why not?", search = ALL, beside = nul
 }
 
 function Found({ memories, words, values, isAll, beside }) {
+  const { owner } = useStudio();
   if (!memories.length && SHORT_ID.test(words)) {
     return html`<p role="status">No id begins so among the ${count(PAGE * MOST_PAGES)} newest memories, and none has it
       in its text. Paste the whole id; the memory's page has it under “What is stored”.</p>`;
@@ -54,7 +55,7 @@ function Found({ memories, words, values, isAll, beside }) {
   <ul class=${beside ? "plain judged" : "plain"} aria-label="Memories with these words">
     ${memories.map(
       (one) => html`<li key=${one.id}>
-        <span><a href=${write({ view: "memory", id: one.id, values })}>${brief(one.content)}</a>
+        <span><a href=${writeMemory(one, owner, values)}>${brief(one.content)}</a>
         <small> ${age(one.created_at)}${one.status === "active" ? "" : `, ${one.status}`}</small></span>
         ${beside?.(one)}
       </li>`,

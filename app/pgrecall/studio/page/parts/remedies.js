@@ -1,6 +1,6 @@
 /** The weights that would bring a memory in, and the weights that differ from the profile's. */
 import { html, useMemo } from "../html.js";
-import { sharesAsValues, write } from "../core/address.js";
+import { sharesAsValues, write, writeMemory } from "../core/address.js";
 import { halfLife, share } from "../core/format.js";
 import { named } from "../core/profile.js";
 import { questionIn } from "../core/question.js";
@@ -62,16 +62,19 @@ export function Adjusted({ base, profile }) {
 
 /** Where the memory that somebody seeks stands among the hits. */
 export function Sought({ ranking }) {
-  const { address, go } = useStudio();
+  const { owner, address, go } = useStudio();
   const id = address.values.sought;
   if (!id) return null;
   const { candidates, ranked, k } = ranking;
   const place = ranked.hits.findIndex((hit) => hit.id === id) + 1;
+  const href = place
+    ? writeMemory(ranked.hits[place - 1].candidate.memory, owner, address.values)
+    : write({ view: "memory", id, values: address.values });
   const isExact = ranking.isExact && (place <= k || ranked.exact(place));
   const of = place ? `${isExact ? "" : "about "}number ${place}` : `behind the ${candidates.memories.length} best`;
   const is = place && place <= k ? `is ${isExact ? "" : "about "}hit ${place}` : `is not among the hits: it is ${of}`;
   return html`<p class="note" role="status">
-    The memory that you seek, <a href=${write({ view: "memory", id, values: address.values })}>
+    The memory that you seek, <a href=${href}>
       <code>${id.slice(0, 8)}</code></a>, ${is}.
     ${" "}<button type="button" onClick=${() => go({ values: { sought: null } })}>Seek it no longer</button>
   </p>`;

@@ -51,7 +51,7 @@ function Views() {
   const { address } = useStudio();
   return html`<nav aria-label="Views">
     ${Object.entries(VIEWS).map(
-      ([view, label]) => html`<a key=${view} href=${write({ view, values: address.values })}
+      ([view, label]) => html`<a key=${view} href=${write({ view, values: { ...address.values, of: null } })}
         aria-current=${address.view === view ? "page" : undefined}>${label}</a>`,
     )}
   </nav>`;
@@ -66,7 +66,7 @@ function OwnerChoice() {
   const choose = (event) => {
     const chosen = event.target.value.trim();
     const view = address.view === "memory" ? "browse" : address.view; // a memory is of one owner
-    if (chosen && chosen !== owner) go({ view, values: { owner: chosen } });
+    if (chosen && chosen !== owner) go({ view, values: { owner: chosen, of: null } });
   };
   return html`<label for="owner">Owner</label>
     <input id="owner" list="owners" key=${owner} defaultValue=${owner} onChange=${choose}

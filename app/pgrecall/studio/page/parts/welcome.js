@@ -1,6 +1,6 @@
 /** Before the first question: what to ask, or what to do where there is nothing to ask about. */
 import { html } from "../html.js";
-import { write } from "../core/address.js";
+import { writeMemory } from "../core/address.js";
 import { age } from "../core/format.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useStudio } from "./hooks.js";
@@ -20,7 +20,7 @@ export function Welcome() {
     <ul class="plain">
       ${newest.value.memories.map(
         (one) => html`<li key=${one.id}>
-          <a href=${write({ view: "memory", id: one.id, values: address.values })}>${brief(one.content)}</a>
+          <a href=${writeMemory(one, owner, address.values)}>${brief(one.content)}</a>
           ${" "}<small>${age(one.created_at)}</small>
         </li>`,
       )}

@@ -55,7 +55,7 @@ function address(path, values) {
   const url = new URL(path, ROOT);
   for (const [name, value] of Object.entries(values)) {
     const several = value === undefined ? [] : [value].flat();
-    several.forEach((one) => url.searchParams.append(name, one));
+    several.forEach((one) => url.searchParams.append(name, typeof one === "object" ? JSON.stringify(one) : one));
   }
   return url;
 }

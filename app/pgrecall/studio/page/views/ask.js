@@ -1,6 +1,7 @@
 /** Ask: a question, its hits, and sliders that rank them anew while they move. */
 import { html, useEffect, useMemo, useRef } from "../html.js";
 import { count, counted, date } from "../core/format.js";
+import { filtersIn } from "../core/question.js";
 import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
 import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
@@ -52,8 +53,15 @@ function Summary({ ranking, missOne }) {
   const { candidates, ranked, k, isExact, isCurrent, name } = ranking;
   const { announce, address } = useStudio();
   const shown = Math.min(k, ranked.hits.length);
-  const then = address.values.as_of ? `, as of ${date(address.values.as_of)}` : "";
-  const text = `${count(shown)} of ${counted(candidates.total, "memory", "memories")}, by ${name}${then}`;
+  const { as_of: moment, teams } = address.values;
+  const filters = Object.keys(filtersIn(address.values)).length;
+  const text = [
+    `${count(shown)} of ${counted(candidates.total, "memory", "memories")}`,
+    teams && `with ${teams}`,
+    filters && `by ${counted(filters, "filter")}`,
+    `by ${name}`,
+    moment && `as of ${date(moment)}`,
+  ].filter(Boolean).join(", ");
   useEffect(() => announce(`${text}. ${isExact ? "The order is exact." : ""}`), [text, isExact]);
   return html`<p class="summary">
     <span>${text}</span>

@@ -1,6 +1,6 @@
 /** Compare: the same question by two profiles, and what moves which memory. */
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
-import { write } from "../core/address.js";
+import { writeMemory } from "../core/address.js";
 import { places, sentence } from "../core/compare.js";
 import { counted, share } from "../core/format.js";
 import { AsOf } from "../parts/as_of.js";
@@ -67,12 +67,12 @@ function Column({ ranking, most, current, point }) {
 }
 
 function Row({ hit, place, most, isCurrent, point }) {
-  const { address } = useStudio();
+  const { owner, address } = useStudio();
   return html`<li class=${isCurrent ? "hit current" : "hit"} data-id=${hit.id}
     onMouseEnter=${() => point(hit.id)} onMouseLeave=${() => point(null)}>
     <span class="place">${place}</span>
     <div class="body">
-      <a class="line" href=${write({ view: "memory", id: hit.id, values: address.values })}
+      <a class="line" href=${writeMemory(hit.candidate.memory, owner, address.values)}
         onFocus=${() => point(hit.id)} onBlur=${() => point(null)}>${brief(hit.candidate.memory.content, 200)}</a>
       <div class="values">
         <b>${share(hit.score, 3)}</b><${Bar} contributions=${hit.contributions} most=${most} />
@@ -121,17 +121,17 @@ function middle(row) {
 }
 
 function Differences({ moved, left, right, point }) {
-  const { address } = useStudio();
+  const { owner, address } = useStudio();
   if (!moved.length) return html`<p class="note">Both profiles put the same memories at the same places.</p>`;
   const [before, after] = [placesOf(left), placesOf(right)];
   return html`<section class="panel" aria-labelledby="differences">
     <h2 id="differences">What moves, from left to right</h2>
     <ul class="plain differences">
       ${moved.map(({ id, left: one, right: other }) => {
-        const { content } = (one ?? other).hit.candidate.memory;
+        const { memory } = (one ?? other).hit.candidate;
         return html`<li key=${id} onMouseEnter=${() => point(id)} onMouseLeave=${() => point(null)}>
           <b>${sentence(before.get(id), after.get(id), left.k)}</b>
-          <a href=${write({ view: "memory", id, values: address.values })}>${brief(content)}</a>
+          <a href=${writeMemory(memory, owner, address.values)}>${brief(memory.content)}</a>
         </li>`;
       })}
     </ul>

@@ -1,6 +1,6 @@
 /** Judge: marks that say which hits answer, and what profiles make of them. */
 import { html, useEffect, useMemo, useRef, useState } from "../html.js";
-import { write } from "../core/address.js";
+import { ownerOf, write } from "../core/address.js";
 import { counted } from "../core/format.js";
 import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
@@ -58,11 +58,11 @@ export function View() {
 }
 
 function ToJudge({ rankings, judged, changed }) {
-  const { address, may } = useStudio();
+  const { owner, address, may } = useStudio();
   const list = useRef(null);
   const [first, second] = rankings;
   const hits = useMemo(() => ofBoth(rankings), [first.ranked, second.ranked, first.k]);
-  const [marks, mark, takeBack] = useMarks(address.values.q, judged, changed);
+  const { marks, mark, takeBack, failed } = useMarks(address.values.q, judged, changed);
   const keys = useJudgingKeys(hits, may("write") ? mark : null, takeBack, list);
   useFirstHit(address.values.q, first.isCurrent && second.isCurrent, keys.moveTo);
   const most = fullWidth(hits.map(({ score }) => score));
@@ -77,12 +77,14 @@ function ToJudge({ rankings, judged, changed }) {
       <span>${hits.filter(isMarked).length} of ${counted(hits.length, "hit")} judged</span>
       <small>found by ${of}</small>
       <button type="button" onClick=${() => keys.setHelp(true)}>Keys: <kbd>?</kbd></button></p>
+    ${failed && html`<p class="problem" role="alert">${failed}</p>`}
     ${keys.isHelpOpen && html`<${KeyHelp} close=${() => keys.setHelp(false)} />`}
     <ol class="hits" ref=${list} aria-label="Hits to judge">
       ${hits.map(
         (hit, at) => html`<${Hit} key=${hit.id} hit=${hit} place=${at + 1} most=${most}
           weights=${hit.weights} values=${address.values} isCurrent=${hit.id === keys.current.id}>
-          ${may("write") && html`<${Marks} value=${marks[hit.id]} mark=${markAt(at, hit.id)} />`}
+          ${may("write") && ownerOf(hit.candidate.memory) === owner &&
+          html`<${Marks} value=${marks[hit.id]} mark=${markAt(at, hit.id)} />`}
         <//>`,
       )}
     </ol>

@@ -14,7 +14,7 @@ import { HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
 import { Events } from "../parts/events.js";
 import { Explanation } from "../parts/explanation.js";
 import { About } from "../parts/hit.js";
-import { useAnswer, useStudio } from "../parts/hooks.js";
+import { Studio, useAnswer, useStudio } from "../parts/hooks.js";
 import { Obstacle } from "../parts/obstacle.js";
 import { useProfile } from "../parts/ranking.js";
 import { Other, Relations } from "../parts/relations.js";
@@ -23,7 +23,8 @@ import { Marked } from "../parts/text.js";
 const MOST_TO_EXPLAIN = 100;
 
 export function View() {
-  const { owner, address } = useStudio();
+  const { address } = useStudio();
+  const { owner } = useItsStudio();
   const [version, setVersion] = useState(0);
   const found = useAnswer((signal) => service.memory(owner, address.id, signal), [owner, address.id, version]);
   if (found.error) return html`<${Obstacle} problem=${found.error} retry=${() => setVersion(version + 1)} />`;
@@ -31,12 +32,19 @@ export function View() {
   return html`<${Known} memory=${found.value} version=${version} changed=${() => setVersion(version + 1)} />`;
 }
 
+/** The studio of the memory's owner, which may be a team that is asked beside the owner. */
+function useItsStudio() {
+  const studio = useStudio();
+  return { ...studio, owner: studio.address.values.of ?? studio.owner };
+}
+
 function Known({ memory, version, changed: update }) {
-  const { owner, address } = useStudio();
+  const { address } = useStudio();
+  const its = useItsStudio();
   const base = useProfile(address.values.profile);
   const profile = adjusted(base, settingIn(address.values, base));
   const explained = useExplanation(memory, profile, version);
-  const history = useAnswer((signal) => service.history(owner, memory.id, signal), [owner, memory.id, version]);
+  const history = useAnswer((signal) => service.history(its.owner, memory.id, signal), [its.owner, memory.id, version]);
   const end = endOf(memory);
   const now = address.values.as_of ? new Date(address.values.as_of).getTime() : undefined;
   const endThen = endOf(memory, now);
@@ -46,9 +54,11 @@ function Known({ memory, version, changed: update }) {
     <article class="panel">
       <h2 class="unseen">The memory</h2>
       <p class="content"><${Marked} text=${memory.content} terms=${matchedTerms(explained.value)} /></p>
-      ${end && html`<${Ended} memory=${memory} end=${end} />`}
       <${About} memory=${memory} />
-      <${Changes} memory=${memory} changed=${update} />
+      <${Studio.Provider} value=${its}>
+        ${end && html`<${Ended} memory=${memory} end=${end} />`}
+        <${Changes} memory=${memory} changed=${update} />
+      <//>
     </article>
     <div class="columns">
       <div>
@@ -69,7 +79,7 @@ function Known({ memory, version, changed: update }) {
           ${history.error && html`<${Obstacle} problem=${history.error} />`}
           ${history.value && html`<${Events} events=${history.value.events} memory=${memory} />`}</section>
         <section class="panel" aria-labelledby="relations"><h2 id="relations">Connections</h2>
-          <${Relations} memory=${memory} version=${version} /></section>
+          <${Studio.Provider} value=${its}><${Relations} memory=${memory} version=${version} /><//></section>
         <section class="panel" aria-labelledby="facts"><h2 id="facts">What is stored</h2>
           <${Facts} memory=${memory} /></section>
       </div>

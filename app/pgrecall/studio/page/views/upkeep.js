@@ -1,6 +1,6 @@
 /** Look after: owners, what one of them takes, what is due, and the button that does it. */
 import { html, useState } from "../html.js";
-import { write } from "../core/address.js";
+import { write, writeMemory } from "../core/address.js";
 import { bytes, count, counted } from "../core/format.js";
 import { Growth } from "../parts/growth.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
@@ -112,12 +112,12 @@ function Due({ state }) {
 
 /** Memories that a person decides about, on their own pages. */
 function Waiting({ page, todo, several }) {
-  const { address } = useStudio();
+  const { owner, address } = useStudio();
   if (!page?.total) return null;
-  const of = (id) => write({ view: "memory", id, values: address.values });
+  const to = (one) => writeMemory(one, owner, address.values);
   return html`<p>${counted(page.total, `memory ${todo}`, `memories ${several}`)}:</p>
     <ul class="plain">
-      ${page.memories.map((one) => html`<li key=${one.id}><a href=${of(one.id)}>${brief(one.content)}</a></li>`)}
+      ${page.memories.map((one) => html`<li key=${one.id}><a href=${to(one)}>${brief(one.content)}</a></li>`)}
     </ul>`;
 }
 
