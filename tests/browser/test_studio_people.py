@@ -120,7 +120,7 @@ def test_a_team_beside_the_owner_and_filters(studio: Service, page_at: Open, own
     expect(page.locator(".summary")).to_contain_text(f"3 of 3 memories, with {team}, by hybrid")
     metadata.fill('{"floor": {"$gte": 3}}')
     metadata.press("Enter")
-    expect(page.locator(".summary")).to_contain_text(f"with {team}, by 1 filter, by hybrid")
+    expect(page.locator(".summary")).to_contain_text(f"1 of 1 memory, with {team}, by 1 filter")
 
     hit = page.locator(".hit")
     expect(hit).to_contain_text(f"team:{team}")

@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from "../html.js";
 import { date, toInput, fromInput } from "../core/format.js";
 import * as service from "../service/memories.js";
+import { Input } from "./controls.js";
 import { useAnswer, useSettled, useStudio } from "./hooks.js";
 
 const DAY = 86_400_000;
@@ -31,7 +32,7 @@ export function AsOf() {
     <input id="as-of" type="range" min=${-days} max="0" step="1" value=${-before} aria-valuetext=${said}
       onInput=${(event) => setDay(-Number(event.target.value))} />
     <output for="as-of">${said}</output>
-    <input type="datetime-local" aria-label="As of, exactly" value=${toInput(chosen)} onChange=${exact} />
+    <${Input} type="datetime-local" aria-label="As of, exactly" value=${toInput(chosen)} onChange=${exact} />
     <small>${ASIDE}</small>
   </div>`;
 }

@@ -1,16 +1,21 @@
 /** The question, and what it is asked with. Each control writes the address when it is left. */
-import { html, useEffect, useRef } from "../html.js";
+import { html, useLayoutEffect, useRef } from "../html.js";
 import { FILTERS, MOST_HITS, filtersIn, hitsIn, isJsonObject } from "../core/question.js";
 import { fromInput, toInput } from "../core/format.js";
 import { useStudio } from "./hooks.js";
 
+/** Shows `value` whenever that changes; what somebody writes stays when an answer arrives meanwhile. */
+export function Input({ value, ...its }) {
+  const field = useRef(null);
+  useLayoutEffect(() => {
+    field.current.value = value;
+  }, [value]);
+  return html`<input ref=${field} ...${its} />`;
+}
+
 /** The same question again is asked `again`: memories may have changed. */
 export function QuestionForm({ label = "Question", again }) {
   const { address, go } = useStudio();
-  const field = useRef(null);
-  useEffect(() => {
-    field.current.value = address.values.q ?? "";
-  }, [address.values.q]);
   const ask = (event) => {
     event.preventDefault();
     const q = new FormData(event.target).get("q").trim();
@@ -19,7 +24,7 @@ export function QuestionForm({ label = "Question", again }) {
   };
   return html`<form class="question" role="search" onSubmit=${ask}>
     <label class="unseen" for="q">${label}</label>
-    <input id="q" name="q" type="search" ref=${field}
+    <${Input} id="q" name="q" type="search" value=${address.values.q ?? ""}
       placeholder="Ask what the agent would ask …" autocomplete="off" maxlength="10000"
       autofocus=${!address.values.q} />
     <button type="submit" class="main">Ask</button>
@@ -53,7 +58,7 @@ export function HitCount() {
   const { address, go } = useStudio();
   const change = (event) => go({ values: { k: event.target.value } });
   return html`<label class="field narrow">Hits (k)
-    <input type="number" min="1" max=${MOST_HITS} value=${hitsIn(address.values)} onChange=${change} />
+    <${Input} type="number" min="1" max=${MOST_HITS} value=${hitsIn(address.values)} onChange=${change} />
   </label>`;
 }
 
@@ -68,7 +73,7 @@ export function Filters() {
         (one) => html`<${Filter} key=${one.name} ...${one} value=${address.values[one.name]} set=${set} />`,
       )}
       <label class="field">Teams <small>besides the owner</small>
-        <input value=${address.values.teams ?? ""} placeholder="red, blue"
+        <${Input} value=${address.values.teams ?? ""} placeholder="red, blue"
           onChange=${(event) => set("teams", event.target.value.trim())} />
       </label>
       <label class="check"><input type="checkbox" checked=${Boolean(address.values.invalid)}
@@ -86,7 +91,7 @@ function Filter({ name, label, isList, isDate, isNumber, isJson, example, value,
   };
   const type = isDate ? "datetime-local" : isNumber ? "number" : "text";
   return html`<label class="field">${label}
-    <input type=${type} min="0" max="1" step="any" value=${isDate ? toInput(value) : value ?? ""}
+    <${Input} type=${type} min="0" max="1" step="any" value=${isDate ? toInput(value) : value ?? ""}
       placeholder=${example ?? (isList ? "one, another" : "")} onChange=${change} />
   </label>`;
 }

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "../html.js";
 import { EVERY_STATUS, filtersIn } from "../core/question.js";
 import { count, counted } from "../core/format.js";
-import { Filters } from "../parts/controls.js";
+import { Filters, Input } from "../parts/controls.js";
 import { About } from "../parts/hit.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
 import { Obstacle } from "../parts/obstacle.js";
@@ -30,7 +30,7 @@ export function View() {
   return html`<div class="browse">
     <form class="row" onSubmit=${(event) => event.preventDefault()}>
       <label class="field">Words that must occur
-        <input type="search" value=${values.text ?? ""} onChange=${choose("text")} /></label>
+        <${Input} type="search" value=${values.text ?? ""} onChange=${choose("text")} /></label>
       <label class="field narrow-2">Status
         <select value=${values.statuses ?? ""} onChange=${choose("statuses")}>
           <option value="">any</option>
