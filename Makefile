@@ -120,7 +120,7 @@ bench-service: .venv/test  ## Measure the HTTP service beside the repository, ov
 bench-statistics: .venv/test  ## Measure every call without statistics, by old ones, and by fresh ones
 	$(BIN)/python -m benchmarks.statistics
 
-bench-studio: .venv/test  ## Measure the studio's page in a browser, with 10,000 memories
+bench-studio: .venv/test  ## Measure the studio's page in a browser, with 10,000 and 100,000 memories
 	$(BIN)/python -m benchmarks.studio
 
 bench-upgrading: .venv/test  ## Count what fails for eight clients during `migrate up` (FROM=commit: of that release)

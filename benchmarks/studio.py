@@ -1,4 +1,4 @@
-"""`make bench-studio`: the studio's page in a browser, for an owner of 10,000 memories.
+"""`make bench-studio`: the studio's page in a browser, for owners of 10,000 and 100,000 memories.
 
 Times are those of the page: from the event of an input to the frame that shows its result; a new
 order is there once it is laid out. The service, PostgreSQL and the browser share the machine.
@@ -25,7 +25,7 @@ from benchmarks.server import server
 from pgrecall import LocalEmbedder, MemoryRepository, NewMemory, migrate
 from pgrecall.migrate.connecting import database_url
 
-OWNER, MEMORIES, HITS = "ines", 10_000, 300
+OWNER, MEMORIES, HITS = "ines", [10_000, 100_000], 300
 QUESTIONS = [" ".join(VOCABULARY[n : n + 4]) for n in range(0, 80, 4)]
 FIRST_VIEW_BYTES = 300_000
 LATENCY = 150
@@ -82,6 +82,10 @@ BECOME_EXACT = """(value) => new Promise((resolve) => {
   }));
 })"""
 
+WHOLE = """() => document.querySelector(".chip.exact")
+  && document.querySelector(".summary span").textContent.includes(" of ")"""
+"""The order is exact, and every candidate is there."""
+
 
 @dataclass
 class Traffic:
@@ -106,19 +110,20 @@ class Traffic:
 
 def main(
     rounds: Annotated[int, typer.Option(min=3, help="Of each measurement.")] = 20,
-    memories: Annotated[int, typer.Option(min=1_000)] = MEMORIES,
+    memories: Annotated[list[int], typer.Option(min=1_000, help="Of an owner.")] = MEMORIES,
 ) -> None:
     """Measures sliders, questions and the first view."""
-    with server() as url:
-        prepare(url, memories)
-        with studio(url, "--owner", OWNER) as address, chromium() as browser:
-            found = [
-                *first_views(browser, address),
-                *slow_views(browser, address),
-                *questions(browser, address, rounds),
-                *sliders(browser, address, rounds),
-            ]
-    print_table(Console(), f"the studio, {memories:,} memories of one owner", found)
+    for number in memories:
+        with server() as url:
+            prepare(url, number)
+            with studio(url, "--owner", OWNER) as address, chromium() as browser:
+                found = [
+                    *first_views(browser, address),
+                    *slow_views(browser, address),
+                    *questions(browser, address, rounds),
+                    *sliders(browser, address, rounds),
+                ]
+        print_table(Console(), f"the studio, {number:,} memories of one owner", found)
 
 
 def prepare(url: str, memories: int) -> None:
@@ -192,8 +197,7 @@ def questions(browser: Browser, address: str, rounds: int) -> list[Measurement]:
 
     def ask(turn: int) -> float:
         taken: float = page.evaluate(ASK, QUESTIONS[(turn + 1) % len(QUESTIONS)])
-        page.wait_for_load_state("networkidle")
-        page.locator(".chip.exact").wait_for()
+        page.wait_for_function(WHOLE)
         return taken
 
     times = repeated(ask, rounds)
@@ -204,7 +208,7 @@ def questions(browser: Browser, address: str, rounds: int) -> list[Measurement]:
 def sliders(browser: Browser, address: str, rounds: int) -> list[Measurement]:
     """From a slider's move to the new order, and to the exact one where it was approximate."""
     page = opened(browser, address, q=QUESTIONS[1], k=HITS)
-    page.locator(".chip.exact").wait_for()
+    page.wait_for_function(WHOLE)
     slid, seen = (
         repeated(lambda turn: page.evaluate(what, 0.01 + 0.03 * (turn % 20)), rounds)  # noqa: B023
         for what in (ORDER, SLIDE)
@@ -212,12 +216,11 @@ def sliders(browser: Browser, address: str, rounds: int) -> list[Measurement]:
     page.context.close()
 
     page = opened(browser, address, q=QUESTIONS[2])
-    page.locator(".chip.exact").wait_for()
+    page.wait_for_function(WHOLE)
     exact: list[float] = []
     for turn in range(rounds):
         taken = page.evaluate(BECOME_EXACT, (0.9, 0.004, 0.5, 0.2)[turn % 4])
-        page.locator(".chip.exact").wait_for()
-        page.wait_for_load_state("networkidle")
+        page.wait_for_function(WHOLE)
         exact += [] if taken is None else [taken]
     page.context.close()
     return [

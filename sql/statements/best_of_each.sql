@@ -1,14 +1,9 @@
--- The best by each of the lists: 0 is the score, a positive number a signal's place, and a negative
--- one that of an age. A memory without a clock comes first among the young: its recency is the same
--- whatever the half-life. One list after the other reads the scores, so this grows with the number
--- of memories, and not with that of pairs.
-SELECT list.number, one.*
-  FROM unnest(:lists::integer[]) list(number)
- CROSS JOIN LATERAL (
-       SELECT every.*,
-              CASE WHEN list.number = 0 THEN every.score
-                   WHEN list.number > 0 THEN every.signals[list.number]
-                   ELSE coalesce(-every.ages[-list.number], 0::float8) END AS value
-         FROM every
-        ORDER BY value DESC, every.id
-        LIMIT (SELECT :n::integer)) one
+-- The best by the score, ties by id, and those with more of a list than its n-th greatest value.
+-- Where there are fewer than n, all are among the best by the score.
+SELECT one.*
+  FROM (SELECT above.*, row_number() OVER (ORDER BY above.score DESC, above.id) AS place
+          FROM above) one
+ CROSS JOIN numbers
+ WHERE one.place <= :n::bigint
+    OR EXISTS (SELECT FROM unnest(one.listed, numbers.least) its(value, least)
+                WHERE its.value > its.least)

@@ -1,13 +1,23 @@
--- The best memories by each signal and by the score, and what every other one has at most.
+-- The best memories by the score; or, listed, also those with more of a signal than its n-th
+-- greatest value, and these values. Then each signal is computed once for each memory.
 --with asked AS MATERIALIZED asked --? asked
 --with means AS MATERIALIZED means --? shifted
 --with shifted AS MATERIALIZED shifted --? shifted
 --with tasted AS MATERIALIZED tasted --? tasted
---with every AS MATERIALIZED every --? !large
---with every AS MATERIALIZED every_large --? large
---with listed AS MATERIALIZED best_of_each
---with numbers AS MATERIALIZED least_of_each
---with chosen AS MATERIALIZED distinct_best
---with worded AS MATERIALIZED worded --? words
+--with worded AS MATERIALIZED worded_once --? words large
+--with asked_for AS MATERIALIZED asked_for --? words
+--with valued AS every --? listed !large
+--with valued AS every_large --? listed large
+--with every AS MATERIALIZED scored_by_values --? listed
+--with peaks AS MATERIALIZED peaks --? listed
+--with cuts AS MATERIALIZED cuts --? listed
+--with above AS MATERIALIZED above_cuts --? listed
+--with every AS every --? !listed !large
+--with every AS every_large --? !listed large
+--with numbers AS MATERIALIZED numbers --? listed
+--with chosen AS MATERIALIZED best_of_each --? listed
+--with chosen AS ranked --? !listed !large
+--with chosen AS ranked_large --? !listed large
 --with hits AS described
---then hits_numbered
+--then hits_numbered --? listed
+--then best_first --? !listed

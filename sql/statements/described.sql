@@ -13,7 +13,11 @@ SELECT :columns, one.score,
      , one.place, one.cost, one.verdict, one.step, one.near --? context
      , one.step --? diverse
      , one.steps --? linked
-     , one.ages --? candidates
+     , :ages AS ages --? candidates
+     , ARRAY(SELECT asked_for.term FROM asked_for
+              WHERE asked_for.term IN (
+                    SELECT unnest(tsvector_to_array(agent_memories.terms)))
+              ORDER BY asked_for.place) AS terms --? candidates words
      , one.meets --? explain
      , one.unmet_comparison --? explain compared
   FROM chosen one

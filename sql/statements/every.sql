@@ -5,10 +5,13 @@
 -- without a memory: a condition that the planner understands would turn a full join into a left
 -- one. Another makes it expect few words, so that it hashes these and not the memories with their
 -- embeddings (ADR-0033).
-SELECT agent_memories.agent_id, agent_memories.id, :score AS score
+SELECT agent_memories.agent_id, agent_memories.id
+     , :score AS score --? !listed
+     , :values --? listed
+     , mod(uuid_hash(agent_memories.id)::bigint + 2147483648,
+           4::bigint * :n::bigint) AS part --? listed
      , coalesce(words.share, 0::float8) AS share --? words
      , words.coverage --? words
-     , :signals AS signals, :ages AS ages --? candidates
      , agent_memories.session AS its_session --? per_session
      , agent_memories.subject AS its_subject --? per_subject
      , :day AS its_day --? per_day

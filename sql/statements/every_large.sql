@@ -1,9 +1,12 @@
 -- The score of every memory that passes, of an owner with many. Each search is planned by its
 -- values, so its joins can be left ones, which can run in parallel.
-SELECT agent_memories.agent_id, agent_memories.id, :score AS score
+SELECT agent_memories.agent_id, agent_memories.id
+     , :score AS score --? !listed
+     , :values --? listed
+     , mod(uuid_hash(agent_memories.id)::bigint + 2147483648,
+           4::bigint * :n::bigint) AS part --? listed
      , coalesce(words.share, 0::float8) AS share --? words
      , words.coverage --? words
-     , :signals AS signals, :ages AS ages --? candidates
      , agent_memories.session AS its_session --? per_session
      , agent_memories.subject AS its_subject --? per_subject
      , :day AS its_day --? per_day
@@ -12,8 +15,14 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
     ON memory_usage.agent_id = agent_memories.agent_id
    AND memory_usage.memory_id = agent_memories.id --? usage
    AND (memory_usage.agent_id = ANY (:whole_owners::text[])) --? usage teams
-  LEFT JOIN pgrecall.keyword_shares(:whole_owners::text[], :query_text::text,
-                :worded_owners::text[], :as_of::timestamptz) words
+  LEFT JOIN unnest(
+                (SELECT worded.memories FROM worded),
+                (SELECT worded.shares FROM worded),
+                (SELECT worded.coverages FROM worded)
+              , (SELECT worded.owners FROM worded) --? teams
+            ) words(memory_id, share, coverage
+                  , agent_id --? teams
+            )
     ON words.memory_id = agent_memories.id --? words
    AND (words.agent_id = agent_memories.agent_id) --? words teams
  WHERE true

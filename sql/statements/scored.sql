@@ -3,6 +3,7 @@
 --with means AS MATERIALIZED means --? shifted
 --with shifted AS MATERIALIZED shifted --? shifted
 --with tasted AS MATERIALIZED tasted --? tasted
+--with worded AS MATERIALIZED worded_once --? words large
 --with sources AS source --? indexed !teams
 --with sources AS sources --? indexed teams
 --with terms AS MATERIALIZED terms --? words indexed

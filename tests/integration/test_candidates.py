@@ -178,17 +178,67 @@ def test_a_large_owner_has_the_same_candidates(
     def found() -> list[Candidates]:
         every = (asked(question) | {"k": 5} for question in QUESTIONS)
         return [
-            world.repository.candidates(AGENT, n=20, profile=profile, **arguments)
+            world.repository.candidates(
+                AGENT, n=20, profile=profile, by_signal=by_signal, **arguments
+            )
             for arguments in every
             for profile in (profiles.hybrid, profiles.tiered, DECAYING)
+            for by_signal in (True, False)
         ]
 
-    def as_large(tables: Tables, name: str, search: Search, **values: Any) -> Run:
-        return ranks(tables, name, replace(search, is_large=True), **values)
+    def as_large(tables: Tables, name: str, search: Search, *options: str, **values: Any) -> Run:
+        return ranks(tables, name, replace(search, is_large=True), *options, **values)
 
     of_small = found()
     monkeypatch.setattr(shortlisting, "ranks", as_large)
     assert found() == of_small
+
+
+@pytest.mark.parametrize("profile", [profiles.hybrid, DECAYING], ids=lambda one: one.name)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_best_by_the_profile_alone_are_the_first_of_all(
+    world: World, question: str, profile: Profile
+) -> None:
+    arguments = asked(question) | {"k": 5, "n": 20, "profile": profile}
+    every = world.repository.candidates(AGENT, **arguments)
+    alone = world.repository.candidates(AGENT, by_signal=False, **arguments)
+    assert alone.memories == every.memories[:20]
+    assert alone.weights == every.weights
+    assert [one.has_value for one in alone.signals.values() if every.total] == [
+        one.has_value for one in every.signals.values() if every.total
+    ]
+    is_all = every.total == len(alone.memories)
+    assert alone.total == (every.total if is_all else None)
+    assert alone.ranked(alone.weights, k=5)[1] is is_all
+    for name, signal in every.signals.items():
+        if signal.nth is not None and not is_all:
+            assert alone.signals[name].nth >= signal.nth  # type: ignore[operator]
+            assert (alone.signals[name].nth_age_days or 0) <= (signal.nth_age_days or 0)
+
+
+def test_what_has_no_more_of_a_signal_than_its_nth_memory_is_no_candidate(
+    repo: MemoryRepository, agent: str
+) -> None:
+    """Nearly all memories of an owner have the same confidence, and most none of the words."""
+    profile = Profile("three", {Similarity(): 0.5, Keyword(): 0.25, Importance(): 0.25})
+    repo.add_many(
+        agent,
+        [
+            NewMemory(f"Number {n}.", embedding=at(n), importance=0.9 if n < 3 else 0.4)
+            for n in range(60)
+        ],
+    )
+    last = repo.add(agent, NewMemory("The tram.", embedding=at(90), importance=0.4))
+    found = repo.candidates(agent, at(30.2), query_text="tram", profile=profile, n=5, k=2)
+    assert {one.memory.content for one in found.memories} == {
+        *(f"Number {n}." for n in (0, 1, 2, 29, 30, 31, 32)),
+        "The tram.",
+    }
+    assert (found.total, found.signals["importance"].nth) == (61, 0.4)
+    assert found.signals["keyword"].nth == 0.0
+    best, exact = found.ranked({"keyword": 1.0}, k=1)
+    assert (best[0][0], exact) == (last, True)
+    assert found.ranked({"keyword": 1.0}, k=2)[1] is False
 
 
 def test_candidates_say_which_terms_they_have(repo: MemoryRepository, agent: str) -> None:
@@ -228,6 +278,7 @@ def test_what_depends_on_other_scores_is_refused(repo: MemoryRepository, agent: 
 def test_the_lists_hold_more_than_the_k_best_of_everything(world: World) -> None:
     """The test of the tests: the bound decides, and not that every memory is a candidate."""
     found = world.repository.candidates(AGENT, n=20, **asked("names") | {"k": 5})
+    assert found.total is not None
     assert len(found.memories) < found.total < EVERYTHING
     assert found.ranked({"recency": 1.0}, k=20)[1] in (True, False)
     assert found.bound(found.weights) is not None

@@ -26,8 +26,9 @@ from pgrecall.schema.fields import COUNTERS, FIELD, ROW
 
 RANKING = ("search", "best", "scores", "linked", "context", "explain", "standing", "matched")
 """The statements that rank, which the SQL function `statement` returns."""
-ONLY_IN_PYTHON = ("candidates",)
-"""One that ranks and that psql does not know; files of the others have its name as a mark."""
+ONLY_IN_PYTHON = ("candidates", "listed")
+"""One that ranks and that psql does not know, and its option; files of the others have marks of
+these."""
 FILTERING = ("list", "passing", "delete", "entities")
 """The others that psql executes."""
 _MARK = re.compile(r" *--\? ([!\w ]+)$")

@@ -7,7 +7,7 @@ so it evaluates one flat float8 expression per row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import singledispatch
 
 from pgrecall.scoring.attribute import Attribute
@@ -70,22 +70,20 @@ def places(
     valued = [signal for signal in signals if has_value(signal, options)]
     written = looked_up if "naming" in options else value
     sql = {signal: written(signal) for signal in valued}
-    terms = (f":{signal.name}_weight::float8 * {text}" for signal, text in sql.items())
-    score = "\n         + ".join(terms) or "0::float8"
-    if "redistributes" in options:
-        score = f"({score})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
+    its_factor = None if decay is None else factor(decay)
     values = [sql.get(signal, "0::float8") for signal in signals]
-    if decay is not None:
-        score = decayed(score, factor(decay))
-        values.append(factor(decay))
+    if its_factor is not None:
+        values.append(its_factor)
+    ages = [*map(age, clocks(signals, decay).values())]
     accessed = "memory_usage.last_accessed_at"
     moment = "pg_catalog.now()"
     if "as_of" in options:
         moment = ":as_of::timestamptz"
         accessed = f"CASE WHEN {accessed} <= {moment} THEN {accessed} END"
     return {
-        "score": score,
-        "ages": f"ARRAY[{', '.join(map(age, clocks(signals, decay).values()))}]::float8[]",
+        "score": _score(sql, its_factor, options),
+        **(_of_lists(sql, its_factor, ages, options) if "listed" in options else {}),
+        "ages": f"ARRAY[{', '.join(ages)}]::float8[]",
         "signals": f"ARRAY[{', '.join(values)}]",
         "moment": moment,
         "last_accessed_at": accessed,
@@ -97,6 +95,46 @@ def places(
         "subjects_named": boolean(counts_subjects(signals)),
         "counted_subject": "agent_memories.subject" if "subjects" in options else "NULL",
     }
+
+
+def _score(values: Mapping[Signal, str], factor: str | None, options: Collection[str]) -> str:
+    """Σ weight · signal, of signals whose values this SQL finds, times the factor of a decay."""
+    terms = (f":{signal.name}_weight::float8 * {text}" for signal, text in values.items())
+    score = "\n         + ".join(terms) or "0::float8"
+    if "redistributes" in options:
+        score = f"({score})\n         / (SELECT asked.weights_in_use FROM asked)"  # noqa: S608  ours
+    return score if factor is None else decayed(score, factor)
+
+
+def _of_lists(
+    values: Mapping[Signal, str], factor: str | None, ages: Sequence[str], options: Collection[str]
+) -> dict[str, str]:
+    """The SQL of the lists of candidates: youth by each clock, each signal, and the decay. A memory
+    without a clock is among the youngest: its recency is the same whatever the half-life."""
+    young = {f"young_{place}": f"coalesce(-({one}), 0::float8)" for place, one in enumerate(ages)}
+    columns = {signal: f"value_{place}" for place, signal in enumerate(values)}
+    found = young | {columns[signal]: text for signal, text in values.items()}
+    lists = [*young, *(columns[signal] for signal in values if is_listed(signal, options))]
+    if factor is not None:
+        found["factor"] = factor
+        lists.append("factor")
+    places = enumerate(lists, start=1)
+    cut = "every.{1} > (SELECT cuts.listed[{0}] FROM cuts)"
+    by_column = {signal: f"valued.{column}" for signal, column in columns.items()}
+    return {
+        "values": "\n     , ".join(f"{text} AS {column}" for column, text in found.items()),
+        "score_of_values": _score(by_column, factor and "valued.factor", options),
+        "peaks": f"ARRAY[{', '.join(f'pg_catalog.max(every.{one})' for one in lists)}]::float8[]",
+        "listed": f"ARRAY[{', '.join(f'every.{one}' for one in lists)}]::float8[]",
+        "above_cuts": "\n              OR ".join(cut.format(*one) for one in places) or "false",
+    }
+
+
+def is_listed(signal: Signal, options: Collection[str]) -> bool:
+    """True if the query has something that the signal compares memories with, or it needs none."""
+    if isinstance(signal, Similarity):
+        return "query" in options
+    return has_value(signal, options)
 
 
 def clocks(signals: Iterable[Signal], decay: Decay | None) -> dict[str, Recency]:

@@ -56,7 +56,7 @@ class SignalBound:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The n best memories by each signal that the query has a value for, and by the score.
+    """The n best memories by the score, and those with more of a signal than its n-th value.
 
     A memory that is none of them scores at most `bound`, by any weights. So where the k-th of them
     exceeds it, their order is that of all memories, without another search.
@@ -66,8 +66,8 @@ class Candidates:
     """With the caller's weights."""
     weights: dict[str, float]
     """The ones in effect, after redistribution."""
-    total: int
-    """How many memories pass the filters."""
+    total: int | None
+    """How many memories pass the filters; None if only the best by the score were looked for."""
     n: int
     query_time: Period | None
     signals: dict[str, SignalBound]
@@ -93,7 +93,7 @@ class Candidates:
 
     def bound(self, weights: Mapping[str, float]) -> float | None:
         """The most that a memory scores which is no candidate; None if there is none."""
-        if self.total <= len(self.memories):
+        if self.total is not None and self.total <= len(self.memories):
             return None
         least = {name: one.nth or 0.0 for name, one in self.signals.items()}
         if self.decay is not None:

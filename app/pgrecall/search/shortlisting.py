@@ -8,7 +8,7 @@ from uuid import UUID
 from pgrecall.core.checks import K
 from pgrecall.core.quoting import listed
 from pgrecall.core.steps import READS, Operation, needs
-from pgrecall.core.validation import require_count
+from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import SearchArguments
@@ -18,13 +18,13 @@ from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.decay import DECAY
-from pgrecall.scoring.expression import clocks, has_value
-from pgrecall.scoring.signals import Signal, Similarity
+from pgrecall.scoring.expression import clocks, is_listed
 from pgrecall.search.candidate_list import Candidate, Candidates, SignalBound
 from pgrecall.search.searching import hits_of, in_effect, missing_in
 
 MOST = 1_000
 """The greatest `n`."""
+_AGE = "age of "
 _OF_OTHER_SCORES = ("min_score", "max_per", "expand_session", "lend")
 """Arguments whose effect depends on the scores of all memories, which change with the weights."""
 
@@ -38,14 +38,18 @@ def candidates(
     *,
     n: int = 100,
     k: int = 10,
+    by_signal: bool = True,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[Candidates]:
     """The memories that a search with other weights could return, with the value of each signal.
 
-    They are the `n` best by each signal that the query has a value for, the n youngest by the clock
-    of recency, and the n best by the profile; n is raised to `k`. With the n-th value of each
-    signal, `Candidates.ranked` says for any weights whether their order is that of a search. So a
-    program can rank anew while somebody moves a slider.
+    They are the `n` best by the profile, and those that have more of a signal, or are younger by
+    the clock of recency, than the n-th memory by this signal; n is raised to `k`. With the n-th
+    value of each signal, `Candidates.ranked` says for any weights whether their order is that of a
+    search. So a program can rank anew while somebody moves a slider.
+
+    With `by_signal` False they are the n best by the profile alone, in the time of a search. Then
+    `total` is None, unless these are all.
 
     Takes the arguments of `search`, except for those that depend on the scores of other memories:
     min_score, max_per, expand_session and lend. Every memory is read once, without a rank index. No
@@ -55,6 +59,7 @@ def candidates(
     """
     require_count("n", n, at_least=1, at_most=MOST)
     K("k", k)
+    require_bool("by_signal", by_signal)
     refused = [name for name in _OF_OTHER_SCORES if arguments.get(name)]
     if refused:
         raise InputError(
@@ -71,43 +76,34 @@ def candidates(
             "ask for one owner at a time"
         )
     lists = _lists(search)
-    values: dict[str, Any] = {"n": n, "lists": [*lists.values()]}
-    rows = yield ranks(tables, "candidates", search, may_prepare=search.may_prepare, **values)
+    values: dict[str, Any] = {"n": n, "ranked": n, "lists": len(lists)}
+    options, may_prepare = (["listed"] if by_signal else []), search.may_prepare
+    rows = yield ranks(tables, "candidates", search, *options, may_prepare=may_prepare, **values)
     return _candidates(question, search, n, lists, rows)
 
 
-def _lists(search: Search) -> dict[str, int]:
-    """The lists that the statement makes, by the name of what they are sorted by, in its order:
-    places of ages, negative and named as ages are, then the score, and places of signals."""
+def _lists(search: Search) -> list[str]:
+    """The names of the lists that the statement makes, in its order: ages, signals, the decay."""
     profile = search.profile
-    aged = clocks(profile.signals, profile.decay)
-    lists = {_age_of(name): -place for place, name in enumerate(aged, start=1)}
-    lists = dict(reversed(lists.items())) | {"": 0}
-    for place, signal in enumerate(profile.signals, start=1):
-        if _compares(signal, search):
-            lists[signal.name] = place
-    if profile.decay is not None:
-        lists[DECAY] = len(profile.signals) + 1
-    return lists
-
-
-def _compares(signal: Signal, search: Search) -> bool:
-    """True if the query has something that the signal compares memories with, or it needs none."""
-    if isinstance(signal, Similarity):
-        return search.query is not None
-    return has_value(signal, search.options)
+    ages = map(_age_of, clocks(profile.signals, profile.decay))
+    listed = (one.name for one in profile.signals if is_listed(one, search.options))
+    return [*ages, *listed, *([] if profile.decay is None else [DECAY])]
 
 
 def _age_of(name: str) -> str:
-    return f"age of {name}"
+    return f"{_AGE}{name}"
 
 
 def _candidates(
-    question: Question, search: Search, n: int, lists: dict[str, int], rows: list[Any]
+    question: Question, search: Search, n: int, lists: list[str], rows: list[Any]
 ) -> Candidates:
     profile, ages = search.profile, [*clocks(search.profile.signals, search.profile.decay)]
-    least = dict(zip(lists, rows[0].least, strict=True)) if rows else {}
-    total = rows[0].total if rows else 0
+    least: dict[str, float | None] = {}
+    total: int | None = len(rows)
+    if rows and hasattr(rows[0], "total"):
+        least, total = dict(zip(lists, rows[0].least, strict=True)), rows[0].total
+    elif len(rows) == n:  # no more is known than that a signal is at most 1, and an age at least 0
+        least, total = {one: 0.0 if one.startswith(_AGE) else 1.0 for one in lists}, None
     effective = in_effect(profile, rows[0]) if rows else profile
 
     of_all = {one.name: getattr(one, "missing", 0.0) for one in profile.signals}
@@ -116,9 +112,10 @@ def _candidates(
     def bound(name: str) -> SignalBound:
         has_list = name in lists
         youngest = least.get(_age_of(name))
+        same = of_all.get(name) if total is None or total >= n else None
         return SignalBound(
             has_value=has_list and name not in without,
-            nth=least.get(name) if has_list else of_all[name] if total >= n else None,
+            nth=least.get(name) if has_list else same,
             nth_age_days=None if youngest is None else abs(youngest),
         )
 

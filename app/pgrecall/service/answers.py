@@ -73,8 +73,8 @@ class CandidatesAnswer:
     profile: dict[str, Any]
     weights: dict[str, float]
     """The ones in effect for this query."""
-    total: int
-    """How many memories pass the filters."""
+    total: int | None
+    """How many memories pass the filters; null without `by_signal`, unless these are all."""
     n: int
     query_time: tuple[Any, Any] | None
     signals: dict[str, SignalBound]

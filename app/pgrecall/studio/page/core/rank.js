@@ -1,9 +1,9 @@
 /**
  * Ranks candidates in the browser, and says whether the order is exact.
  *
- * The service sends each signal's n best memories and its n-th greatest value. A memory that it did
- * not send is in none of these lists, so each of its values is at most the n-th one, and its score
- * at most Σ weight · n-th. What scores more than that bound is in its right place, whatever the
+ * The service sends the memories that have more of a signal than the n-th, and this n-th greatest
+ * value. A memory that it did not send has at most the n-th value of each signal, so it scores at
+ * most Σ weight · n-th. What scores more than that bound is in its right place, whatever the
  * weights are. No DOM here: tests import this module alone.
  */
 import { recencyAt } from "./curve.js";
@@ -22,6 +22,14 @@ export function rank(candidates, { shares, halfLife = null }) {
   hits.sort(byScore);
   const bound = boundOfUnseen(candidates, weights, halfLife);
   return { hits, weights, bound, exact: (k) => isExact(hits, bound, k) };
+}
+
+/** Candidates by each signal together with the best by another setting, as what that one found. */
+export function withBest(all, best) {
+  const sent = new Set(all.memories.map(({ memory }) => memory.id));
+  const more = best.memories.filter(({ memory }) => !sent.has(memory.id));
+  const { signals, decay, total, memories } = all;
+  return { ...best, signals, decay, total, memories: [...memories, ...more] };
 }
 
 /** The weights after the profile has given those of silent signals to the others. */
@@ -68,7 +76,8 @@ function byScore(one, other) {
 
 /** The most that a memory can score that the service did not send; -Infinity if it sent all. */
 function boundOfUnseen(candidates, weights, halfLife) {
-  if (candidates.memories.length >= candidates.total) return -Infinity;
+  const { memories, total } = candidates;
+  if (total !== null && memories.length >= total) return -Infinity;
   let bound = 0;
   for (const name in weights) {
     if (weights[name]) bound += weights[name] * nthValue(candidates, name, halfLife);

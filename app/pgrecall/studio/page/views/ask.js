@@ -41,7 +41,7 @@ function Answer({ ranking }) {
   const { candidates, ranked } = ranking;
   const missing = useRef(null);
   if (!ranked) return ranking.error ? null : html`<p class="loading">Ranking …</p>`;
-  if (!candidates.total) return html`<${Nothing} />`;
+  if (!candidates.memories.length) return html`<${Nothing} />`;
   return html`<${NoEmbedder} />
     <${Summary} ranking=${ranking} missOne=${() => missing.current.focus()} />
     <${Sought} ranking=${ranking} />
@@ -55,14 +55,17 @@ function Summary({ ranking, missOne }) {
   const shown = Math.min(k, ranked.hits.length);
   const { as_of: moment, teams } = address.values;
   const filters = Object.keys(filtersIn(address.values)).length;
+  const { total } = candidates; // null until all are counted
   const text = [
-    `${count(shown)} of ${counted(candidates.total, "memory", "memories")}`,
+    `${total === null ? "" : `${count(shown)} of `}${counted(total ?? shown, "memory", "memories")}`,
     teams && `with ${teams}`,
     filters && `by ${counted(filters, "filter")}`,
     `by ${name}`,
     moment && `as of ${date(moment)}`,
   ].filter(Boolean).join(", ");
-  useEffect(() => announce(`${text}. ${isExact ? "The order is exact." : ""}`), [text, isExact]);
+  useEffect(() => {
+    if (total !== null) announce(`${text}. ${isExact ? "The order is exact." : ""}`);
+  }, [text, isExact]);
   return html`<p class="summary">
     <span>${text}</span>
     <span class=${isExact ? "chip exact" : "chip approximate"}
