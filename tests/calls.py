@@ -83,7 +83,7 @@ def operations(
     return {
         "add": Operation({"memory": new}, "inserted", "initial"),
         "add_many": Operation({"memories": [new, new]}, ["inserted", "known"], "initial"),
-        "candidates": Operation(query | {"n": 1, "k": 1}, five[:2]),
+        "candidates": Operation(query | {"n": 1, "k": 1}, five[:1]),
         "context": Operation(query, five),
         "count": Operation({}, 5),
         "delete": Operation(ids, 1, "deleted"),

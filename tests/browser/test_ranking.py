@@ -91,3 +91,13 @@ def test_a_decay_multiplies_and_takes_the_half_life(rank: Any) -> None:
         one["signals"]["decay"] = 0.75
     found = rank(given, {"shares": {"keyword": 1.0}, "halfLife": 5}, 2)
     assert found["scores"] == pytest.approx([0.8 * (0.5 + 0.5 * 0.25), 0.3])
+
+
+def test_before_all_are_counted_no_other_order_is_exact(rank: Any) -> None:
+    """Then the n-th values are the most that a signal can have."""
+    given = candidates()
+    given["total"] = None
+    for one in given["signals"].values():
+        one |= {"nth": 1.0, "nth_age_days": 0.0}
+    found = rank(given, {"shares": {"recency": 0.5, "keyword": 0.5}, "halfLife": None}, 1)
+    assert (found["bound"], found["exact"]) == (1.0, False)
