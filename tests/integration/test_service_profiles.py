@@ -104,7 +104,12 @@ def test_a_definition_reads_another_table_only_for_a_key_that_maintains(
     writer = service.client(agent)
     refused = writer.post("/search", json={"profile": definition})
     assert (refused.status_code, "maintain" in refused.text) == (403, True)
-    assert client.post("/search", json={"profile": definition}).status_code >= 422  # no such table
+    for path, body in (
+        ("/search", {"profile": definition}),
+        ("/evaluate", {"profiles": ["hybrid", definition]}),
+    ):
+        missing = client.post(path, json=body)
+        assert (missing.status_code, "no table 'public.likes'" in missing.text) == (422, True)
 
 
 def test_profiles_are_listed_with_the_default(client: httpx.Client) -> None:

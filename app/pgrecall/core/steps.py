@@ -40,7 +40,8 @@ class Ask(NamedTuple):
     reads on a replica, where only a `Run` that counts can write.
 
     "compute" calls a function of ours that takes long, within a transaction too; the asynchronous
-    repository does so in a thread.
+    repository does so in a thread, and the function calls `go_on` in between, so that a call that
+    is cancelled ends.
     `reranker` is the `Rerank` for a caller's value; `rerank` judges texts by it (`Verdict`). That
     takes long and comes between statements. Where each of these may be a transaction of its own,
     nobody holds a connection meanwhile.

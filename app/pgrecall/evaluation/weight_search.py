@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from pgrecall.core.computing import go_on
+
 BY_CHANCE = 20
 """Number of random candidates in the first round."""
 BEGINNINGS, ROUNDS_OF_EACH, LAST_ROUNDS = 3, 6, 10
@@ -157,6 +159,7 @@ class _Searching:
         return self.space.normalised(self._simplest(best, value))
 
     def _value(self, candidate: Candidate) -> float:
+        go_on()
         reached = self.worth(candidate.weights, candidate.variants)
         return reached - self.space.penalty(candidate)
 

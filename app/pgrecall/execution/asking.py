@@ -9,6 +9,7 @@ import asyncio
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, NamedTuple
 
+from pgrecall.core.computing import computed
 from pgrecall.core.embedders import AsyncEmbedder, Embedded, Embedder, model_name
 from pgrecall.core.entity_finding import Entities, Found, checked_names, found
 from pgrecall.core.rerankers import Rerank
@@ -39,8 +40,8 @@ def answer(step: Ask, tools: Tools) -> Any:
         case "find_entities":
             return found(tools.entities, texts)
         case "compute":
-            [computed] = texts
-            return computed()
+            [compute] = texts
+            return compute()
         case "reranker":
             return _reranker(tools, *texts, awaits=False)
         case "rerank":
@@ -57,6 +58,8 @@ async def aanswer(step: Ask, tools: Tools) -> Any:
     if callable(step.function):
         answered = step.function(*step.arguments)
         return await answered if isawaitable(answered) else answered
+    if step.function == "compute":
+        return await computed(*texts)
     if step.function == "embed" and isinstance(embedder, AsyncEmbedder):
         return _embedded(tools, texts, await embedder.aembed_documents([*texts]))
     if step.function == "embed_query" and isinstance(embedder, AsyncEmbedder):

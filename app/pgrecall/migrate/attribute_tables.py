@@ -43,8 +43,7 @@ def _require_table(connection: Connection, signal: Attribute) -> None:
     rows = connection.execute(_COLUMNS, {"schema": signal.schema, "table": signal.table}).all()
     if not rows:
         raise InvalidProfile(
-            f"{signal.name}: there is no table {shortened(table)}; create it before you install "
-            "the profile"
+            f"{signal.name}: there is no table {shortened(table)}; create it first"
         )
     types = {row.name: row.type for row in rows}
     for column, known in (_KEY | {signal.column: NUMBERS}).items():

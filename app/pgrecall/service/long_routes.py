@@ -49,7 +49,7 @@ MaintainBody = request_model("rank_indexes.maintain", without=("on_progress",), 
 @router.post("/evaluate", response_model=None, responses=_LINES)
 async def evaluate(caller: Writer, body: EvaluateBody) -> Lines:  # type: ignore[valid-type]
     """Measure how well profiles find what answers the owner's queries, with progress as lines."""
-    arguments = _arguments(caller, body)
+    arguments = await _arguments(caller, body)
 
     async def work(progress: Progress) -> Any:
         queries = await _queries(caller, body)
@@ -63,7 +63,7 @@ async def evaluate(caller: Writer, body: EvaluateBody) -> Lines:  # type: ignore
 @router.post("/tune", response_model=None, responses=_LINES)
 async def tune(caller: Writer, body: TuneBody) -> Lines:  # type: ignore[valid-type]
     """Search for a profile that finds more of what answers the queries, with progress as lines."""
-    arguments = _arguments(caller, body)
+    arguments = await _arguments(caller, body)
 
     async def work(progress: Progress) -> Any:
         queries = await _queries(caller, body)
@@ -111,12 +111,12 @@ def _on_index(caller: Caller, method: str, body: Body) -> Lines:
     return Lines(work)
 
 
-def _arguments(caller: Caller, body: Body) -> dict[str, Any]:
+async def _arguments(caller: Caller, body: Body) -> dict[str, Any]:
     """The method's arguments; raises Problem for what the key does not allow."""
     values = body.sent_fields("source")
     caller.require_teams(values.get("teams") or ())
     for profile in (values.get("start"), *(values.get("profiles") or ())):
-        caller.require_profile(profile)
+        await caller.require_profile(profile)
     return values
 
 

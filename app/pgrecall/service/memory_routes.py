@@ -54,7 +54,7 @@ def route(
     status = 201 if verb == "POST" and stores else 200
 
     async def endpoint(caller: Caller, given: Body, **named: UUID) -> Response:
-        arguments = _arguments(caller, given, adds=method in ("add", "upsert"))
+        arguments = await _arguments(caller, given, adds=method in ("add", "upsert"))
         ids = {its_id: named["memory_id"]} if named else {}
         result = await of_repository(caller.repo)(caller.owner, **arguments, **ids)
         return answers.answer(answers.shown(result, _CALLED.get(method)), status)
@@ -76,7 +76,7 @@ def route(
     )
 
 
-def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
+async def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
     """The method's arguments; raises Problem for what the key does not allow."""
     fields = type(body).model_fields
     values = body.sent_fields("owner")
@@ -84,7 +84,7 @@ def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
         values["memory"] = NewMemory(
             **{one: values.pop(one) for one in MEMORY_FIELDS & values.keys()}
         )
-    caller.require_profile(values.get("profile"))
+    await caller.require_profile(values.get("profile"))
     if "teams" in fields:
         caller.require_teams(values.get("teams") or ())
         if "touch" in fields:

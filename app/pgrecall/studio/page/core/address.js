@@ -5,14 +5,19 @@
  */
 export const VIEWS = ["ask", "compare", "judge", "upkeep", "browse", "memory"];
 
+const ID = /^[\w-]+$/; // nothing that would lead a request to another path
+const MOMENTS = ["as_of", "after", "before"];
+
+/** Anybody may write an address: what can be no id and no moment is left out. */
 export function parse(hash) {
   const [path, query = ""] = hash.replace(/^#/, "").split("?");
-  const [view, id = null] = path.split("/");
-  return {
-    view: VIEWS.includes(view) ? view : "ask",
-    id: id && decodeURIComponent(id),
-    values: Object.fromEntries(new URLSearchParams(query)),
-  };
+  const [first, second = ""] = path.split("/");
+  const id = ID.test(second) ? second : null;
+  const view = VIEWS.includes(first) ? first : "ask";
+  const values = [...new URLSearchParams(query)].filter(
+    ([name, value]) => !MOMENTS.includes(name) || !Number.isNaN(Date.parse(value)),
+  );
+  return { view: view === "memory" && !id ? "browse" : view, id, values: Object.fromEntries(values) };
 }
 
 /** The address of a view with these values; empty ones are left out. */

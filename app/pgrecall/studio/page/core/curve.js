@@ -33,6 +33,6 @@ export function hasSeveralHalfLives(recency) {
 export function halfLifeFor(recency, memory) {
   const otherwise = halfLifeOf(recency);
   if (recency.half_lives_by_tier) return recency.half_lives_by_tier[memory.tier] ?? otherwise;
-  const byType = recency.half_lives_by_type ?? {};
-  return Math.min(...[memory.memory_type, ...memory.additional_types].map((type) => byType[type] ?? otherwise));
+  const byType = new Map(Object.entries(recency.half_lives_by_type ?? {})); // a type may be called constructor
+  return Math.min(...[memory.memory_type, ...memory.additional_types].map((type) => byType.get(type) ?? otherwise));
 }

@@ -22,12 +22,12 @@ export function nameOf(signal) {
 }
 
 export function meaningOf(signal) {
-  return SIGNALS[signal] ?? "A number of your own.";
+  return Object.hasOwn(SIGNALS, signal) ? SIGNALS[signal] : "A number of your own.";
 }
 
 /** One colour for each signal, in every view; those of one's own share four by their names. */
 export function colourOf(signal) {
-  if (signal in SIGNALS) return `var(--signal-${signal})`;
+  if (Object.hasOwn(SIGNALS, signal)) return `var(--signal-${signal})`;
   const number = [...signal].reduce((total, letter) => total + letter.charCodeAt(0), 0);
   return `var(--signal-own-${number % OWN})`;
 }

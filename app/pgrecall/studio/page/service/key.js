@@ -1,7 +1,7 @@
 /** The key of this tab. It stays in the tab's session storage, and never in an address. */
 
 const PLACE = "pgrecall.key";
-const IN_ADDRESS = /^#key=([^&?]+)/;
+const IN_ADDRESS = /^#key=([\w-]+)/;
 
 export function key() {
   return sessionStorage.getItem(PLACE);
@@ -16,6 +16,6 @@ export function keep(value) {
 export function takeFromAddress() {
   const found = IN_ADDRESS.exec(location.hash);
   if (!found) return;
-  keep(decodeURIComponent(found[1]));
+  keep(found[1]);
   history.replaceState(null, "", location.pathname);
 }
