@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from pgrecall import Label, NewMemory
+from pgrecall import Label, NewMemory, profiles
 from tests.browser.conftest import Open
 from tests.browser.test_studio import QUESTION, asking, owner, set_slider
 from tests.integration.serving import Service
@@ -31,7 +31,9 @@ def test_what_is_advised_brings_the_memory_in(
     address = asking(owner, view=f"memory/{sought}", k=2)
     page = page_at(address, key=studio.key(owner, scope="read"))
     page.get_by_text("importance at .").wait_for()
-    assert "brings it in" in page.get_by_text("No weight of").inner_text()
+    named = page.locator("h3 + ul.reasons").last.inner_text()
+    for signal in profiles.hybrid.weights:
+        assert signal.replace("_", " ") in named  # a way, no way, or not asked for
     number = page.get_by_role("link", name="Try it").count()
     for one in range(number):
         page.goto(f"{studio.url}/studio{address}")
@@ -46,6 +48,20 @@ def test_what_is_advised_brings_the_memory_in(
 
     page.get_by_role("link", name=sought[:8]).first.click()
     page.get_by_text("The weights are adjusted").wait_for()
+
+
+def test_without_a_weight_that_helps_more_hits_are_advised(
+    studio: Service, page_at: Open, owner: str
+) -> None:
+    old = datetime(2001, 1, 1, tzinfo=UTC)
+    bread = NewMemory("Bread.", importance=0, confidence=0, created_at=old)
+    worst = studio.repo.add(owner, bread)
+    address = asking(owner, view=f"memory/{worst}", k=1)
+    page = page_at(address, key=studio.key(owner, scope="read"))
+    page.get_by_text("Ask for 3 hits").wait_for()
+    assert page.get_by_role("columnheader", name="memories").is_visible()  # the question's words
+    page.get_by_role("link", name="Try it").click()
+    page.get_by_text("is hit 3").wait_for()
 
 
 def test_signals_have_the_names_of_profiles(studio: Service, page_at: Open, owner: str) -> None:
@@ -183,7 +199,7 @@ ADVISE = """async ([candidates, sought, shares, k]) => {
 }"""
 
 
-def test_the_least_weight_is_the_least(studio: Service, page_at: Open, owner: str) -> None:
+def test_the_weight_advised_is_the_nearest(studio: Service, page_at: Open, owner: str) -> None:
     """By a count of its own, over every step of a slider."""
     names, k = ("keyword", "recency", "trust"), 5
     given = Random(7)
@@ -207,17 +223,22 @@ def test_the_least_weight_is_the_least(studio: Service, page_at: Open, owner: st
         scores = [sum(weights[one] * memory[one] for one in names) for memory in values]
         return 1 + sum(score > scores[at] for score in scores)
 
-    advised = 0
-    for at in range(0, 90, 2):
+    advised = lowered = 0
+    for at in range(90):
         memory = {"id": f"{at:02}", "signals": values[at]}
+        if place(at, "trust", shares["trust"]) <= k:
+            continue
         for one in page.evaluate(ADVISE, [candidates, memory, shares, k]):
             name = one["signal"]
-            first, last = int(shares[name] * 200 + 1e-9) + 1, 160
-            steps = [step for step in range(first, last + 1) if place(at, name, step / 200) <= k]
-            assert one.get("share") == (steps[0] / 200 if steps else None)
+            steps = [step for step in range(161) if place(at, name, step / 200) <= k]
+            near = sorted(abs(step / 200 - shares[name]) for step in steps)
+            change = abs(one["share"] - shares[name]) if one["shares"] else None
+            assert change == (pytest.approx(near[0]) if steps else None)
             if steps:
                 advised += 1
+                lowered += one["share"] < shares[name]
                 assert one["place"] == place(at, name, one["share"])
                 assert one["isExact"]
                 assert one["shares"]["time"] == pytest.approx(0.2, abs=2e-5)
-    assert advised > 10
+    assert advised > lowered + 10
+    assert lowered > 5

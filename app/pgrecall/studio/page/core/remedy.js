@@ -7,10 +7,10 @@ const STEPS = 200; // of a slider of weights
 const MANY = 100; // with so many candidates, every step is looked at; with twice as many, every second
 
 /**
- * For each signal that the question asks for, the least weight above its own at which the sought
- * memory is among the first k: [{signal, share, shares, place, isExact}], the smallest change
- * first; `shares` is null where no weight of that signal alone brings it in. Each weight is ranked
- * as the page will rank it. Signals that the question does not ask for keep their weights.
+ * For each signal that the question asks for, the weight next to its own, higher or lower, at which
+ * the sought memory is among the first k: [{signal, share, shares, place, isExact}], the smallest
+ * change first; `shares` is null where no weight of that signal alone brings it in. Each weight is
+ * ranked as the page will rank it. Signals that the question does not ask for keep their weights.
  *
  * @param candidates the answer to POST /candidates
  * @param sought {id, signals}: the memory and its values, which need not be among the candidates
@@ -18,12 +18,12 @@ const MANY = 100; // with so many candidates, every step is looked at; with twic
 export function remedies(candidates, sought, shares, k) {
   const all = including(candidates, sought);
   const asked = Object.keys(shares).filter((name) => !silent(candidates).includes(name));
-  const found = asked.map((signal) => ({ signal, ...leastShare(all, sought.id, { shares, asked, signal, k }) }));
+  const found = asked.map((signal) => ({ signal, ...nextShare(all, sought.id, { shares, asked, signal, k }) }));
   return found.sort((one, other) => changeOf(one, shares) - changeOf(other, shares));
 }
 
 function changeOf({ signal, share }, shares) {
-  return share === undefined ? Infinity : share - shares[signal];
+  return share === undefined ? Infinity : Math.abs(share - shares[signal]);
 }
 
 function including(candidates, { id, signals }) {
@@ -32,26 +32,35 @@ function including(candidates, { id, signals }) {
   return { ...candidates, memories: [...candidates.memories, one], total: candidates.total + 1 };
 }
 
-/** Other memories rise, too: so it looks where the memory stands, upwards, then between two steps. */
-function leastShare(candidates, id, { shares, asked, signal, k }) {
+function nextShare(candidates, id, { shares, asked, signal, k }) {
   const total = sum(asked.map((name) => shares[name]));
-  const last = Math.floor(total * STEPS + 1e-9);
   const at = (step) => standing(candidates, id, amongAsked(shares, { asked, total, signal, share: step / STEPS }));
-  let out = Math.floor(shares[signal] * STEPS + 1e-9);
-  if (out >= last) return { shares: null };
+  const isIn = (step) => at(step).place <= k;
   const wide = Math.max(1, Math.round(candidates.memories.length / MANY));
+  const [below, above] = [Math.ceil(shares[signal] * STEPS - 1e-9), Math.floor(shares[signal] * STEPS + 1e-9)];
+  const [lower, higher] = [firstStep(isIn, below, 0, wide), firstStep(isIn, above, Math.floor(total * STEPS + 1e-9), wide)];
+  const steps = [lower, higher].filter((step) => step !== null);
+  if (!steps.length) return { shares: null };
+  const away = (step) => Math.abs(step / STEPS - shares[signal]);
+  const step = steps.reduce((best, one) => (away(one) < away(best) ? one : best));
+  return { share: step / STEPS, ...at(step) };
+}
+
+/** Others rise and fall, too: so it looks from `out` towards `last`, then between two steps; null if none is in. */
+function firstStep(isIn, out, last, wide) {
+  const way = Math.sign(last - out);
   let step = out;
   do {
+    if (step === last) return null;
     out = step;
-    step = Math.min(last, step + wide);
-  } while (step < last && at(step).place > k);
-  if (at(step).place > k) return { shares: null };
-  while (step - out > 1) {
-    const middle = Math.floor((out + step) / 2);
-    if (at(middle).place > k) out = middle;
-    else step = middle;
+    step = way * Math.min(way * last, way * step + wide);
+  } while (!isIn(step));
+  while (Math.abs(step - out) > 1) {
+    const middle = Math.trunc((out + step) / 2);
+    if (isIn(middle)) step = middle;
+    else out = middle;
   }
-  return { share: step / STEPS, ...at(step) };
+  return step;
 }
 
 function amongAsked(shares, { asked, total, signal, share }) {

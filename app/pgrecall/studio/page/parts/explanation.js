@@ -5,7 +5,7 @@ import { count, percent, readable, share } from "../core/format.js";
 import { filtersInTheWay, isNotValid } from "../core/remedy.js";
 import { Bar, Legend, SignalTable, fullWidth } from "./bar.js";
 import { useStudio } from "./hooks.js";
-import { Adjusted, Remedies } from "./remedies.js";
+import { Adjusted, Remedies, useAdvice } from "./remedies.js";
 
 export function Explanation({ found, profile, base, id }) {
   const { address } = useStudio();
@@ -13,6 +13,8 @@ export function Explanation({ found, profile, base, id }) {
   const weights = of(account, "weight");
   // What is kept away for another reason, no weight brings in.
   const isOutranked = !returned && rank > k && !isKept(reasons);
+  const advice = useAdvice(isOutranked ? found : null, profile, id);
+  const isHopeless = isOutranked && advice.value?.ways.length === 0;
   const title = returned ? `It is hit ${count(rank)}` : "It is not among the hits";
   return html`<section class="panel" aria-labelledby="why">
     <h2 id="why">${title} for “${address.values.q}”</h2>
@@ -25,13 +27,13 @@ export function Explanation({ found, profile, base, id }) {
     ${reasons.length > 0 && html`<h3>What keeps it away</h3>
       <ul class="reasons">${reasons.map((one) => html`<li key=${one}>${readable(one)}</li>`)}</ul>
       <${Lifting} reasons=${reasons} />`}
-    ${isOutranked && html`<${Remedies} found=${found} profile=${profile} id=${id} />`}
+    ${isOutranked && html`<${Remedies} found=${found} profile=${profile} id=${id} advice=${advice} />`}
     <details open=${!returned}>
       <summary>Its signals${needed === null ? "" : `, and how far each is behind hit ${k}`}</summary>
       <${SignalTable} values=${found.signals} weights=${weights} contributions=${contributions}
         behind=${needed === null ? null : of(account, "behind")} />
     </details>
-    ${found.terms && html`<${Terms} terms=${found.terms} />`}
+    ${found.terms && html`<${Terms} terms=${found.terms} isOpen=${isHopeless} />`}
   </section>`;
 }
 
@@ -60,8 +62,8 @@ function Lifting({ reasons }) {
     ${isNotValid(reasons) && html`<p>Move “As of” to a time when it was valid, or revive it.</p>`}`;
 }
 
-function Terms({ terms }) {
-  return html`<details>
+function Terms({ terms, isOpen }) {
+  return html`<details open=${isOpen}>
     <summary>The question's words</summary>
     <table class="signals">
       <thead><tr>

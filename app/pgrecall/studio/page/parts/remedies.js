@@ -3,7 +3,8 @@ import { html, useMemo } from "../html.js";
 import { sharesAsValues, write, writeMemory } from "../core/address.js";
 import { halfLife, share } from "../core/format.js";
 import { named } from "../core/profile.js";
-import { questionIn } from "../core/question.js";
+import { MOST_HITS, questionIn } from "../core/question.js";
+import { silent } from "../core/rank.js";
 import { remedies } from "../core/remedy.js";
 import { asValues, own } from "../core/setting.js";
 import { sharesOf } from "../core/shares.js";
@@ -13,28 +14,40 @@ import { useAnswer, useStudio } from "./hooks.js";
 import { Obstacle } from "./obstacle.js";
 
 const MANY = 200; // by each signal: the more, the more often a place is exact
-const MOST_SHOWN = 3;
 
-/** `found` is the explanation of the memory with this id. */
-export function Remedies({ found, profile, id }) {
+/** An answer with `value`, {ways, useless, mute}; none where `found`, the explanation of this memory, is null. */
+export function useAdvice(found, profile, id) {
   const { owner, address, session } = useStudio();
   const body = { ...questionIn(address.values, session.embedder), profile: named(profile), n: MANY };
-  const answer = useAnswer((signal) => service.candidates(owner, body, signal), [owner, JSON.stringify(body)]);
-  const { k, signals } = found;
-  const advice = useMemo(
-    () => answer.value && remedies(answer.value, { id, signals }, sharesOf(profile), k),
-    [answer.value, id, k],
-  );
-  if (answer.error) return html`<${Obstacle} problem=${answer.error} />`;
-  if (!advice) return html`<p class="loading">Looking for weights …</p>`;
-  const helping = advice.filter(({ shares }) => shares).slice(0, MOST_SHOWN);
-  const useless = advice.filter(({ shares }) => !shares).map(({ signal }) => nameOf(signal));
+  const load = found && ((signal) => service.candidates(owner, body, signal));
+  const { value: candidates, error } = useAnswer(load, [owner, JSON.stringify(body), !found]);
+  const value = useMemo(() => found && candidates && advised(candidates, found, profile, id), [candidates, found, id]);
+  return { value, error };
+}
+
+function advised(candidates, { k, signals }, profile, id) {
+  const all = remedies(candidates, { id, signals }, sharesOf(profile), k);
+  const useless = all.filter(({ shares }) => !shares).map(({ signal }) => signal);
+  return { ways: all.filter(({ shares }) => shares), useless, mute: silent(candidates) };
+}
+
+/** `found` is the explanation of the memory with this id. */
+export function Remedies({ found, profile, id, advice }) {
+  const { address } = useStudio();
+  if (advice.error) return html`<${Obstacle} problem=${advice.error} />`;
+  if (!advice.value) return html`<p class="loading">Looking for weights …</p>`;
+  const { ways, useless, mute } = advice.value;
+  const names = (signals) => signals.map(nameOf).join(" or ");
+  const more = write({ view: "ask", values: { ...address.values, k: found.rank, sought: id } });
   return html`<h3>What would have to change</h3>
     <ul class="reasons">
-      ${helping.map((one) => html`<${Remedy} key=${one.signal} one=${one} was=${sharesOf(profile)} id=${id} />`)}
-      ${useless.length > 0 && html`<li>No weight of ${useless.join(" or ")} alone brings it in.</li>`}
+      ${ways.map((one) => html`<${Remedy} key=${one.signal} one=${one} was=${sharesOf(profile)} id=${id} />`)}
+      ${useless.length > 0 && html`<li>No weight of ${names(useless)} alone brings it in.</li>`}
+      ${mute.length > 0 && html`<li>The question does not ask for ${names(mute)}: no such weight moves it.</li>`}
     </ul>
-    ${!helping.length && html`<p>Ask in its words, or for more hits.</p>`}`;
+    ${!ways.length && html`<p>
+      ${found.rank <= MOST_HITS && html`Ask for ${found.rank} hits: <a href=${more}>Try it</a>. Or ask`}
+      ${found.rank > MOST_HITS && "Ask"} in its words.</p>`}`;
 }
 
 function Remedy({ one: { signal, share: needed, shares, place, isExact }, was, id }) {
