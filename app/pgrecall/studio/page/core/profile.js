@@ -4,7 +4,7 @@ import { rounded, sharesOf } from "./shares.js";
 const IDENTITY = ["name", "built_in", "installed"];
 
 /** A listed profile without what the list says about it. */
-function definition(listed) {
+export function definition(listed) {
   const { built_in: _, installed: __, ...rest } = listed;
   return rest;
 }
@@ -15,7 +15,7 @@ export function named(profile) {
 }
 
 /** The profile with these weights and this half-life, under a name. */
-export function changed(profile, { shares, halfLife = null, name = profile.name }) {
+export function changed(profile, { shares, halfLife = null, name }) {
   const weights = rounded(shares);
   const signals = Object.fromEntries(
     Object.entries(profile.signals).map(([one, signal]) => [one, { ...signal, weight: weights[one] }]),

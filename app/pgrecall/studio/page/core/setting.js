@@ -31,9 +31,10 @@ export function isSame(one, other) {
   return one.halfLife === other.halfLife && sameNames(shares, others) && sameShares(shares, others);
 }
 
-/** The profile with this setting: itself where that changes nothing. */
+/** The profile with this setting, named so: itself where that changes nothing. */
 export function adjusted(profile, setting) {
-  return isSame(setting, own(profile)) ? profile : changed(profile, setting);
+  if (isSame(setting, own(profile))) return profile;
+  return changed(profile, { ...setting, name: `${profile.name}_adjusted` });
 }
 
 function sameNames(one, other) {

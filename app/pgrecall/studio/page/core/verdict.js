@@ -7,18 +7,15 @@ const FEWEST = 10; // with fewer questions, intervals are too narrow
 export function verdict({ k, profiles: [first, second] }) {
   const [mean, low, high] = second.ndcg_difference;
   const on = `on ${counted(second.queries, "question")}`;
-  const both = `nDCG@${k} ${share(second.ndcg)} beside ${share(first.ndcg)}`;
-  const numbers = `${both}, a difference of ${interval(mean, low, high)}`;
-  if (second.queries < FEWEST) {
-    return `Too few to tell: ${numbers} ${on}. Judge ${FEWEST} or more.`;
-  }
-  if (low > 0) return `${second.profile} is better than ${first.profile}: ${numbers}, ${on}.`;
-  if (high < 0) return `${second.profile} is worse than ${first.profile}: ${numbers}, ${on}.`;
-  const which = `${first.profile} and ${second.profile}`;
-  return `No clear difference between ${which}: ${numbers}, ${on}. The interval holds 0.`;
+  const zero = low <= 0 && high >= 0 ? ", which includes 0" : "";
+  const both = [first, second].map((one) => `${one.profile} ${share(one.ndcg)}`).join(", ");
+  const numbers = `nDCG@${k} ${both} (difference ${interval(mean, low, high)}${zero})`;
+  if (second.queries < FEWEST) return `Too few to tell ${on}: ${numbers}. Judge ${FEWEST} or more.`;
+  if (zero) return `No clear difference ${on}: ${numbers}.`;
+  return `${second.profile} is ${low > 0 ? "better" : "worse"} than ${first.profile} ${on}: ${numbers}.`;
 }
 
 /** "+.12 [+.03, +.21]": the mean, and where the true one lies in 95 of 100 cases. */
 export function interval(mean, low, high) {
-  return `${signed(mean)} [${signed(low)}, ${signed(high)}]`;
+  return `${signed(mean)} [${signed(low)},\u00a0${signed(high)}]`; // the brackets stay on one line
 }

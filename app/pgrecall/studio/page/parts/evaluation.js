@@ -23,9 +23,9 @@ export function Evaluation({ first, second, k, judged }) {
   const [isEmpty, setEmpty] = useState(false); // asked for, with nothing judged
   useEffect(() => {
     setEmpty(false);
-    evaluating.forget();
-    tuning.forget();
-  }, [JSON.stringify(judged), from]);
+    evaluating.stop();
+    tuning.stop();
+  }, [JSON.stringify([judged, first, second, k]), from]);
   const unlessEmpty = (work) => () => (from === "judged" && !judged.length ? setEmpty(true) : work());
   const both = { profiles: [named(first), named(second)], k, from };
   const evaluate = () => evaluating.start((signal) => service.evaluate(owner, both, signal));
@@ -53,7 +53,7 @@ export function Evaluation({ first, second, k, judged }) {
 function Evaluated({ found }) {
   const measured = [...found.profiles, ...found.baselines];
   return html`<p role="status"><b>${verdict(found)}</b></p>
-    <div class="wide" tabindex="0" role="group" aria-label="Measures"><table class="numbers">
+    <div class="wide" tabindex="0" role="group" aria-label="Measures"><table class="numbers measures">
       <thead><tr>
         <th scope="col">profile</th>
         ${Object.entries(METRICS).map(
@@ -63,6 +63,7 @@ function Evaluated({ found }) {
       <tbody>${measured.map((one) => html`<${Measured} key=${one.profile} one=${one} />`)}</tbody>
     </table></div>
     <small>
+      Order is nDCG, 1 where the answers come first.
       With the difference to ${found.profiles[0].profile}, and its 95 % interval.
       ${found.missing > 0 && ` ${counted(found.missing, "answer")} that no longer exist count as not found.`}
     </small>`;
@@ -70,7 +71,7 @@ function Evaluated({ found }) {
 
 function Measured({ one }) {
   return html`<tr>
-    <th scope="row">${one.profile}</th>
+    <th scope="row">${one.profile.split(/(?<=_)/).map((part) => html`<wbr />${part}`)}</th>
     ${Object.keys(METRICS).map((name) => {
       const difference = one[`${name}_difference`];
       const shown = difference && html` <small>${interval(...difference)}</small>`;

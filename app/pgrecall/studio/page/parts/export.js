@@ -1,14 +1,14 @@
 /** Takes what the sliders found along: as text, or as a profile in the database. */
 import { html, useState } from "../html.js";
-import { changed, toPython, toSql, toToml } from "../core/profile.js";
+import { definition, toPython, toSql, toToml } from "../core/profile.js";
+import { adjusted } from "../core/setting.js";
 import { useStudio } from "./hooks.js";
 import { SaveProfile, Saved } from "./save_profile.js";
 
 export function Export({ ranking }) {
   const { address, owner, announce } = useStudio();
   const { base, setting, k, isChanged, reset } = ranking;
-  const name = isChanged ? `${base.name}_adjusted` : base.name;
-  const found = changed(base, { ...setting, name });
+  const found = definition(adjusted(base, setting));
   const query = address.values.q ?? "";
   const texts = {
     TOML: () => toToml(found),

@@ -26,13 +26,12 @@ export function useLongWork() {
       if (!controller.signal.aborted) setState({ ...IDLE, error });
     }
   };
+  /** Forgets what it found, too. */
   const stop = () => {
     running.current?.abort();
     setState(IDLE);
   };
-  /** What went wrong is past. */
-  const forget = () => setState((before) => (before.error ? IDLE : before));
-  return { ...state, start, stop, forget };
+  return { ...state, start, stop };
 }
 
 export function Progress({ work, label }) {

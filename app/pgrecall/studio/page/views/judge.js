@@ -2,6 +2,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "../html.js";
 import { ownerOf, write } from "../core/address.js";
 import { counted } from "../core/format.js";
+import { adjusted } from "../core/setting.js";
 import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
 import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
@@ -42,7 +43,7 @@ export function View() {
       <${ProfileChoice} name="with" label="Beside" otherwise=${second.name} />
       ${found.error && html`<${Obstacle} problem=${found.error} />`}
       ${may("write")
-        ? html`<${Evaluation} first=${base} second=${second} k=${ranking.k} judged=${judged} />`
+        ? html`<${Evaluation} first=${adjusted(base, ranking.setting)} second=${second} k=${ranking.k} judged=${judged} />`
         : html`<p class="note">A key with the scope write can judge and evaluate.</p>`}
       <${Judged} judged=${judged} />
       <${AsOf} />
@@ -72,7 +73,7 @@ function ToJudge({ rankings, judged, changed }) {
   };
   const isMarked = ({ id }) => typeof marks[id] === "boolean";
   const elsewhere = Object.keys(marks).filter((id) => isMarked({ id }) && !hits.some((hit) => hit.id === id));
-  const of = `${first.base.name} and ${second.base.name}`;
+  const of = `${first.name} and ${second.name}`;
   return html`<p class="summary">
       <span>${hits.filter(isMarked).length} of ${counted(hits.length, "hit")} judged</span>
       <small>found by ${of}</small>
