@@ -242,3 +242,25 @@ def test_the_weight_advised_is_the_nearest(studio: Service, page_at: Open, owner
                 assert one["shares"]["time"] == pytest.approx(0.2, abs=2e-5)
     assert advised > lowered + 10
     assert lowered > 5
+
+
+MOVEMENT = """async (moved) => {
+    const { movement } = await import("/studio/core/verdict.js");
+    return movement(moved);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("gain", "before", "after", "said"),
+    [
+        (0.5, 3, 1, "place 3 → place 1"),
+        (-0.5, 3, None, "place 3 → not found"),
+        (0.1, 1, 1, "place 1 stays, other answers rise"),
+        (-0.1, 1, 1, "place 1 stays, other answers fall"),
+    ],
+)
+def test_what_tuning_moves_is_said(
+    studio: Service, page_at: Open, gain: float, before: int, after: int | None, said: str
+) -> None:
+    moved = {"gain": gain, "before": before, "after": after}
+    assert page_at(url=studio.url).evaluate(MOVEMENT, moved) == said

@@ -67,6 +67,24 @@ def test_a_key_that_may_read_sees_no_button_that_changes(
     assert changing(page) == []
 
 
+def test_a_key_stays_until_another_is_given(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner), key=studio.key(owner))
+    page.locator(".hit").first.wait_for()
+    other = page.get_by_role("button", name="Other key")
+    other.click()
+    page.get_by_label("Key", exact=True).wait_for()
+    expect(page.locator(".hit")).to_have_count(2)
+    other.click()
+    page.get_by_label("Key", exact=True).wait_for(state="detached")
+    page.reload()
+    expect(page.locator(".hit")).to_have_count(2)
+
+    other.click()
+    page.get_by_label("Key", exact=True).fill(studio.key(owner, scope="read"))
+    page.get_by_role("button", name="Use this key").click()
+    page.get_by_title("This key may read.").wait_for()
+
+
 def test_a_service_that_went_away_and_came_back(studio: Service, page_at: Open, owner: str) -> None:
     with own_studio(studio, "first") as url:
         page = page_at(f"#ask?owner={owner}", key="first", url=url)

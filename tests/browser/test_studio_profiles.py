@@ -38,6 +38,28 @@ def test_a_profile_is_saved_and_ranks_from_then_on(
         [saved] = [one for one in installed(connection, "pgrecall") if one["name"] == "fresher"]
     assert saved["signals"]["recency"]["half_life"] == 7
 
+    done = page.get_by_text("Saved as fresher.")
+    done.wait_for()
+    page.get_by_label("half-life").press("ArrowLeft")
+    page.get_by_label("Save as profile").fill("fresher")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("There is a profile fresher").wait_for()
+    page.wait_for_url("**half_life=*")
+    done.wait_for(state="detached")
+    page.get_by_role("button", name="Reset").click()
+    expect(page.get_by_label("Save as profile")).to_have_count(0)
+    assert done.count() == 0  # it does not come back
+    with engine.connect() as connection:
+        assert saved in installed(connection, "pgrecall")
+
+    page.get_by_label("half-life").press("ArrowLeft")
+    page.get_by_label("Save as profile").fill("fresher")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Replace it").click()
+    done.wait_for()
+    with engine.connect() as connection:
+        assert saved not in installed(connection, "pgrecall")
+
 
 @pytest.fixture
 def copied(studio: Service, page_at: Open, owner: str) -> Any:

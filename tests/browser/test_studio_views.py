@@ -136,7 +136,7 @@ def test_profiles_are_evaluated_and_tuned_on_judged_queries(
     few = "Too few to tell on 9 questions: nDCG@10 hybrid 1.00, five_factor"
     page.get_by_text(few).wait_for()
     page.get_by_role("button", name="Tune hybrid").click()
-    page.get_by_text("tuning needs at least 10 judged queries").wait_for()
+    page.get_by_text("tuning needs at least 10 judged questions").wait_for()
 
     page.locator(".hit").first.get_by_role("button", name="Answers", exact=True).click()
     heading(page, "10 judged questions").wait_for()

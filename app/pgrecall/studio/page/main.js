@@ -3,7 +3,7 @@ import { html, render, useCallback, useMemo, useState } from "./html.js";
 import { Obstacle, OtherVersion } from "./parts/obstacle.js";
 import { Studio, useAddress, useAnswer } from "./parts/hooks.js";
 import { Shell } from "./parts/shell.js";
-import { keep, takeFromAddress } from "./service/key.js";
+import { takeFromAddress } from "./service/key.js";
 import * as service from "./service/memories.js";
 
 /** Each is loaded when it is opened first. */
@@ -45,7 +45,6 @@ function Open({ session, listed, retry }) {
       defaultProfile: listed.default,
       /** May this key do what needs this scope? The service decides; this only hides buttons. */
       may: (scope) => RANKS.indexOf(session.scope) >= RANKS.indexOf(scope),
-      forget: () => { keep(null); retry(); },
     }),
     [session, listed, owner, address, go, retry],
   );

@@ -54,6 +54,11 @@ export function readable(text) {
     .replace("invalidation_reason", "reason");
 }
 
+/** A sentence about judged queries, which are questions on the page. */
+export function ofQuestions(text) {
+  return text.replaceAll("queries", "questions");
+}
+
 /** "5 mo", "today"; "?" for an unknown age. */
 export function age(moment, now = Date.now()) {
   const days = ageInDays(moment, now);

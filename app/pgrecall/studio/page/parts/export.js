@@ -36,6 +36,7 @@ export function Export({ ranking }) {
     </div>
     ${outcome && html`<small>${outcome}</small>`}
     ${copied && html`<pre tabindex="0" aria-label=${`As ${copied}`}><code>${texts[copied]()}</code></pre>`}
-    ${isChanged ? html`<${SaveProfile} found=${found} />` : html`<${Saved} />`}
+    <${Saved} />
+    ${isChanged && html`<${SaveProfile} found=${found} />`}
   </div>`;
 }

@@ -1,5 +1,6 @@
 /** Work that takes long: it shows how far it is, and can be stopped. */
 import { html, useEffect, useRef, useState } from "../html.js";
+import { ofQuestions } from "../core/format.js";
 import { Obstacle } from "./obstacle.js";
 import { useStudio } from "./hooks.js";
 
@@ -35,7 +36,9 @@ export function useLongWork() {
 }
 
 export function Progress({ work, label }) {
-  if (work.error) return html`<${Obstacle} problem=${work.error} />`;
+  if (work.error) {
+    return html`<${Obstacle} problem=${{ ...work.error, message: ofQuestions(work.error.message) }} />`;
+  }
   if (!work.isRunning) return null;
   const { done, of } = work.progress ?? {};
   const isKnown = of > 1; // of one piece of work, nobody knows how far it is

@@ -77,7 +77,7 @@ function NoKey({ retry }) {
   <//>`;
 }
 
-function KeyForm({ retry }) {
+export function KeyForm({ retry }) {
   const [value, setValue] = useState("");
   const use = (event) => {
     event.preventDefault();

@@ -1,15 +1,17 @@
 /** What stands around every view. */
-import { html, useEffect, useRef } from "../html.js";
+import { html, useEffect, useRef, useState } from "../html.js";
 import { write } from "../core/address.js";
 import { counted } from "../core/format.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useStudio } from "./hooks.js";
+import { KeyForm } from "./obstacle.js";
 
 const VIEWS = { ask: "Ask", compare: "Compare", judge: "Judge", browse: "Browse", upkeep: "Look after" };
 
 export function Shell({ said, children }) {
-  const { session, forget, address } = useStudio();
+  const { session, retry, address } = useStudio();
   const main = useRef(null);
+  const [isOther, setOther] = useState(false); // the key stays until another one is given
   useTitle(address);
   useBeginning(main, `${address.view}/${address.id}`);
   const skip = (event) => {
@@ -23,8 +25,10 @@ export function Shell({ said, children }) {
       <div class="who">
         <${OwnerChoice} />
         ${session.keyed &&
-        html`<button type="button" onClick=${forget} title=${`This key may ${session.scope}.`}>Other key</button>`}
+        html`<button type="button" aria-expanded=${isOther} onClick=${() => setOther(!isOther)}
+          title=${`This key may ${session.scope}.`}>Other key</button>`}
       </div>
+      ${isOther && html`<${KeyForm} retry=${retry} />`}
     </header>
     <main id="main" ref=${main} tabindex="-1">${children}</main>
     <div class="unseen" role="status" aria-live="polite">${said}</div>`;

@@ -1,11 +1,13 @@
 /** What tuning found: what it changed, what that does to each question, and the profile. */
 import { html } from "../html.js";
+import { ofQuestions } from "../core/format.js";
 import { toToml } from "../core/profile.js";
+import { movement } from "../core/verdict.js";
 import { SaveProfile } from "./save_profile.js";
 
 export function Tuned({ found }) {
   const { summary, changes, moved, proposed } = found;
-  return html`<p role="status"><b>${summary}</b></p>
+  return html`<p role="status"><b>${ofQuestions(summary)}</b></p>
     ${changes.length > 0 && html`<${Changed} changes=${changes} />`}
     ${moved.length > 0 && html`<h3>Its effect on each question</h3>
       <ul class="plain">${moved.map((one) => html`<${Moved} key=${one.number} query=${one} />`)}</ul>`}
@@ -27,14 +29,10 @@ function Changed({ changes }) {
   </table>`;
 }
 
-function Moved({ query: { gain, before, after, text, number } }) {
-  const rises = gain > 0;
+function Moved({ query: { text, number, ...moved } }) {
+  const rises = moved.gain > 0;
   return html`<li>
-    <b class=${rises ? "good" : "bad"}>${rises ? "▲" : "▼"} ${placed(before)} → ${placed(after)}</b>
+    <b class=${rises ? "good" : "bad"}>${rises ? "▲" : "▼"} ${movement(moved)}</b>
     ${" "}${text ?? `question ${number + 1}`}
   </li>`;
-}
-
-function placed(rank) {
-  return rank === null ? "not found" : `place ${rank}`;
 }

@@ -8,8 +8,7 @@ export function key() {
 }
 
 export function keep(value) {
-  if (value) sessionStorage.setItem(PLACE, value);
-  else sessionStorage.removeItem(PLACE);
+  sessionStorage.setItem(PLACE, value);
 }
 
 /** `pgrecall studio` opens the page with the key in the address: out of sight with it at once. */
