@@ -8,7 +8,7 @@ import pytest
 
 from pgrecall.scoring import profiles
 from tests.browser.conftest import Open
-from tests.browser.test_studio import QUESTION, asking, owner, texts
+from tests.browser.test_studio import QUESTION, asking, owner, set_slider, texts
 from tests.integration.serving import Service
 
 __all__ = ["owner"]
@@ -39,6 +39,49 @@ def test_a_missing_memory_is_found_and_explained(
     assert page.get_by_text("of the 3 that pass").count() == 1
     assert page.get_by_role("button", name="Erase").count() == 0  # this key may only read
     assert memory_id in page.url
+
+
+def test_what_filters_is_seen_and_taken_off(studio: Service, page_at: Open, owner: str) -> None:
+    then = "2024-05-05T12:00:00Z"
+    page = page_at(f"#browse?owner={owner}", key=studio.key(owner))
+    page.get_by_label("Words that must occur").fill("lamp")
+    page.keyboard.press("Enter")
+    page.get_by_text("1 of 1 memory").wait_for()
+    assert page.get_by_label("Words that must occur").count() == 1  # not among the filters, too
+
+    page.goto(f"{studio.url}/studio{page.url.partition('/studio')[2]}&q=tram")
+    for view in ("Ask", "Compare", "Judge"):
+        page.get_by_role("link", name=view, exact=True).click()
+        page.locator("ol.hits").first.get_by_text("tram").wait_for()
+        assert page.locator(".in-force").count() == 0
+
+    address = page.url.partition("/studio")[2].replace("judge", "ask")
+    page.goto(f"{studio.url}/studio{address}&text=lamp&as_of={then}&invalid=1")
+    for view in ("Ask", "Compare", "Judge"):
+        page.get_by_role("link", name=view, exact=True).click()
+        chips = page.get_by_role("list", name="Filters in force").get_by_role("button")
+        chips.nth(2).wait_for()
+        assert [one.partition(":")[0] for one in chips.all_inner_texts()[:2]] == [
+            "Words that must occur",
+            "also what is no longer valid ✕",
+        ]
+    page.get_by_role("button", name="as of").click()
+    chips.nth(2).wait_for(state="detached")
+    assert page.locator("output[for=as-of]").inner_text() == "now"
+    chips.nth(1).click()
+    chips.nth(0).click()
+    page.locator("ol.hits").get_by_text("tram").wait_for()
+
+
+def test_as_of_by_its_slider_is_taken_back(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner), key=studio.key(owner))
+    page.locator(".summary", has_text="2 of 2 memories").wait_for()
+    set_slider(page, "As of", -200)
+    page.locator(".summary", has_text="1 of 1 memory").wait_for()
+    page.get_by_role("button", name="as of").click()
+    page.locator(".summary", has_text="2 of 2 memories").wait_for()
+    assert page.get_by_label("As of", exact=True).input_value() == "0"
+    assert page.locator("output[for=as-of]").inner_text() == "now"
 
 
 def test_two_profiles_are_compared_in_sentences(studio: Service, page_at: Open, owner: str) -> None:

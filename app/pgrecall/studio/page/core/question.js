@@ -1,5 +1,6 @@
 /** The body of a request about a question, from the values of the address. */
 import { numberIn } from "./address.js";
+import { time } from "./format.js";
 
 /** Filters of the address: the name in the address, that of the service, and what it is. */
 export const FILTERS = [
@@ -23,7 +24,16 @@ export function filtersIn(values) {
     if (values[filter.name]) found[filter.argument] = valueOf(filter, values[filter.name]);
   }
   if (values.invalid) found.include_invalid = true;
-  if (values.statuses) found.statuses = listed(values.statuses);
+  return found;
+}
+
+/** What narrows or widens the hits: [{name: in the address, text}]. */
+export function inForce(values) {
+  const shown = (filter) => (filter.isDate ? time(values[filter.name]) : values[filter.name]);
+  const found = FILTERS.filter(({ name }) => values[name]).map((one) => ({ name: one.name, text: `${one.label}: ${shown(one)}` }));
+  if (values.teams) found.push({ name: "teams", text: `Teams: ${values.teams}` });
+  if (values.invalid) found.push({ name: "invalid", text: "also what is no longer valid" });
+  if (values.as_of) found.push({ name: "as_of", text: `as of ${time(values.as_of)}` });
   return found;
 }
 

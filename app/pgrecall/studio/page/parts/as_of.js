@@ -16,6 +16,7 @@ export function AsOf() {
   const chosen = address.values.as_of;
   const [day, setDay] = useState(null); // days before now, while the slider moves
   const settled = useSettled(day, WAIT);
+  useEffect(() => setDay(null), [chosen]); // it may be taken off elsewhere
   useEffect(() => {
     if (settled !== null) go({ values: { as_of: settled ? momentOf(settled) : null } }, { replace: true });
   }, [settled]);

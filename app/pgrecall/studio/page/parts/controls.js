@@ -1,6 +1,6 @@
 /** The question, and what it is asked with. Each control writes the address when it is left. */
 import { html, useLayoutEffect, useRef } from "../html.js";
-import { FILTERS, MOST_HITS, filtersIn, hitsIn, isJsonObject } from "../core/question.js";
+import { FILTERS, MOST_HITS, hitsIn, inForce, isJsonObject } from "../core/question.js";
 import { fromInput, toInput } from "../core/format.js";
 import { useStudio } from "./hooks.js";
 
@@ -62,14 +62,30 @@ export function HitCount() {
   </label>`;
 }
 
-export function Filters() {
+/** Above the hits: each can be taken off, and “as of” is back to now then. */
+export function InForce() {
   const { address, go } = useStudio();
-  const number = Object.keys(filtersIn(address.values)).length + (address.values.teams ? 1 : 0);
+  const found = inForce(address.values);
+  if (!found.length) return null;
+  return html`<ul class="in-force" aria-label="Filters in force">
+    ${found.map(
+      ({ name, text }) => html`<li key=${name}><button type="button" class="chip"
+        title=${name === "as_of" ? "Back to now" : "Take it off"}
+        onClick=${() => go({ values: { [name]: null } })}>${text} <span aria-hidden="true">✕</span></button></li>`,
+    )}
+  </ul>`;
+}
+
+/** `without` is the name of a filter that the view has a field of its own for. */
+export function Filters({ without }) {
+  const { address, go } = useStudio();
+  const filters = FILTERS.filter(({ name }) => name !== without);
+  const number = inForce({ ...address.values, as_of: null, [without]: null }).length;
   const set = (name, value) => go({ values: { [name]: value } });
   return html`<details class="filters">
     <summary>Filters${number > 0 && html` <span class="chip">${number}</span>`}</summary>
     <div class="fields">
-      ${FILTERS.map(
+      ${filters.map(
         (one) => html`<${Filter} key=${one.name} ...${one} value=${address.values[one.name]} set=${set} />`,
       )}
       <label class="field">Teams <small>besides the owner</small>

@@ -4,7 +4,7 @@ import { count, counted, date } from "../core/format.js";
 import { filtersIn } from "../core/question.js";
 import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
-import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
+import { Filters, HitCount, InForce, ProfileChoice, QuestionForm } from "../parts/controls.js";
 import { Export } from "../parts/export.js";
 import { useSlidingRows } from "../parts/flip.js";
 import { useGrowing } from "../parts/growing.js";
@@ -32,6 +32,7 @@ export function View() {
     <//>
     <div class="results">
       ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
+      ${address.values.q && html`<${InForce} />`}
       ${address.values.q ? html`<${Answer} ranking=${ranking} />` : html`<${Welcome} />`}
     </div>
   </div>`;

@@ -21,7 +21,9 @@ export function View() {
   const { owner, address, go } = useStudio();
   const { values } = address;
   const order = values.order ?? "-created_at";
-  const search = { statuses: EVERY_STATUS, include_invalid: true, ...filtersIn(values), order, limit: PAGE };
+  // The words and the status are of this view alone: other views would be filtered unseen.
+  const own = { text: values.words || undefined, statuses: values.status || EVERY_STATUS };
+  const search = { include_invalid: true, ...filtersIn(values), ...own, order, limit: PAGE };
   const [pages, after, next] = usePages(JSON.stringify(search));
   const load = (signal) => service.memories(owner, { ...search, after, total: true }, signal);
   const page = useAnswer(load, [owner, JSON.stringify(search), after]);
@@ -30,9 +32,9 @@ export function View() {
   return html`<div class="browse">
     <form class="row" onSubmit=${(event) => event.preventDefault()}>
       <label class="field">Words that must occur
-        <${Input} type="search" value=${values.text ?? ""} onChange=${choose("text")} /></label>
+        <${Input} type="search" value=${values.words ?? ""} onChange=${choose("words")} /></label>
       <label class="field narrow-2">Status
-        <select value=${values.statuses ?? ""} onChange=${choose("statuses")}>
+        <select value=${values.status ?? ""} onChange=${choose("status")}>
           <option value="">any</option>
           ${EVERY_STATUS.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
         </select></label>
@@ -41,7 +43,7 @@ export function View() {
           ${Object.entries(ORDERS).map(([one, label]) => html`<option key=${one} value=${one}>${label}</option>`)}
         </select></label>
     </form>
-    <${Filters} />
+    <${Filters} without="text" />
     ${page.error && html`<${Obstacle} problem=${page.error} />`}
     <${Listed} memories=${pages} total=${page.value?.total} />
     ${page.value?.next && html`<button type="button" onClick=${() => next.load(page.value.next)}>Show more</button>`}

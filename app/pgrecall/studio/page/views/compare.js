@@ -5,7 +5,7 @@ import { places, sentence } from "../core/compare.js";
 import { counted, share } from "../core/format.js";
 import { AsOf } from "../parts/as_of.js";
 import { Bar, Key, fullWidth } from "../parts/bar.js";
-import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
+import { Filters, HitCount, InForce, ProfileChoice, QuestionForm } from "../parts/controls.js";
 import { useStudio } from "../parts/hooks.js";
 import { Obstacle } from "../parts/obstacle.js";
 import { useAdjustedRanking, useRanking } from "../parts/ranking.js";
@@ -28,7 +28,7 @@ export function View() {
     </div>
     <div class="row conditions"><${AsOf} /><${Filters} /></div>
     ${problem && html`<${Obstacle} problem=${problem} retry=${left.error ? left.retry : right.retry} />`}
-    ${!address.values.q && html`<${Welcome} />`}
+    ${address.values.q ? html`<${InForce} />` : html`<${Welcome} />`}
     ${left.ranked && right.ranked && html`<${Both} left=${left} right=${right} />`}
   </div>`;
 }

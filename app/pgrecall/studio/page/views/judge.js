@@ -5,7 +5,7 @@ import { counted } from "../core/format.js";
 import { adjusted } from "../core/setting.js";
 import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
-import { Filters, HitCount, ProfileChoice, QuestionForm } from "../parts/controls.js";
+import { Filters, HitCount, InForce, ProfileChoice, QuestionForm } from "../parts/controls.js";
 import { Evaluation } from "../parts/evaluation.js";
 import { Hit } from "../parts/hit.js";
 import { useAnswer, useStudio } from "../parts/hooks.js";
@@ -51,7 +51,7 @@ export function View() {
     <//>
     <div class="results">
       ${problem && html`<${Obstacle} problem=${problem} retry=${retry} />`}
-      ${!address.values.q && html`<${Welcome} />`}
+      ${address.values.q ? html`<${InForce} />` : html`<${Welcome} />`}
       ${ranking.ranked && beside.ranked &&
       html`<${ToJudge} rankings=${[ranking, beside]} judged=${judged} changed=${changed} />`}
     </div>
