@@ -146,7 +146,7 @@ def test_a_short_id_is_found_and_a_new_question_clears_it(
     studio: Service, page_at: Open, owner: str, sought: str
 ) -> None:
     page = page_at(asking(owner, k=1), key=studio.key(owner))
-    field = page.get_by_label("Its id, or a word of its text")
+    field = page.get_by_label("Its id, or words that all occur in it")
     field.fill(sought[:8])
     page.get_by_role("button", name="Why not?").click()
     page.get_by_role("link", name="Nora bakes bread").wait_for()

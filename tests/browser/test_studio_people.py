@@ -183,6 +183,11 @@ def test_by_keyboard_alone(studio: Service, page_at: Open, owner: str) -> None:
     tab_to(recency)
     page.keyboard.press("End")
     expect(page.locator(".hit").first).to_contain_text("lamp")
+    page.get_by_role("searchbox").focus()
+    tab_to(page.get_by_role("link", name="Skip to the hits"))
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Is one missing?"
     tab_to(page.locator(".hit").first.get_by_role("link"))
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="What time does to it").wait_for()

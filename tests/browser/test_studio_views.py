@@ -28,7 +28,7 @@ def test_a_missing_memory_is_found_and_explained(
     studio: Service, page_at: Open, owner: str, memory_id: str
 ) -> None:
     page = page_at(asking(owner, k=1, types="episodic"), key=studio.key(owner, scope="read"))
-    page.get_by_label("Its id, or a word of its text").fill("bakes")
+    page.get_by_label("Its id, or words that all occur in it").fill("bakes")
     page.get_by_role("button", name="Why not?").click()
     page.get_by_role("link", name="Nora bakes bread").click()
 
@@ -71,6 +71,30 @@ def test_what_filters_is_seen_and_taken_off(studio: Service, page_at: Open, owne
     chips.nth(1).click()
     chips.nth(0).click()
     page.locator("ol.hits").get_by_text("tram").wait_for()
+
+
+def test_a_memory_leads_back_to_where_one_was(studio: Service, page_at: Open, owner: str) -> None:
+    narrow = {"width": 390, "height": 844}
+    long = f"The long way to work: {'step by step ' * 60}"
+    studio.repo.add(owner, long)
+    page = page_at(asking(owner, view="judge"), key=studio.key(owner), viewport=narrow)
+    whole = page.locator(".hits .content", has_text="The long way")
+    assert whole.evaluate("one => one.scrollHeight <= one.clientHeight")  # it is not cut off
+    for view, back in (("judge", "Back to the hits"), ("browse", "Back")):
+        page.goto(f"{studio.url}/studio{asking(owner, view=view)}")
+        page.get_by_role("link", name="Look into").first.click()
+        page.get_by_text("Its signals").click()
+        page.get_by_text("The share of the question's words").wait_for()
+        page.get_by_role("link", name=back).click()
+        page.wait_for_url(f"**#{view}*")
+
+
+def test_a_day_without_a_time_is_its_end(studio: Service, page_at: Open, owner: str) -> None:
+    page = page_at(asking(owner), key=studio.key(owner), timezone_id="Asia/Tokyo")
+    page.get_by_label("As of this day").fill("2025-05-05")
+    page.wait_for_url("**as_of=2025-05-05T14%3A59%3A59*")
+    page.get_by_label("at this time").fill("10:30")
+    page.wait_for_url("**as_of=2025-05-05T01%3A30%3A00*")
 
 
 def test_as_of_by_its_slider_is_taken_back(studio: Service, page_at: Open, owner: str) -> None:
@@ -126,7 +150,7 @@ def test_what_either_profile_finds_and_what_neither_does_is_judged(
     page.get_by_text("0 of 2 hits judged").wait_for()  # one of each profile
     assert texts(page) == ["Nora bakes bread on Sundays.", "Ines takes the tram to get to work."]
 
-    page.get_by_label("Its id, or a word of its text").fill("lamp")
+    page.get_by_label("Its id, or words that all occur in it").fill("lamp")
     page.get_by_role("button", name="Find it").click()
     found = page.get_by_role("list", name="Memories with these words")
     found.get_by_role("button", name="Answers", exact=True).click()
@@ -246,7 +270,7 @@ def test_what_waits_for_a_decision_is_due(studio: Service, page_at: Open, owner:
 def test_who_may_not_save_a_profile_is_told_why(studio: Service, page_at: Open, owner: str) -> None:
     page = page_at(asking(owner, half_life=7), key=studio.key(owner, scope="maintain"))
     page.locator(".hit").first.wait_for()
-    page.get_by_label("Save as profile").fill("fresher")
+    page.get_by_label("Save as profile").fill("not_to_be_saved")
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("no member of the owner of the schema").wait_for()
 

@@ -1,5 +1,5 @@
 /** The page: who is asking, whose memories these are, and which view is open. */
-import { html, render, useCallback, useMemo, useState } from "./html.js";
+import { html, render, useCallback, useMemo, useRef, useState } from "./html.js";
 import { Obstacle, OtherVersion } from "./parts/obstacle.js";
 import { Studio, useAddress, useAnswer } from "./parts/hooks.js";
 import { Shell } from "./parts/shell.js";
@@ -37,10 +37,13 @@ function App() {
 function Open({ session, listed, retry }) {
   const [address, go] = useAddress();
   const [said, announce] = useState("");
+  const cameFrom = useRef("ask"); // the view before a memory's page
+  if (address.view !== "memory") cameFrom.current = address.view;
   const owner = address.values.owner ?? session.owners?.[0] ?? session.default_owner;
   const studio = useMemo(
     () => ({
       session, owner, address, go, announce, retry,
+      cameFrom: cameFrom.current,
       profiles: listed.profiles,
       defaultProfile: listed.default,
       /** May this key do what needs this scope? The service decides; this only hides buttons. */

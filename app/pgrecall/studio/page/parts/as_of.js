@@ -23,9 +23,12 @@ export function AsOf() {
   const before = day ?? (chosen ? Math.round((Date.now() - new Date(chosen)) / DAY) : 0);
   const moment = day === null ? chosen : day && momentOf(day);
   const said = moment ? date(moment) : "now";
-  const exact = (event) => {
+  const [onDay, at] = toInput(chosen).split("T");
+  const exact = (given) => {
+    const [newDay, newAt] = [given.day ?? onDay, given.at ?? at];
+    const then = fromInput(newDay && `${newDay}T${newAt || "23:59:59"}`); // without a time: its end
     setDay(null);
-    go({ values: { as_of: fromInput(event.target.value) } });
+    go({ values: { as_of: then && new Date(then) < new Date() ? then : null } });
   };
   const means = "Ages and validity are those of this moment; later memories are hidden.";
   return html`<div class="slider as-of" title=${means}>
@@ -33,7 +36,12 @@ export function AsOf() {
     <input id="as-of" type="range" min=${-days} max="0" step="1" value=${-before} aria-valuetext=${said}
       onInput=${(event) => setDay(-Number(event.target.value))} />
     <output for="as-of">${said}</output>
-    <${Input} type="datetime-local" aria-label="As of, exactly" value=${toInput(chosen)} onChange=${exact} />
+    <div class="row">
+      <${Input} type="date" aria-label="As of this day" value=${onDay}
+        onChange=${({ target }) => exact({ day: target.value })} />
+      <${Input} type="time" aria-label="at this time, or else its end" value=${at ?? ""}
+        onChange=${({ target }) => exact({ at: target.value })} />
+    </div>
     <small>${ASIDE}</small>
   </div>`;
 }

@@ -49,8 +49,9 @@ export function Swatch({ name }) {
   return html`<i class="swatch" style=${{ background: colourOf(name) }} aria-hidden="true"></i>`;
 }
 
-/** The raw value of each signal, its weight, and what they contribute. */
-export function SignalTable({ values, weights, contributions, behind = null }) {
+/** The raw value of each signal, its weight, and what they contribute; where there is room, what it means. */
+export function SignalTable({ values, weights, contributions, behind = null, isExplained = false }) {
+  const meaning = (name) => isExplained && html`<small>${meaningOf(name)}</small>`;
   return html`<table class="signals">
     <thead>
       <tr><th scope="col">signal</th><th scope="col">value</th><th scope="col">weight</th><th scope="col">part</th>
@@ -59,7 +60,7 @@ export function SignalTable({ values, weights, contributions, behind = null }) {
     <tbody>
       ${Object.keys(weights).map(
         (name) => html`<tr key=${name}>
-          <th scope="row" title=${meaningOf(name)}><${Swatch} name=${name} />${nameOf(name)}</th>
+          <th scope="row" title=${meaningOf(name)}><${Swatch} name=${name} />${nameOf(name)}${meaning(name)}</th>
           <td>${share(values[name] ?? 0, 3)}</td>
           <td>${share(weights[name], 3)}</td>
           <td>${share(contributions[name] ?? 0, 3)}</td>
@@ -68,7 +69,7 @@ export function SignalTable({ values, weights, contributions, behind = null }) {
       )}
       ${"decay" in values &&
       html`<tr>
-        <th scope="row" title=${meaningOf("decay")}><${Swatch} name="decay" />${nameOf("decay")}</th>
+        <th scope="row" title=${meaningOf("decay")}><${Swatch} name="decay" />${nameOf("decay")}${meaning("decay")}</th>
         <td>× ${share(values.decay, 3)}</td>
       </tr>`}
     </tbody>

@@ -13,6 +13,15 @@ export function Input({ value, ...its }) {
   return html`<input ref=${field} ...${its} />`;
 }
 
+/** For whoever goes by keyboard: shown where the focus is on it. */
+export function Skip({ to, children }) {
+  const skip = (event) => {
+    event.preventDefault();
+    to.current.focus();
+  };
+  return html`<a class="skip" href="#main" onClick=${skip}>${children}</a>`;
+}
+
 /** The same question again is asked `again`: memories may have changed. */
 export function QuestionForm({ label = "Question", again }) {
   const { address, go } = useStudio();

@@ -30,7 +30,7 @@ export function Explanation({ found, profile, base, id }) {
     ${isOutranked && html`<${Remedies} found=${found} profile=${profile} id=${id} advice=${advice} />`}
     <details open=${!returned}>
       <summary>Its signals${needed === null ? "" : `, and how far each is behind hit ${k}`}</summary>
-      <${SignalTable} values=${found.signals} weights=${weights} contributions=${contributions}
+      <${SignalTable} values=${found.signals} weights=${weights} contributions=${contributions} isExplained
         behind=${needed === null ? null : of(account, "behind")} />
     </details>
     ${found.terms && html`<${Terms} terms=${found.terms} isOpen=${isHopeless} />`}

@@ -2,7 +2,7 @@
 import { createContext, useCallback, useContext, useEffect, useRef, useState } from "../html.js";
 import { parse, write } from "../core/address.js";
 
-/** What every view knows: {session, profiles, defaultProfile, owner, may, address, go, announce, retry}. */
+/** What every view knows: {session, profiles, defaultProfile, owner, may, address, go, announce, retry, cameFrom}. */
 export const Studio = createContext(null);
 
 export function useStudio() {

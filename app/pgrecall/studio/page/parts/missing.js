@@ -1,4 +1,4 @@
-/** "Why not?": finds the memory that somebody misses, by its id or a word of its text. */
+/** "Why not?": finds the memory that somebody misses, by its id or words of its text. */
 import { html, useState } from "../html.js";
 import { writeMemory } from "../core/address.js";
 import { age, count, counted } from "../core/format.js";
@@ -33,7 +33,7 @@ export function Missing({ field, action = "Why not?", search = ALL, beside = nul
   return html`<section class="missing" aria-labelledby="missing-title">
     <h2 id="missing-title">Is one missing?</h2>
     <form class="row" onSubmit=${look}>
-      <label class="field">Its id, or a word of its text
+      <label class="field">Its id, or words that all occur in it
         <input name="words" ref=${field} required autocomplete="off" /></label>
       <button type="submit">${action}</button>
     </form>

@@ -13,6 +13,7 @@ import * as service from "../service/memories.js";
 import { useAnswer, useStudio } from "./hooks.js";
 import { Obstacle } from "./obstacle.js";
 
+const EITHER = new Intl.ListFormat("en", { type: "disjunction" });
 const MANY = 200; // by each signal: the more, the more often a place is exact
 
 /** An answer with `value`, {ways, useless, mute}; none where `found`, the explanation of this memory, is null. */
@@ -37,7 +38,7 @@ export function Remedies({ found, profile, id, advice }) {
   if (advice.error) return html`<${Obstacle} problem=${advice.error} />`;
   if (!advice.value) return html`<p class="loading">Looking for weights …</p>`;
   const { ways, useless, mute } = advice.value;
-  const names = (signals) => signals.map(nameOf).join(" or ");
+  const names = (signals) => EITHER.format(signals.map(nameOf));
   const more = write({ view: "ask", values: { ...address.values, k: found.rank, sought: id } });
   return html`<h3>What would have to change</h3>
     <ul class="reasons">
@@ -89,6 +90,6 @@ export function Sought({ ranking }) {
   return html`<p class="note" role="status">
     The memory that you seek, <a href=${href}>
       <code>${id.slice(0, 8)}</code></a>, ${is}.
-    ${" "}<button type="button" onClick=${() => go({ values: { sought: null } })}>Seek it no longer</button>
+    ${" "}<button type="button" onClick=${() => go({ values: { sought: null } })}>Stop following it</button>
   </p>`;
 }

@@ -3,6 +3,7 @@ import { html, useEffect, useRef, useState } from "../html.js";
 import { write } from "../core/address.js";
 import { counted } from "../core/format.js";
 import * as service from "../service/memories.js";
+import { Skip } from "./controls.js";
 import { useAnswer, useStudio } from "./hooks.js";
 import { KeyForm } from "./obstacle.js";
 
@@ -14,11 +15,7 @@ export function Shell({ said, children }) {
   const [isOther, setOther] = useState(false); // the key stays until another one is given
   useTitle(address);
   useBeginning(main, `${address.view}/${address.id}`);
-  const skip = (event) => {
-    event.preventDefault();
-    main.current.focus();
-  };
-  return html`<a class="skip" href="#main" onClick=${skip}>Skip to the contents</a>
+  return html`<${Skip} to=${main}>Skip to the contents<//>
     <header class="top">
       <h1><span aria-hidden="true">≡</span> pgrecall <small>studio</small></h1>
       <${Views} />

@@ -4,7 +4,7 @@ import { count, counted, date } from "../core/format.js";
 import { filtersIn } from "../core/question.js";
 import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
-import { Filters, HitCount, InForce, ProfileChoice, QuestionForm } from "../parts/controls.js";
+import { Filters, HitCount, InForce, ProfileChoice, QuestionForm, Skip } from "../parts/controls.js";
 import { Export } from "../parts/export.js";
 import { useSlidingRows } from "../parts/flip.js";
 import { useGrowing } from "../parts/growing.js";
@@ -21,8 +21,10 @@ import { Welcome } from "../parts/welcome.js";
 export function View() {
   const { address } = useStudio();
   const ranking = useAdjustedRanking();
+  const results = useRef(null);
   return html`<div class="ask">
     <${QuestionForm} again=${ranking.retry} />
+    <${Skip} to=${results}>Skip to the hits<//>
     <${Side} label="How it ranks" summary=${`Rank by ${ranking.name}`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
       <${Sliders} profile=${ranking.base} ...${ranking} />
@@ -30,7 +32,7 @@ export function View() {
       <${AsOf} />
       <${Filters} />
     <//>
-    <div class="results">
+    <div class="results" ref=${results} tabindex="-1">
       ${ranking.error && html`<${Obstacle} problem=${ranking.error} retry=${ranking.retry} />`}
       ${address.values.q && html`<${InForce} />`}
       ${address.values.q ? html`<${Answer} ranking=${ranking} />` : html`<${Welcome} />`}

@@ -80,7 +80,7 @@ function ToJudge({ rankings, judged, changed }) {
       <button type="button" onClick=${() => keys.setHelp(true)}>Keys: <kbd>?</kbd></button></p>
     ${failed && html`<p class="problem" role="alert">${failed}</p>`}
     ${keys.isHelpOpen && html`<${KeyHelp} close=${() => keys.setHelp(false)} />`}
-    <ol class="hits" ref=${list} aria-label="Hits to judge">
+    <ol class="hits to-judge" ref=${list} aria-label="Hits to judge">
       ${hits.map(
         (hit, at) => html`<${Hit} key=${hit.id} hit=${hit} place=${at + 1} most=${most}
           weights=${hit.weights} values=${address.values} isCurrent=${hit.id === keys.current.id}>

@@ -39,7 +39,7 @@ function useItsStudio() {
 }
 
 function Known({ memory, version, changed: update }) {
-  const { address } = useStudio();
+  const { address, cameFrom } = useStudio();
   const its = useItsStudio();
   const base = useProfile(address.values.profile);
   const profile = adjusted(base, settingIn(address.values, base));
@@ -48,9 +48,10 @@ function Known({ memory, version, changed: update }) {
   const end = endOf(memory);
   const now = address.values.as_of ? new Date(address.values.as_of).getTime() : undefined;
   const endThen = endOf(memory, now);
-  const back = write({ view: "ask", values: address.values });
+  const back = write({ view: cameFrom, values: { ...address.values, of: null } });
+  const isOfHits = ["ask", "compare", "judge"].includes(cameFrom);
   return html`<div class="memory">
-    <p><a href=${back}>← Back to the hits</a></p>
+    <p><a href=${back}>← Back${isOfHits && " to the hits"}</a></p>
     <article class="panel">
       <h2 class="unseen">The memory</h2>
       <p class="content"><${Marked} text=${memory.content} terms=${matchedTerms(explained.value)} /></p>
