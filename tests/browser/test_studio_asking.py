@@ -30,7 +30,7 @@ class Held:
 
     def next(self) -> tuple[Any, bool]:
         """The next one, and whether it is for those by each signal."""
-        for _ in range(2_000):
+        for _ in range(6_000):
             if self.routes:
                 break
             self._page.wait_for_timeout(5)
@@ -66,6 +66,7 @@ def test_hits_come_first_and_one_more_request_makes_an_order_exact(
     studio: Service, page_at: Open, owner: str
 ) -> None:
     page = page_at(f"#browse?owner={owner}", key=studio.key(owner, scope="read"))
+    page.locator("nav a").first.wait_for()
     held = Held(page)
     weights: dict[str, Any] = {f"w.{name}": EQUAL.get(name, 0) for name in profiles.hybrid.weights}
     page.evaluate("to => { location.hash = to; }", asking(owner, QUESTION, **weights))

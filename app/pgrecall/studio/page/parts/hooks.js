@@ -12,8 +12,10 @@ export function useStudio() {
 /** The address, and a function that goes to another one: go({values: {q: "tea"}}). */
 export function useAddress() {
   const [address, setAddress] = useState(() => parse(location.hash));
+  const first = useRef(location.hash);
   useEffect(() => {
     const follow = () => setAddress(parse(location.hash));
+    if (location.hash !== first.current) follow(); // it changed before anybody listened
     addEventListener("popstate", follow);
     addEventListener("hashchange", follow);
     return () => {
