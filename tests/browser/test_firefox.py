@@ -69,12 +69,12 @@ def firefox(tmp_path: Path) -> Iterator[Firefox]:
 
 def test_a_slider_ranks_anew(studio: Service, owner: str, firefox: Firefox) -> None:
     page = f"{studio.url}/studio#key={studio.key(owner)}"
-    firefox.call("browsingContext.navigate", context=firefox.tab, url=page)
-    firefox.once("document.activeElement.id === 'q'")
+    firefox.call("browsingContext.navigate", context=firefox.tab, url=page, wait="complete")
+    firefox.once("document.activeElement?.id === 'q'")
     firefox.press(f"tram{ENTER}")
     firefox.once("document.querySelector('.hit .content')?.textContent.includes('tram')")
     firefox.run("document.getElementById('weight-recency').focus()")
     firefox.press(END)
-    firefox.once("document.querySelector('.hit .content').textContent.includes('lamp')")
+    firefox.once("document.querySelector('.hit .content')?.textContent.includes('lamp')")
     firefox.once("location.hash.includes('w.recency=1')")
     assert firefox.errors == []
