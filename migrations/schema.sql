@@ -1214,6 +1214,10 @@ CREATE TABLE pgrecall.rank_indexes (
     common_terms jsonb,
     likeness double precision,
     written_until timestamp with time zone NOT NULL,
+    candidates_alone integer DEFAULT 400 NOT NULL,
+    kept double precision,
+    kept_since double precision,
+    axes public.halfvec[],
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_written_until CHECK (((written_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (written_until <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
@@ -1289,7 +1293,7 @@ COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
 -- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search takes from it at first, measured by its build.';
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Memories that a search of its graph looks for at first, measured by its build.';
 
 --
 -- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1316,13 +1320,37 @@ COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'Cosine similarity that the 
 COMMENT ON COLUMN pgrecall.rank_indexes.written_until IS 'Memories written or changed from then on are not in it and are scored beside it.';
 
 --
+-- Name: COLUMN rank_indexes.candidates_alone; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates_alone IS 'The number of candidates where one signal has most of the weight.';
+
+--
+-- Name: COLUMN rank_indexes.kept; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.kept IS 'How much of embeddings the axes described at its build, 0 to 1.';
+
+--
+-- Name: COLUMN rank_indexes.kept_since; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.kept_since IS 'The same of memories that were placed in it since.';
+
+--
+-- Name: COLUMN rank_indexes.axes; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.axes IS 'The directions of embeddings whose coordinates positions have; NULL: built before they had any.';
+
+--
 -- Name: rank_positions; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
 CREATE TABLE pgrecall.rank_positions (
     memory_id uuid NOT NULL,
     index_id uuid NOT NULL,
-    "position" public.halfvec(282) NOT NULL,
+    "position" public.halfvec(155) NOT NULL,
     words bigint[] NOT NULL,
     bytes integer NOT NULL
 )
@@ -1683,7 +1711,7 @@ CREATE INDEX ix_memory_usage_successful ON pgrecall.memory_usage USING btree (ag
 -- Name: ix_rank_positions_position; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw ("position" public.halfvec_ip_ops) WITH (m='24', ef_construction='256');
+CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw ("position" public.halfvec_ip_ops) WITH (m='16', ef_construction='128');
 
 --
 -- Name: ix_rank_positions_words; Type: INDEX; Schema: pgrecall; Owner: -

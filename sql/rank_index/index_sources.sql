@@ -10,10 +10,14 @@ DECLARE
     leans float8;
     beyond float8;
     rough boolean;
-    one_sided boolean;
+    per_candidate float8;
+    times integer;
+    one_sided float8;
     follows_use boolean;
     indexes jsonb;
-    most integer;
+    walk integer;
+    alone integer;
+    fewest bigint;
     candidates integer;
     filtered boolean;
     has_words boolean := options @> '{keyword,words}';
@@ -35,7 +39,8 @@ BEGIN
                WHERE s.uncovered AND (has_entities OR s.name <> 'entity_overlap')
                   OR s.name = 'frequency' AND s.weight > @MAX_FREQUENCY@), 0),
            coalesce(bool_or(s.roughly AND s.weight > 0), false),
-           bool_or(s.name <> 'keyword' AND s.weight > @MOSTLY_ONE@ * s.rest),
+           greatest(max(s.weight / nullif(s.rest, 0)) FILTER (WHERE s.name <> 'keyword')
+                    - @MOSTLY_ONE@, 0) / (1 - @MOSTLY_ONE@),
            coalesce(bool_or(s.reads_usage AND s.weight > 0), false)
       INTO leans, beyond, rough, one_sided, follows_use
       FROM (SELECT t.*, weighed[place] AS weight,
@@ -55,8 +60,9 @@ BEGIN
                     rank_direction(facts, weighed, i.query, i.elapsed, true) END)::text,
                'whole_owners', (ARRAY(SELECT unnest(owners) EXCEPT
                                       SELECT unnest(array_agg(i.agent_id))))::text),
-           max(i.candidates)
-      INTO indexes, most
+           max(i.candidates), max(i.candidates_alone),
+           min(i.memories)
+      INTO indexes, walk, alone, fewest
       FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed,
                    shifted(index_sources.query,
                            CASE WHEN coalesce(v.latest <= moment, true) THEN v.mean END,
@@ -65,27 +71,36 @@ BEGIN
               LEFT JOIN owner_vectors v ON v.agent_id = r.agent_id AND v.agent_id = ANY (owners)
              WHERE r.agent_id = ANY (owners) AND r.space = (facts -> 'space')::integer
                AND r.as_of <= moment AND (strategy = 'index' OR r.memories >= r.at_least)) i;
-    IF most IS NULL THEN
+    IF walk IS NULL THEN
         RETURN NULL;
     END IF;
     filtered := NOT has_words AND NOT options <@ '{
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
         undecayed,relevance,shifted,tasted,named,given_names,min_relevance,min_similarity,
         min_score,expand_session,lend,diversity}';
-    candidates := CASE WHEN has_words
-                       THEN greatest(@PER_HIT@ * ranked, @FEWEST_BY_WORDS@)
-                            * CASE WHEN rough THEN 2 ELSE 1 END
-                       ELSE least(greatest(@PER_HIT@ * ranked, most)
-                                  * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
-                                  * CASE WHEN filtered THEN @FILTERED@ ELSE 1 END,
-                                  @MAX_CANDIDATES@) END;
+    times := CASE WHEN rough THEN 2 ELSE 1 END * CASE WHEN filtered THEN @FILTERED@ ELSE 1 END;
+    candidates := greatest(@PER_HIT@ * ranked, @FEWEST@);
+    IF has_words THEN
+        per_candidate := @PER_CANDIDATE@;
+        walk := 3 * walk / 2;
+    ELSIF one_sided > 0 THEN
+        per_candidate := 1.5;
+        candidates := 2 * candidates;
+        candidates := candidates + floor(one_sided * greatest(alone - candidates, 0));
+        walk := 0;
+    ELSE
+        per_candidate := 1;
+        walk := walk * times;
+    END IF;
+    candidates := least(candidates * times, @MAX_CANDIDATES@);
     keyword := jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")');
     RETURN indexes || jsonb_build_object(
-        'k', ranked, 'filtered', filtered, 'walk', 3 * most / 2,
+        'k', ranked, 'filtered', filtered, 'walk', walk, 'per_candidate', per_candidate,
         'keyword_b', keyword -> 'b', 'keyword_pivot', keyword -> 'pivot',
-        'enough', candidates / CASE WHEN filtered THEN @FILTERED_ENOUGH@ ELSE @ENOUGH@ END,
+        'enough', least(candidates, fewest)
+                  / CASE WHEN filtered THEN @FILTERED_ENOUGH@ ELSE @ENOUGH@ END,
         'candidates', candidates,
-        'reach', least(greatest(@PER_CANDIDATE@ * candidates, 3 * most / 2), @MAX_CANDIDATES@));
+        'reach', least(greatest(floor(per_candidate * candidates), walk), @MAX_CANDIDATES@));
 END
 $function$;
 
@@ -118,7 +133,8 @@ BEGIN
     END IF;
     candidates := least(more, @MAX_CANDIDATES@);
     RETURN sources || jsonb_build_object('candidates', candidates,
-        'reach', least(greatest(@PER_CANDIDATE@ * candidates, (sources -> 'walk')::integer),
+        'reach', least(greatest(floor((sources -> 'per_candidate')::float8 * candidates),
+                               (sources -> 'walk')::integer),
                        @MAX_CANDIDATES@));
 END
 $function$;

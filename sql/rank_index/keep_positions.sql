@@ -65,7 +65,7 @@ COMMENT ON FUNCTION create_positions IS
     'Creates the empty tables of positions of a rank index; returns the name of the main one (see '
     'used_positions).';
 
--- The build is serial: several workers build a graph that finds less (pgvector, issue 1010).
+-- Several workers share their memory, of which containers often have little: then one builds alone.
 CREATE OR REPLACE FUNCTION index_positions(
     relation text, m integer, ef_construction integer, kilobytes bigint) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -75,13 +75,24 @@ CREATE OR REPLACE FUNCTION index_positions(
 AS $function$
 DECLARE
     positions regclass := positions_table(relation);
+    command text;
 BEGIN
     PERFORM set_config('maintenance_work_mem', kilobytes || 'kB', true);
+    IF version_parts(pgvector_version()) >= '{0,8,2}' THEN  -- CVE-2026-3172
+        PERFORM set_config('max_parallel_maintenance_workers', s.reset_val, true)
+           FROM pg_settings s WHERE s.name = 'max_parallel_maintenance_workers';
+    END IF;
     EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (memory_id, index_id)', positions);
-    EXECUTE format($$
+    command := format($$
         CREATE INDEX %I ON %s USING hnsw (position @extschema:vector@.halfvec_ip_ops)
           WITH (m = %s, ef_construction = %s) $$,
         relation || '_position', positions, m, ef_construction);
+    BEGIN
+        EXECUTE command;
+    EXCEPTION WHEN insufficient_resources OR disk_full OR out_of_memory THEN
+        PERFORM set_config('max_parallel_maintenance_workers', '0', true);
+        EXECUTE command;
+    END;
     EXECUTE format('CREATE INDEX %I ON %s USING gin (words) WITH (fastupdate = off)',
                    relation || '_words', positions);
     EXECUTE format('ANALYZE %s', positions);

@@ -3,8 +3,8 @@
 -- waits for another build for this owner. Then it does nothing unless the index in use is the one
 -- to replace, which its built_at identifies ('-infinity': none).
 CREATE OR REPLACE FUNCTION make_rank_index(
-    agent text, built_at timestamptz, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
-    ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
+    agent text, built_at timestamptz, at_least bigint DEFAULT 5000, m integer DEFAULT @M@,
+    ef_construction integer DEFAULT @EF_CONSTRUCTION@, as_of timestamptz DEFAULT NULL,
     replaces timestamptz DEFAULT NULL)
     RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
@@ -35,10 +35,10 @@ DECLARE
     start timestamptz := clock_timestamp();
     language regconfig := text_language();
     relation text;
+    axes @extschema:vector@.halfvec[];
     there record;
     words record;
     measured record;
-    questions text[];
     graph bigint;
     kilobytes bigint;
     seconds float8;
@@ -79,22 +79,24 @@ BEGIN
     END IF;
     as_of := coalesce(as_of, least(there.newest, built_at));
     relation := create_positions(agent);
+    axes := principal_axes(agent);
     EXECUTE format('INSERT INTO %I (memory_id, position, words, bytes) '
-                   'SELECT * FROM positions_of($1, $2)', relation)
-        USING agent, as_of;
+                   'SELECT * FROM positions_of($1, $2, $3)', relation)
+        USING agent, as_of, axes;
     -- The graph needs this memory while it is built: with less, pgvector becomes many times slower.
     graph := (SELECT 2 * a.atttypmod + 32 * make_rank_index_here.m + 256 FROM pg_attribute a
                WHERE a.attrelid = 'rank_positions'::regclass AND a.attname = 'position');
     kilobytes := greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
                           least(65536 + there.memories * graph * 3 / 2048, 1048576));
     PERFORM index_positions(relation, m, ef_construction, kilobytes);
-    questions := rank_questions(agent, 200);
-    IF questions IS NULL THEN
-        SELECT 64 AS candidates, NULL::float8 AS likeness INTO measured;
-    ELSE
-        SELECT * INTO measured
-          FROM calibrated_candidates(relation, questions, 10, '{64,100,150,200,300}', 0.99, 0.5);
-    END IF;
+    SELECT usual.candidates, usual.likeness, alone.candidates AS candidates_alone
+      INTO measured
+      FROM similarity_questions(agent, axes, 50) by_similarity,
+           calibrated_candidates(
+               relation, rank_questions(agent, axes, 200), 10, @LEVELS@, 0.99, 0.5) usual,
+           calibrated_candidates(
+               relation, by_similarity.directions, 10, @LEVELS_ALONE@, 0.99, 0.5,
+               by_similarity.nearest) alone;
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
     -- The graph is small, since uses insert into it (ADR-0022).
     PERFORM copy_used_positions(agent, relation, usage_synced_until(as_of, built_at));
@@ -104,21 +106,26 @@ BEGIN
     -- The table lock of this statement and that of change_text_language exclude each other.
     INSERT INTO rank_indexes AS r (
         agent_id, relation, space, as_of, built_at, written_until, memories, at_least, m,
-        ef_construction, seconds, candidates, likeness, term_memories, common_terms)
+        ef_construction, seconds, candidates, candidates_alone, likeness, term_memories,
+        common_terms, axes, kept)
     VALUES (
         agent, relation, rank_space(), make_rank_index_here.as_of, make_rank_index_here.built_at,
         make_rank_index_here.built_at, there.memories, make_rank_index_here.at_least,
         make_rank_index_here.m, make_rank_index_here.ef_construction,
-        seconds, measured.candidates, measured.likeness,
+        seconds, measured.candidates, measured.candidates_alone, measured.likeness,
         CASE WHEN text_language() = language THEN words.memories END,
-        CASE WHEN text_language() = language THEN words.terms END)
+        CASE WHEN text_language() = language THEN words.terms END, axes,
+        kept_on_axes(agent, axes))
         ON CONFLICT (agent_id) DO UPDATE
        SET (relation, space, as_of, built_at, written_until, memories, at_least, m,
-            ef_construction, seconds, candidates, likeness, term_memories, common_terms)
+            ef_construction, seconds, candidates, candidates_alone, likeness, term_memories,
+            common_terms, axes, kept, kept_since)
          = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at,
             excluded.written_until, excluded.memories,
             excluded.at_least, excluded.m, excluded.ef_construction, excluded.seconds,
-            excluded.candidates, excluded.likeness, excluded.term_memories, excluded.common_terms);
+            excluded.candidates, excluded.candidates_alone, excluded.likeness,
+            excluded.term_memories, excluded.common_terms, excluded.axes,
+            excluded.kept, excluded.kept_since);
     RETURN relation;
 END
 $function$;

@@ -4,12 +4,13 @@
 -- gets there, all positions are compared. This does not happen if meaning hardly counts: the best
 -- memories may then be unlike the query.
 CREATE OR REPLACE FUNCTION near_positions(
-    relation text, query @extschema:vector@.halfvec, candidates integer, likeness float8)
+    relation text, query @extschema:vector@.halfvec, candidates integer, likeness float8,
+    reach integer DEFAULT 0)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 200 SET search_path FROM CURRENT AS $function$
 DECLARE
     asked @extschema:vector@.halfvec := meaning(query);
-    walked integer := candidates;
+    walked integer := greatest(candidates, reach);
     all_compared boolean := false;
     found record;
 BEGIN
@@ -25,8 +26,8 @@ $function$;
 
 COMMENT ON FUNCTION near_positions IS
     'Returns memories of a rank index whose positions have the largest inner products with the '
-    'query, largest first, at most @MAX_CANDIDATES@. It walks through the graph, or reads all '
-    'positions if landmarks show that walks miss some.';
+    'query, largest first, at most @MAX_CANDIDATES@. It walks through the graph for `reach` of '
+    'them or more, or reads all positions if landmarks show that walks miss some.';
 
 -- The settings hold inside the function, which calls no other, and are restored when it ends.
 CREATE OR REPLACE FUNCTION walk(
@@ -46,14 +47,12 @@ BEGIN
                 set_config('enable_seqscan', 'on', true);
     END IF;
     EXECUTE format($$
-        WITH near AS MATERIALIZED (
-            SELECT memory_id, -(position OPERATOR(@extschema:vector@.<#>) $1) AS score,
-                   -(position OPERATOR(@extschema:vector@.<#>) $2) AS alike
-              FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3
-        )
         SELECT array_agg(memory_id ORDER BY score DESC), array_agg(alike ORDER BY alike DESC),
                max(score)
-          FROM near $$, relation)
+          FROM (SELECT memory_id, -(position OPERATOR(@extschema:vector@.<#>) $1) AS score,
+                       -(position OPERATOR(@extschema:vector@.<#>) $2) AS alike
+                  FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3) near $$,
+        relation)
         INTO ids, met, best USING query, asked, number;
 END
 $function$;

@@ -20,7 +20,7 @@ BEGIN
     LOOP
         PERFORM set_config('hnsw.ef_search', least(walked, @MAX_CANDIDATES@)::text, true);
         EXECUTE format($$
-            SELECT array_agg(memory_id)
+            SELECT coalesce(array_agg(memory_id), '{}')
               FROM (SELECT memory_id FROM %I
                      ORDER BY position OPERATOR(@extschema:vector@.<#>) $1
                      LIMIT $2) near $$,
@@ -34,7 +34,7 @@ BEGIN
                        (SELECT m.position OPERATOR(@extschema:vector@.<#>) $1
                           FROM %1$I m WHERE m.memory_id = $3[1 + $4 / 2]), 'infinity')) $$,
             relation)
-            INTO missed USING query, known, coalesce(ids, '{}'), candidates;
+            INTO missed USING query, known, ids, candidates;
         EXIT WHEN NOT missed;
         walked := 4 * walked;
         IF walked > @MAX_CANDIDATES@ THEN

@@ -42,7 +42,8 @@ DECLARE
 BEGIN
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (ids) ORDER BY m.id FOR KEY SHARE;
-    SELECT r.relation, r.as_of, usage_synced_until(r.as_of, r.built_at) AS since INTO index
+    SELECT r.relation, r.as_of, r.axes, usage_synced_until(r.as_of, r.built_at) AS since
+      INTO index
       FROM rank_indexes r WHERE r.agent_id = agent;
     IF NOT FOUND THEN
         RETURN;
@@ -56,29 +57,32 @@ BEGIN
                + (signals OPERATOR(@extschema:vector@.<#>) signals)
           FROM (SELECT position, @extschema:vector@.vector_dims(position) AS length
                   FROM %1$I.%2$I LIMIT 1) p,
-               (SELECT atttypmod AS meaning FROM pg_attribute
-                 WHERE attrelid = '%1$I.agent_memories'::regclass AND attname = 'embedding') m,
-               @extschema:vector@.subvector(position, meaning + 1, length - meaning - 1) signals,
+               @extschema:vector@.subvector(
+                   position, length - @SIGNAL_AXES@ + 1, @SIGNAL_AXES@ - 1) signals,
                @extschema:vector@.subvector(position, length, 1) last $$,
         current_schema(), index.relation)
         INTO longest;
     EXECUTE format($$
         UPDATE %1$I.%2$I u SET position = new.position, bytes = new.bytes
-          FROM positions_of($1, $2, $3, $4) new
+          FROM positions_of($1, $2, $3, $4, $5) new
          WHERE u.memory_id = new.memory_id
            AND u.position OPERATOR(@extschema:vector@.<->) new.position > 0.01 $$,
         current_schema(), used_positions(index.relation))
-        USING agent, index.as_of, ids, -longest;
+        USING agent, index.as_of, index.axes, ids, -longest;
     EXECUTE format($$
         INSERT INTO %1$I.%2$I AS p (memory_id, position, words, bytes)
-        SELECT * FROM positions_of($1, $2, $3, $4)
+        SELECT * FROM positions_of($1, $2, $3, $4, $5)
             ON CONFLICT (memory_id, index_id) DO UPDATE
            SET (position, words, bytes) = (excluded.position, excluded.words, excluded.bytes)
          WHERE (p.words, p.bytes) IS DISTINCT FROM (excluded.words, excluded.bytes)
             OR p.position OPERATOR(@extschema:vector@.<->) excluded.position > 0.01 $$,
         current_schema(), index.relation)
-        USING agent, index.as_of, ids, -longest;
+        USING agent, index.as_of, index.axes, ids, -longest;
     PERFORM copy_used_positions(agent, index.relation, index.since, ids);
+    UPDATE rank_indexes r
+       SET kept_since = 0.8 * coalesce(r.kept_since, r.kept)
+                      + 0.2 * coalesce(kept_on_axes(agent, r.axes, ids), r.kept_since, r.kept)
+     WHERE r.agent_id = agent AND r.relation = index.relation;
 EXCEPTION WHEN undefined_table THEN  -- replaced, dropped or moved meanwhile
     PERFORM give_up_positions(agent, index.relation);
 END

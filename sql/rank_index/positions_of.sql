@@ -17,7 +17,8 @@ COMMENT ON FUNCTION recency_at IS
 -- that rely on other signals do. The rows come in the order of a hash: a graph that is filled from
 -- old to new finds much less.
 CREATE OR REPLACE FUNCTION positions_of(
-    agent text, as_of timestamptz, ids uuid[] DEFAULT NULL, longest float8 DEFAULT NULL)
+    agent text, as_of timestamptz, axes @extschema:vector@.halfvec[], ids uuid[] DEFAULT NULL,
+    longest float8 DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[],
                    bytes integer)
     LANGUAGE plpgsql STABLE ROWS 10000
@@ -25,10 +26,8 @@ CREATE OR REPLACE FUNCTION positions_of(
     SET plan_cache_mode = force_custom_plan
 AS $function$
 DECLARE
-    nowhere @extschema:vector@.vector := (
-        SELECT array_fill(0::real, ARRAY[a.atttypmod])::@extschema:vector@.vector
-          FROM pg_attribute a
-         WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding');
+    nowhere @extschema:vector@.vector :=
+        array_fill(0::real, ARRAY[cardinality(axes) + 1])::@extschema:vector@.vector;
 BEGIN
     RETURN QUERY
     SELECT sized.id,
@@ -44,7 +43,8 @@ BEGIN
                -(placed.signals OPERATOR(@extschema:vector@.<#>) placed.signals) AS squared
           FROM (
             SELECT m.id,
-                   coalesce(@extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector,
+                   coalesce(on_axes(axes, @extschema:vector@.l2_normalize(
+                                        m.embedding)::@extschema:vector@.vector),
                             nowhere) AS meaning,
                    ARRAY[
                        sqrt(0.24::float8) * m.usefulness,
@@ -109,15 +109,18 @@ END
 $function$;
 
 COMMENT ON FUNCTION positions_of IS
-    'Returns the positions in the rank space of the active memories of an owner, of all or of '
-    'these, with the keys of their words and their lengths in bytes. The argument longest is the '
-    'square of the greatest length in the table that will hold them.';
+    'Returns the positions in the rank space on these axes: of the active memories of an owner, of '
+    'all or of these, with the keys of their words and their lengths in bytes. The argument '
+    'longest is the square of the greatest length in the table that will hold them.';
 
-CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer) RETURNS text[]
+CREATE OR REPLACE FUNCTION rank_questions(
+    agent text, axes @extschema:vector@.halfvec[], number integer)
+    RETURNS @extschema:vector@.halfvec[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN (
-    SELECT array_agg(rank_direction(p.facts, weights_of(p.facts, NULL, NULL), m.embedding, 0)
+    SELECT array_agg(short_direction(axes, rank_direction(
+                         p.facts, weights_of(p.facts, NULL, NULL), m.embedding, 0))
                      ORDER BY m.place)
       FROM (SELECT embedding, row_number() OVER (ORDER BY uuid_hash_extended(id, 43)) AS place
               FROM agent_memories
@@ -132,3 +135,37 @@ $function$;
 COMMENT ON FUNCTION rank_questions IS
     'Returns query directions by which to measure an index: from the embeddings of this many '
     'memories of the owner, the same each time, by four built-in profiles in turn.';
+
+-- Questions are less like a memory than its own embedding is; so is the sum of two.
+CREATE OR REPLACE FUNCTION similarity_questions(
+    agent text, axes @extschema:vector@.halfvec[], number integer,
+    OUT directions @extschema:vector@.halfvec[], OUT nearest uuid[])
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    drawn @extschema:vector@.vector[] := ARRAY(
+        SELECT @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector
+          FROM agent_memories m
+         WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
+         ORDER BY uuid_hash_extended(m.id, 46) LIMIT number + 1);
+    question agent_memories.embedding%TYPE;
+BEGIN
+    FOR place IN 2 .. cardinality(drawn) LOOP
+        question := @extschema:vector@.l2_normalize(
+            drawn[place] OPERATOR(@extschema:vector@.+) drawn[place - 1]);
+        directions := directions || (
+            on_axes(axes, question::@extschema:vector@.vector, @REST@) OPERATOR(@extschema:vector@.||)
+            array_fill(0::real, ARRAY[@SIGNAL_AXES@])::@extschema:vector@.vector
+        )::@extschema:vector@.halfvec;
+        nearest := nearest || ARRAY(
+            SELECT m.id FROM agent_memories m
+             WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
+               AND m.valid_until IS NULL AND m.expires_at IS NULL AND m.invalidated_at IS NULL
+             ORDER BY cosine(m.embedding, question) DESC, m.id LIMIT 10);
+    END LOOP;
+END
+$function$;
+
+COMMENT ON FUNCTION similarity_questions IS
+    'Returns query directions by similarity alone, from the embeddings of this many memories of '
+    'the owner, the same each time; and the ten memories that are nearest to each, one after the '
+    'other.';

@@ -37,11 +37,11 @@ BEGIN
         ) PARTITION BY LIST (index_id);
         CREATE INDEX IF NOT EXISTS ix_rank_positions_position ON %1$I.rank_positions
          USING hnsw (position @extschema:vector@.halfvec_ip_ops)
-          WITH (m = 24, ef_construction = 256);
+          WITH (m = @M@, ef_construction = @EF_CONSTRUCTION@);
         CREATE INDEX IF NOT EXISTS ix_rank_positions_words ON %1$I.rank_positions
          USING gin (words) WITH (fastupdate = off);
         ALTER TABLE %1$I.rank_positions ENABLE ROW LEVEL SECURITY $$, current_schema(), (
-        SELECT a.atttypmod + (profile_info('five_factor') -> 'axes')::integer + 1
+        SELECT least(a.atttypmod, @MEANING_AXES@) + 1 + @SIGNAL_AXES@
           FROM pg_attribute a
          WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding'));
 END

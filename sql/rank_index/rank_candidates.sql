@@ -23,6 +23,7 @@ AS $function$
 #variable_conflict use_column
 DECLARE
     owned bigint;
+    axes @extschema:vector@.halfvec[];
     likeness float8;
     since timestamptz;
     beside uuid[];
@@ -41,8 +42,8 @@ BEGIN
          FROM unnest(ARRAY[to_regclass(relation), to_regclass(used_positions(relation))]) one) THEN
         RETURN;
     END IF;
-    SELECT r.likeness, r.term_memories, usage_synced_until(r.as_of, r.built_at)
-      INTO likeness, owned, since
+    SELECT r.likeness, r.term_memories, r.axes, usage_synced_until(r.as_of, r.built_at)
+      INTO likeness, owned, axes, since
       FROM rank_indexes r
      WHERE r.agent_id = agent AND r.relation = rank_candidates.relation AND r.space = rank_space();
     IF NOT FOUND
@@ -59,16 +60,16 @@ BEGIN
         END IF;
         IF cardinality(terms) > 0 THEN
             near := ARRAY(SELECT w.memory_id FROM worded_candidates(
-                agent, relation, query, candidates, reach, keyword_weight,
+                agent, relation, short_direction(axes, query), candidates, reach, keyword_weight,
                 terms, memories, weights, b, pivot, owned, likeness) w);
         ELSE
             near := ARRAY(SELECT n.memory_id FROM near_positions(
-                relation, query::@extschema:vector@.halfvec, candidates, likeness) n);
+                relation, short_direction(axes, query), candidates, likeness, reach) n);
         END IF;
         IF used_query IS NOT NULL THEN
             RETURN QUERY SELECT u.memory_id, false
                            FROM near_used(
-                               used_positions(relation), used_query::@extschema:vector@.halfvec,
+                               used_positions(relation), short_direction(axes, used_query),
                                greatest(candidates, 100), ARRAY(
                                    SELECT f.memory_id FROM memory_usage f
                                     WHERE f.agent_id = agent AND f.memory_id = ANY (near[:16])

@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION rank_space() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN 2;
+    RETURN @SPACE@;
 
 COMMENT ON FUNCTION rank_space IS
     'Returns the version of the space in which positions lie: VERSION of rank_index/space.py, '
@@ -35,12 +35,14 @@ CREATE OR REPLACE FUNCTION rank_index_states(
         agent_id text, due text, shrunk boolean, relation text, space integer, as_of timestamptz,
         built_at timestamptz, written_until timestamptz, memories bigint, used_at_least bigint,
         m integer, ef_construction integer, seconds float8, candidates integer, written bigint,
-        changed bigint, used bigint, bytes bigint, has_words boolean)
+        changed bigint, used bigint, bytes bigint, has_words boolean, candidates_alone integer)
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     asked text[] := ARRAY[agent];
     few bigint;
+    kept float8;
+    kept_since float8;
     beside bigint;
 BEGIN
     IF agent IS NULL THEN
@@ -51,10 +53,11 @@ BEGIN
                      WHERE of_teams IS NULL OR starts_with(a.id, 'team:') = of_teams
                      ORDER BY a.id LOOP
         SELECT r.relation, r.space, r.as_of, r.built_at, r.written_until, r.memories, r.at_least,
-               r.m, r.ef_construction, r.seconds, r.candidates, r.term_memories IS NOT NULL,
-               positions_size(r.relation)
+               r.m, r.ef_construction, r.seconds, r.candidates, r.candidates_alone,
+               r.kept, r.kept_since, r.term_memories IS NOT NULL, positions_size(r.relation)
           INTO relation, space, as_of, built_at, written_until, memories, used_at_least, m,
-               ef_construction, seconds, candidates, has_words, bytes
+               ef_construction, seconds, candidates, candidates_alone, kept, kept_since,
+               has_words, bytes
           FROM rank_indexes r WHERE r.agent_id = rank_index_states.agent_id;
         shrunk := false; written := 0; changed := 0; used := 0; due := NULL;
         IF relation IS NULL THEN
@@ -83,6 +86,9 @@ BEGIN
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
             WHEN used > greatest(max_beside, memories / 3)
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
+            WHEN kept_since < kept - 0.1
+            THEN format('its axes describe %s %% of what was written since, %s %% of what was there',
+                        round(100 * kept_since), round(100 * kept))
             WHEN now() - built_at > max_age
             THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'
         END;

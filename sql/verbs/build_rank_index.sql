@@ -2,8 +2,8 @@
 -- The procedure has several transactions, so it cannot run inside another one. A procedure that
 -- commits can have no SET search_path, so names are written in full.
 CREATE OR REPLACE PROCEDURE build_rank_index(
-    agent text, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
-    ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
+    agent text, at_least bigint DEFAULT 5000, m integer DEFAULT @M@,
+    ef_construction integer DEFAULT @EF_CONSTRUCTION@, as_of timestamptz DEFAULT NULL,
     replaces timestamptz DEFAULT NULL)
     LANGUAGE plpgsql
 AS $procedure$
@@ -39,8 +39,8 @@ COMMENT ON PROCEDURE build_rank_index IS
     'wait.';
 
 CREATE OR REPLACE PROCEDURE maintain_rank_indexes(
-    agent text DEFAULT NULL, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
-    ef_construction integer DEFAULT 256)
+    agent text DEFAULT NULL, at_least bigint DEFAULT 5000, m integer DEFAULT @M@,
+    ef_construction integer DEFAULT @EF_CONSTRUCTION@)
     LANGUAGE plpgsql
 AS $procedure$
 DECLARE

@@ -8,7 +8,7 @@
 -- few memories, because it met deleted ones. If there are too few candidates, `needed` is
 -- -Infinity. A walk that has missed a group goes on, as in near_positions.
 CREATE OR REPLACE FUNCTION worded_candidates(
-    agent text, relation text, query text, candidates integer,
+    agent text, relation text, query @extschema:vector@.halfvec, candidates integer,
     reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
     b float8, pivot float8, owned bigint, likeness float8)
     RETURNS TABLE (memory_id uuid)
@@ -31,7 +31,7 @@ DECLARE
     expected float8;
     firsts integer[] := '{}';
     lasts integer[] := '{}';
-    asked @extschema:vector@.halfvec := meaning(query::@extschema:vector@.halfvec);
+    asked @extschema:vector@.halfvec := meaning(query);
     walked integer := reach;
     all_compared boolean := false;
 BEGIN
@@ -49,7 +49,7 @@ BEGIN
 
     LOOP
         SELECT * INTO found FROM walk_with_words(
-            relation, query::@extschema:vector@.halfvec, asked, walked, all_compared, keys[:rare],
+            relation, query, asked, walked, all_compared, keys[:rare],
             keys, shares, keyword_weight, b, pivot);
         EXIT WHEN all_compared
                   OR NOT has_missed(relation, asked, likeness, found.met, found.scores[1]);
@@ -104,7 +104,7 @@ BEGIN
              WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
          ORDER BY score DESC LIMIT $10 $$, relation)
         USING coalesce(found.ids, '{}'), found.scores, firsts, lasts,
-              query::@extschema:vector@.halfvec, keys, shares, keyword_weight,
+              query, keys, shares, keyword_weight,
               coalesce(found.scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
               candidates, b, pivot;
 END

@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, InputError
+from pgrecall.rank_index.index import M
 from tests.conftest import DIMENSIONS, accept_pgvector
 from tests.integration.owner import north
 from tests.integration.rank_indexes import (
@@ -609,7 +610,7 @@ def test_by_hand_an_index_is_built_maintained_and_dropped(site: Site) -> None:
     site.run(AGED, maintained)
 
     built = "SELECT agent_id, m FROM pgrecall.rank_indexes ORDER BY 1"
-    assert site.rows(built) == [(A, 8), ("grown", 24)]
+    assert site.rows(built) == [(A, 8), ("grown", M)]
     assert site.tables() == sorted(relation for _, relation in site.listed())
     for dropped in (True, False):
         assert site.values("SELECT pgrecall.drop_rank_index('agent')") == [dropped]

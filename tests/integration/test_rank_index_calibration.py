@@ -15,22 +15,33 @@ from sqlalchemy.exc import DBAPIError
 
 from pgrecall import MemoryRepository, profiles
 from pgrecall.rank_index import space
-from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, LEVELS, MAX_AGE, MAX_BESIDE, M
-from pgrecall.rank_index.space import AXES, is_hard
+from pgrecall.rank_index.index import (
+    AT_LEAST,
+    EF_CONSTRUCTION,
+    LEVELS,
+    LEVELS_ALONE,
+    MAX_AGE,
+    MAX_BESIDE,
+    M,
+)
+from pgrecall.rank_index.space import MEANING_AXES, SIGNAL_AXES, one_sided
+from pgrecall.rank_index.strategy import FEWEST
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import plain
 from tests.integration.rank_indexes import build, fill
 from tests.migrations.asking import rows, value
 
 SOME = 300
+ROUNDING = 5e-3
+"""Axes are stored in half precision."""
 NOWHERE = """(
-    SELECT array_fill(0::real, ARRAY[vector_dims(position)])::halfvec::text
+    SELECT array_fill(0::real, ARRAY[vector_dims(position)])::halfvec
       FROM pgrecall.{relation} LIMIT 1)"""
 """A direction by which all positions are equal, so that the ten of a walk are any ten."""
 CALIBRATED = """
     SELECT found.candidates FROM pgrecall.calibrated_candidates(
         '{relation}',
-        ARRAY(SELECT position::text FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20) || {more},
+        ARRAY(SELECT position FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20) || {more},
         10, CAST(:levels AS integer[]), :recall, :worst) found
 """
 
@@ -62,20 +73,19 @@ def test_a_build_notes_one_of_the_levels_and_searches_start_there(connection: Co
     [status] = repo.rank_indexes.status()
     assert status.index is not None
     assert status.index.candidates in LEVELS
-    number = 2 * LEVELS[0] + 1
-    connection.execute(text(f"UPDATE pgrecall.rank_indexes SET candidates = {number}"))
+    assert status.index.candidates_alone in LEVELS_ALONE
 
     query = [1.0] * DIMENSIONS
     hits = repo.search("agent", query, profile="five_factor", strategy="index", touch=False)
 
-    assert (hits.strategy, hits.candidates) == ("index", number)
+    assert (hits.strategy, hits.candidates) == ("index", FEWEST)
 
 
 def test_the_fewest_candidates_that_find_enough_are_taken(
     connection: Connection, relation: str
 ) -> None:
     def calibrated(levels: list[int], recall: float, worst: float = 0.0, more: str = "") -> int:
-        statement = CALIBRATED.format(relation=relation, more=more or "CAST('{}' AS text[])")
+        statement = CALIBRATED.format(relation=relation, more=more or "CAST('{}' AS halfvec[])")
         asked = {"levels": levels, "recall": recall, "worst": worst}
         return int(connection.scalar(text(statement), asked))
 
@@ -93,7 +103,7 @@ def test_the_fewest_candidates_that_find_enough_are_taken(
     connection.execute(text(f"DELETE FROM pgrecall.{relation}"))
     without_positions = text(
         "SELECT candidates FROM pgrecall.calibrated_candidates("
-        "  :relation, :directions, 10, '{7, 3}', 0.99, 0.5)"
+        "  :relation, CAST(:directions AS halfvec[]), 10, '{7, 3}', 0.99, 0.5)"
     )
     assert connection.scalar(without_positions, asked) == 3
     with pytest.raises(DBAPIError, match="table of a rank index"):
@@ -106,25 +116,33 @@ def test_an_index_is_measured_by_the_built_in_profiles(
     repo.add_many("agent", [plain(f"number {n}") for n in range(5)])
     assert build(repo).candidates == LEVELS[0]  # nothing is measured without embeddings
     assert value(database_url, "SELECT likeness FROM pgrecall.rank_indexes") is None
-    assert value(database_url, "SELECT pgrecall.rank_questions('agent', 20)") is None
+    assert value(database_url, "SELECT pgrecall.rank_questions('agent', '{}', 20)") is None
     fill(repo, "a", 9)
     repo.add("a", plain("without"))
     names = ("five_factor", "last_access", "half_life", "tiered")
     measured = [profiles.named(name) for name in names]
-    assert not any(map(is_hard, measured))
+    assert not any(map(one_sided, measured))
 
-    asked = value(database_url, "SELECT pgrecall.rank_questions('a', 20)")
+    build(repo, "a")
+
+    asked = value(
+        database_url,
+        "SELECT pgrecall.rank_questions('a', axes, 20)::text[] FROM pgrecall.rank_indexes "
+        "WHERE agent_id = 'a'",
+    )
 
     drawn = rows(
         database_url,
-        "SELECT l2_normalize(embedding)::text FROM pgrecall.agent_memories "
+        "SELECT pgrecall.on_axes(axes, l2_normalize(embedding))::text "
+        "FROM pgrecall.agent_memories JOIN pgrecall.rank_indexes USING (agent_id) "
         "WHERE embedding IS NOT NULL ORDER BY uuid_hash_extended(id, 43)",
     )
     assert len(asked) == len(drawn) == 9
     for number, (question, (embedding,)) in enumerate(zip(asked, drawn, strict=True)):
         similarity, coordinates = space.direction(measured[number % len(measured)], 0.0)
-        meaning = [similarity * x for x in json.loads(embedding)]
-        assert json.loads(question) == pytest.approx([*meaning, *coordinates, 0.0], abs=1e-6)
+        *along, rest = (similarity * x for x in json.loads(embedding))
+        expected = [*along, space.REST * rest, *coordinates, 0.0]
+        assert json.loads(question) == pytest.approx(expected, abs=ROUNDING)
 
 
 def test_a_question_has_the_same_direction(connection: Connection) -> None:
@@ -167,6 +185,6 @@ def test_constants_are_those_of_python(connection: Connection) -> None:
         "SELECT atttypmod FROM pg_attribute WHERE attname = 'position' "
         "AND attrelid = 'pgrecall.rank_positions'::regclass"
     )
-    assert asked(length) == DIMENSIONS + len(AXES) + 1
+    assert asked(length) == min(DIMENSIONS, MEANING_AXES) + 1 + SIGNAL_AXES
     body = asked("SELECT prosrc FROM pg_proc WHERE proname = 'make_rank_index_here'")
     assert f"'{{{','.join(map(str, LEVELS))}}}'" in body

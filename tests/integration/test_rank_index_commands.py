@@ -28,6 +28,7 @@ USED = "scored of the rank index"
 INDEX_FIELDS = [
     *("agent_id", "relation", "space", "as_of", "built_at"),
     *("written_until", "memories", "at_least", "m", "ef_construction", "seconds", "candidates"),
+    "candidates_alone",
 ]
 CHECK_FIELDS = [
     *("agent_id", "profile", "k", "queries", "recall", "worst"),

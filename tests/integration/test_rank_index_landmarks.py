@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, text
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.rank_index.space import AXES
+from pgrecall.rank_index.space import AXES, SIGNAL_AXES
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Importance, Similarity
 from tests.conftest import DIMENSIONS
@@ -31,30 +31,31 @@ CLEARLY, HARDLY = 1.25, 1 / 8
 best score that its likeness has to be."""
 ALWAYS, NEVER = 2.0, None
 """Likenesses: when a walk asks the landmarks."""
-SIGNALS = len(AXES) + 1
 LEANING = Profile("similarity alone", {Similarity(): 1.0})
 NEAR = """
     SELECT memory_id
-      FROM pgrecall.near_positions(
-        :relation, CAST(:query AS public.halfvec), :candidates, :likeness)"""
+      FROM pgrecall.rank_indexes, pgrecall.near_positions(
+        :relation, pgrecall.short_direction(axes, :query), :candidates, :likeness)"""
 WORDED = """
-    SELECT memory_id FROM pgrecall.worded_candidates(
-        'agent', :relation, :query, :candidates, :candidates, 0.2, '{}', '{}', '{}', 0, 1, 2000,
+    SELECT memory_id FROM pgrecall.rank_indexes, pgrecall.worded_candidates(
+        'agent', :relation, pgrecall.short_direction(axes, :query), :candidates, :candidates, 0.2,
+        '{}', '{}', '{}', 0, 1, 2000,
         :likeness)"""
 USED = """
     SELECT memory_id
-      FROM pgrecall.near_used(
-        :relation, CAST(:query AS public.halfvec), :candidates, CAST(:known AS uuid[]))"""
+      FROM pgrecall.rank_indexes, pgrecall.near_used(
+        :relation, pgrecall.short_direction(axes, :query), :candidates, CAST(:known AS uuid[]))"""
 SCORED = """
-    SELECT memory_id, -(position <#> CAST(:query AS public.halfvec)) AS score
-      FROM pgrecall.{} ORDER BY memory_id"""
+    SELECT memory_id, -(position <#> pgrecall.short_direction(axes, :query)) AS score
+      FROM pgrecall.rank_indexes, pgrecall.{} ORDER BY memory_id"""
 MISSED = """
     SELECT pgrecall.has_missed(
-        :relation, pgrecall.meaning(CAST(:query AS public.halfvec)), 0.99,
-        CAST(:met AS float8[]), 1)"""
+        :relation, pgrecall.meaning(pgrecall.short_direction(axes, :query)), 0.99,
+        CAST(:met AS float8[]), 1) FROM pgrecall.rank_indexes"""
 LANDMARK = """
     SELECT pgrecall.nearest_landmark(
-        :relation, pgrecall.meaning(CAST(:query AS public.halfvec)))"""
+        :relation, pgrecall.meaning(pgrecall.short_direction(axes, :query)))
+      FROM pgrecall.rank_indexes"""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Indexed:
 
 
 def query(meaning: NDArray[np.float64], signals: float = 0.0) -> str:
-    return str([*map(float, meaning), *[signals] * (SIGNALS - 1), 0.0])
+    return str([*map(float, meaning), *[signals] * (SIGNAL_AXES - 1), 0.0])
 
 
 def texts() -> list[tuple[str, NDArray[np.float64]]]:
@@ -235,8 +236,9 @@ def test_landmarks_are_one_in_25_and_at_most_two_thousand(
             found.sql(known, rows=rows, name=found.relation)
             [[expected, all_of_them]] = found.sql(
                 f"SELECT max(score) FILTER (WHERE page < {math.ceil(size * share)}), max(score)"
-                f"  FROM (SELECT -(position <#> CAST(:query AS public.halfvec)) AS score,"
-                f"               (CAST(CAST(ctid AS text) AS point))[0] AS page FROM {named}) e",
+                f"  FROM (SELECT -(position <#> pgrecall.short_direction(axes, :query)) AS score,"
+                f"               (CAST(CAST(p.ctid AS text) AS point))[0] AS page"
+                f"          FROM {named} p, pgrecall.rank_indexes) e",
                 query=query(TOPICS[2]),
             )
             assert expected < all_of_them

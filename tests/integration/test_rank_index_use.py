@@ -14,6 +14,8 @@ from sqlalchemy import event
 from sqlalchemy.exc import ProgrammingError
 
 from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
+from pgrecall.rank_index.space import SIGNAL_AXES
+from tests.conftest import DIMENSIONS
 from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     A,
@@ -287,7 +289,7 @@ def test_a_search_that_names_a_former_index_ranks_every_memory(site: Site) -> No
     site.run("UPDATE pgrecall.rank_indexes SET agent_id = 'another'")
     candidates = (
         f"SELECT memory_id FROM pgrecall.rank_candidates('{A}', '{former.relation}', "
-        f"(SELECT position::text FROM pgrecall.{former.relation} LIMIT 1), 64, now(), NULL)"
+        f"'{[0.1] * (DIMENSIONS + SIGNAL_AXES)}', 64, now(), NULL)"
     )
     assert site.values(candidates) == []
     site.run(f"UPDATE pgrecall.rank_indexes SET agent_id = '{A}'")

@@ -38,8 +38,15 @@ from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.embed import DuplicatePolicy
 from pgrecall.rank_index import strategy
-from pgrecall.rank_index.index import LEVELS
-from pgrecall.rank_index.space import MAX_FREQUENCY, MOSTLY_ONE
+from pgrecall.rank_index.index import EF_CONSTRUCTION, LEVELS, LEVELS_ALONE, M
+from pgrecall.rank_index.space import (
+    MAX_FREQUENCY,
+    MEANING_AXES,
+    MOSTLY_ONE,
+    REST,
+    SIGNAL_AXES,
+    VERSION,
+)
 from pgrecall.ranking.arguments import DEFAULTS, GROUPS, MOST_PER, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
@@ -91,7 +98,14 @@ _LIMITS: Mapping[str, Any] = {
     "LEAST_LENDERS": LEAST_LENDERS,
     "MOSTLY_ONE": MOSTLY_ONE,
     "MAX_FREQUENCY": MAX_FREQUENCY,
-    "FEWEST_BY_WORDS": LEVELS[0],
+    "MEANING_AXES": MEANING_AXES,
+    "SIGNAL_AXES": SIGNAL_AXES,
+    "REST": REST,
+    "SPACE": VERSION,
+    "M": M,
+    "EF_CONSTRUCTION": EF_CONSTRUCTION,
+    "LEVELS": [*map(str, LEVELS)],
+    "LEVELS_ALONE": [*map(str, LEVELS_ALONE)],
     "STATEMENTS": RANKING,
     "OPTIONS": (*known_options(), "include_invalid"),
     "SHORTEST_HALF_LIFE": SHORTEST_HALF_LIFE,

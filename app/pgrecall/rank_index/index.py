@@ -10,13 +10,13 @@ from pgrecall.rank_index.space import VERSION
 
 AT_LEAST = 5_000
 """From this number of memories on, an index was measured to be faster than ranking all of them."""
-M, EF_CONSTRUCTION = 24, 256
+M, EF_CONSTRUCTION = 16, 128
 """Parameters of the HNSW graph, chosen by measurement. With smaller values, more queries miss their
 topic entirely; with greater m, a search takes longer without finding more."""
 
-LEVELS = (64, 100, 150, 200, 300)
-"""How many candidates a search may first take from the graph. Each build measures the smallest one
-that suffices."""
+LEVELS, LEVELS_ALONE = (64, 100, 150, 200, 300), (100, 200, 300, 400, 600)
+"""For how many memories a search may first look in the graph, by several signals and by similarity
+alone. Each build measures the smallest numbers that suffice."""
 MAX_BESIDE = 2_000
 """An index is rebuilt above this number of memories, and a tenth of those in it, that are scored in
 addition to it. Each costs some microseconds per search; maintenance places fewer in the index."""
@@ -49,7 +49,9 @@ class RankIndex:
     seconds: float
     """Duration of the build."""
     candidates: int
-    """How many candidates a search first takes from the graph."""
+    """How many memories a search of the graph first looks for, by several signals."""
+    candidates_alone: int
+    """The same where one signal has most of the weight."""
 
     @property
     def is_usable(self) -> bool:

@@ -39,9 +39,14 @@ from pgrecall.scoring.signals import (
     Usefulness,
 )
 
-VERSION = 2
+VERSION = 3
 """Increment it whenever AXES or `positions_of` changes. Other versions' positions are not used.
-Version 2 added the positions of memories used since the build."""
+Version 3 has the coordinates of embeddings on principal axes."""
+
+MEANING_AXES = 128
+"""The axes of embeddings, those along which an owner's differ most; fewer in fewer dimensions."""
+REST = 0.3
+"""How much of the most that the rest of the embeddings could add counts for candidates."""
 
 HALF_LIVES = (1.0, 4.0, 14.0, 45.0, 180.0)
 """In days. Half-lives in between are interpolated from their two neighbours."""
@@ -115,6 +120,8 @@ AXES: tuple[Axis, ...] = (
     *(Axis(missing, reference=0.05) for missing in Missing),
 )
 """The signals and half-lives that the rank index covers."""
+SIGNAL_AXES = len(AXES) + 1
+"""The coordinates behind those of the embedding; the last one equalises lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +192,12 @@ def uncovered(profile: Profile, *, with_entities: bool) -> float:
     )
 
 
-def is_hard(profile: Profile) -> bool:
-    """True if the same recall needs twice the candidates, as measured.
-
-    If one signal has nearly all the weight, the graph, which mixes all signals, guides a search
-    less well. Words do not count here, since they are not in the graph.
-    """
-    total = sum(weight for signal, weight in profile if not isinstance(signal, Keyword))
-    return is_rough(profile) or any(
-        weight > MOSTLY_ONE * total and not isinstance(signal, Keyword)
-        for signal, weight in profile
-    )
+def one_sided(profile: Profile) -> float:
+    """How far one signal decides: 0 up to MOSTLY_ONE of the weight, 1 if it has all. Words do not
+    count: they are not in the graph."""
+    weights = [weight for signal, weight in profile if not isinstance(signal, Keyword)]
+    most = max(weights, default=0.0)
+    return max(most / sum(weights) - MOSTLY_ONE, 0.0) / (1 - MOSTLY_ONE) if most else 0.0
 
 
 def is_rough(profile: Profile) -> bool:

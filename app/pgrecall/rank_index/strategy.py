@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from pgrecall.core.steps import Ask, Keep, Operation, Run
-from pgrecall.core.vectors import StoredVector, as_text
+from pgrecall.core.vectors import StoredVector
 from pgrecall.rank_index import space
-from pgrecall.rank_index.index import LEVELS, RankIndex
+from pgrecall.rank_index.index import RankIndex
 from pgrecall.rank_index.sources import Source, Sources
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
@@ -20,15 +20,14 @@ from pgrecall.ranking.owner_facts import owner_facts, without_indexes
 from pgrecall.ranking.search_parameters import Search, shift_of
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.verbs import call
-from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Keyword, Similarity
 
 MAX_UNCOVERED = 0.1
 """`auto` uses the index up to this total weight of signals that it does not cover."""
 MAX_CANDIDATES = 1_000
 """The most candidates of the graph: pgvector's limit of hnsw.ef_search."""
-PER_HIT, MAX_K = 6, 80
-"""The fewest candidates per hit, and the greatest k for which an index is used."""
+FEWEST, PER_HIT, MAX_K = 100, 6, 80
+"""The fewest candidates, the fewest per hit, and the greatest k for which an index is used."""
 FILTERED = 3
 """With filters, the number of candidates is multiplied by this, as measured: memories that pass are
 further down in the order, where a search of the graph is less thorough."""
@@ -63,16 +62,21 @@ def over_candidates(
 
 @dataclass(frozen=True, slots=True)
 class IndexPlan:
-    """A search of candidates, and the number of them to begin with."""
+    """A search of candidates."""
 
     over: Callable[[Mapping[str, Any]], Run]
+    search: Search
     sources: Sources
     usable: Sequence[RankIndex]
-    candidates: int
+
+    @property
+    def candidates(self) -> int:
+        """The number of candidates to begin with."""
+        return initial_candidates(self.search, self.usable)
 
     def run(self, candidates: int) -> Run:
         """The search of this number of candidates."""
-        reach = scan_budget(self.usable, candidates)
+        reach = scan_budget(self.search, self.usable, candidates)
         return self.over(self.sources.parameters(candidates, reach))
 
 
@@ -100,7 +104,8 @@ def search_with_index(
     if attempt is None:
         return None
     is_filtered, candidates = _is_filtered(search), attempt.candidates
-    enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
+    most = min(candidates, *(index.memories for index in attempt.usable))
+    enough = most // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
         rows = yield attempt.run(candidates)
         if not rows and (yield from _fall_short(tables, search, attempt.usable)):
@@ -154,16 +159,20 @@ def plan_index_use(
     if not (search.brings_along or search.diversity):  # whose statements choose among the best
         search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
-    return IndexPlan(run, sources, usable, initial_candidates(search, usable))
+    return IndexPlan(run, search, sources, usable)
 
 
 def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
-    """The number of candidates to begin with. With words they are nearly in order, so few do."""
-    if search.ranks_by_words:
-        number = max(PER_HIT * search.most, LEVELS[0])
-        return 2 * number if space.is_rough(search.profile) else number
-    number = max(PER_HIT * search.most, *(index.candidates for index in usable))
-    if space.is_hard(search.profile):
+    """The number of memories to score at first, the best of those that the graph is searched for.
+
+    These come nearly in the order of their scores, so few do, but where one signal decides.
+    """
+    number = max(PER_HIT * search.most, FEWEST)
+    if one_sided := _one_sided(search):
+        number *= 2
+        alone = max(index.candidates_alone for index in usable)
+        number += int(one_sided * max(alone - number, 0))
+    if space.is_rough(search.profile):
         number *= 2
     if _is_filtered(search):
         number *= FILTERED
@@ -197,10 +206,26 @@ def _is_filtered(search: Search) -> bool:
     return not search.ranks_by_words and not search.filters.are_default
 
 
-def scan_budget(usable: Sequence[RankIndex], candidates: int) -> int:
-    """How many memories a search of the graph reads to return the best by position and words."""
-    number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
-    return min(number, MAX_CANDIDATES)
+def _one_sided(search: Search) -> float:
+    return 0.0 if search.ranks_by_words else space.one_sided(search.profile)
+
+
+def scan_budget(search: Search, usable: Sequence[RankIndex], candidates: int) -> int:
+    """How many memories a search of the graph compares to return the best, as each build measured.
+
+    A graph that mixes all signals guides a search by one of them less well.
+    """
+    if search.ranks_by_words:
+        number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
+        return min(number, MAX_CANDIDATES)
+    if _one_sided(search):
+        return min(3 * candidates // 2, MAX_CANDIDATES)
+    number = max(index.candidates for index in usable)
+    if space.is_rough(search.profile):
+        number *= 2
+    if _is_filtered(search):
+        number *= FILTERED
+    return min(max(number, candidates), MAX_CANDIDATES)
 
 
 def _is_applicable(search: Search, strategy: Strategy) -> bool:
@@ -234,56 +259,48 @@ def _sources(
     known = {index.agent_id: index for index in usable}
     shift = shift_of(search.profile)
 
-    def asked(index: RankIndex, *, used: bool) -> str:
-        elapsed = (moment - index.as_of) / timedelta(days=1)
-        return direction(
+    def source(index: RankIndex) -> Source:
+        toward = partial(
+            space.direction,
             search.profile,
-            search.query,
-            elapsed,
-            layout,
-            mean=means.get(index.agent_id) if shift else None,
-            shift=shift,
-            used=used,
+            (moment - index.as_of) / timedelta(days=1),
+            with_query=search.query is not None,
+        )
+        similarity, signals = toward()
+        mean = means.get(index.agent_id) if shift else None
+        meaning = _meaning(search.query, layout.dimensions, similarity, mean, shift)
+        used = _direction(meaning, toward(used=True)[1]) if search.follows_use else None
+        return Source(
+            index.agent_id, index.relation, index.written_until, _direction(meaning, signals), used
         )
 
     keyword = search.profile.find(Keyword)
     return Sources(
         words=() if keyword is None else (keyword.b, keyword.pivot),
-        indexes=[
-            Source(
-                owner_id=index.agent_id,
-                relation=index.relation,
-                written_until=index.written_until,
-                direction=asked(index, used=False),
-                used_direction=asked(index, used=True) if search.follows_use else None,
-            )
-            for index in (known[owner_id] for owner_id in owners if owner_id in known)
-        ],
+        indexes=[source(known[owner_id]) for owner_id in owners if owner_id in known],
         whole=[owner_id for owner_id in owners if owner_id not in known],
     )
 
 
-def direction(
-    profile: Profile,
+def _meaning(
     query: StoredVector | None,
-    elapsed: float,
-    layout: Layout,
-    *,
-    mean: Sequence[float] | None = None,
-    shift: float = 0.0,
-    used: bool,
-) -> str:
+    dimensions: int,
+    similarity: float,
+    mean: Sequence[float] | None,
+    shift: float,
+) -> list[str]:
+    """The components of the unit query, less a share of the mean, by the weight of similarity."""
+    if query is None:
+        return ["0"] * dimensions
+    values = _unit(query.to_list())
+    if mean is not None and len(mean) == len(values):
+        values = _unit([one - shift * its for one, its in zip(values, mean, strict=True)])
+    return [f"{similarity * value:.5g}" for value in values]
+
+
+def _direction(meaning: Sequence[str], signals: Sequence[float]) -> str:
     """The direction of the query, as text; the axis that equalises lengths is 0."""
-    similarity, coordinates = space.direction(
-        profile, elapsed, with_query=query is not None, used=used
-    )
-    meaning = [0.0] * layout.dimensions
-    if query is not None:
-        values = _unit(query.to_list())
-        if mean is not None and len(mean) == len(values):
-            values = _unit([one - shift * its for one, its in zip(values, mean, strict=True)])
-        meaning = [similarity * value for value in values]
-    return as_text([*meaning, *coordinates, 0.0], digits=5)
+    return f"[{','.join([*meaning, *(f'{one:.5g}' for one in signals), '0'])}]"
 
 
 def _unit(values: Sequence[float]) -> list[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -15,6 +17,15 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from pgrecall.core.embedding_type import Embedding
 from pgrecall.schema.columns import column, required
 from pgrecall.schema.kinds import BIGINT, DOUBLE, ID, INTEGER, JSON, MOMENT, TEXT
+
+
+class Axes(Embedding):
+    """`halfvec[]`, which only SQL functions read."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return "halfvec[]"
 
 
 def rank_indexes_table(metadata: MetaData) -> Table:
@@ -36,7 +47,7 @@ def rank_indexes_table(metadata: MetaData) -> Table:
         column(
             "candidates",
             INTEGER,
-            "Candidates that a search takes from it at first, measured by its build.",
+            "Memories that a search of its graph looks for at first, measured by its build.",
             "100",
         ),
         column(
@@ -56,6 +67,20 @@ def rank_indexes_table(metadata: MetaData) -> Table:
             "written_until",
             MOMENT,
             "Memories written or changed from then on are not in it and are scored beside it.",
+        ),
+        column(
+            "candidates_alone",
+            INTEGER,
+            "The number of candidates where one signal has most of the weight.",
+            "400",
+        ),
+        column("kept", DOUBLE, "How much of embeddings the axes described at its build, 0 to 1."),
+        column("kept_since", DOUBLE, "The same of memories that were placed in it since."),
+        Column(
+            "axes",
+            Axes(),
+            comment="The directions of embeddings whose coordinates positions have; NULL: built "
+            "before they had any.",
         ),
         PrimaryKeyConstraint("agent_id"),
         comment="Rank indexes, one for each large owner; derived, and can be rebuilt.",
@@ -82,7 +107,7 @@ def rank_positions_table(metadata: MetaData) -> Table:
         positions.c.position,
         postgresql_using="hnsw",
         postgresql_ops={"position": "halfvec_ip_ops"},
-        postgresql_with={"m": 24, "ef_construction": 256},
+        postgresql_with={"m": 16, "ef_construction": 128},
     )
     Index(
         "ix_rank_positions_words",

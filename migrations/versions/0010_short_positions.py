@@ -1,0 +1,73 @@
+"""Give positions the coordinates of embeddings on principal axes: rank indexes are built anew.
+
+Revision: 0010, 2026-11-26
+
+Positions of before are dropped. Until maintenance builds the indexes again, searches are exact.
+"""
+
+from alembic import op
+
+from pgrecall.migrate.operations import extension, settings
+
+revision = "0010"
+down_revision = "0009"
+branch_labels = None
+depends_on = None
+
+SIGNAL_AXES, MEANING_AXES = 26, 128
+COMMENTS = {
+    "candidates": "Memories that a search of its graph looks for at first, measured by its build.",
+    "candidates_alone": "The number of candidates where one signal has most of the weight.",
+    "kept": "How much of embeddings the axes described at its build, 0 to 1.",
+    "kept_since": "The same of memories that were placed in it since.",
+    "axes": "The directions of embeddings whose coordinates positions have; NULL: built before "
+    "they had any.",
+}
+FORMER = "Candidates that a search takes from it at first, measured by its build."
+# On Citus, nodes have parents of their own, which the next build creates anew.
+DROP_POSITIONS = """
+    DO $$
+    DECLARE
+        positions regclass;
+    BEGIN
+        UPDATE rank_indexes SET space = 0;
+        FOR positions IN SELECT inhrelid FROM pg_inherits
+                          WHERE inhparent = 'rank_positions'::regclass LOOP
+            EXECUTE format('DROP TABLE %s', positions);
+        END LOOP;
+        IF to_regproc('run_command_on_workers') IS NOT NULL THEN
+            PERFORM run_command_on_workers(
+                format('DROP TABLE IF EXISTS %I.rank_positions', current_schema()));
+        END IF;
+    END $$
+"""
+
+
+def upgrade() -> None:
+    _resize(1 + min(settings().dimensions, MEANING_AXES) + SIGNAL_AXES, m=16, ef_construction=128)
+    op.execute(
+        "ALTER TABLE rank_indexes ADD candidates_alone integer NOT NULL DEFAULT 400, "
+        "ADD kept double precision, ADD kept_since double precision, "
+        f"ADD axes {extension()}.halfvec[]"
+    )
+    for name, comment in COMMENTS.items():
+        op.execute(f"COMMENT ON COLUMN rank_indexes.{name} IS '{comment}'")
+
+
+def downgrade() -> None:
+    op.execute(
+        "ALTER TABLE rank_indexes DROP candidates_alone, DROP kept, DROP kept_since, DROP axes"
+    )
+    op.execute(f"COMMENT ON COLUMN rank_indexes.candidates IS '{FORMER}'")
+    _resize(settings().dimensions + SIGNAL_AXES, m=24, ef_construction=256)
+
+
+def _resize(length: int, *, m: int, ef_construction: int) -> None:
+    op.execute(DROP_POSITIONS)
+    op.execute("DROP INDEX ix_rank_positions_position")
+    op.execute(f"ALTER TABLE rank_positions ALTER position TYPE {extension()}.halfvec({length})")
+    op.execute(
+        "CREATE INDEX ix_rank_positions_position ON rank_positions USING hnsw "
+        f"(position {extension()}.halfvec_ip_ops) "
+        f"WITH (m = {m}, ef_construction = {ef_construction})"
+    )

@@ -1,0 +1,118 @@
+"""The axes that positions have coordinates on: what they describe, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall.migrate.connecting import database_url
+from pgrecall.rank_index.space import MEANING_AXES
+from pgrecall.testing import new_database
+from tests.integration.rank_indexes import A, build, due, maintain
+from tests.integration.support import sql
+
+WIDE = 160
+"""Dimensions: more than there are axes."""
+DEEP = 12
+"""Dimensions that embeddings lie in, but for some noise."""
+
+
+@pytest.fixture
+def wide(server_url: str) -> Iterator[Engine]:
+    """A schema for embeddings of WIDE dimensions."""
+    with new_database(server_url) as url:
+        migrate.upgrade(url, dimensions=WIDE)
+        engine = create_engine(database_url(url))
+        yield engine
+        engine.dispose()
+
+
+def embeddings(seed: int, number: int, *, dimensions: slice) -> NDArray[np.float64]:
+    """Of length 1, nearly within some of the dimensions."""
+    random = np.random.default_rng(seed)
+    drawn = 0.01 * random.standard_normal((number, WIDE))
+    drawn[:, dimensions] += random.standard_normal(drawn[:, dimensions].shape)
+    unit: NDArray[np.float64] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return unit
+
+
+def fill(repo: MemoryRepository, vectors: NDArray[np.float64], name: str = "memory") -> None:
+    repo.add_many(
+        A, [NewMemory(f"{name} {n}", embedding=one.tolist()) for n, one in enumerate(vectors)]
+    )
+
+
+def axes(engine: Engine) -> NDArray[np.float64]:
+    [[stored]] = sql(engine, "SELECT axes::text[] FROM pgrecall.rank_indexes")
+    return np.array([[float(x) for x in axis.strip("[]").split(",")] for axis in stored])
+
+
+def test_axes_are_orthonormal_and_describe_nearly_all_that_embeddings_differ_in(
+    wide: Engine,
+) -> None:
+    repo, vectors = MemoryRepository(wide), embeddings(1, 400, dimensions=slice(DEEP))
+    fill(repo, vectors)
+    build(repo)
+
+    found = axes(wide)
+
+    assert found.shape == (MEANING_AXES, WIDE)
+    assert found @ found.T == pytest.approx(np.eye(MEANING_AXES), abs=2e-3)
+    principal = np.linalg.svd(vectors)[2][:DEEP]
+    within = np.linalg.norm(principal @ found.T, axis=1)
+    assert within == pytest.approx(1.0, abs=1e-3)
+    [[kept]] = sql(wide, "SELECT kept FROM pgrecall.rank_indexes")
+    assert kept == pytest.approx(((vectors @ found.T) ** 2).sum(axis=1).mean(), abs=0.01)
+
+
+def test_fewer_memories_than_axes_leave_the_others_zero(wide: Engine) -> None:
+    """But for some that rounding errors make, which are orthonormal too."""
+    repo, vectors = MemoryRepository(wide), embeddings(2, 3, dimensions=slice(DEEP))
+    fill(repo, np.repeat(vectors, 4, axis=0))
+    build(repo)
+
+    found = axes(wide)
+
+    lengths = np.diag(found @ found.T)
+    assert found @ found.T == pytest.approx(np.diag(lengths), abs=2e-3)
+    assert np.isclose(lengths, 0).sum() > MEANING_AXES / 2
+    assert np.linalg.norm(vectors @ found.T, axis=1) == pytest.approx(1.0, abs=1e-3)
+    assert len(repo.search(A, [1.0] * WIDE, strategy="index", touch=False)) == 10
+
+
+def test_a_search_finds_what_the_axes_leave_out(wide: Engine) -> None:
+    """Memories that are written later lie elsewhere: only their lengths there are known."""
+    repo = MemoryRepository(wide)
+    fill(repo, embeddings(3, 300, dimensions=slice(DEEP)))
+    build(repo)
+    other = embeddings(4, 5, dimensions=slice(WIDE - 1, WIDE))
+    other *= np.sign(other[:, -1:])
+    fill(repo, other, "elsewhere")
+    maintain(repo)
+
+    hits = repo.search(A, other[0].tolist(), k=5, strategy="index", touch=False)
+
+    assert hits.strategy == "index"
+    assert {hit.memory.content.split()[0] for hit in hits} == {"elsewhere"}
+
+
+def test_an_index_whose_axes_describe_less_and_less_is_due(wide: Engine) -> None:
+    repo = MemoryRepository(wide)
+    fill(repo, embeddings(5, 300, dimensions=slice(DEEP)))
+    build(repo)
+    for seed in range(3):
+        fill(repo, embeddings(6, 20, dimensions=slice(WIDE - DEEP, WIDE)), f"elsewhere {seed}")
+        assert due(repo) is None
+        assert maintain(repo) == []
+
+    said = due(repo)
+
+    assert said is not None
+    assert said.startswith("its axes describe ")
+    assert maintain(repo) == [A]
+    assert due(repo) is None
