@@ -1215,6 +1215,7 @@ CREATE TABLE pgrecall.rank_indexes (
     likeness double precision,
     written_until timestamp with time zone NOT NULL,
     candidates_alone integer DEFAULT 400 NOT NULL,
+    latest timestamp with time zone,
     kept double precision,
     kept_since double precision,
     axes public.halfvec[],
@@ -1324,6 +1325,12 @@ COMMENT ON COLUMN pgrecall.rank_indexes.written_until IS 'Memories written or ch
 --
 
 COMMENT ON COLUMN pgrecall.rank_indexes.candidates_alone IS 'The number of candidates where one signal has most of the weight.';
+
+--
+-- Name: COLUMN rank_indexes.latest; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.latest IS 'The latest created_at of its memories.';
 
 --
 -- Name: COLUMN rank_indexes.kept; Type: COMMENT; Schema: pgrecall; Owner: -

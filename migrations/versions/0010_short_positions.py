@@ -18,6 +18,7 @@ SIGNAL_AXES, MEANING_AXES = 26, 128
 COMMENTS = {
     "candidates": "Memories that a search of its graph looks for at first, measured by its build.",
     "candidates_alone": "The number of candidates where one signal has most of the weight.",
+    "latest": "The latest created_at of its memories.",
     "kept": "How much of embeddings the axes described at its build, 0 to 1.",
     "kept_since": "The same of memories that were placed in it since.",
     "axes": "The directions of embeddings whose coordinates positions have; NULL: built before "
@@ -47,7 +48,7 @@ def upgrade() -> None:
     _resize(1 + min(settings().dimensions, MEANING_AXES) + SIGNAL_AXES, m=16, ef_construction=128)
     op.execute(
         "ALTER TABLE rank_indexes ADD candidates_alone integer NOT NULL DEFAULT 400, "
-        "ADD kept double precision, ADD kept_since double precision, "
+        "ADD latest timestamptz, ADD kept double precision, ADD kept_since double precision, "
         f"ADD axes {extension()}.halfvec[]"
     )
     for name, comment in COMMENTS.items():
@@ -56,7 +57,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute(
-        "ALTER TABLE rank_indexes DROP candidates_alone, DROP kept, DROP kept_since, DROP axes"
+        "ALTER TABLE rank_indexes DROP candidates_alone, DROP latest, DROP kept, DROP kept_since, "
+        "DROP axes"
     )
     op.execute(f"COMMENT ON COLUMN rank_indexes.candidates IS '{FORMER}'")
     _resize(settings().dimensions + SIGNAL_AXES, m=24, ef_construction=256)

@@ -65,7 +65,8 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT count(*) AS memories,
-           least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest
+           least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest,
+           coalesce(max(e.created_at), '-infinity') AS latest
       INTO there
       FROM agent_memories e
       -- OFFSET 0: looked up by key. A join might read all counters of the owner.
@@ -107,7 +108,7 @@ BEGIN
     INSERT INTO rank_indexes AS r (
         agent_id, relation, space, as_of, built_at, written_until, memories, at_least, m,
         ef_construction, seconds, candidates, candidates_alone, likeness, term_memories,
-        common_terms, axes, kept)
+        common_terms, axes, latest, kept)
     VALUES (
         agent, relation, rank_space(), make_rank_index_here.as_of, make_rank_index_here.built_at,
         make_rank_index_here.built_at, there.memories, make_rank_index_here.at_least,
@@ -115,17 +116,17 @@ BEGIN
         seconds, measured.candidates, measured.candidates_alone, measured.likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END, axes,
-        kept_on_axes(agent, axes))
+        there.latest, kept_on_axes(agent, axes))
         ON CONFLICT (agent_id) DO UPDATE
        SET (relation, space, as_of, built_at, written_until, memories, at_least, m,
             ef_construction, seconds, candidates, candidates_alone, likeness, term_memories,
-            common_terms, axes, kept, kept_since)
+            common_terms, axes, latest, kept, kept_since)
          = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at,
             excluded.written_until, excluded.memories,
             excluded.at_least, excluded.m, excluded.ef_construction, excluded.seconds,
             excluded.candidates, excluded.candidates_alone, excluded.likeness,
             excluded.term_memories, excluded.common_terms, excluded.axes,
-            excluded.kept, excluded.kept_since);
+            excluded.latest, excluded.kept, excluded.kept_since);
     RETURN relation;
 END
 $function$;

@@ -1,4 +1,5 @@
--- The last coordinate is the length of what the axes leave out. The product of two such lengths is
+-- The last coordinate is the length of what the axes leave out, a little longer: in half precision,
+-- the axes are not quite orthonormal. The product of two such lengths is
 -- the most that the rest can add to an inner product. A search counts a part of it: without it,
 -- memories that the axes describe badly would be found too rarely.
 CREATE OR REPLACE FUNCTION on_axes(
@@ -12,7 +13,7 @@ DECLARE
     length float8 := @extschema:vector@.vector_norm(meaning);
     known float8 := @extschema:vector@.vector_norm(along::@extschema:vector@.vector);
 BEGIN
-    RETURN (along || (rest * sqrt(greatest(length ^ 2 - known ^ 2, 0)))::real
+    RETURN (along || (rest * sqrt(greatest(length ^ 2 - known ^ 2, 0) + 0.001 * length ^ 2))::real
            )::@extschema:vector@.vector;
 END
 $function$;

@@ -80,7 +80,9 @@ BEGIN
         USING agent, index.as_of, index.axes, ids, -longest;
     PERFORM copy_used_positions(agent, index.relation, index.since, ids);
     UPDATE rank_indexes r
-       SET kept_since = 0.8 * coalesce(r.kept_since, r.kept)
+       SET latest = greatest(r.latest, (SELECT max(m.created_at) FROM agent_memories m
+                                         WHERE m.agent_id = agent AND m.id = ANY (ids))),
+           kept_since = 0.8 * coalesce(r.kept_since, r.kept)
                       + 0.2 * coalesce(kept_on_axes(agent, r.axes, ids), r.kept_since, r.kept)
      WHERE r.agent_id = agent AND r.relation = index.relation;
 EXCEPTION WHEN undefined_table THEN  -- replaced, dropped or moved meanwhile

@@ -153,7 +153,8 @@ BEGIN
         question := @extschema:vector@.l2_normalize(
             drawn[place] OPERATOR(@extschema:vector@.+) drawn[place - 1]);
         directions := directions || (
-            on_axes(axes, question::@extschema:vector@.vector, @REST@) OPERATOR(@extschema:vector@.||)
+            on_axes(axes, question::@extschema:vector@.vector, @REST@)
+            OPERATOR(@extschema:vector@.||)
             array_fill(0::real, ARRAY[@SIGNAL_AXES@])::@extschema:vector@.vector
         )::@extschema:vector@.halfvec;
         nearest := nearest || ARRAY(

@@ -87,7 +87,8 @@ BEGIN
             WHEN used > greatest(max_beside, memories / 3)
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
             WHEN kept_since < kept - 0.1
-            THEN format('its axes describe %s %% of what was written since, %s %% of what was there',
+            THEN format('its axes describe %s %% of what was written since, '
+                        '%s %% of what was there',
                         round(100 * kept_since), round(100 * kept))
             WHEN now() - built_at > max_age
             THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'

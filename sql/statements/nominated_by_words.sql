@@ -10,5 +10,5 @@ SELECT sources.agent_id, found.memory_id AS id,
  CROSS JOIN LATERAL pgrecall.rank_candidates(sources.agent_id, sources.relation, sources.direction,
        :candidates::integer, sources.written_until, sources.used_direction, :reach::integer,
        :keyword_weight::float8, its.terms, its.memories, its.weights, :keyword_b::float8,
-       :keyword_pivot::float8) found
+       :keyword_pivot::float8, :at_least::float8, :used_at_least::float8) found
  GROUP BY sources.agent_id, found.memory_id

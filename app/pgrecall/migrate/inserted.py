@@ -43,7 +43,9 @@ from pgrecall.rank_index.space import (
     MAX_FREQUENCY,
     MEANING_AXES,
     MOSTLY_ONE,
+    RECENCY_SCALE,
     REST,
+    ROUNDING,
     SIGNAL_AXES,
     VERSION,
 )
@@ -104,6 +106,8 @@ _LIMITS: Mapping[str, Any] = {
     "SPACE": VERSION,
     "M": M,
     "EF_CONSTRUCTION": EF_CONSTRUCTION,
+    "ROUNDING": ROUNDING,
+    "RECENCY_SCALE": RECENCY_SCALE,
     "LEVELS": [*map(str, LEVELS)],
     "LEVELS_ALONE": [*map(str, LEVELS_ALONE)],
     "STATEMENTS": RANKING,

@@ -16,7 +16,7 @@ from pgrecall.schema import Tables
 LARGE_OWNER: Final = 20_000
 """For owners with more memories than this, each search is planned again: a parallel plan saves more
 than planning costs."""
-_INTERNAL = ("axes", "kept", "kept_since", "likeness", "term_memories", "common_terms")
+_INTERNAL = ("axes", "latest", "kept", "kept_since", "likeness", "term_memories", "common_terms")
 """Columns that only SQL functions read."""
 
 

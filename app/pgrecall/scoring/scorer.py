@@ -185,7 +185,7 @@ def _(signal: Recency, values: Mapping[str, Any], as_of: datetime) -> float:
     days = _age(as_of, clock) / SECONDS_PER_DAY
     if signal.rate is not None:
         return math.exp(-signal.rate * days)
-    return _decay(signal.curve, days, _half_life(signal, values))
+    return decay(signal.curve, days, _half_life(signal, values))
 
 
 @_value.register
@@ -213,7 +213,7 @@ def _(signal: Trust, values: Mapping[str, Any], as_of: datetime) -> float:
     curve = Curve(values.get("trust_curve") or Curve.HYPERBOLIC)
     hours = _age(as_of, accessed) / SECONDS_PER_HOUR
     half_life = values.get("trust_half_life_hours") or DEFAULT_TRUST_HALF_LIFE_HOURS
-    return _clamped(trust) * _decay(curve, hours, half_life)
+    return _clamped(trust) * decay(curve, hours, half_life)
 
 
 @_value.register
@@ -295,7 +295,8 @@ def _half_life(signal: Recency, values: Mapping[str, Any]) -> float:
     return min(own.get(type_, signal.half_life) for type_ in types)
 
 
-def _decay(curve: Curve, age: float, half_life: float) -> float:
+def decay(curve: Curve, age: float, half_life: float) -> float:
+    """The share that is left at an age in the unit of the half-life."""
     match curve:
         case Curve.EXPONENTIAL:
             return math.exp2(-age / half_life)
