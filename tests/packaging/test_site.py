@@ -103,6 +103,7 @@ ANSWERS = {
     "notebook": "notebooks.html",
     "rerank": "tasks.html#rerank-with-a-model-of-yours",
     "cross-encoder": "tasks.html#rerank-with-a-model-of-yours",
+    "pgvectorscale": "benchmarks.html#beside-other-vector-indexes",
     "retry": "tasks.html#catch-errors-and-retry",
     "rls": "tenants.html",
     "stdin": "moving.html",
