@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo studio studio-pictures example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-studio bench-upgrading bench-words schema clean help
+.PHONY: demo studio studio-pictures example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-million bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-studio bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -95,6 +95,9 @@ bench-languages: .venv/test  ## Measure what is found in German, Japanese and Ar
 
 bench-life: .venv/test  ## Measure writing, touching and garbage collection
 	$(BIN)/python -m benchmarks.life
+
+bench-million: .venv/test  ## Measure rank indexes of 1,000,000 memories, for hours (SCALE=0.01, ONLY=million|wide)
+	$(BIN)/python -m benchmarks.million $(if $(SCALE),--scale $(SCALE)) $(if $(ONLY),--only $(ONLY))
 
 bench-moving: .venv/test  ## Measure export and import, in memories per second and peak memory
 	$(BIN)/python -m benchmarks.moving $(if $(ROWS),--rows $(ROWS))

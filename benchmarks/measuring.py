@@ -48,6 +48,10 @@ class Timing:
     def p95(self) -> float:
         return statistics.quantiles(self.seconds, n=20)[-1]
 
+    @property
+    def p99(self) -> float:
+        return statistics.quantiles(self.seconds, n=100, method="inclusive")[-1]
+
 
 def measured(
     contenders: Mapping[str, Callable[[Q], Any]],
