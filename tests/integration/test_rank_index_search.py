@@ -762,12 +762,11 @@ def test_a_complete_search_knows_what_was_written_used_and_placed_since(
 ) -> None:
     ids = indexed(own, memories_of(own.name, 400))
 
-    def both_ways() -> Hits:
+    def both_ways() -> None:
         for name in ("five_factor", "last_access", "half_life"):
             exact = own.search(QUERY, profile=name, strategy="exact", touch=False)
             hits = own.search(QUERY, profile=name, strategy="index", complete=True, touch=False)
             assert ids_of(hits) == ids_of(exact), name
-        return hits
 
     for _ in range(30):
         own.repo.touch(own.name, ids[:20])
