@@ -87,7 +87,8 @@ def search(
     With `complete`, the hits are those of scoring every memory. Where a rank index is used, all of
     its positions are then compared with the k-th score: what is proven to be lower is not scored.
     If that proves too little, every memory is scored. `complete` of the result says whether
-    anything that was not scored might be among the k best.
+    nothing that was not scored could be among the k best. SQL of your own that updates memories is
+    unknown to positions until the next build.
 
     `rerank` judges the best by score once more: a function from a query and texts to numbers, a
     `Rerank` with its `top` and its budget `within`, or True for the repository's. The query is its

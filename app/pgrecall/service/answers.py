@@ -50,6 +50,8 @@ class SearchAnswer:
 
     results: list[ScoredMemory]
     strategy: str
+    complete: bool
+    """True if nothing that was not scored could be among the k best."""
     candidates: int | None
     query_time: tuple[Any, Any] | None
     profile: str
@@ -139,10 +141,11 @@ def shown(result: Any, called: str | None = None) -> Any:
             refused = {place: str(error) for place, error in result.refused.items()}
             return BatchAnswer([shown(one) for one in result], refused)
         case Hits():
-            about = (result.strategy, result.candidates, result.query_time, result.profile)
+            how = (result.strategy, result.complete, result.candidates)
+            about = (result.query_time, result.profile, result.touched)
             reranked = (result.reranked, result.rerank_note)
             subject = (result.relevance, result.on_subject)
-            return SearchAnswer([*result], *about, result.touched, *subject, *reranked)
+            return SearchAnswer([*result], *how, *about, *subject, *reranked)
         case Page():
             return MemoriesAnswer([*result], result.next, result.total)
         case JudgedQuery():
