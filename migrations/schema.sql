@@ -1221,6 +1221,7 @@ CREATE TABLE pgrecall.rank_indexes (
     axes public.halfvec[],
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_rank_indexes_latest CHECK (((latest >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (latest <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_written_until CHECK (((written_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (written_until <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
 );
 

@@ -15,6 +15,7 @@ branch_labels = None
 depends_on = None
 
 SIGNAL_AXES, MEANING_AXES = 26, 128
+YEARS = "latest BETWEEN '0001-01-02 00:00:00+00' AND '9999-12-30 00:00:00+00'"
 COMMENTS = {
     "candidates": "Memories that a search of its graph looks for at first, measured by its build.",
     "candidates_alone": "The number of candidates where one signal has most of the weight.",
@@ -48,7 +49,8 @@ def upgrade() -> None:
     _resize(1 + min(settings().dimensions, MEANING_AXES) + SIGNAL_AXES, m=16, ef_construction=128)
     op.execute(
         "ALTER TABLE rank_indexes ADD candidates_alone integer NOT NULL DEFAULT 400, "
-        "ADD latest timestamptz, ADD kept double precision, ADD kept_since double precision, "
+        f"ADD latest timestamptz CONSTRAINT ck_rank_indexes_latest CHECK ({YEARS}), "
+        "ADD kept double precision, ADD kept_since double precision, "
         f"ADD axes {extension()}.halfvec[]"
     )
     for name, comment in COMMENTS.items():

@@ -80,8 +80,8 @@ BEGIN
         RETURN NULL;
     ELSIF complete THEN
         indexes := indexes || jsonb_build_object(
-            'slack', score_slack(facts, weighed, elapsed, has_entities, false),
-            'used_slack', score_slack(facts, weighed, elapsed, has_entities, true),
+            'slack', rank_slack(facts, weighed, elapsed, has_entities, false),
+            'used_slack', rank_slack(facts, weighed, elapsed, has_entities, true),
             'in_use', CASE WHEN has_entities AND facts ? 'redistribute' THEN 1 - (
                 SELECT sum(weighed[place]) FILTER (WHERE said ->> 'name' = 'entity_overlap')
                        / sum(weighed[place])
@@ -136,7 +136,7 @@ COMMENT ON FUNCTION sources_above IS
     'this.';
 
 -- The same as space.slack.
-CREATE OR REPLACE FUNCTION score_slack(
+CREATE OR REPLACE FUNCTION rank_slack(
     facts jsonb, weighed float8[], elapsed float8, has_entities boolean, used boolean)
     RETURNS float8
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -158,7 +158,7 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION score_slack IS
+COMMENT ON FUNCTION rank_slack IS
     'Returns the most by which an inner product with a whole rest can stay below a score, apart '
     'from words; with used, of memories used since the build.';
 

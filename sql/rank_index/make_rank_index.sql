@@ -66,7 +66,7 @@ BEGIN
     END IF;
     SELECT count(*) AS memories,
            least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest,
-           coalesce(max(e.created_at), '-infinity') AS latest
+           coalesce(max(e.created_at), built_at) AS latest
       INTO there
       FROM agent_memories e
       -- OFFSET 0: looked up by key. A join might read all counters of the owner.
@@ -94,7 +94,7 @@ BEGIN
       INTO measured
       FROM similarity_questions(agent, axes, 50) by_similarity,
            calibrated_candidates(
-               relation, rank_questions(agent, axes, 200), 10, @LEVELS@, 0.99, 0.5) usual,
+               relation, rank_questions(agent, axes, 100), 10, @LEVELS@, 0.99, 0.5) usual,
            calibrated_candidates(
                relation, by_similarity.directions, 10, @LEVELS_ALONE@, 0.99, 0.5,
                by_similarity.nearest) alone;

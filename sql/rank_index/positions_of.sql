@@ -147,22 +147,28 @@ DECLARE
           FROM agent_memories m
          WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
          ORDER BY uuid_hash_extended(m.id, 46) LIMIT number + 1);
-    question agent_memories.embedding%TYPE;
 BEGIN
-    FOR place IN 2 .. cardinality(drawn) LOOP
-        question := @extschema:vector@.l2_normalize(
-            drawn[place] OPERATOR(@extschema:vector@.+) drawn[place - 1]);
-        directions := directions || (
-            on_axes(axes, question::@extschema:vector@.vector, @REST@)
-            OPERATOR(@extschema:vector@.||)
-            array_fill(0::real, ARRAY[@SIGNAL_AXES@])::@extschema:vector@.vector
-        )::@extschema:vector@.halfvec;
-        nearest := nearest || ARRAY(
-            SELECT m.id FROM agent_memories m
-             WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
-               AND m.valid_until IS NULL AND m.expires_at IS NULL AND m.invalidated_at IS NULL
-             ORDER BY cosine(m.embedding, question) DESC, m.id LIMIT 10);
-    END LOOP;
+    WITH memories AS MATERIALIZED (
+        SELECT m.id,
+               @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.halfvec AS unit
+          FROM agent_memories m
+         WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
+           AND m.valid_until IS NULL AND m.expires_at IS NULL AND m.invalidated_at IS NULL
+    )
+    SELECT array_agg((on_axes(axes, question, @REST@) OPERATOR(@extschema:vector@.||)
+                      array_fill(0::real, ARRAY[@SIGNAL_AXES@])::@extschema:vector@.vector
+                     )::@extschema:vector@.halfvec ORDER BY place),
+           array_agg(near.ids ORDER BY place)
+      INTO directions, nearest
+      FROM generate_series(2, cardinality(drawn)) place
+     CROSS JOIN LATERAL @extschema:vector@.l2_normalize(
+           drawn[place] OPERATOR(@extschema:vector@.+) drawn[place - 1]) question
+     CROSS JOIN LATERAL (
+        SELECT ARRAY(SELECT id FROM memories
+                      ORDER BY unit OPERATOR(@extschema:vector@.<#>)
+                               question::@extschema:vector@.halfvec, id
+                      LIMIT 10) AS ids) near;
+    nearest := ARRAY(SELECT unnest(nearest));
 END
 $function$;
 

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine
 from pgrecall import Hits, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import DatabaseError, InputError
 from pgrecall.rank_index.space import AXES, Missing
+from pgrecall.scoring.signals import Importance, Keyword, Similarity
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, plain
 from tests.integration.rank_indexes import build, recall
@@ -747,6 +748,16 @@ def test_a_complete_search_is_exact_whatever_the_graph_finds(
     for query in QUERIES:
         for more in ({}, {"tiers": ["long"]}, {"min_similarity": 0.2}, {"k": 40}):
             proven(undone, query, **asked, **more)
+
+
+@pytest.mark.parametrize("text", ["big 77", "big 77 1", "zeppelin"])
+def test_a_complete_search_compares_words(undone: MemoryRepository, text: str) -> None:
+    without_a_graph(undone)
+    for query in QUERIES:
+        for b in (0.0, 0.8):
+            weighed = {Similarity(): 0.5, Keyword(b=b, pivot=4): 0.4, Importance(): 0.1}
+            profile = Profile("by words", weighed, redistribute=text == "zeppelin")
+            proven(undone, query, profile=profile, query_text=text)
 
 
 def test_a_complete_search_does_not_score_what_it_has_proven(undone: MemoryRepository) -> None:
