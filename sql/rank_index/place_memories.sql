@@ -39,6 +39,8 @@ CREATE OR REPLACE FUNCTION place_memories_here(agent text, ids uuid[]) RETURNS v
 DECLARE
     index record;
     longest float8;
+    described float8;
+    newest timestamptz;
 BEGIN
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (ids) ORDER BY m.id FOR KEY SHARE;
@@ -79,11 +81,13 @@ BEGIN
         current_schema(), index.relation)
         USING agent, index.as_of, index.axes, ids, -longest;
     PERFORM copy_used_positions(agent, index.relation, index.since, ids);
+    described := kept_on_axes(agent, index.axes, ids);
+    newest := (SELECT max(m.created_at) FROM agent_memories m
+                WHERE m.agent_id = agent AND m.id = ANY (ids));
     UPDATE rank_indexes r
-       SET latest = greatest(r.latest, (SELECT max(m.created_at) FROM agent_memories m
-                                         WHERE m.agent_id = agent AND m.id = ANY (ids))),
-           kept_since = 0.8 * coalesce(r.kept_since, r.kept)
-                      + 0.2 * coalesce(kept_on_axes(agent, r.axes, ids), r.kept_since, r.kept)
+       SET latest = greatest(r.latest, newest),
+           kept_since = coalesce(0.8 * coalesce(r.kept_since, r.kept) + 0.2 * described,
+                                 r.kept_since)
      WHERE r.agent_id = agent AND r.relation = index.relation;
 EXCEPTION WHEN undefined_table THEN  -- replaced, dropped or moved meanwhile
     PERFORM give_up_positions(agent, index.relation);

@@ -214,7 +214,8 @@ def test_the_parent_is_the_same_everywhere(session: psycopg.Connection) -> None:
         SELECT array_agg(ROW(a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull)::text
                          ORDER BY a.attnum),
                pg_get_partkeydef(c.oid), c.relrowsecurity,
-               (SELECT array_agg(pg_get_indexdef(i.indexrelid) ORDER BY 1)
+               (SELECT array_agg(pg_get_indexdef(i.indexrelid)
+                                 ORDER BY pg_get_indexdef(i.indexrelid))
                   FROM pg_index i WHERE i.indrelid = c.oid)
           FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
          WHERE c.oid = 'pgrecall.rank_positions'::regclass GROUP BY c.oid
