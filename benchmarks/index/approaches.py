@@ -12,7 +12,7 @@ from benchmarks.index.databases import Loaded
 from benchmarks.index.peers import Peer, session_settings
 from pgrecall import MemoryRepository
 
-EXACT, INDEX = "exact", "rank index"
+EXACT, INDEX, COMPLETE = "exact", "rank index", "rank index, complete"
 NEAREST = (50, 200, 1_000)
 ITERATIVE = 200
 CURVE = (25, 50, 100, 200)
@@ -37,11 +37,13 @@ class Approaches:
         }
 
     def ours(self, asked: Asked, *, curve: bool = False) -> dict[str, Approach]:
-        """Exact and through the index; with other numbers of candidates too for a curve."""
+        """Exact and through the index, and so that it proves its answer; with other numbers of
+        candidates too for a curve."""
         index = searching(self._repo, asked, "auto")
         return {
             EXACT: searching(self._repo, asked, "exact"),
             INDEX: index,
+            COMPLETE: searching(self._repo, asked, "auto", complete=True),
             **{
                 name: with_candidates(number, index)
                 for name, number in (OF_CURVE if curve else {}).items()

@@ -36,7 +36,9 @@ class Asked:
 Approach = Callable[[Question], Hits]
 
 
-def searching(repo: MemoryRepository, asked: Asked, strategy: Strategy) -> Approach:
+def searching(
+    repo: MemoryRepository, asked: Asked, strategy: Strategy, *, complete: bool = False
+) -> Approach:
     """As the library's user would."""
 
     def search(question: Question) -> Hits:
@@ -49,6 +51,7 @@ def searching(repo: MemoryRepository, asked: Asked, strategy: Strategy) -> Appro
             query_text=question.text,
             teams=asked.teams,
             strategy=strategy,
+            complete=complete,
             touch=False,
             **asked.filters,
         )

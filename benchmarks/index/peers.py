@@ -58,7 +58,10 @@ class Peer:
 
     def __call__(self, question: Question) -> Hits:
         wanted = replace(
-            self._wanted, query=self._vector(question.vector), query_entities=question.entities
+            self._wanted,
+            query=self._vector(question.vector),
+            query_entities=question.entities,
+            names=len(question.entities),
         )
         run = ranks(tables(), STATEMENT, wanted, nearest=self._nearest)
         with self._engine.begin() as connection:

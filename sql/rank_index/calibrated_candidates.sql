@@ -5,16 +5,14 @@
 -- `likeness` is set so that for nine of ten directions, no landmark is clearly more similar than a
 -- walk that met a memory as similar as this.
 CREATE OR REPLACE FUNCTION calibrated_candidates(
-    relation text, directions @extschema:vector@.halfvec[], hits integer, levels integer[],
-    recall float8, worst float8, expected uuid[] DEFAULT NULL,
+    relation text, directions @extschema:vector@.halfvec[], best uuid[], levels integer[],
+    recall float8, worst float8,
     OUT candidates integer, OUT likeness float8)
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
-    direction @extschema:vector@.halfvec;
     level integer;
     walked uuid[];
-    best uuid[] := '{}';
-    each integer := 0;
+    each integer := cardinality(best) / greatest(cardinality(directions), 1);
     own bigint;
     fewest bigint;
     found bigint;
@@ -23,7 +21,7 @@ BEGIN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
             USING ERRCODE = 'data_exception';
     END IF;
-    IF directions IS NULL THEN
+    IF coalesce(cardinality(best), 0) = 0 THEN
         candidates := levels[1];
         RETURN;
     END IF;
@@ -33,17 +31,6 @@ BEGIN
                             / @extschema:vector@.l2_norm(asked)) / 1.25
           FROM unnest(directions) one, meaning(one) asked
          WHERE @extschema:vector@.l2_norm(asked) > 0);
-    IF expected IS NOT NULL THEN
-        best := expected;
-        each := cardinality(best) / cardinality(directions);
-    ELSE
-        FOREACH direction IN ARRAY directions LOOP
-            walked := (SELECT w.ids FROM walk(
-                relation, direction, direction, hits, true) w);
-            best := best || walked;
-            each := coalesce(cardinality(walked), 0);
-        END LOOP;
-    END IF;
     FOR level IN SELECT one FROM unnest(levels) one ORDER BY one LOOP
         found := 0;
         fewest := each;
@@ -51,7 +38,7 @@ BEGIN
             walked := ARRAY(SELECT n.memory_id
                               FROM near_positions(
                                   relation, directions[place], level, likeness,
-                                  CASE WHEN expected IS NULL THEN 0 ELSE 3 * level / 2 END) n);
+                                  3 * level / 2) n);
             own := (SELECT count(*) FROM unnest(walked) one
                      WHERE one = ANY (best[(place - 1) * each + 1 : place * each]));
             found := found + own;

@@ -12,7 +12,6 @@ DECLARE
     beyond float8;
     rough boolean;
     per_candidate float8;
-    times integer;
     one_sided float8;
     follows_use boolean;
     elapsed float8;
@@ -92,21 +91,20 @@ BEGIN
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
         undecayed,relevance,shifted,tasted,named,given_names,min_relevance,min_similarity,
         min_score,expand_session,lend,diversity}';
-    times := CASE WHEN rough THEN 2 ELSE 1 END * CASE WHEN filtered THEN @FILTERED@ ELSE 1 END;
-    candidates := greatest(@PER_HIT@ * ranked, @FEWEST@);
+    candidates := greatest(@PER_HIT@ * ranked, CASE WHEN has_words THEN @FEWEST@ ELSE walk END);
     IF has_words THEN
-        per_candidate := @PER_CANDIDATE@;
         walk := 3 * walk / 2;
-    ELSIF one_sided > 0 THEN
-        per_candidate := 1.5;
-        candidates := 2 * candidates;
-        candidates := candidates + floor(one_sided * greatest(alone - candidates, 0));
-        walk := 0;
+        per_candidate := @PER_CANDIDATE@;
     ELSE
-        per_candidate := 1;
-        walk := walk * times;
+        IF one_sided > 0 THEN
+            candidates := 2 * candidates;
+            candidates := candidates + floor(one_sided * greatest(alone - candidates, 0));
+        END IF;
+        walk := 0;
+        per_candidate := 1.5;
     END IF;
-    candidates := least(candidates * times, @MAX_CANDIDATES@);
+    candidates := least(candidates * CASE WHEN rough THEN 2 ELSE 1 END
+                        * CASE WHEN filtered THEN @FILTERED@ ELSE 1 END, @MAX_CANDIDATES@);
     keyword := jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")');
     RETURN indexes || jsonb_build_object(
         'k', ranked, 'filtered', filtered, 'walk', walk, 'per_candidate', per_candidate,

@@ -90,14 +90,15 @@ BEGIN
     kilobytes := greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
                           least(65536 + there.memories * graph * 3 / 2048, 1048576));
     PERFORM index_positions(relation, m, ef_construction, kilobytes);
-    SELECT usual.candidates, usual.likeness, alone.candidates AS candidates_alone
+    SELECT max(its.candidates) FILTER (WHERE NOT alone) AS candidates,
+           max(its.candidates) FILTER (WHERE alone) AS candidates_alone,
+           max(its.likeness) FILTER (WHERE NOT alone) AS likeness
       INTO measured
-      FROM similarity_questions(agent, axes, 50) by_similarity,
-           calibrated_candidates(
-               relation, rank_questions(agent, axes, 100), 10, @LEVELS@, 0.99, 0.5) usual,
-           calibrated_candidates(
-               relation, by_similarity.directions, 10, @LEVELS_ALONE@, 0.99, 0.5,
-               by_similarity.nearest) alone;
+      FROM (VALUES (false, 100), (true, 50)) kind(alone, number)
+     CROSS JOIN LATERAL rank_questions(agent, number, alone) asked
+     CROSS JOIN LATERAL calibrated_candidates(
+           relation, ARRAY(SELECT short_direction(axes, one) FROM unnest(asked) one),
+           best_by_embedding(agent, relation, asked, 10), @LEVELS@, 0.99, 0.5) its;
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
     -- The graph is small, since uses insert into it (ADR-0022).
     PERFORM copy_used_positions(agent, relation, usage_synced_until(as_of, built_at));

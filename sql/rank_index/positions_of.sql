@@ -113,66 +113,75 @@ COMMENT ON FUNCTION positions_of IS
     'all or of these, with the keys of their words and their lengths in bytes. The argument '
     'longest is the square of the greatest length in the table that will hold them.';
 
-CREATE OR REPLACE FUNCTION rank_questions(
-    agent text, axes @extschema:vector@.halfvec[], number integer)
-    RETURNS @extschema:vector@.halfvec[]
-    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
-BEGIN
-    RETURN (
-    SELECT array_agg(short_direction(axes, rank_direction(
-                         p.facts, weights_of(p.facts, NULL, NULL), m.embedding, 0))
-                     ORDER BY m.place)
-      FROM (SELECT embedding, row_number() OVER (ORDER BY uuid_hash_extended(id, 43)) AS place
-              FROM agent_memories
-             WHERE agent_id = rank_questions.agent AND status = 'active' AND embedding IS NOT NULL
-             ORDER BY place LIMIT number) m
-      JOIN (SELECT turn, profile_info(name) AS facts
-              FROM unnest('{five_factor,last_access,half_life,tiered}'::text[])
-                   WITH ORDINALITY n(name, turn)) p ON p.turn % 4 = m.place % 4);
-END
-$function$;
-
-COMMENT ON FUNCTION rank_questions IS
-    'Returns query directions by which to measure an index: from the embeddings of this many '
-    'memories of the owner, the same each time, by four built-in profiles in turn.';
-
 -- Questions are less like a memory than its own embedding is; so is the sum of two.
-CREATE OR REPLACE FUNCTION similarity_questions(
-    agent text, axes @extschema:vector@.halfvec[], number integer,
-    OUT directions @extschema:vector@.halfvec[], OUT nearest uuid[])
+CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer, alone boolean)
+    RETURNS text[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
+    profiles text[] := '{five_factor,last_access,half_life,tiered}';
     drawn @extschema:vector@.vector[] := ARRAY(
         SELECT @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector
           FROM agent_memories m
          WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
-         ORDER BY uuid_hash_extended(m.id, 46) LIMIT number + 1);
+         ORDER BY uuid_hash_extended(m.id, 43) LIMIT number + 1);
 BEGIN
-    WITH memories AS MATERIALIZED (
-        SELECT m.id,
-               @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.halfvec AS unit
-          FROM agent_memories m
-         WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
-           AND m.valid_until IS NULL AND m.expires_at IS NULL AND m.invalidated_at IS NULL
-    )
-    SELECT array_agg((on_axes(axes, question, @REST@) OPERATOR(@extschema:vector@.||)
-                      array_fill(0::real, ARRAY[@SIGNAL_AXES@])::@extschema:vector@.vector
-                     )::@extschema:vector@.halfvec ORDER BY place),
-           array_agg(near.ids ORDER BY place)
-      INTO directions, nearest
-      FROM generate_series(2, cardinality(drawn)) place
-     CROSS JOIN LATERAL @extschema:vector@.l2_normalize(
-           drawn[place] OPERATOR(@extschema:vector@.+) drawn[place - 1]) question
-     CROSS JOIN LATERAL (
-        SELECT ARRAY(SELECT id FROM memories
-                      ORDER BY unit OPERATOR(@extschema:vector@.<#>)
-                               question::@extschema:vector@.halfvec, id
-                      LIMIT 10) AS ids) near;
-    nearest := ARRAY(SELECT unnest(nearest));
+    RETURN ARRAY(
+        SELECT rank_direction(p.facts, CASE WHEN alone THEN ARRAY(
+                       SELECT (s.said ->> 'name' = 'similarity')::integer::float8
+                         FROM jsonb_array_elements(p.facts -> 'signals') WITH ORDINALITY
+                              s(said, place) ORDER BY s.place)
+                   ELSE weights_of(p.facts, NULL, NULL) END,
+                   drawn[place] OPERATOR(@extschema:vector@.+) drawn[place - 1], 0)
+          FROM generate_series(2, cardinality(drawn)) place
+          JOIN (SELECT turn, profile_info(name) AS facts
+                  FROM unnest(profiles) WITH ORDINALITY n(name, turn)) p
+            ON p.turn % 4 = (place - 1) % 4
+         ORDER BY place);
 END
 $function$;
 
-COMMENT ON FUNCTION similarity_questions IS
-    'Returns query directions by similarity alone, from the embeddings of this many memories of '
-    'the owner, the same each time; and the ten memories that are nearest to each, one after the '
-    'other.';
+COMMENT ON FUNCTION rank_questions IS
+    'Returns directions by which to measure an index: from the embeddings of this many memories of '
+    'the owner, the same each time, by similarity alone or by four built-in profiles in turn.';
+
+-- Embeddings are read once, and kept in half precision for all directions.
+CREATE OR REPLACE FUNCTION best_by_embedding(
+    agent text, relation text, directions text[], hits integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    best uuid[];
+BEGIN
+    IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
+            USING ERRCODE = 'data_exception';
+    END IF;
+    EXECUTE format($$
+        WITH memories AS MATERIALIZED (
+            SELECT p.memory_id AS id,
+                   @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.halfvec AS unit,
+                   @extschema:vector@.subvector(
+                       p.position, @extschema:vector@.vector_dims(p.position) - $3 + 1, $3)
+                   AS signals
+              FROM %I p JOIN agent_memories m ON m.agent_id = $1 AND m.id = p.memory_id
+             WHERE m.embedding IS NOT NULL
+        )
+        SELECT array_agg(near.id ORDER BY d.place, near.product, near.id)
+          FROM unnest($2) WITH ORDINALITY d(direction, place)
+         CROSS JOIN LATERAL CAST(d.direction AS @extschema:vector@.halfvec) whole
+         CROSS JOIN LATERAL @extschema:vector@.vector_dims(whole) length
+         CROSS JOIN LATERAL (
+            SELECT m.id, (m.unit OPERATOR(@extschema:vector@.<#>) asked.meaning)
+                         + (m.signals OPERATOR(@extschema:vector@.<#>) asked.signals) AS product
+              FROM memories m, (
+                SELECT @extschema:vector@.subvector(whole, 1, length - $3) AS meaning,
+                       @extschema:vector@.subvector(whole, length - $3 + 1, $3) AS signals
+                OFFSET 0) asked
+             ORDER BY product, m.id LIMIT $4) near $$, relation)
+        INTO best USING agent, directions, @SIGNAL_AXES@, hits;
+    RETURN best;
+END
+$function$;
+
+COMMENT ON FUNCTION best_by_embedding IS
+    'Returns the best memories of an index by each of these directions, one after the other, with '
+    'the whole of their embeddings in place of what positions have of them.';

@@ -9,6 +9,7 @@ from datetime import timedelta
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
@@ -19,13 +20,11 @@ from pgrecall.rank_index.index import (
     AT_LEAST,
     EF_CONSTRUCTION,
     LEVELS,
-    LEVELS_ALONE,
     MAX_AGE,
     MAX_BESIDE,
     M,
 )
 from pgrecall.rank_index.space import MEANING_AXES, SIGNAL_AXES, one_sided
-from pgrecall.rank_index.strategy import FEWEST
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import plain
 from tests.integration.rank_indexes import build, fill
@@ -39,10 +38,17 @@ NOWHERE = """(
       FROM pgrecall.{relation} LIMIT 1)"""
 """A direction by which all positions are equal, so that the ten of a walk are any ten."""
 CALIBRATED = """
-    SELECT found.candidates FROM pgrecall.calibrated_candidates(
-        '{relation}',
-        ARRAY(SELECT position FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20) || {more},
-        10, CAST(:levels AS integer[]), :recall, :worst) found
+    SELECT found.candidates
+      FROM (SELECT ARRAY(SELECT position FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20)
+                   || {more} AS directions) asked
+     CROSS JOIN LATERAL (
+        SELECT ARRAY(SELECT unnest(w.ids)
+                       FROM unnest(asked.directions) WITH ORDINALITY d(one, place),
+                            pgrecall.walk('{relation}', one, one, 10, true) w
+                      ORDER BY place) AS best) exact
+     CROSS JOIN LATERAL pgrecall.calibrated_candidates(
+        '{relation}', asked.directions, exact.best, CAST(:levels AS integer[]), :recall, :worst
+        ) found
 """
 
 
@@ -73,12 +79,12 @@ def test_a_build_notes_one_of_the_levels_and_searches_start_there(connection: Co
     [status] = repo.rank_indexes.status()
     assert status.index is not None
     assert status.index.candidates in LEVELS
-    assert status.index.candidates_alone in LEVELS_ALONE
+    assert status.index.candidates_alone in LEVELS
 
     query = [1.0] * DIMENSIONS
     hits = repo.search("agent", query, profile="five_factor", strategy="index", touch=False)
 
-    assert (hits.strategy, hits.candidates) == ("index", FEWEST)
+    assert (hits.strategy, hits.candidates) == ("index", status.index.candidates)
 
 
 def test_the_fewest_candidates_that_find_enough_are_taken(
@@ -98,16 +104,13 @@ def test_the_fewest_candidates_that_find_enough_are_taken(
     assert calibrated([10, SOME], 0.7, more=nowhere) == 10
     assert calibrated([10, SOME], 0.7, worst=0.5) == 10
     assert calibrated([10, SOME], 0.7, worst=0.5, more=nowhere) == SOME
-    directions = connection.scalars(text(f"SELECT position::text FROM pgrecall.{relation} LIMIT 2"))
-    asked = {"relation": relation, "directions": directions.all()}
-    connection.execute(text(f"DELETE FROM pgrecall.{relation}"))
-    without_positions = text(
+    nothing = text(
         "SELECT candidates FROM pgrecall.calibrated_candidates("
-        "  :relation, CAST(:directions AS halfvec[]), 10, '{7, 3}', 0.99, 0.5)"
+        "  :relation, '{}', NULL, '{3, 7}', 0.99, 0.5)"
     )
-    assert connection.scalar(without_positions, asked) == 3
+    assert connection.scalar(nothing, {"relation": relation}) == 3
     with pytest.raises(DBAPIError, match="table of a rank index"):
-        connection.execute(without_positions, asked | {"relation": "agent_memories"})
+        connection.execute(nothing, {"relation": "agent_memories"})
 
 
 def test_an_index_is_measured_by_the_built_in_profiles(
@@ -116,7 +119,7 @@ def test_an_index_is_measured_by_the_built_in_profiles(
     repo.add_many("agent", [plain(f"number {n}") for n in range(5)])
     assert build(repo).candidates == LEVELS[0]  # nothing is measured without embeddings
     assert value(database_url, "SELECT likeness FROM pgrecall.rank_indexes") is None
-    assert value(database_url, "SELECT pgrecall.rank_questions('agent', '{}', 20)") is None
+    assert value(database_url, "SELECT pgrecall.rank_questions('agent', 20, false)") == []
     fill(repo, "a", 9)
     repo.add("a", plain("without"))
     names = ("five_factor", "last_access", "half_life", "tiered")
@@ -125,24 +128,44 @@ def test_an_index_is_measured_by_the_built_in_profiles(
 
     build(repo, "a")
 
-    asked = value(
+    stored = rows(
         database_url,
-        "SELECT pgrecall.rank_questions('a', axes, 20)::text[] FROM pgrecall.rank_indexes "
-        "WHERE agent_id = 'a'",
+        "SELECT embedding::text FROM pgrecall.agent_memories WHERE agent_id = 'a' "
+        "AND embedding IS NOT NULL ORDER BY uuid_hash_extended(id, 43)",
     )
+    drawn = [np.array(json.loads(embedding)) for (embedding,) in stored]
+    drawn = [one / np.linalg.norm(one) for one in drawn]
+    for alone in (False, True):
+        asked = value(database_url, f"SELECT pgrecall.rank_questions('a', 20, {alone})")
+        assert len(asked) == len(drawn) - 1 == 8
+        for number, question in enumerate(asked):
+            both = drawn[number] + drawn[number + 1]
+            similarity, coordinates = space.direction(measured[number % len(measured)], 0.0)
+            if alone:
+                similarity, coordinates = 1.0, [0.0] * len(coordinates)
+            meaning = similarity * both / np.linalg.norm(both)
+            expected = pytest.approx([*meaning, *coordinates, 0.0], abs=1e-5)
+            assert json.loads(question) == expected
 
-    drawn = rows(
-        database_url,
-        "SELECT pgrecall.on_axes(axes, l2_normalize(embedding))::text "
-        "FROM pgrecall.agent_memories JOIN pgrecall.rank_indexes USING (agent_id) "
-        "WHERE embedding IS NOT NULL ORDER BY uuid_hash_extended(id, 43)",
+
+def test_an_index_is_measured_by_whole_embeddings(connection: Connection, relation: str) -> None:
+    asked = connection.scalar(text("SELECT pgrecall.rank_questions('agent', 6, true)"))
+    assert asked is not None
+    found = connection.scalar(
+        text("SELECT pgrecall.best_by_embedding('agent', :relation, :asked, 3)"),
+        {"relation": relation, "asked": asked},
     )
-    assert len(asked) == len(drawn) == 9
-    for number, (question, (embedding,)) in enumerate(zip(asked, drawn, strict=True)):
-        similarity, coordinates = space.direction(measured[number % len(measured)], 0.0)
-        *along, rest = (similarity * x for x in json.loads(embedding))
-        expected = [*along, space.REST * rest, *coordinates, 0.0]
-        assert json.loads(question) == pytest.approx(expected, abs=ROUNDING)
+    repo = MemoryRepository(connection)
+    expected = []
+    for direction in asked:
+        query = json.loads(direction)[:DIMENSIONS]
+        hits = repo.search(
+            "agent", query, k=3, weights={"similarity": 1.0}, strategy="exact", touch=False
+        )
+        expected += [hit.memory.id for hit in hits]
+    assert found is not None
+    agree = sum(one == other for one, other in zip(found, expected, strict=True))
+    assert agree >= len(expected) - 2  # half precision may swap two
 
 
 def test_a_question_has_the_same_direction(connection: Connection) -> None:

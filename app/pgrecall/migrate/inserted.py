@@ -38,7 +38,7 @@ from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.embed import DuplicatePolicy
 from pgrecall.rank_index import strategy
-from pgrecall.rank_index.index import EF_CONSTRUCTION, LEVELS, LEVELS_ALONE, M
+from pgrecall.rank_index.index import EF_CONSTRUCTION, LEVELS, M
 from pgrecall.rank_index.space import (
     MAX_FREQUENCY,
     MEANING_AXES,
@@ -109,7 +109,6 @@ _LIMITS: Mapping[str, Any] = {
     "ROUNDING": ROUNDING,
     "RECENCY_SCALE": RECENCY_SCALE,
     "LEVELS": [*map(str, LEVELS)],
-    "LEVELS_ALONE": [*map(str, LEVELS_ALONE)],
     "STATEMENTS": RANKING,
     "OPTIONS": (*known_options(), "include_invalid"),
     "SHORTEST_HALF_LIFE": SHORTEST_HALF_LIFE,

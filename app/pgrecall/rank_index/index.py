@@ -14,9 +14,9 @@ M, EF_CONSTRUCTION = 16, 128
 """Parameters of the HNSW graph, chosen by measurement. With smaller values, more queries miss their
 topic entirely; with greater m, a search takes longer without finding more."""
 
-LEVELS, LEVELS_ALONE = (64, 100, 150, 200, 300), (100, 200, 300, 400, 600)
-"""For how many memories a search may first look in the graph, by several signals and by similarity
-alone. Each build measures the smallest numbers that suffice."""
+LEVELS = (64, 100, 150, 200, 300, 400, 600)
+"""How many candidates a search may take from the graph. Each build measures the smallest numbers
+that suffice, for the profiles that mix signals, and for similarity alone."""
 MAX_BESIDE = 2_000
 """An index is rebuilt above this number of memories, and a tenth of those in it, that are scored in
 addition to it. Each costs some microseconds per search; maintenance places fewer in the index."""
@@ -49,7 +49,7 @@ class RankIndex:
     seconds: float
     """Duration of the build."""
     candidates: int
-    """How many memories a search of the graph first looks for, by several signals."""
+    """How many candidates a search first takes from the graph, by several signals."""
     candidates_alone: int
     """The same where one signal has most of the weight."""
 

@@ -27,7 +27,8 @@ MAX_UNCOVERED = 0.1
 MAX_CANDIDATES = 1_000
 """The most candidates of the graph: pgvector's limit of hnsw.ef_search."""
 FEWEST, PER_HIT, MAX_K = 100, 6, 80
-"""The fewest candidates, the fewest per hit, and the greatest k for which an index is used."""
+"""The fewest candidates with words, the fewest per hit, and the greatest k for which an index is
+used."""
 FILTERED = 3
 """With filters, the number of candidates is multiplied by this, as measured: memories that pass are
 further down in the order, where a search of the graph is less thorough."""
@@ -183,11 +184,13 @@ def plan_index_use(
 
 
 def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
-    """The number of memories to score at first, the best of those that the graph is searched for.
-
-    These come nearly in the order of their scores, so few do, but where one signal decides.
-    """
-    number = max(PER_HIT * search.most, FEWEST)
+    """The number of candidates to begin with: as each build measured, the more, the more one signal
+    decides. With words they are nearly in order, so few do."""
+    number = PER_HIT * search.most
+    if search.ranks_by_words:
+        number = max(number, FEWEST)
+    else:
+        number = max(number, *(index.candidates for index in usable))
     if one_sided := _one_sided(search):
         number *= 2
         alone = max(index.candidates_alone for index in usable)
@@ -231,21 +234,11 @@ def _one_sided(search: Search) -> float:
 
 
 def scan_budget(search: Search, usable: Sequence[RankIndex], candidates: int) -> int:
-    """How many memories a search of the graph compares to return the best, as each build measured.
-
-    A graph that mixes all signals guides a search by one of them less well.
-    """
-    if search.ranks_by_words:
-        number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
-        return min(number, MAX_CANDIDATES)
-    if _one_sided(search):
+    """How many memories a search of the graph compares to return the best."""
+    if not search.ranks_by_words:
         return min(3 * candidates // 2, MAX_CANDIDATES)
-    number = max(index.candidates for index in usable)
-    if space.is_rough(search.profile):
-        number *= 2
-    if _is_filtered(search):
-        number *= FILTERED
-    return min(max(number, candidates), MAX_CANDIDATES)
+    number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
+    return min(number, MAX_CANDIDATES)
 
 
 def _is_applicable(search: Search, strategy: Strategy) -> bool:
