@@ -38,6 +38,10 @@ DECLARE
     axes @extschema:vector@.halfvec[];
     there record;
     words record;
+    usual text[];
+    alone text[];
+    best uuid[];
+    of_usual integer;
     measured record;
     graph bigint;
     kilobytes bigint;
@@ -90,15 +94,18 @@ BEGIN
     kilobytes := greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
                           least(65536 + there.memories * graph * 3 / 2048, 1048576));
     PERFORM index_positions(relation, m, ef_construction, kilobytes);
-    SELECT max(its.candidates) FILTER (WHERE NOT alone) AS candidates,
-           max(its.candidates) FILTER (WHERE alone) AS candidates_alone,
-           max(its.likeness) FILTER (WHERE NOT alone) AS likeness
+    usual := rank_questions(agent, 100, false);
+    alone := rank_questions(agent, 50, true);
+    best := best_by_embedding(agent, relation, usual || alone, 10);  -- as many for each
+    of_usual := cardinality(best) / cardinality(usual || alone) * cardinality(usual);
+    SELECT u.candidates, u.likeness, a.candidates AS candidates_alone
       INTO measured
-      FROM (VALUES (false, 100), (true, 50)) kind(alone, number)
-     CROSS JOIN LATERAL rank_questions(agent, number, alone) asked
-     CROSS JOIN LATERAL calibrated_candidates(
-           relation, ARRAY(SELECT short_direction(axes, one) FROM unnest(asked) one),
-           best_by_embedding(agent, relation, asked, 10), @LEVELS@, 0.99, 0.5) its;
+      FROM calibrated_candidates(
+               relation, ARRAY(SELECT short_direction(axes, one) FROM unnest(usual) one),
+               best[:of_usual], @LEVELS@, 0.99, 0.5) u,
+           calibrated_candidates(
+               relation, ARRAY(SELECT short_direction(axes, one) FROM unnest(alone) one),
+               best[of_usual + 1:], @LEVELS@, 0.99, 0.5) a;
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
     -- The graph is small, since uses insert into it (ADR-0022).
     PERFORM copy_used_positions(agent, relation, usage_synced_until(as_of, built_at));

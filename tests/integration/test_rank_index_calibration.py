@@ -160,13 +160,11 @@ def test_an_index_is_measured_by_whole_embeddings(connection: Connection, relati
         {"relation": relation, "asked": asked},
     )
     assert found is not None
-    repo, by_similarity = MemoryRepository(connection), {"similarity": 1.0}
+    repo, alone = MemoryRepository(connection), Profile("alone", {Similarity(): 1.0})
     agree = 0
     for number, direction in enumerate(asked):
         query = json.loads(direction)[:DIMENSIONS]
-        hits = repo.search(
-            "agent", query, k=3, weights=by_similarity, strategy="exact", touch=False
-        )
+        hits = repo.search("agent", query, k=3, profile=alone, strategy="exact", touch=False)
         agree += len({hit.memory.id for hit in hits} & {*found[3 * number : 3 * number + 3]})
     assert agree >= 3 * len(asked) - 1  # half precision may leave one out
 
