@@ -1295,7 +1295,7 @@ COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
 -- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Memories that a search of its graph looks for at first, measured by its build.';
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search takes from it at first, measured by its build.';
 
 --
 -- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -

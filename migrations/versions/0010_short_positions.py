@@ -17,7 +17,6 @@ depends_on = None
 SIGNAL_AXES, MEANING_AXES = 26, 128
 YEARS = "latest BETWEEN '0001-01-02 00:00:00+00' AND '9999-12-30 00:00:00+00'"
 COMMENTS = {
-    "candidates": "Memories that a search of its graph looks for at first, measured by its build.",
     "candidates_alone": "The number of candidates where one signal has most of the weight.",
     "latest": "The latest created_at of its memories.",
     "kept": "How much of embeddings the axes described at its build, 0 to 1.",
@@ -25,7 +24,6 @@ COMMENTS = {
     "axes": "The directions of embeddings whose coordinates positions have; NULL: built before "
     "they had any.",
 }
-FORMER = "Candidates that a search takes from it at first, measured by its build."
 # On Citus, nodes have parents of their own, which the next build creates anew.
 DROP_POSITIONS = """
     DO $$
@@ -62,7 +60,6 @@ def downgrade() -> None:
         "ALTER TABLE rank_indexes DROP candidates_alone, DROP latest, DROP kept, DROP kept_since, "
         "DROP axes"
     )
-    op.execute(f"COMMENT ON COLUMN rank_indexes.candidates IS '{FORMER}'")
     _resize(settings().dimensions + SIGNAL_AXES, m=24, ef_construction=256)
 
 

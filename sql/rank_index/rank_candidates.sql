@@ -30,6 +30,7 @@ DECLARE
     likeness float8;
     since timestamptz;
     provable boolean;
+    most bigint;
     beside uuid[];
     near uuid[];
 BEGIN
@@ -48,8 +49,9 @@ BEGIN
     END IF;
     SELECT r.likeness, r.term_memories, r.axes, usage_synced_until(r.as_of, r.built_at),
            r.latest <= r.written_until + interval '1 minute'
-           AND (keyword_weight = 0 OR cardinality(terms) > 0)
-      INTO likeness, owned, axes, since, provable
+           AND (keyword_weight = 0 OR cardinality(terms) > 0),
+           greatest(r.memories / 5, 1000)
+      INTO likeness, owned, axes, since, provable, most
       FROM rank_indexes r
      WHERE r.agent_id = agent AND r.relation = rank_candidates.relation AND r.space = rank_space();
     IF NOT FOUND
@@ -74,8 +76,7 @@ BEGIN
                     used_positions(relation), short_direction(axes, used_query, 1),
                     used_at_least - keyword_weight);
             END IF;
-            IF cardinality(near) > (SELECT greatest(r.memories / 5, 1000) FROM rank_indexes r
-                                       WHERE r.agent_id = agent) THEN
+            IF cardinality(near) > most THEN
                 RETURN;
             END IF;
             used_query := NULL;

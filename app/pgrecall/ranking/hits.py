@@ -18,17 +18,8 @@ class Hits(list[ScoredMemory]):
     """The hits of one search, best first."""
 
     __slots__ = (
-        *(
-            "candidates",
-            "complete",
-            "floor",
-            "profile",
-            "query_text",
-            "query_time",
-            "rerank_note",
-            "reranked",
-        ),
-        *("strategy", "touched"),
+        *("candidates", "complete", "floor", "profile", "query_text", "query_time"),
+        *("rerank_note", "reranked", "strategy", "touched"),
     )
 
     strategy: Literal["exact", "index"]

@@ -47,7 +47,7 @@ def rank_indexes_table(metadata: MetaData) -> Table:
         column(
             "candidates",
             INTEGER,
-            "Memories that a search of its graph looks for at first, measured by its build.",
+            "Candidates that a search takes from it at first, measured by its build.",
             "100",
         ),
         column(
