@@ -86,8 +86,8 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Costs:
-    """The plain HNSW index has pgvector's default parameters, and may be built by several
-    processes. The graph of a rank index has greater ones, and one process builds it.
+    """The plain HNSW index has pgvector's default parameters. The graph of a rank index considers
+    twice as many candidates for each node. Several processes may build either.
     """
 
     load_s: float
