@@ -1349,7 +1349,7 @@ COMMENT ON COLUMN pgrecall.rank_indexes.kept_since IS 'The same of memories that
 -- Name: COLUMN rank_indexes.axes; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.axes IS 'The directions of embeddings whose coordinates positions have; NULL: built before they had any.';
+COMMENT ON COLUMN pgrecall.rank_indexes.axes IS 'The directions of embeddings whose coordinates positions have; none: they have whole embeddings.';
 
 --
 -- Name: rank_positions; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1358,7 +1358,7 @@ COMMENT ON COLUMN pgrecall.rank_indexes.axes IS 'The directions of embeddings wh
 CREATE TABLE pgrecall.rank_positions (
     memory_id uuid NOT NULL,
     index_id uuid NOT NULL,
-    "position" public.halfvec(155) NOT NULL,
+    "position" public.halfvec NOT NULL,
     words bigint[] NOT NULL,
     bytes integer NOT NULL
 )
@@ -1386,7 +1386,7 @@ COMMENT ON COLUMN pgrecall.rank_positions.index_id IS 'The rank index it belongs
 -- Name: COLUMN rank_positions."position"; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_positions."position" IS 'Its coordinates in the rank space.';
+COMMENT ON COLUMN pgrecall.rank_positions."position" IS 'Its coordinates in the rank space; as many in all of a partition.';
 
 --
 -- Name: COLUMN rank_positions.words; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1714,12 +1714,6 @@ CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING b
 --
 
 CREATE INDEX ix_memory_usage_successful ON pgrecall.memory_usage USING btree (agent_id, memory_id) WHERE (success_count > failure_count);
-
---
--- Name: ix_rank_positions_position; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw ("position" public.halfvec_ip_ops) WITH (m='16', ef_construction='128');
 
 --
 -- Name: ix_rank_positions_words; Type: INDEX; Schema: pgrecall; Owner: -

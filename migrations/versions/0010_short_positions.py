@@ -14,15 +14,17 @@ down_revision = "0009"
 branch_labels = None
 depends_on = None
 
-SIGNAL_AXES, MEANING_AXES = 26, 128
+SIGNAL_AXES = 26
 YEARS = "latest BETWEEN '0001-01-02 00:00:00+00' AND '9999-12-30 00:00:00+00'"
 COMMENTS = {
-    "candidates_alone": "The number of candidates where one signal has most of the weight.",
-    "latest": "The latest created_at of its memories.",
-    "kept": "How much of embeddings the axes described at its build, 0 to 1.",
-    "kept_since": "The same of memories that were placed in it since.",
-    "axes": "The directions of embeddings whose coordinates positions have; NULL: built before "
-    "they had any.",
+    "rank_indexes.candidates_alone": "The number of candidates where one signal has most of the "
+    "weight.",
+    "rank_indexes.latest": "The latest created_at of its memories.",
+    "rank_indexes.kept": "How much of embeddings the axes described at its build, 0 to 1.",
+    "rank_indexes.kept_since": "The same of memories that were placed in it since.",
+    "rank_indexes.axes": "The directions of embeddings whose coordinates positions have; none: they "
+    "have whole embeddings.",
+    "rank_positions.position": "Its coordinates in the rank space; as many in all of a partition.",
 }
 # On Citus, nodes have parents of their own, which the next build creates anew.
 DROP_POSITIONS = """
@@ -44,7 +46,9 @@ DROP_POSITIONS = """
 
 
 def upgrade() -> None:
-    _resize(1 + min(settings().dimensions, MEANING_AXES) + SIGNAL_AXES, m=16, ef_construction=128)
+    op.execute(DROP_POSITIONS)
+    op.execute("DROP INDEX ix_rank_positions_position")  # each partition has its own
+    op.execute(f"ALTER TABLE rank_positions ALTER position TYPE {extension()}.halfvec")
     op.execute(
         "ALTER TABLE rank_indexes ADD candidates_alone integer NOT NULL DEFAULT 400, "
         f"ADD latest timestamptz CONSTRAINT ck_rank_indexes_latest CHECK ({YEARS}), "
@@ -52,7 +56,7 @@ def upgrade() -> None:
         f"ADD axes {extension()}.halfvec[]"
     )
     for name, comment in COMMENTS.items():
-        op.execute(f"COMMENT ON COLUMN rank_indexes.{name} IS '{comment}'")
+        op.execute(f"COMMENT ON COLUMN {name} IS '{comment}'")
 
 
 def downgrade() -> None:
@@ -60,15 +64,11 @@ def downgrade() -> None:
         "ALTER TABLE rank_indexes DROP candidates_alone, DROP latest, DROP kept, DROP kept_since, "
         "DROP axes"
     )
-    _resize(settings().dimensions + SIGNAL_AXES, m=24, ef_construction=256)
-
-
-def _resize(length: int, *, m: int, ef_construction: int) -> None:
+    op.execute("COMMENT ON COLUMN rank_positions.position IS 'Its coordinates in the rank space.'")
     op.execute(DROP_POSITIONS)
-    op.execute("DROP INDEX ix_rank_positions_position")
+    length = settings().dimensions + SIGNAL_AXES
     op.execute(f"ALTER TABLE rank_positions ALTER position TYPE {extension()}.halfvec({length})")
     op.execute(
         "CREATE INDEX ix_rank_positions_position ON rank_positions USING hnsw "
-        f"(position {extension()}.halfvec_ip_ops) "
-        f"WITH (m = {m}, ef_construction = {ef_construction})"
+        f"(position {extension()}.halfvec_ip_ops) WITH (m = 24, ef_construction = 256)"
     )

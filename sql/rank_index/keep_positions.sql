@@ -65,9 +65,12 @@ COMMENT ON FUNCTION create_positions IS
     'Creates the empty tables of positions of a rank index; returns the name of the main one (see '
     'used_positions).';
 
--- Several workers share their memory, of which containers often have little: then one builds alone.
+-- A graph needs to know how many coordinates positions have, which differs between indexes: so it
+-- is of an expression, by which walks sort. Several workers share their memory, of which containers
+-- often have little: then one builds alone.
 CREATE OR REPLACE FUNCTION index_positions(
-    relation text, m integer, ef_construction integer, kilobytes bigint) RETURNS void
+    relation text, length integer, m integer, ef_construction integer, kilobytes bigint)
+    RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
     SET max_parallel_maintenance_workers = 0
@@ -84,9 +87,10 @@ BEGIN
     END IF;
     EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (memory_id, index_id)', positions);
     command := format($$
-        CREATE INDEX %I ON %s USING hnsw (position @extschema:vector@.halfvec_ip_ops)
+        CREATE INDEX %I ON %s
+         USING hnsw ((position::@extschema:vector@.halfvec(%s)) @extschema:vector@.halfvec_ip_ops)
           WITH (m = %s, ef_construction = %s) $$,
-        relation || '_position', positions, m, ef_construction);
+        relation || '_position', positions, length, m, ef_construction);
     BEGIN
         EXECUTE command;
     EXCEPTION WHEN insufficient_resources OR disk_full OR out_of_memory THEN

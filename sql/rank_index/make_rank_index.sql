@@ -35,14 +35,16 @@ DECLARE
     start timestamptz := clock_timestamp();
     language regconfig := text_language();
     relation text;
+    described record;
     axes @extschema:vector@.halfvec[];
     there record;
     words record;
-    usual text[];
-    alone text[];
+    usual record;
+    alone record;
     best uuid[];
     of_usual integer;
     measured record;
+    length integer;
     graph bigint;
     kilobytes bigint;
     seconds float8;
@@ -84,32 +86,36 @@ BEGIN
     END IF;
     as_of := coalesce(as_of, least(there.newest, built_at));
     relation := create_positions(agent);
-    axes := principal_axes(agent);
+    SELECT * INTO described FROM principal_axes(agent);
+    axes := described.axes;
     EXECUTE format('INSERT INTO %I (memory_id, position, words, bytes) '
                    'SELECT * FROM positions_of($1, $2, $3)', relation)
         USING agent, as_of, axes;
     -- The graph needs this memory while it is built: with less, pgvector becomes many times slower.
-    graph := (SELECT 2 * a.atttypmod + 32 * make_rank_index_here.m + 256 FROM pg_attribute a
-               WHERE a.attrelid = 'rank_positions'::regclass AND a.attname = 'position');
+    length := coalesce(nullif(cardinality(axes), 0), embedding_dimensions()) + 1 + @SIGNAL_AXES@;
+    graph := 2 * length + 32 * m + 256;
     kilobytes := greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
                           least(65536 + there.memories * graph * 3 / 2048, 1048576));
-    PERFORM index_positions(relation, m, ef_construction, kilobytes);
-    usual := rank_questions(agent, 100, false);
-    alone := rank_questions(agent, 50, true);
-    best := best_by_embedding(agent, relation, usual || alone, 10);  -- as many for each
-    of_usual := cardinality(best) / cardinality(usual || alone) * cardinality(usual);
+    PERFORM index_positions(relation, length, m, ef_construction, kilobytes);
+    SELECT * INTO usual FROM rank_questions(agent, 100, false);
+    SELECT * INTO alone FROM rank_questions(agent, 50, true);
+    best := best_by_embedding(agent, relation, usual.ids || alone.ids,
+                              usual.directions || alone.directions, 10);  -- as many for each
+    of_usual := cardinality(best) / cardinality(usual.ids || alone.ids) * cardinality(usual.ids);
     SELECT u.candidates, u.likeness, a.candidates AS candidates_alone
       INTO measured
       FROM calibrated_candidates(
-               relation, ARRAY(SELECT short_direction(axes, one) FROM unnest(usual) one),
+               relation, ARRAY(SELECT short_direction(axes, one)
+                                 FROM unnest(usual.directions) one),
                best[:of_usual], @LEVELS@, 0.99, 0.5) u,
            calibrated_candidates(
-               relation, ARRAY(SELECT short_direction(axes, one) FROM unnest(alone) one),
-               best[of_usual + 1:], @LEVELS@, 0.99, 0.5) a;
+               relation, ARRAY(SELECT short_direction(axes, one)
+                                 FROM unnest(alone.directions) one),
+               best[of_usual + 1:], @LEVELS@, 0.995, 0.5) a;
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
     -- The graph is small, since uses insert into it (ADR-0022).
     PERFORM copy_used_positions(agent, relation, usage_synced_until(as_of, built_at));
-    PERFORM index_positions(used_positions(relation), 12, 64, kilobytes);
+    PERFORM index_positions(used_positions(relation), length, 12, 64, kilobytes);
     PERFORM attach_positions(relation, agent);
     seconds := date_part('epoch', clock_timestamp() - start);
     -- The table lock of this statement and that of change_text_language exclude each other.
@@ -124,7 +130,7 @@ BEGIN
         seconds, measured.candidates, measured.candidates_alone, measured.likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END, axes,
-        there.latest, kept_on_axes(agent, axes))
+        there.latest, described.kept)
         ON CONFLICT (agent_id) DO UPDATE
        SET (relation, space, as_of, built_at, written_until, memories, at_least, m,
             ef_construction, seconds, candidates, candidates_alone, likeness, term_memories,

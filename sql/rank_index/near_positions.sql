@@ -51,8 +51,9 @@ BEGIN
                max(score)
           FROM (SELECT memory_id, -(position OPERATOR(@extschema:vector@.<#>) $1) AS score,
                        -(position OPERATOR(@extschema:vector@.<#>) $2) AS alike
-                  FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3) near $$,
-        relation)
+                  FROM %I ORDER BY position::@extschema:vector@.halfvec(%s)
+                                   OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3) near $$,
+        relation, @extschema:vector@.vector_dims(query))
         INTO ids, met, best USING query, asked, number;
 END
 $function$;

@@ -22,9 +22,10 @@ BEGIN
         EXECUTE format($$
             SELECT coalesce(array_agg(memory_id), '{}')
               FROM (SELECT memory_id FROM %I
-                     ORDER BY position OPERATOR(@extschema:vector@.<#>) $1
+                     ORDER BY position::@extschema:vector@.halfvec(%s)
+                              OPERATOR(@extschema:vector@.<#>) $1
                      LIMIT $2) near $$,
-            relation) INTO ids USING query, candidates;
+            relation, @extschema:vector@.vector_dims(query)) INTO ids USING query, candidates;
         EXIT WHEN known <@ ids OR walked > @MAX_CANDIDATES@;
         EXECUTE format($$
             SELECT EXISTS (

@@ -1,20 +1,25 @@
 -- The last coordinate is the length of what the axes leave out, a little longer: in half precision,
--- the axes are not quite orthonormal. The product of two such lengths is
--- the most that the rest can add to an inner product. A search counts a part of it: without it,
--- memories that the axes describe badly would be found too rarely.
+-- the axes are not quite orthonormal. The product of two such lengths is the most that the rest can
+-- add to an inner product. A search counts a part of it: without it, memories that the axes
+-- describe badly would be found too rarely. An index without axes has whole embeddings.
 CREATE OR REPLACE FUNCTION on_axes(
     axes @extschema:vector@.halfvec[], meaning @extschema:vector@.vector, rest float8 DEFAULT 1)
     RETURNS @extschema:vector@.vector
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
-    along real[] := ARRAY(
-        SELECT -(axis OPERATOR(@extschema:vector@.<#>) meaning::@extschema:vector@.halfvec)
-          FROM unnest(axes) axis);
     length float8 := @extschema:vector@.vector_norm(meaning);
-    known float8 := @extschema:vector@.vector_norm(along::@extschema:vector@.vector);
+    along @extschema:vector@.vector := meaning;
+    left_out float8 := 0;
 BEGIN
-    RETURN (along || (rest * sqrt(greatest(length ^ 2 - known ^ 2, 0) + 0.001 * length ^ 2))::real
-           )::@extschema:vector@.vector;
+    IF axes <> '{}' THEN
+        along := ARRAY(
+            SELECT -(axis OPERATOR(@extschema:vector@.<#>) meaning::@extschema:vector@.halfvec)
+              FROM unnest(axes) axis)::real[]::@extschema:vector@.vector;
+        left_out := greatest(length ^ 2 - @extschema:vector@.vector_norm(along) ^ 2, 0)
+                    + 0.001 * length ^ 2;
+    END IF;
+    RETURN along OPERATOR(@extschema:vector@.||)
+           ARRAY[rest * sqrt(left_out)]::real[]::@extschema:vector@.vector;
 END
 $function$;
 
@@ -46,9 +51,8 @@ CREATE OR REPLACE FUNCTION kept_on_axes(
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN (
-        SELECT 1 - avg((on_axes(axes, @extschema:vector@.l2_normalize(
-                                m.embedding)::@extschema:vector@.vector)::real[]
-                       )[cardinality(axes) + 1] ^ 2)
+        SELECT avg(@extschema:vector@.vector_norm(on_axes(axes, @extschema:vector@.l2_normalize(
+                       m.embedding)::@extschema:vector@.vector, 0)) ^ 2)
           FROM (SELECT s.embedding FROM agent_memories s
                  WHERE s.agent_id = agent AND s.status = 'active' AND s.embedding IS NOT NULL
                    AND (ids IS NULL OR s.id = ANY (ids))

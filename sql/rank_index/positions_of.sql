@@ -26,8 +26,8 @@ CREATE OR REPLACE FUNCTION positions_of(
     SET plan_cache_mode = force_custom_plan
 AS $function$
 DECLARE
-    nowhere @extschema:vector@.vector :=
-        array_fill(0::real, ARRAY[cardinality(axes) + 1])::@extschema:vector@.vector;
+    nowhere @extschema:vector@.vector := on_axes(axes, array_fill(
+        0::real, ARRAY[embedding_dimensions()])::@extschema:vector@.vector);
 BEGIN
     RETURN QUERY
     SELECT sized.id,
@@ -113,40 +113,42 @@ COMMENT ON FUNCTION positions_of IS
     'all or of these, with the keys of their words and their lengths in bytes. The argument '
     'longest is the square of the greatest length in the table that will hold them.';
 
--- Questions are less like a memory than its own embedding is; so is the sum of two.
-CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer, alone boolean)
-    RETURNS text[]
+-- A question is like a memory that is not there yet. The sum of two embeddings is not: where
+-- memories lie in topics, it lies between two of them, and needs three times as many candidates as
+-- real questions do.
+CREATE OR REPLACE FUNCTION rank_questions(
+    agent text, number integer, alone boolean, OUT ids uuid[], OUT directions text[])
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     profiles text[] := '{five_factor,last_access,half_life,tiered}';
-    drawn @extschema:vector@.vector[] := ARRAY(
-        SELECT @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector
-          FROM agent_memories m
-         WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
-         ORDER BY uuid_hash_extended(m.id, 43) LIMIT number + 1);
 BEGIN
-    RETURN ARRAY(
-        SELECT rank_direction(p.facts, CASE WHEN alone THEN ARRAY(
+    SELECT coalesce(array_agg(drawn.id ORDER BY drawn.place), '{}'),
+           coalesce(array_agg(rank_direction(p.facts, CASE WHEN alone THEN ARRAY(
                        SELECT (s.said ->> 'name' = 'similarity')::integer::float8
                          FROM jsonb_array_elements(p.facts -> 'signals') WITH ORDINALITY
                               s(said, place) ORDER BY s.place)
                    ELSE weights_of(p.facts, NULL, NULL) END,
-                   drawn[place] OPERATOR(@extschema:vector@.+) drawn[place - 1], 0)
-          FROM generate_series(2, cardinality(drawn)) place
-          JOIN (SELECT turn, profile_info(name) AS facts
-                  FROM unnest(profiles) WITH ORDINALITY n(name, turn)) p
-            ON p.turn % 4 = (place - 1) % 4
-         ORDER BY place);
+                   drawn.embedding, 0) ORDER BY drawn.place), '{}')
+      INTO ids, directions
+      FROM (SELECT m.id, m.embedding, row_number() OVER (
+                       ORDER BY uuid_hash_extended(m.id, 43)) AS place
+              FROM agent_memories m
+             WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
+             ORDER BY place LIMIT number) drawn
+      JOIN (SELECT turn, profile_info(name) AS facts
+              FROM unnest(profiles) WITH ORDINALITY n(name, turn)) p
+        ON p.turn % 4 = drawn.place % 4;
 END
 $function$;
 
 COMMENT ON FUNCTION rank_questions IS
-    'Returns directions by which to measure an index: from the embeddings of this many memories of '
-    'the owner, the same each time, by similarity alone or by four built-in profiles in turn.';
+    'Returns directions by which to measure an index, and the memories whose embeddings they have: '
+    'this many of the owner, the same each time, by similarity alone or by four built-in profiles '
+    'in turn.';
 
 -- Embeddings are read once, and kept in half precision for all directions.
 CREATE OR REPLACE FUNCTION best_by_embedding(
-    agent text, relation text, directions text[], hits integer) RETURNS uuid[]
+    agent text, relation text, ids uuid[], directions text[], hits integer) RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     best uuid[];
@@ -166,7 +168,7 @@ BEGIN
              WHERE m.embedding IS NOT NULL
         )
         SELECT array_agg(near.id ORDER BY d.place, near.product, near.id)
-          FROM unnest($2) WITH ORDINALITY d(direction, place)
+          FROM unnest($2, $5) WITH ORDINALITY d(direction, id, place)
          CROSS JOIN LATERAL CAST(d.direction AS @extschema:vector@.halfvec) whole
          CROSS JOIN LATERAL @extschema:vector@.vector_dims(whole) length
          CROSS JOIN LATERAL (
@@ -176,12 +178,14 @@ BEGIN
                 SELECT @extschema:vector@.subvector(whole, 1, length - $3) AS meaning,
                        @extschema:vector@.subvector(whole, length - $3 + 1, $3) AS signals
                 OFFSET 0) asked
+             WHERE m.id <> d.id
              ORDER BY product, m.id LIMIT $4) near $$, relation)
-        INTO best USING agent, directions, @SIGNAL_AXES@, hits;
+        INTO best USING agent, directions, @SIGNAL_AXES@, hits, ids;
     RETURN best;
 END
 $function$;
 
 COMMENT ON FUNCTION best_by_embedding IS
     'Returns the best memories of an index by each of these directions, one after the other, with '
-    'the whole of their embeddings in place of what positions have of them.';
+    'the whole of their embeddings in place of what positions have of them, and without the memory '
+    'whose embedding the direction has.';

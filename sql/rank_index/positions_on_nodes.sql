@@ -31,19 +31,13 @@ BEGIN
     EXECUTE format($$
         CREATE TABLE IF NOT EXISTS %1$I.rank_positions (
             memory_id uuid NOT NULL, index_id uuid NOT NULL,
-            position @extschema:vector@.halfvec(%2$s) NOT NULL,
+            position @extschema:vector@.halfvec NOT NULL,
             words bigint[] NOT NULL, bytes integer NOT NULL,
             CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id)
         ) PARTITION BY LIST (index_id);
-        CREATE INDEX IF NOT EXISTS ix_rank_positions_position ON %1$I.rank_positions
-         USING hnsw (position @extschema:vector@.halfvec_ip_ops)
-          WITH (m = @M@, ef_construction = @EF_CONSTRUCTION@);
         CREATE INDEX IF NOT EXISTS ix_rank_positions_words ON %1$I.rank_positions
          USING gin (words) WITH (fastupdate = off);
-        ALTER TABLE %1$I.rank_positions ENABLE ROW LEVEL SECURITY $$, current_schema(), (
-        SELECT least(a.atttypmod, @MEANING_AXES@) + 1 + @SIGNAL_AXES@
-          FROM pg_attribute a
-         WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding'));
+        ALTER TABLE %1$I.rank_positions ENABLE ROW LEVEL SECURITY $$, current_schema());
 END
 $function$;
 

@@ -1,54 +1,78 @@
 -- Most of what tells embeddings apart lies in few directions. A rank index has the coordinates of
 -- its memories on these alone, so that its graph compares short positions. They are found by
 -- subspace iteration: each turn multiplies all axes by the sample and its transpose, and then makes
--- them orthonormal (Golub and Van Loan, Matrix Computations, section 8.2.4). Few turns do, since it
--- does not matter which axes span the subspace.
-CREATE OR REPLACE FUNCTION principal_axes(agent text) RETURNS @extschema:vector@.halfvec[]
+-- them orthonormal (Golub and Van Loan, Matrix Computations, section 8.2.4). The first axes are
+-- those that as few axes alone would be, so their number is chosen last, by memories that did not
+-- take part. Where many do not suffice, short positions are no faster to walk: a search would need
+-- three or more times as many candidates.
+CREATE OR REPLACE FUNCTION principal_axes(
+    agent text, step integer DEFAULT @AXES_STEP@,
+    OUT axes @extschema:vector@.halfvec[], OUT kept float8)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
-    dimensions integer := (SELECT a.atttypmod FROM pg_attribute a
-                            WHERE a.attrelid = 'agent_memories'::regclass
-                              AND a.attname = 'embedding');
-    number integer := least(dimensions, @MEANING_AXES@);
-    sample @extschema:vector@.vector[] := ARRAY(
+    most integer := least(embedding_dimensions() / 2, @MOST_AXES@);
+    drawn @extschema:vector@.vector[] := ARRAY(
         SELECT @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector
           FROM agent_memories m
          WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
-         ORDER BY uuid_hash_extended(m.id, 44) LIMIT 2000);
-    transposed @extschema:vector@.vector[] := ARRAY(
+         ORDER BY uuid_hash_extended(m.id, 44) LIMIT 2500);
+    sample @extschema:vector@.vector[] := drawn[:2000];
+    others @extschema:vector@.vector[] := coalesce(nullif(drawn[2001:], '{}'), drawn);
+    transposed @extschema:vector@.vector[];
+    found @extschema:vector@.vector[];
+    number integer;
+BEGIN
+    axes := '{}';
+    kept := 1;
+    IF most < step THEN
+        RETURN;
+    END IF;
+    transposed := ARRAY(
         SELECT array_agg(c.value ORDER BY s.place)::@extschema:vector@.vector
           FROM unnest(sample) WITH ORDINALITY s(one, place),
                unnest(s.one::real[]) WITH ORDINALITY c(value, dimension)
          GROUP BY c.dimension ORDER BY c.dimension);
-    axes @extschema:vector@.vector[] := orthonormal(sample[:number]);
-BEGIN
+    found := orthonormal(sample[:most]);
     FOR turn IN 1 .. 3 LOOP
-        axes := orthonormal(ARRAY(
-            SELECT products(transposed, products(sample, a.axis)) FROM unnest(axes) a(axis)));
+        found := orthonormal(products(transposed, products(sample, found)));
     END LOOP;
-    RETURN (axes || array_fill(
-        array_fill(0::real, ARRAY[dimensions])::@extschema:vector@.vector,
-        ARRAY[number - cardinality(axes)]))::@extschema:vector@.halfvec[];
+    SELECT a.place, a.share INTO number, kept
+      FROM (SELECT place, sum(-(along OPERATOR(@extschema:vector@.<#>) along))
+                          OVER (ORDER BY place) / cardinality(others) AS share
+              FROM unnest(products(others, found)) WITH ORDINALITY o(along, place)) a
+     WHERE a.share >= @KEPT@ AND a.place % step = 0
+     ORDER BY a.place LIMIT 1;
+    kept := coalesce(kept, 1);
+    axes := coalesce(found[:number], '{}')::@extschema:vector@.halfvec[];
 END
 $function$;
 
 COMMENT ON FUNCTION principal_axes IS
-    'Returns the @MEANING_AXES@ directions, or as many as embeddings have dimensions, that the '
-    'embeddings of an owner differ most along, by a sample that is the same each time. They are '
-    'orthonormal; those beyond the number of memories are zero.';
+    'Returns the directions that the embeddings of an owner differ most along, by a sample that is '
+    'the same each time, and which share of embeddings they describe: step after step until they '
+    'describe @KEPT@, at most @MOST_AXES@ and half as many as there are dimensions; none if so many '
+    'do not. They are orthonormal.';
 
 CREATE OR REPLACE FUNCTION products(
-    several @extschema:vector@.vector[], one @extschema:vector@.vector)
-    RETURNS @extschema:vector@.vector
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+    several @extschema:vector@.vector[], others @extschema:vector@.vector[])
+    RETURNS @extschema:vector@.vector[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT
+    SET work_mem = '64MB'
+AS $function$
 BEGIN
-    RETURN ARRAY(SELECT -(each OPERATOR(@extschema:vector@.<#>) one)
-                   FROM unnest(several) each)::@extschema:vector@.vector;
+    RETURN ARRAY(
+        SELECT along.one
+          FROM unnest(others) WITH ORDINALITY o(other, place)
+         CROSS JOIN LATERAL (
+            SELECT array_agg(-(s.one OPERATOR(@extschema:vector@.<#>) o.other) ORDER BY s.place)
+                   ::@extschema:vector@.vector AS one
+              FROM unnest(several) WITH ORDINALITY s(one, place)) along
+         ORDER BY o.place);
 END
 $function$;
 
 COMMENT ON FUNCTION products IS
-    'Returns the inner products of several vectors with one, in their order.';
+    'Returns the inner products with several vectors, in their order, of each of the others.';
 
 -- By Gram and Schmidt, twice for each direction, since once leaves rounding errors. What then loses
 -- half of its length was nothing but such errors.

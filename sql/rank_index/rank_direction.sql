@@ -12,9 +12,8 @@ DECLARE
         SELECT weighed[s.place]
           FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
          WHERE s.said ->> 'name' = 'similarity');
-    meaning real[] := CASE WHEN query IS NULL THEN array_fill(0::real, ARRAY[(
-            SELECT atttypmod FROM pg_attribute
-             WHERE attrelid = 'agent_memories'::regclass AND attname = 'embedding')])
+    meaning real[] := CASE WHEN query IS NULL THEN array_fill(
+            0::real, ARRAY[embedding_dimensions()])
         ELSE @extschema:vector@.l2_normalize(query::@extschema:vector@.vector)::real[] END;
     coordinates float8[];
 BEGIN

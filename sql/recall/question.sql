@@ -282,17 +282,25 @@ COMMENT ON FUNCTION metadata_path IS
     'The keys of a path in a metadata filter, which dots separate; \. is a dot and \\ a backslash '
     'in a key.';
 
+CREATE OR REPLACE FUNCTION embedding_dimensions() RETURNS integer
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+BEGIN
+    RETURN (SELECT a.atttypmod FROM pg_attribute a
+             WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding');
+END
+$function$;
+
+COMMENT ON FUNCTION embedding_dimensions IS
+    'Returns how many dimensions the embeddings of memories have.';
+
 CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
-    stored integer;
+    stored integer := embedding_dimensions();
 BEGIN
     IF query IS NULL THEN
         RETURN;
-    END IF;
-    stored := (SELECT a.atttypmod FROM pg_attribute a
-                WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding');
-    IF @extschema:vector@.vector_dims(query) <> stored THEN
+    ELSIF @extschema:vector@.vector_dims(query) <> stored THEN
         RAISE EXCEPTION 'the query vector has % dimensions, the database stores %',
             @extschema:vector@.vector_dims(query), stored
             USING ERRCODE = 'PM006';

@@ -141,7 +141,8 @@ BEGIN
                    greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness,
                    words, bytes,
                    -(position OPERATOR(@extschema:vector@.<#>) $7) AS alike
-              FROM %1$I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2
+              FROM %1$I ORDER BY position::@extschema:vector@.halfvec(%2$s)
+                                 OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2
         ), worded AS (
             SELECT memory_id, nearness, words, bytes FROM near
              UNION ALL
@@ -158,7 +159,7 @@ BEGIN
         SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
                (SELECT min(nearness) FROM near),
                (SELECT array_agg(alike ORDER BY alike DESC) FROM near)
-          FROM scored $$, relation)
+          FROM scored $$, relation, @extschema:vector@.vector_dims(query))
         INTO ids, scores, farthest, met
         USING query, number, rare_keys, keys, shares, keyword_weight, asked, b, pivot;
 END

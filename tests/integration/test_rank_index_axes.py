@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,15 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.migrate.connecting import database_url
-from pgrecall.rank_index.space import MEANING_AXES
+from pgrecall.rank_index.space import AXES_STEP, SIGNAL_AXES
+from pgrecall.ranking.hits import Strategy
 from pgrecall.testing import new_database
+from tests.integration.owner import plain
 from tests.integration.rank_indexes import A, build, due, maintain
 from tests.integration.support import sql
 
 WIDE = 160
-"""Dimensions: more than there are axes."""
+"""Dimensions: more than twice as many as axes."""
 DEEP = 12
 """Dimensions that embeddings lie in, but for some noise."""
 
@@ -62,8 +65,8 @@ def test_axes_are_orthonormal_and_describe_nearly_all_that_embeddings_differ_in(
 
     found = axes(wide)
 
-    assert found.shape == (MEANING_AXES, WIDE)
-    assert found @ found.T == pytest.approx(np.eye(MEANING_AXES), abs=2e-3)
+    assert found.shape == (AXES_STEP, WIDE)
+    assert found @ found.T == pytest.approx(np.eye(AXES_STEP), abs=2e-3)
     principal = np.linalg.svd(vectors)[2][:DEEP]
     within = np.linalg.norm(principal @ found.T, axis=1)
     assert within == pytest.approx(1.0, abs=1e-3)
@@ -71,19 +74,34 @@ def test_axes_are_orthonormal_and_describe_nearly_all_that_embeddings_differ_in(
     assert kept == pytest.approx(((vectors @ found.T) ** 2).sum(axis=1).mean(), abs=0.01)
 
 
-def test_fewer_memories_than_axes_leave_the_others_zero(wide: Engine) -> None:
-    """But for some that rounding errors make, which are orthonormal too."""
-    repo, vectors = MemoryRepository(wide), embeddings(2, 3, dimensions=slice(DEEP))
-    fill(repo, np.repeat(vectors, 4, axis=0))
+@pytest.mark.parametrize(
+    ("memories", "dimensions"),
+    [(400, slice(WIDE)), (3, slice(DEEP)), (0, slice(DEEP))],
+    ids=["in all directions", "fewer than axes", "without embeddings"],
+)
+def test_where_few_axes_do_not_describe_embeddings_positions_have_all_of_them(
+    wide: Engine, memories: int, dimensions: slice
+) -> None:
+    repo = MemoryRepository(wide)
+    vectors = np.tile(embeddings(2, memories, dimensions=dimensions), (4, 1))
+    fill(repo, vectors)
+    repo.add_many(A, [plain(f"number {n}") for n in range(10)])
     build(repo)
 
-    found = axes(wide)
-
-    lengths = np.diag(found @ found.T)
-    assert found @ found.T == pytest.approx(np.diag(lengths), abs=2e-3)
-    assert np.isclose(lengths, 0).sum() > MEANING_AXES / 2
-    assert np.linalg.norm(vectors @ found.T, axis=1) == pytest.approx(1.0, abs=1e-3)
-    assert len(repo.search(A, [1.0] * WIDE, strategy="index", touch=False)) == 10
+    [[found, kept, relation]] = sql(wide, "SELECT axes, kept, relation FROM pgrecall.rank_indexes")
+    assert (str(found), kept) == ("{}", 1.0)
+    lengths = sql(wide, f"SELECT DISTINCT vector_dims(position) FROM pgrecall.{relation}")
+    assert lengths == [(WIDE + 1 + SIGNAL_AXES,)]
+    query = embeddings(3, 1, dimensions=dimensions)[0].tolist()
+    scores, moment = {}, datetime.now(UTC)
+    strategies: tuple[Strategy, ...] = ("exact", "index")
+    for strategy in strategies:
+        hits = repo.search(
+            A, query, k=10, profile="five_factor", as_of=moment, strategy=strategy, touch=False
+        )
+        assert hits.strategy == strategy
+        scores[strategy] = [round(hit.score, 9) for hit in hits]
+    assert scores["index"] == scores["exact"]
 
 
 def test_a_search_finds_what_the_axes_leave_out(wide: Engine) -> None:
@@ -127,8 +145,9 @@ def test_an_index_whose_axes_describe_less_and_less_is_due(wide: Engine) -> None
     repo = MemoryRepository(wide)
     fill(repo, embeddings(5, 300, dimensions=slice(DEEP)))
     build(repo)
+    inside, elsewhere = (embeddings(6, 20, dimensions=d) for d in (slice(DEEP), slice(-DEEP, None)))
     for seed in range(3):
-        fill(repo, embeddings(6, 20, dimensions=slice(WIDE - DEEP, WIDE)), f"elsewhere {seed}")
+        fill(repo, np.vstack([inside, elsewhere[:10]]), f"elsewhere {seed}")
         assert due(repo) is None
         assert maintain(repo) == []
 

@@ -177,8 +177,8 @@ def test_what_runs_with_the_owner_s_rights_touches_new_tables_of_positions_alone
         f'ALTER TABLE pgrecall.{mine} OWNER TO "{role}"',
     )
     for call in (
-        "index_positions('agent_memories', 8, 64, 1024)",
-        f"index_positions('{mine}', 8, 64, 1024)",
+        "index_positions('agent_memories', 30, 8, 64, 1024)",
+        f"index_positions('{mine}', 30, 8, 64, 1024)",
         "attach_positions('agent_memories', 'agent')",
         f"attach_positions('{mine}', 'agent')",
         f"attach_positions('{index.relation}', 'agent')",

@@ -49,7 +49,7 @@ COMMON = {
 }
 """Tables of what belongs to all."""
 OF_NO_OWNER = {
-    *("align_positions", "expiry_of_tier", "meaning", "positions_table"),
+    *("align_positions", "embedding_dimensions", "expiry_of_tier", "meaning", "positions_table"),
     *("await_writers_here", "is_distributed", "require_parent", "shard_here"),
     *("hnsw_state", "pgvector_version", "require_hnsw"),
     *(

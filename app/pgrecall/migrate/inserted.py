@@ -40,8 +40,10 @@ from pgrecall.memories.embed import DuplicatePolicy
 from pgrecall.rank_index import strategy
 from pgrecall.rank_index.index import EF_CONSTRUCTION, LEVELS, M
 from pgrecall.rank_index.space import (
+    AXES_STEP,
+    KEPT,
     MAX_FREQUENCY,
-    MEANING_AXES,
+    MOST_AXES,
     MOSTLY_ONE,
     RECENCY_SCALE,
     REST,
@@ -100,7 +102,9 @@ _LIMITS: Mapping[str, Any] = {
     "LEAST_LENDERS": LEAST_LENDERS,
     "MOSTLY_ONE": MOSTLY_ONE,
     "MAX_FREQUENCY": MAX_FREQUENCY,
-    "MEANING_AXES": MEANING_AXES,
+    "AXES_STEP": AXES_STEP,
+    "MOST_AXES": MOST_AXES,
+    "KEPT": KEPT,
     "SIGNAL_AXES": SIGNAL_AXES,
     "REST": REST,
     "SPACE": VERSION,

@@ -45,8 +45,10 @@ VERSION = 3
 """Increment it whenever AXES or `positions_of` changes. Other versions' positions are not used.
 Version 3 has the coordinates of embeddings on principal axes."""
 
-MEANING_AXES = 128
-"""The axes of embeddings, those along which an owner's differ most; fewer in fewer dimensions."""
+AXES_STEP, MOST_AXES, KEPT = 64, 256, 0.8
+"""Positions have the coordinates of embeddings on as many of these steps of axes as describe the
+share KEPT of them. If the most axes, or half as many as there are dimensions, do not, positions
+have whole embeddings."""
 REST = 0.3
 """How much of the most that the rest of the embeddings could add counts for candidates."""
 

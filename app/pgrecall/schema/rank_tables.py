@@ -80,8 +80,8 @@ def rank_indexes_table(metadata: MetaData) -> Table:
         Column(
             "axes",
             Axes(),
-            comment="The directions of embeddings whose coordinates positions have; NULL: built "
-            "before they had any.",
+            comment="The directions of embeddings whose coordinates positions have; none: they "
+            "have whole embeddings.",
         ),
         PrimaryKeyConstraint("agent_id"),
         comment="Rank indexes, one for each large owner; derived, and can be rebuilt.",
@@ -95,20 +95,18 @@ def rank_positions_table(metadata: MetaData) -> Table:
         metadata,
         required("memory_id", ID, "The memory."),
         required("index_id", ID, "The rank index it belongs to."),
-        Column("position", Embedding, nullable=False, comment="Its coordinates in the rank space."),
+        Column(
+            "position",
+            Embedding,
+            nullable=False,
+            comment="Its coordinates in the rank space; as many in all of a partition.",
+        ),
         Column("words", ARRAY(BigInteger), nullable=False, comment="The keys of its words."),
         required("bytes", INTEGER, "Length of its content in bytes."),
         PrimaryKeyConstraint("memory_id", "index_id"),
         comment="Positions of memories in the rank space, a partition for each rank index; read "
         "only by the partition's name, which is in rank_indexes.",
         postgresql_partition_by="LIST (index_id)",
-    )
-    Index(
-        "ix_rank_positions_position",
-        positions.c.position,
-        postgresql_using="hnsw",
-        postgresql_ops={"position": "halfvec_ip_ops"},
-        postgresql_with={"m": 16, "ef_construction": 128},
     )
     Index(
         "ix_rank_positions_words",
