@@ -50,8 +50,8 @@ $function$;
 COMMENT ON FUNCTION principal_axes IS
     'Returns the directions that the embeddings of an owner differ most along, by a sample that is '
     'the same each time, and which share of embeddings they describe: step after step until they '
-    'describe @KEPT@, at most @MOST_AXES@ and half as many as there are dimensions; none if so many '
-    'do not. They are orthonormal.';
+    'describe @KEPT@, at most @MOST_AXES@ and half as many as there are dimensions; none if so '
+    'many do not. They are orthonormal.';
 
 CREATE OR REPLACE FUNCTION products(
     several @extschema:vector@.vector[], others @extschema:vector@.vector[])
