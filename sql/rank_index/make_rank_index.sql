@@ -107,7 +107,7 @@ BEGIN
       FROM calibrated_candidates(
                relation, ARRAY(SELECT short_direction(axes, one)
                                  FROM unnest(usual.directions) one),
-               best[:of_usual], @LEVELS@, 0.99, 0.5) u,
+               best[:of_usual], @LEVELS@, 0.995, 0.5) u,
            calibrated_candidates(
                relation, ARRAY(SELECT short_direction(axes, one)
                                  FROM unnest(alone.directions) one),
