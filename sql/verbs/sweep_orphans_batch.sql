@@ -2,7 +2,7 @@
 -- Locked rows are skipped: the transaction that deletes a memory deletes its counters, labels and
 -- links. For the few rows found, their memories are looked up again by key (OFFSET 0), since these
 -- may have been stored in the meantime. Locked rows do not move, so they are deleted where they lie
--- (ctid).
+-- (ctid): in an array, since a join by place may read the whole table.
 CREATE OR REPLACE FUNCTION sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
@@ -15,25 +15,26 @@ BEGIN
     PERFORM require_owner(agent);
     PERFORM require_count('batch_size', batch_size, 1, @MAX_BATCH@);
     DELETE FROM memory_usage u
-     USING (SELECT o.ctid
+     WHERE u.agent_id = agent AND u.ctid = ANY (ARRAY(
+            SELECT o.ctid
               FROM memory_usage o
              WHERE o.agent_id = agent AND o.memory_id = ANY (gone)
                AND NOT EXISTS (SELECT FROM agent_memories m
                                 WHERE m.agent_id = agent AND m.id = o.memory_id OFFSET 0)
-             ORDER BY o.memory_id LIMIT batch_size FOR UPDATE SKIP LOCKED) orphan
-     WHERE u.agent_id = agent AND u.ctid = orphan.ctid;
+             ORDER BY o.memory_id LIMIT batch_size FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS counters = ROW_COUNT;
     DELETE FROM memory_labels l
-     USING (SELECT o.ctid
+     WHERE l.agent_id = agent AND l.ctid = ANY (ARRAY(
+            SELECT o.ctid
               FROM memory_labels o
              WHERE o.agent_id = agent AND o.memory_id = ANY (gone)
                AND NOT EXISTS (SELECT FROM agent_memories m
                                 WHERE m.agent_id = agent AND m.id = o.memory_id OFFSET 0)
-             ORDER BY o.memory_id, o.kind, o.value LIMIT batch_size FOR UPDATE SKIP LOCKED) orphan
-     WHERE l.agent_id = agent AND l.ctid = orphan.ctid;
+             ORDER BY o.memory_id, o.kind, o.value LIMIT batch_size FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS labels = ROW_COUNT;
     DELETE FROM memory_links l
-     USING (SELECT o.ctid
+     WHERE l.agent_id = agent AND l.ctid = ANY (ARRAY(
+            SELECT o.ctid
               FROM memory_links o
              WHERE o.agent_id = agent
                AND (o.source_id = ANY (gone) OR o.target_id = ANY (gone))
@@ -42,8 +43,7 @@ BEGIN
                     OR NOT EXISTS (SELECT FROM agent_memories m
                                     WHERE m.agent_id = agent AND m.id = o.target_id OFFSET 0))
              ORDER BY o.source_id, o.target_id, o.kind LIMIT batch_size
-               FOR UPDATE SKIP LOCKED) orphan
-     WHERE l.agent_id = agent AND l.ctid = orphan.ctid;
+               FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS links = ROW_COUNT;
     RETURN counters + labels + links;
 END
