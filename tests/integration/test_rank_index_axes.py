@@ -70,8 +70,19 @@ def test_axes_are_orthonormal_and_describe_nearly_all_that_embeddings_differ_in(
     principal = np.linalg.svd(vectors)[2][:DEEP]
     within = np.linalg.norm(principal @ found.T, axis=1)
     assert within == pytest.approx(1.0, abs=1e-3)
-    [[kept]] = sql(wide, "SELECT kept FROM pgrecall.rank_indexes")
-    assert kept == pytest.approx(((vectors @ found.T) ** 2).sum(axis=1).mean(), abs=0.01)
+    along = vectors @ found.T
+    [[kept, relation]] = sql(wide, "SELECT kept, relation FROM pgrecall.rank_indexes")
+    assert kept == pytest.approx((along**2).sum(axis=1).mean(), abs=0.01)
+    positions = sql(
+        wide,
+        "SELECT CAST(split_part(content, ' ', 2) AS integer), CAST(position AS real[]) "
+        f"FROM pgrecall.{relation} JOIN pgrecall.agent_memories ON id = memory_id",
+    )
+    assert len(positions) == len(vectors)
+    for number, position in positions:
+        assert position[:AXES_STEP] == pytest.approx(along[number], rel=0.01, abs=0.002)
+        rest = np.sqrt(1 - (along[number] ** 2).sum())
+        assert position[AXES_STEP] == pytest.approx(rest, abs=0.05)
 
 
 @pytest.mark.parametrize(
