@@ -35,8 +35,8 @@ DECLARE
     start timestamptz := clock_timestamp();
     language regconfig := text_language();
     relation text;
-    described record;
     axes @extschema:vector@.halfvec[];
+    kept float8;
     there record;
     words record;
     usual record;
@@ -86,8 +86,7 @@ BEGIN
     END IF;
     as_of := coalesce(as_of, least(there.newest, built_at));
     relation := create_positions(agent);
-    SELECT * INTO described FROM principal_axes(agent);
-    axes := described.axes;
+    SELECT p.axes, p.kept INTO axes, kept FROM principal_axes(agent) p;
     EXECUTE format('INSERT INTO %I (memory_id, position, words, bytes) '
                    'SELECT * FROM positions_of($1, $2, $3)', relation)
         USING agent, as_of, axes;
@@ -130,7 +129,7 @@ BEGIN
         seconds, measured.candidates, measured.candidates_alone, measured.likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END, axes,
-        there.latest, described.kept)
+        there.latest, kept)
         ON CONFLICT (agent_id) DO UPDATE
        SET (relation, space, as_of, built_at, written_until, memories, at_least, m,
             ef_construction, seconds, candidates, candidates_alone, likeness, term_memories,

@@ -130,11 +130,10 @@ BEGIN
                    ELSE weights_of(p.facts, NULL, NULL) END,
                    drawn.embedding, 0) ORDER BY drawn.place), '{}')
       INTO ids, directions
-      FROM (SELECT m.id, m.embedding, row_number() OVER (
-                       ORDER BY uuid_hash_extended(m.id, 43)) AS place
-              FROM agent_memories m
-             WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
-             ORDER BY place LIMIT number) drawn
+      FROM (SELECT few.*, row_number() OVER (ORDER BY uuid_hash_extended(few.id, 43)) AS place
+              FROM (SELECT m.id, m.embedding FROM agent_memories m
+                     WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
+                     ORDER BY uuid_hash_extended(m.id, 43) LIMIT number) few) drawn
       JOIN (SELECT turn, profile_info(name) AS facts
               FROM unnest(profiles) WITH ORDINALITY n(name, turn)) p
         ON p.turn % 4 = drawn.place % 4;

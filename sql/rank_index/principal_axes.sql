@@ -11,13 +11,9 @@ CREATE OR REPLACE FUNCTION principal_axes(
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     most integer := least(embedding_dimensions() / 2, @MOST_AXES@);
-    drawn @extschema:vector@.vector[] := ARRAY(
-        SELECT @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector
-          FROM agent_memories m
-         WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
-         ORDER BY uuid_hash_extended(m.id, 44) LIMIT 2500);
-    sample @extschema:vector@.vector[] := drawn[:2000];
-    others @extschema:vector@.vector[] := coalesce(nullif(drawn[2001:], '{}'), drawn);
+    drawn @extschema:vector@.vector[];
+    sample @extschema:vector@.vector[];
+    others @extschema:vector@.vector[];
     transposed @extschema:vector@.vector[];
     found @extschema:vector@.vector[];
     number integer;
@@ -27,6 +23,13 @@ BEGIN
     IF most < step THEN
         RETURN;
     END IF;
+    drawn := ARRAY(
+        SELECT @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector
+          FROM agent_memories m
+         WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
+         ORDER BY uuid_hash_extended(m.id, 44) LIMIT 2500);
+    sample := drawn[:2000];
+    others := coalesce(nullif(drawn[2001:], '{}'), drawn);
     transposed := ARRAY(
         SELECT array_agg(c.value ORDER BY s.place)::@extschema:vector@.vector
           FROM unnest(sample) WITH ORDINALITY s(one, place),

@@ -295,14 +295,12 @@ COMMENT ON FUNCTION embedding_dimensions IS
 
 CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
-DECLARE
-    stored integer := embedding_dimensions();
 BEGIN
     IF query IS NULL THEN
         RETURN;
-    ELSIF @extschema:vector@.vector_dims(query) <> stored THEN
+    ELSIF @extschema:vector@.vector_dims(query) <> embedding_dimensions() THEN
         RAISE EXCEPTION 'the query vector has % dimensions, the database stores %',
-            @extschema:vector@.vector_dims(query), stored
+            @extschema:vector@.vector_dims(query), embedding_dimensions()
             USING ERRCODE = 'PM006';
     ELSIF NOT query OPERATOR(@extschema:vector@.<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
