@@ -15,6 +15,7 @@ from pgrecall import (
     Added,
     Candidate,
     Candidates,
+    Change,
     Cluster,
     Consolidation,
     Context,
@@ -23,6 +24,7 @@ from pgrecall import (
     Event,
     Explanation,
     GarbageRun,
+    Health,
     JudgedQuery,
     Label,
     Link,
@@ -39,6 +41,7 @@ from pgrecall import (
     ScoredMemory,
     Sizes,
     Tuning,
+    UpkeepRun,
 )
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.integration.support import at as angle
@@ -128,6 +131,7 @@ def operations(
         "search_many": Operation({"queries": [at(0), None], "k": 2}, [five[:2], five[:2]]),
         "supersede": Operation({"memory_id": one, "new": new}, "inserted", "initial superseded"),
         "touch": Operation({"memory_ids": [one, other]}, 2),
+        "transfer.copy": Operation({"to": "other", "events": False}, 7, "initial"),
         "transfer.export": Operation({"write": lambda lines: None}, 8),
         "transfer.restore": Operation({"memories": [line, line]}, ["inserted", "known"], "initial"),
         "update": Operation({"memory_id": one, "importance": 0.9}, "memory 1", "updated"),
@@ -135,6 +139,7 @@ def operations(
             {"memory_id": one, "delta": 0.1, "reason": "why", "actor": "who"}, "memory 1", "manual"
         ),
         "upkeep.approve": Operation({"memory_ids": [waiting]}, 1, "approved"),
+        "upkeep.changes": Operation({"limit": 1}, ["forgotten"]),
         "upkeep.clusters": Operation(near, [[f"memory {n}" for n in (2, 1, 3, 4, 0)]]),
         "upkeep.collect_garbage": Operation({}, 8, "archived"),
         "upkeep.complete_stale_tasks": Operation({}, 1, "completed"),
@@ -142,10 +147,12 @@ def operations(
         "upkeep.demote": Operation(ids, 1, "demoted"),
         "upkeep.erase_owner": Operation({}, 7),
         "upkeep.extend_expiry": Operation(ids | {"expires_at": LATER}, 1),
+        "upkeep.health": Operation({}, None),
         "upkeep.near_duplicates": Operation({"threshold": 0.9, "limit": 1}, ["memory 2"]),
         "upkeep.promote": Operation(ids, 1, "promoted"),
         "upkeep.prune": Operation({"older_than": old}, 1, "archived"),
         "upkeep.reject": Operation({"memory_ids": [waiting]}, 1, "archived"),
+        "upkeep.run": Operation({"at_least": 2}, []),
         "upkeep.sizes": Operation({}, 7),
         "upsert": Operation({"memory": keyed}, "inserted", "initial"),
         "upsert_many": Operation({"memories": [keyed, keyed]}, ["inserted", "known"], "initial"),
@@ -157,25 +164,29 @@ READING = {
     *("evaluation.recorded_queries", "evaluation.tune", "explain", "get", "get_many", "history"),
     *("labels.find", "labels.of", "links.of", "list", "names.aliases", "names.unknown", "owners"),
     *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
-    *("upkeep.near_duplicates", "upkeep.sizes"),
+    "upkeep.changes",
+    *("upkeep.health", "upkeep.near_duplicates", "upkeep.sizes"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {
     *("erase", "rank_indexes.build", "rank_indexes.drop", "rank_indexes.maintain"),
-    *("upkeep.collect_garbage", "upkeep.erase_owner"),
+    *("upkeep.collect_garbage", "upkeep.erase_owner", "upkeep.run"),
 }
 """What takes a maintainer; the rest a writer."""
 OF_ALL = {
     *("owners", "rank_indexes.build", "rank_indexes.maintain", "rank_indexes.status"),
-    *("transfer.export", "upkeep.collect_garbage"),
+    *("transfer.export", "upkeep.changes", "upkeep.collect_garbage", "upkeep.health", "upkeep.run"),
 }
 """Operations on the memories of all owners unless one is named."""
+OF_NONE = {"owners", "upkeep.health"}
+"""Operations that take no owner."""
 GOOD = {name: one.arguments for name, one in operations(ID, OTHER).items()}
 
 _SHOWN: dict[type, str] = {
     Added: "outcome",
     Candidate: "memory",
     Candidates: "memories",
+    Change: "event.event_type",
     Cluster: "memories",
     Consolidation: "importance",
     Context: "packed",
@@ -184,6 +195,7 @@ _SHOWN: dict[type, str] = {
     Event: "event_type",
     Explanation: "rank",
     GarbageRun: "scanned",
+    Health: "last_upkeep",
     JudgedQuery: "query",
     Memory: "content",
     NearDuplicate: "newer_content",
@@ -196,6 +208,7 @@ _SHOWN: dict[type, str] = {
     ScoredMemory: "memory",
     Sizes: "memories",
     Tuning: "held_out",
+    UpkeepRun: "left",
 }
 
 
@@ -247,7 +260,7 @@ def works(name: str, things: Things, at: Direction = angle) -> list[Work]:
 
 
 def _call(name: str, arguments: dict[str, Any], repo: MemoryRepository) -> Any:
-    owner = {} if name == "owners" else {"agent_id": "one"}
+    owner = {} if name in OF_NONE else {"agent_id": "one"}
     return method(repo, name)(**owner | arguments)
 
 
@@ -291,6 +304,7 @@ PROCEDURES: dict[str, list[str]] = {
         "collect_garbage()",
     ],
     "erase_owner": ["erase_owner('one')"],
+    "upkeep": ["upkeep(agent => 'one', at_least => 1, max_live => 1)", "upkeep()"],
 }
 
 

@@ -55,10 +55,12 @@ if TYPE_CHECKING:
     from pgrecall.execution.search_path import pin_search_path
     from pgrecall.lifecycle.cluster import Cluster, Consolidation
     from pgrecall.lifecycle.erased import Erased
-    from pgrecall.lifecycle.event import Event
-    from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
+    from pgrecall.lifecycle.event import Change, Event
+    from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun, UpkeepPolicy
+    from pgrecall.lifecycle.health import Health, LastUpkeep, Problem, TableState
     from pgrecall.lifecycle.link import Link
     from pgrecall.lifecycle.near_duplicate import NearDuplicate
+    from pgrecall.lifecycle.upkeep import UpkeepKind, UpkeepRun, UpkeepTask
     from pgrecall.memories.added import Added
     from pgrecall.memories.batch import Batch
     from pgrecall.memories.file_export import export_file
@@ -104,6 +106,7 @@ __all__ = [
     "Batch",
     "Candidate",
     "Candidates",
+    "Change",
     "Clock",
     "Cluster",
     "Confidence",
@@ -135,6 +138,7 @@ __all__ = [
     "Frequency",
     "GarbagePolicy",
     "GarbageRun",
+    "Health",
     "Hits",
     "HttpReranker",
     "Importance",
@@ -147,6 +151,7 @@ __all__ = [
     "JudgedQuery",
     "Keyword",
     "Label",
+    "LastUpkeep",
     "LeftOut",
     "Link",
     "LocalEmbedder",
@@ -165,6 +170,7 @@ __all__ = [
     "Page",
     "PgRecallError",
     "PgvectorUnusable",
+    "Problem",
     "Profile",
     "ProfileEvaluation",
     "QueryPlan",
@@ -192,11 +198,16 @@ __all__ = [
     "Strategy",
     "Style",
     "SupersessionConflict",
+    "TableState",
     "Taste",
     "Time",
     "Trust",
     "Tuning",
     "UnknownName",
+    "UpkeepKind",
+    "UpkeepPolicy",
+    "UpkeepRun",
+    "UpkeepTask",
     "Usefulness",
     "bands",
     "embedded",
@@ -240,10 +251,12 @@ _MODULES = {
     "execution.search_path": "pin_search_path",
     "lifecycle.cluster": "Cluster Consolidation",
     "lifecycle.erased": "Erased",
-    "lifecycle.event": "Event",
-    "lifecycle.garbage": "GarbagePolicy GarbageRun",
+    "lifecycle.event": "Change Event",
+    "lifecycle.garbage": "GarbagePolicy GarbageRun UpkeepPolicy",
+    "lifecycle.health": "Health LastUpkeep Problem TableState",
     "lifecycle.link": "Link",
     "lifecycle.near_duplicate": "NearDuplicate",
+    "lifecycle.upkeep": "UpkeepKind UpkeepRun UpkeepTask",
     "memories.added": "Added",
     "memories.batch": "Batch",
     "memories.file_export": "export_file",

@@ -91,7 +91,8 @@ BEGIN
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
         undecayed,relevance,shifted,tasted,named,given_names,min_relevance,min_similarity,
         min_score,expand_session,lend,diversity}';
-    candidates := greatest(@PER_HIT@ * ranked, CASE WHEN has_words THEN @FEWEST@ ELSE walk END);
+    candidates := CASE WHEN has_words THEN greatest(@PER_HIT@ * ranked, @FEWEST@) ELSE greatest(
+        walk, least(@PER_HIT@ * @MEASURED_HITS@, walk) * ranked / @MEASURED_HITS@) END;
     IF has_words THEN
         walk := 3 * walk / 2;
         per_candidate := @PER_CANDIDATE@;

@@ -99,7 +99,7 @@ BEGIN
     SELECT * INTO usual FROM rank_questions(agent, 100, false);
     SELECT * INTO alone FROM rank_questions(agent, 50, true);
     best := best_by_embedding(agent, relation, usual.ids || alone.ids,
-                              usual.directions || alone.directions, 10);  -- as many for each
+                              usual.directions || alone.directions, @MEASURED_HITS@);
     of_usual := cardinality(best) / cardinality(usual.ids || alone.ids) * cardinality(usual.ids);
     SELECT u.candidates, u.likeness, a.candidates AS candidates_alone
       INTO measured

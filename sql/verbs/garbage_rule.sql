@@ -1,4 +1,4 @@
--- For maintainers.
+-- For readers.
 -- It is one expression for counting and collecting, in a form that PostgreSQL inlines. A rule whose
 -- value is NULL is off. A rule does not apply to a memory that lacks the trust or the time it
 -- judges by.

@@ -1,4 +1,3 @@
--- For maintainers.
 CREATE OR REPLACE FUNCTION require_garbage_policy(
     min_trust_threshold float8, max_age_hours float8, delete_threshold float8, max_live bigint,
     max_event_age_hours float8, max_run_age_hours float8, policy text) RETURNS void

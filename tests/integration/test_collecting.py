@@ -256,7 +256,7 @@ def test_a_run_is_logged_with_its_thresholds_and_numbers(
             (owner is mine,) * 2
         )
         assert begun - timedelta(seconds=1) < logged.pop("started_at") < datetime.now(UTC)
-        ours = {"agent_id": owner.name, "policy": "nightly", "finished": True}
+        ours = {"agent_id": owner.name, "policy": "nightly", "finished": True, "tasks": None}
         assert logged == ours | limits | said
     actor = "SELECT actor FROM pgrecall.memory_events WHERE agent_id = :agent AND actor IS NOT NULL"
     assert {*mine.other.sql(f"{actor} AND event_type = 'archived'")} == {

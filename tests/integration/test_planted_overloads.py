@@ -140,7 +140,7 @@ def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reade
         "AND NOT 'search_path=pgrecall, pg_temp' = ANY (coalesce(proconfig, '{}')) ORDER BY 1",
     ) == [
         *("build_rank_index", "collect_garbage", "distribute", "erase_owner"),
-        "maintain_rank_indexes",
+        *("maintain_rank_indexes", "upkeep"),
     ]
     assert value(
         shared_url,
@@ -155,8 +155,9 @@ COMMANDS = """
     context tea; outcome ONE success; feedback ONE useful; judge ONE tea;
     trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
     revive TWO; approve TWO; promote TWO; demote TWO; reject TWO; near-duplicates;
-    clusters --more-than 1; consolidate --more-than 1; complete-tasks; prune --days 900;
-    gc --dry-run; gc --max-live 100; label TWO l; labels TWO; labelled l; unlabel TWO l;
+    changes; clusters --more-than 1; consolidate --more-than 1; complete-tasks; upkeep run;
+    prune --days 900;
+    copy other; gc --dry-run; gc --max-live 100; label TWO l; labels TWO; labelled l; unlabel TWO l;
     link TWO THREE; links TWO; unlink TWO THREE; profiles list --installed;
     profiles show hybrid --installed; profiles install FOLDER/mine.toml; profiles default mine;
     evaluate FOLDER/judged.jsonl --agent a; tune FOLDER/judged.jsonl --agent a;

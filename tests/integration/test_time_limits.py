@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import GarbagePolicy, MemoryRepository, NewMemory
+from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, UpkeepPolicy
 from tests.integration.support import NORTH, at, hurried, sql
 
 GUARD = """
@@ -32,6 +32,7 @@ JOBS: dict[str, Callable[[MemoryRepository, list[str]], Any]] = {
     "collect_garbage": lambda repo, lines: repo.upkeep.collect_garbage(
         policy=GarbagePolicy(max_age_hours=0)
     ),
+    "upkeep": lambda repo, lines: repo.upkeep.run(policy=UpkeepPolicy(max_age_hours=0), at_least=1),
     "prune": lambda repo, lines: repo.upkeep.prune("agent", older_than=timedelta(0)),
     "restore": lambda repo, lines: repo.transfer.restore("other", [json.loads(lines[0])]),
     "erase_owner": lambda repo, lines: repo.upkeep.erase_owner("agent"),
@@ -40,6 +41,7 @@ CALLS = (
     "build_rank_index('agent', 1)",
     "maintain_rank_indexes(at_least => 1)",
     "collect_garbage(max_age_hours => 0)",
+    "upkeep(max_age_hours => 0, at_least => 1)",
     "erase_owner('agent')",
 )
 

@@ -40,6 +40,7 @@ from pgrecall.ranking.question import Question
 from pgrecall.schema import REVISION, Layout, tables
 from pgrecall.scoring import signals
 from tests.calls import GOOD as METHODS
+from tests.calls import OF_NONE
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW
 from tests.methods import NOWHERE, method
@@ -498,6 +499,17 @@ CASES: list[Case] = [
     *each("upkeep.collect_garbage", "batch_size", "batch_size", 0, 1.5),
     ("upkeep.collect_garbage", {"dry_run": 1}, "dry_run"),
     *each("upkeep.collect_garbage", "policy", "policy", "default", {"name": "x"}),
+    *each("upkeep.changes", "since", "since", NAIVE, "yesterday"),
+    *each("upkeep.changes", "actor", "actor", "", 5),
+    *each("upkeep.changes", "limit", "limit", 0, 10**9, None),
+    *each("transfer.copy", "to", "agent_id", "", 5, "team:red"),
+    *each("transfer.copy", "actor", "actor", "", 5),
+    ("transfer.copy", {"events": 1}, "events"),
+    *each("upkeep.health", "max_memories", "max_memories", 0, 1.5),
+    *each("upkeep.run", "policy", "policy", "default", GarbagePolicy()),
+    *each("upkeep.run", "within", "within", -1, "1", NAN),
+    *each("upkeep.run", "at_least", "at_least", 0, 1.5),
+    ("upkeep.run", {"dry_run": 1}, "dry_run"),
     # Labels and links
     *(
         (name, {"labels": wrong}, "")
@@ -536,7 +548,7 @@ KINDS: dict[tuple[str, str], type[InputError]] = {
 def test_what_makes_no_sense_is_refused(repo: MemoryRepository) -> None:
     for name, wrong, message in CASES:
         usual = {} if name in ("update", "upkeep.prune", "upkeep.consolidate") else METHODS[name]
-        given = {"agent_id": "a"} | usual | wrong
+        given = ({} if name in OF_NONE else {"agent_id": "a"}) | usual | wrong
         if name == "update":
             given = {"memory_id": ID} | given
         with pytest.raises((InputError, InvalidProfile), match=message or None) as refused:

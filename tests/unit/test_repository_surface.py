@@ -17,7 +17,7 @@ from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import Question
 from pgrecall.schema import tables
 from pgrecall.schema.owner import require_owner
-from tests.calls import GOOD
+from tests.calls import GOOD, OF_NONE
 from tests.integration.support import NORTH
 from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 
@@ -25,9 +25,9 @@ METHODS = public(NOWHERE)
 OF_ALL_AGENTS = (
     *("upkeep.collect_garbage", "rank_indexes.build"),
     *("rank_indexes.maintain", "rank_indexes.status", "transfer.export"),
+    *("upkeep.changes", "upkeep.run"),
 )
 """What works on the memories of every agent unless one is named."""
-OF_NO_AGENT = ("owners",)
 
 
 def test_what_one_repository_can_do_the_other_can() -> None:
@@ -49,7 +49,7 @@ def test_both_present_a_method_in_the_same_way(name: str) -> None:
     if name in OF_ALL_AGENTS:
         agent_id = parameters["agent_id"]
         assert (agent_id.kind, agent_id.default) == (inspect.Parameter.KEYWORD_ONLY, None)
-    elif name not in OF_NO_AGENT:
+    elif name not in OF_NONE:
         assert next(iter(parameters)) == "agent_id"
         assert parameters["agent_id"].default is inspect.Parameter.empty
 
@@ -119,7 +119,7 @@ NO_AGENTS: tuple[tuple[Any, str], ...] = (
 )
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in OF_NO_AGENT])
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in OF_NONE])
 def test_an_agent_or_team_that_cannot_be_is_refused_by_every_method(name: str) -> None:
     for agent_id, message in NO_AGENTS:
         if agent_id is not None or name not in OF_ALL_AGENTS:

@@ -44,10 +44,10 @@ class _Commands(LazyGroup):
         "Store and search": {
             "memory_commands": "add upsert list get count owners",
             "import_command": "import",
-            "transfer_commands": "export",
+            "transfer_commands": "export copy",
             "search_commands": "search plan explain context",
         },
-        "Learn from use": {"use_commands": "outcome feedback trust history"},
+        "Learn from use": {"use_commands": "outcome feedback trust history changes"},
         "Correct": {"use_commands": "supersede invalidate revive approve reject promote demote"},
         "Curate": {
             "curation_commands": "near-duplicates clusters consolidate complete-tasks prune gc "
@@ -69,6 +69,7 @@ class _Commands(LazyGroup):
             "key_commands": "keys",
             "mcp_command": "mcp",
             "rank_indexes": "index",
+            "upkeep_command": "upkeep",
             "demonstrate": "demo",
         },
     }

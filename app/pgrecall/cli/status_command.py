@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from sqlalchemy import Connection
+import typer
+from rich.table import Column
 
 from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.migrate_commands import shards
-from pgrecall.cli.output import Output, facts, size
+from pgrecall.cli.output import Output, facts, plain, size, table
+from pgrecall.cli.parsers import option
 from pgrecall.execution import MemoryRepository
+from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastUpkeep, Problem
 from pgrecall.memories.overview import Overview, overview
 from pgrecall.migrate import Status
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.rank_index.index import RankIndexStatus
 from pgrecall.schema import migrate_up
 
 _HNSW = {
@@ -26,9 +28,18 @@ _HNSW = {
 app = App()
 
 
-@app.function("pgrecall status", "pgrecall status --json")
-def status(database: Database) -> Output:
-    """Show what the database holds: versions, memories, sizes, and rank indexes that are due."""
+@app.function("pgrecall status", "pgrecall status --json", "pgrecall status && echo well")
+def status(
+    database: Database,
+    max_memories: Annotated[
+        int, option("Owners of more memories are a problem.", min=1)
+    ] = MOST_MEMORIES,
+) -> Output:
+    """Show what the database holds: versions, memories, sizes, and what needs doing.
+
+    Exits with 1 if anything needs doing: migrations, invalid indexes, statistics, dead rows, rank
+    indexes that are due or missing, owners that are too large, or an upkeep.
+    """
     with database.url() as url:
         schema = migrate.status(url, schema=database.schema)
         with engine_of(url).connect() as connection:
@@ -38,29 +49,51 @@ def status(database: Database) -> Output:
                 if schema.dimensions
                 else None
             )
-            indexes = {} if schema.pending or held is None else _indexes(connection, schema.schema)
-    record = asdict(schema) | (_numbers(held, indexes) if held else {})
-    return Output([record], facts(_rows(schema, held, indexes)))
+            health = (
+                None
+                if schema.pending or held is None
+                else MemoryRepository(connection, schema=schema.schema).upkeep.health(
+                    max_memories=max_memories
+                )
+            )
+    problems = [*_of_schema(schema), *(health.problems if health else ())]
+    record = asdict(schema) | (asdict(held) if held else {})
+    record |= {
+        "problems": [asdict(one) for one in problems],
+        "last_upkeep": asdict(health.last_upkeep) if health and health.last_upkeep else None,
+    }
+    found = [(one.problem, plain(one.name), plain(one.why), plain(one.remedy)) for one in problems]
+    wide = [Column(name, overflow="fold") for name in ("of", "why", "what to do")]
+    parts: list[Any] = [facts(_rows(schema, held, health))]
+    if found:
+        parts += ["", table("needs doing", *wide, rows=found)]
+    return Output([record], *parts, problem=typer.Exit(1) if found else None)
 
 
-def _indexes(connection: Connection, schema: str) -> dict[str, list[RankIndexStatus]]:
-    repo = MemoryRepository(connection, schema=schema)
-    return {"agents": repo.rank_indexes.status(), "teams": repo.teams.rank_indexes.status()}
+def _of_schema(schema: Status) -> list[Problem]:
+    """The problems that functions of the schema cannot tell of."""
+    name, remedy = schema.schema, migrate_up(schema.schema)
+    if schema.dimensions is None:
+        return [Problem("migration", name, "the schema does not exist", remedy)]
+    pending = f"{len(schema.pending)} pending"
+    rebuilt = "pgrecall migrate embedding-index"
+    return [
+        *([Problem("migration", name, pending, remedy)] if schema.pending else ()),
+        *(
+            Problem("invalid index", index, "not built", rebuilt)
+            for index in schema.invalid_indexes
+        ),
+    ]
 
 
-def _rows(
-    schema: Status, held: Overview | None, indexes: dict[str, list[RankIndexStatus]]
-) -> list[tuple[str, str]]:
+def _rows(schema: Status, held: Overview | None, health: Health | None) -> list[tuple[str, str]]:
     pgvector = f"{schema.pgvector or 'none'}{_HNSW.get(schema.hnsw or '', '')}"
     rows = [("PostgreSQL, pgvector", f"{schema.postgres}, {pgvector}")]
     if held is None:
-        return [*rows, ("schema", f"{schema.schema} does not exist: {migrate_up(schema.schema)}")]
-    pending = (
-        f", {len(schema.pending)} pending: {migrate_up(schema.schema)}" if schema.pending else ""
-    )
+        return rows
     about = "about " if held.estimated else ""
     rows += [
-        ("schema", f"{schema.schema} at revision {schema.revision}{pending}"),
+        ("schema", f"{schema.schema} at revision {schema.revision}"),
         ("embeddings", f"{schema.embedding_type}({schema.dimensions}){_made_by(schema)}"),
         (
             "memories",
@@ -68,35 +101,21 @@ def _rows(
         ),
         ("retrieved at least once", f"{about}{held.memories_retrieved:,}"),
         ("size", f"{size(held.bytes)}, {size(held.index_bytes)} of it indexes"),
+        ("rank indexes", f"{held.rank_indexes:,}"),
     ]
     if schema.nodes:
         rows.append(("distributed over", "\n".join(shards(schema.nodes))))
-    for owners, statuses in indexes.items():
-        if statuses:
-            built = sum(status.index is not None for status in statuses)
-            rows.append((f"rank indexes of {owners}", f"{built:,}"))
-        run = f"run `pgrecall index maintain{' --of-team' if owners == 'teams' else ''}`"
-        rows += [
-            ("rank index due", f"{status.agent_id}: {status.due}; {run}")
-            for status in statuses
-            if status.due
-        ]
-    invalid = "run `pgrecall migrate embedding-index`"
-    return [*rows, *(("invalid index", f"{name}: {invalid}") for name in schema.invalid_indexes)]
+    if health:
+        rows.append(("last upkeep", _of_upkeep(health.last_upkeep)))
+    return rows
+
+
+def _of_upkeep(last: LastUpkeep | None) -> str:
+    if last is None:
+        return "never"
+    tasks = ", ".join(f"{task} {number:,}" for task, number in last.tasks.items())
+    return f"{last.started_at:%Y-%m-%d %H:%M}, {last.seconds:,.1f} s: {tasks or 'nothing was due'}"
 
 
 def _made_by(schema: Status) -> str:
     return f" by {schema.embedding_model}" if schema.embedding_model else ""
-
-
-def _numbers(held: Overview, indexes: dict[str, list[RankIndexStatus]]) -> dict[str, Any]:
-    return asdict(held) | {
-        "rank_indexes": {
-            owners: sum(status.index is not None for status in statuses)
-            for owners, statuses in indexes.items()
-        },
-        "rank_indexes_due": {
-            owners: {status.agent_id: status.due for status in statuses if status.due}
-            for owners, statuses in indexes.items()
-        },
-    }

@@ -1,4 +1,4 @@
-"""pgrecall export"""
+"""pgrecall export, copy"""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Annotated, Unpack, cast
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from pgrecall.cli.app import App
-from pgrecall.cli.output import Output, counted, plain, print_lines, warnings
+from pgrecall.cli.call import Call
+from pgrecall.cli.output import Output, counted, number, plain, print_lines, warnings, working
 from pgrecall.cli.parsers import argument, option
 from pgrecall.core.limits import STATUSES
 from pgrecall.errors import InputError
@@ -113,6 +114,21 @@ def export(
     if is_piped:
         return Output([], notes=[text])
     return Output([{"exported": number, "file": str(file), "seconds": round(seconds, 3)}], text)
+
+
+@app.method(
+    "transfer.copy",
+    "pgrecall copy bea --agent zoe",
+    to=argument("Agent that gets the memories, or with --of-team the team.", metavar="TO"),
+    events=option("Copy the history of each memory too."),
+)
+def copy(call: Call) -> Output:
+    """Copy an agent's memories to another, with the same ids and all that belongs to them.
+
+    What the other has already is left out, so the command can be repeated.
+    """
+    with working("copying"):
+        return number("copied", call(), "memory copied", "memories copied")
 
 
 def count_exported(repo: MemoryRepository, agents: Sequence[str] | None) -> int:

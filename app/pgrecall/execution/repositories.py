@@ -22,11 +22,13 @@ if TYPE_CHECKING:
         labelling,
         linking,
         naming,
+        upkeeping,
         using,
     )
     from pgrecall.memories import (
         adding,
         changing,
+        copying,
         deleting,
         exporting,
         listing,
@@ -51,9 +53,11 @@ else:
     labelling = LazyModule("lifecycle.labelling")
     linking = LazyModule("lifecycle.linking")
     naming = LazyModule("lifecycle.naming")
+    upkeeping = LazyModule("lifecycle.upkeeping")
     using = LazyModule("lifecycle.using")
     adding = LazyModule("memories.adding")
     changing = LazyModule("memories.changing")
+    copying = LazyModule("memories.copying")
     deleting = LazyModule("memories.deleting")
     exporting = LazyModule("memories.exporting")
     listing = LazyModule("memories.listing")
@@ -108,7 +112,7 @@ class RankIndexes(Namespace[R_co]):
 
 
 class Upkeep(Namespace[R_co]):
-    """`repository.upkeep`. Curation of an agent's memories, garbage collection, and sizes."""
+    """`repository.upkeep`. Curation of an agent's memories, and regular work on all."""
 
     adjust_trust = method(lambda: using.adjust_trust)
     approve = method(lambda: correcting.approve)
@@ -124,6 +128,9 @@ class Upkeep(Namespace[R_co]):
     erase_owner = method_of_job(lambda: erasing.erase_owner)
     extend_expiry = method(lambda: changing.extend_expiry)
     sizes = method(lambda: measuring.sizes)
+    run = method_of_job(lambda: upkeeping.run_upkeep)
+    health = method(lambda: upkeeping.health)
+    changes = method(lambda: using.changes)
 
 
 class Evaluations(Namespace[R_co]):
@@ -141,6 +148,7 @@ class Transfer(Namespace[R_co]):
 
     export = method(lambda: exporting.export)
     restore = method(lambda: restoring.restore)
+    copy = method(lambda: copying.copy)
 
 
 class Methods(Advises):

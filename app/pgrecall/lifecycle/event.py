@@ -71,3 +71,21 @@ class Event:
             "metadata": self.metadata,
             "occurred_at": self.occurred_at.isoformat(),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """An event, with whose memory it is about."""
+
+    agent_id: str | None
+    """None for a memory of a team."""
+    team_id: str | None
+    """None for a memory of an agent."""
+    content: str | None
+    """The first 200 characters of the text as it is now; None if the memory is deleted."""
+    event: Event
+
+    def record(self) -> dict[str, Any]:
+        """The change as plain JSON values."""
+        whose = {"agent_id": self.agent_id, "team_id": self.team_id, "content": self.content}
+        return whose | self.event.record()

@@ -67,6 +67,19 @@ class GarbagePolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepPolicy(GarbagePolicy):
+    """A policy whose rules are off, so that only memories that have expired are archived."""
+
+    name: str = "upkeep"
+    min_trust_threshold: float | None = None
+    """Memories of less trust are archived."""
+    max_age_hours: float | None = None
+    """Memories created longer ago are archived."""
+    delete_threshold: float | None = None
+    """Memories of less trust are deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GarbageRun:
     """The effects of a run, or with dry_run those that it would have."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID
 
@@ -11,7 +12,9 @@ from pgrecall.core.checks import COSINE
 from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.steps import READS, VERB, Operation, needs
 from pgrecall.core.validation import (
+    require_aware,
     require_bool,
+    require_count,
     require_id,
     require_name,
     require_one_of,
@@ -19,8 +22,9 @@ from pgrecall.core.validation import (
     require_text,
 )
 from pgrecall.errors import InputError
-from pgrecall.lifecycle.event import Event
+from pgrecall.lifecycle.event import Change, Event
 from pgrecall.memories.event_fields import note
+from pgrecall.memories.listing import MOST
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import MEMORY, call
@@ -151,6 +155,51 @@ def history(
     arguments = _named(tables, agent_id, memory_id)
     rows = yield call(tables, "history", _EVENT, **arguments)
     return [Event(memory_id=arguments["memory_id"], **row._asdict()) for row in rows]
+
+
+@needs(READS)
+def changes(
+    tables: Tables,
+    /,
+    *,
+    agent_id: str | UUID | None = None,
+    since: datetime | None = None,
+    actor: str | None = None,
+    limit: int = 100,
+) -> Operation[list[Change]]:
+    """The newest events of one agent, or of all: what changed, and who did it. Newest first.
+
+    `since` is a moment, by default a day ago; `actor` restricts them to what this actor did.
+    `limit` is at most 10,000. Of a memory that was stored and deleted since, the deletion remains.
+    Raises InputError.
+    """
+    require_count("limit", limit, at_least=1, at_most=MOST)
+    since = require_aware("since", since)
+    if actor is not None:
+        require_name("actor", actor)
+    rows = yield call(
+        tables,
+        "changes",
+        since=datetime.now(UTC) - timedelta(days=1) if since is None else since,
+        agent=None if agent_id is None else require_owner(tables, agent_id),
+        by_actor=actor,
+        most=limit,
+        of_teams=bool(tables.prefix),
+    )
+    found = []
+    for row in rows:
+        of_event = row._asdict()
+        owner = of_event.pop("agent_id").removeprefix(tables.prefix)
+        content = of_event.pop("content")
+        found.append(
+            Change(
+                agent_id=None if tables.prefix else owner,
+                team_id=owner if tables.prefix else None,
+                content=content,
+                event=Event(**of_event),
+            )
+        )
+    return found
 
 
 def _named(tables: Tables, agent_id: str | UUID, memory_id: UUID | str) -> dict[str, Any]:

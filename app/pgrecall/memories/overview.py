@@ -26,6 +26,7 @@ class Overview:
     bytes: int
     """Size of agent_memories and memory_usage, with indexes and TOAST."""
     index_bytes: int
+    rank_indexes: int
 
 
 _HERE = ("pg_total_relation_size(c.oid)", "pg_indexes_size(c.oid)", "c.reltuples")
@@ -80,4 +81,7 @@ def overview(connection: Connection, schema: str, *, distributed: bool = False) 
             select(func.count(), func.count(columns.agent_id.distinct()))
         ).one()
         used = connection.scalar(select(func.count()).select_from(known_tables.memory_usage)) or 0
-    return Overview(memories, owners, max(used, 0), estimated, sizes.bytes, sizes.index_bytes)
+    built = connection.scalar(select(func.count()).select_from(known_tables.rank_indexes)) or 0
+    return Overview(
+        memories, owners, max(used, 0), estimated, sizes.bytes, sizes.index_bytes, built
+    )

@@ -38,7 +38,7 @@ from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.embed import DuplicatePolicy
 from pgrecall.rank_index import strategy
-from pgrecall.rank_index.index import EF_CONSTRUCTION, LEVELS, M
+from pgrecall.rank_index.index import EF_CONSTRUCTION, LEVELS, MEASURED_HITS, M
 from pgrecall.rank_index.space import (
     AXES_STEP,
     KEPT,
@@ -113,6 +113,7 @@ _LIMITS: Mapping[str, Any] = {
     "ROUNDING": ROUNDING,
     "RECENCY_SCALE": RECENCY_SCALE,
     "LEVELS": [*map(str, LEVELS)],
+    "MEASURED_HITS": MEASURED_HITS,
     "STATEMENTS": RANKING,
     "OPTIONS": (*known_options(), "include_invalid"),
     "SHORTEST_HALF_LIFE": SHORTEST_HALF_LIFE,

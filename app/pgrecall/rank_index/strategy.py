@@ -12,7 +12,7 @@ from typing import Any
 from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.core.vectors import StoredVector
 from pgrecall.rank_index import space
-from pgrecall.rank_index.index import RankIndex
+from pgrecall.rank_index.index import MEASURED_HITS, RankIndex
 from pgrecall.rank_index.sources import Source, Sources
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
@@ -27,8 +27,8 @@ MAX_UNCOVERED = 0.1
 MAX_CANDIDATES = 1_000
 """The most candidates of the graph: pgvector's limit of hnsw.ef_search."""
 FEWEST, PER_HIT, MAX_K = 100, 6, 80
-"""The fewest candidates with words, the fewest per hit, and the greatest k for which an index is
-used."""
+"""The fewest candidates with words, as many per hit are enough, and the greatest k for which an
+index is used."""
 FILTERED = 3
 """With filters, the number of candidates is multiplied by this, as measured: memories that pass are
 further down in the order, where a search of the graph is less thorough."""
@@ -186,11 +186,11 @@ def plan_index_use(
 def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
     """The number of candidates to begin with: as each build measured, the more, the more one signal
     decides. With words they are nearly in order, so few do."""
-    number = PER_HIT * search.most
     if search.ranks_by_words:
-        number = max(number, FEWEST)
+        number = max(PER_HIT * search.most, FEWEST)
     else:
-        number = max(number, *(index.candidates for index in usable))
+        number = max(index.candidates for index in usable)
+        number = max(number, min(PER_HIT * MEASURED_HITS, number) * search.most // MEASURED_HITS)
     if one_sided := _one_sided(search):
         number *= 2
         alone = max(index.candidates_alone for index in usable)

@@ -34,6 +34,12 @@ def memories_table(metadata: MetaData) -> Table:
         ),
         Index(None, "agent_id", "inserted_at", postgresql_where=text("inserted_at IS NOT NULL")),
         Index(
+            None,
+            "agent_id",
+            "expires_at",
+            postgresql_where=text("expires_at IS NOT NULL AND status <> 'archived'"),
+        ),
+        Index(
             "ix_agent_memories_turns",
             "agent_id",
             "session",

@@ -216,6 +216,12 @@ def _gc_runs(metadata: MetaData) -> Table:
         column("max_run_age_hours", DOUBLE, "Age above which it deleted earlier runs."),
         column("events", BIGINT, "Events deleted for their age.", "0"),
         column("runs", BIGINT, "Earlier runs deleted for their age.", "0"),
+        column(
+            "tasks",
+            JSON,
+            "How many tasks of each kind an upkeep did, and left; NULL: a garbage collection "
+            "alone.",
+        ),
         PrimaryKeyConstraint("agent_id", "id"),
         comment="Runs of the garbage collection; a dry run leaves none.",
     )

@@ -33,6 +33,7 @@ from pgrecall.service import (
 )
 from pgrecall.service.answers import ErrorV1Answer, ProblemAnswer
 from pgrecall.service.compressing import Compressing
+from pgrecall.service.database_metrics import DatabaseMetrics
 from pgrecall.service.document import DocumentedApp, errors_as
 from pgrecall.service.gate import Gate
 from pgrecall.service.key_cache import KeyRing
@@ -47,7 +48,7 @@ MakeRepository = Callable[[AsyncEngine], AsyncMemoryRepository]
 
 def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> ASGIApp:
     """The service, for any ASGI server. It opens no connection before the server starts it."""
-    own = _engine(settings, pool_size=2)  # for keys and readiness, which must not wait for requests
+    own = _engine(settings, pool_size=3)  # for keys, readiness, metrics: they wait for no request
     app = DocumentedApp(
         title="pgrecall",
         version=version("pgrecall"),
@@ -95,6 +96,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             confine(engine, settings.role, pooled=pooled)
         app.state.repo = app.state.make_repository(engine)
         app.state.prober = AsyncMemoryRepository(own, schema=settings.schema)
+        app.state.database_metrics = DatabaseMetrics(app.state.prober)
         app.state.answer_mcp = await opened.enter_async_context(serve_mcp(settings.max_body))
         # What is there stays: looking through it again for every few hundred objects of bodies
         # would stop all requests for a tenth of a second.

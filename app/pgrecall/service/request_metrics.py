@@ -8,6 +8,8 @@ import prometheus_client as prometheus
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.responses import Response
 
+from pgrecall.service.database_metrics import Families
+
 REQUESTS = prometheus.Histogram(
     "pgrecall_request_seconds",
     "Time from the end of a request's body to the end of its answer, waiting included.",
@@ -23,11 +25,11 @@ RUNNING, WAITING = (
 )
 
 
-def exposed() -> Response:
-    """The metrics; with several workers, those of all of them."""
+def exposed(of_database: Families) -> Response:
+    """The metrics of requests, with several workers those of all of them; and of the database."""
     registry = prometheus.REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         registry = prometheus.CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    content = prometheus.generate_latest(registry)
+    content = prometheus.generate_latest(registry) + prometheus.generate_latest(of_database)
     return Response(content, media_type=prometheus.CONTENT_TYPE_LATEST)

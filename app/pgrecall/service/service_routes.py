@@ -76,10 +76,10 @@ async def status(request: Request, key: AnyKey) -> Response:
 
 
 @router.get("/metrics", response_class=Response)
-async def metrics(key: AnyKey) -> Response:
-    """Metrics for Prometheus. Needs the scope maintain."""
+async def metrics(request: Request, key: AnyKey) -> Response:
+    """Metrics of requests and of the database for Prometheus. Needs the scope maintain."""
     require_scope(key, "maintain")
-    return exposed()
+    return exposed(await request.app.state.database_metrics.collected())
 
 
 @router.get("/health", response_model=dict[str, str])

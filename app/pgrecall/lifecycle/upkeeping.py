@@ -1,0 +1,167 @@
+"""Upkeep: does what is due, within a time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pgrecall.core.ids import new_id
+from pgrecall.core.steps import READS, VERB, Ask, Job, Operation, Part, needs
+from pgrecall.core.validation import require_bool, require_callable, require_count, require_seconds
+from pgrecall.errors import InputError
+from pgrecall.lifecycle import collection_steps
+from pgrecall.lifecycle.garbage import UpkeepPolicy
+from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastUpkeep, Problem, TableState
+from pgrecall.lifecycle.upkeep import UpkeepKind, UpkeepRun, UpkeepTask
+from pgrecall.rank_index.index import AT_LEAST
+from pgrecall.rank_index.maintaining import maintain_rank_indexes
+from pgrecall.schema import Tables
+from pgrecall.schema.verbs import call
+
+BATCH_SIZE = 1_000
+
+Progress = Callable[[UpkeepTask, int, int], Any]
+"""Called with the task that is next, the number done, and the total."""
+
+
+def run_upkeep(
+    *,
+    agent_id: str | UUID | None = None,
+    within: float | None = None,
+    policy: UpkeepPolicy | None = None,
+    at_least: int = AT_LEAST,
+    dry_run: bool = False,
+    on_progress: Progress | None = None,
+) -> Job[UpkeepRun]:
+    """Does what is due for one agent, or for all. Made for cron.
+
+    In this order: memories that have expired are archived, with whatever else `policy` says; rank
+    indexes are dropped, built or brought up to date, as `rank_indexes.maintain` does it; statistics
+    of tables that have changed much are taken. Nothing is read of agents for which nothing is due,
+    unless `policy` judges by trust, age or number.
+
+    A task is begun only if it should end `within` these seconds, by what the last build took;
+    garbage is collected in batches. What is left is done by the next run. Two runs at once do no
+    task twice, and an interrupted run loses nothing. `dry_run` only says what is due. On an Engine
+    each task is a transaction or several. `on_progress(task, done, total)` is called before each.
+
+    Raises InputError, and what `rank_indexes.maintain` raises.
+    """
+    policy = UpkeepPolicy() if policy is None else policy
+    if not isinstance(policy, UpkeepPolicy):
+        raise InputError(f"policy must be an UpkeepPolicy, got {type(policy).__name__}")
+    within = require_seconds("within", within)
+    require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
+    require_bool("dry_run", dry_run)
+    require_callable("on_progress", on_progress)
+    began = time.monotonic()
+    until = began + (math.inf if within is None else within)
+    owner_id: str | None = None
+    if agent_id is not None:
+        [(owner_id, _)] = yield Part(partial(collection_steps.owners, agent_id=agent_id))
+    asking = partial(due_tasks, owner_id=owner_id, policy=policy, at_least=at_least)
+    due: list[UpkeepTask] = yield Part(asking)
+    done: list[UpkeepTask] = []
+    left: list[UpkeepTask] = []
+    if dry_run:
+        return UpkeepRun(id=None, dry_run=True, done=due, left=[], seconds=time.monotonic() - began)
+    run = collection_steps.Collection(new_id(), owner_id)
+    yield Part(partial(collection_steps.begin_run, run=run, policy=policy))
+    for number, task in enumerate(due):
+        if on_progress is not None:
+            yield Ask(on_progress, (task, number, len(due)))
+        expected = 0.0 if task.task is UpkeepKind.GARBAGE else task.seconds
+        if time.monotonic() + expected > until:
+            left.append(task)
+            continue
+        if task.task is UpkeepKind.GARBAGE:
+            finished = yield from _collected(task.name, run, until)
+        else:
+            finished = True
+            yield from _done(task, at_least)
+        (done if finished else left).append(task)
+    made = UpkeepRun(
+        id=run.id, dry_run=False, done=done, left=left, seconds=time.monotonic() - began
+    )
+    yield Part(partial(_end, run=run, tasks=made.tasks, unfinished=bool(left)))
+    return made
+
+
+def _collected(owner_id: str, run: collection_steps.Collection, until: float) -> Job[bool]:
+    """Collects garbage in batches; False if there was no time for all of them."""
+    after: UUID | None = None
+    while True:
+        row = yield Part(
+            partial(
+                collection_steps.collect_batch,
+                run=run,
+                owner_id=owner_id,
+                after=after,
+                batch_size=BATCH_SIZE,
+            )
+        )
+        if not row.more:
+            return True
+        if time.monotonic() > until:
+            return False
+        after = row.last_id
+
+
+def _done(task: UpkeepTask, at_least: int) -> Job[None]:
+    if task.task is UpkeepKind.STATISTICS:
+        yield Part(partial(take_statistics, relation=task.name))
+    else:
+        yield from maintain_rank_indexes(agent_id=task.name, at_least=at_least)
+
+
+@needs(VERB)
+def due_tasks(
+    tables: Tables, owner_id: str | None, policy: UpkeepPolicy, at_least: int
+) -> Operation[list[UpkeepTask]]:
+    """The tasks that are due for an owner, or for all agents, with statistics, or all teams."""
+    rows = yield call(
+        tables,
+        "upkeep_due",
+        agent=owner_id,
+        at_least=at_least,
+        of_teams=bool(tables.prefix),
+        **policy.parameters,
+    )
+    return [UpkeepTask(UpkeepKind(row.task), row.name, row.why, row.seconds) for row in rows]
+
+
+@needs(READS)
+def health(tables: Tables, /, *, max_memories: int = MOST_MEMORIES) -> Operation[Health]:
+    """Returns what needs doing, the last upkeep, and the state of the tables, of all owners.
+
+    It reads indexes and the server's counters. Owners, which are agents and teams, of more than
+    `max_memories` are a problem. Raises InputError.
+    """
+    require_count("max_memories", max_memories, at_least=1, at_most=2**63 - 1)
+    problems = yield call(tables, "health", max_memories=max_memories)
+    last = yield call(tables, "last_upkeep")
+    states = yield call(tables, "table_states")
+    return Health(
+        problems=[Problem(*row) for row in problems],
+        last_upkeep=LastUpkeep(*last[0]) if last else None,
+        tables=[TableState(*row) for row in states],
+    )
+
+
+@needs(VERB)
+def take_statistics(tables: Tables, relation: str) -> Operation[None]:
+    """Analyses a table."""
+    yield call(tables, "take_statistics", relation=relation)
+
+
+@needs(VERB)
+def _end(
+    tables: Tables, run: collection_steps.Collection, tasks: dict[str, int], unfinished: bool
+) -> Operation[None]:
+    """Completes the run's row in gc_runs."""
+    arguments = {"agent": run.owner_id, "run": run.id, "done": tasks, "unfinished": unfinished}
+    yield call(tables, "end_upkeep", **arguments)

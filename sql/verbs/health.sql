@@ -1,0 +1,92 @@
+-- For readers.
+CREATE OR REPLACE FUNCTION last_upkeep()
+    RETURNS TABLE (started_at timestamptz, seconds float8, tasks jsonb, finished boolean)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT r.started_at, r.seconds, r.tasks, r.finished FROM gc_runs r
+     WHERE r.agent_id = '' AND r.tasks IS NOT NULL ORDER BY r.started_at DESC LIMIT 1;
+END
+$function$;
+
+COMMENT ON FUNCTION last_upkeep IS
+    'Returns the last upkeep of all owners: how many tasks of each kind it did, and `finished`, '
+    'which is false if it left some.';
+
+-- An index that nothing walked since its build is of no use, unless its owner is not asked either:
+-- a build walks it, too, at its end.
+CREATE OR REPLACE FUNCTION health(
+    at_least bigint DEFAULT 5000, max_memories bigint DEFAULT 1000000,
+    max_age interval DEFAULT '2 days')
+    RETURNS TABLE (problem text, name text, why text, remedy text)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
+DECLARE
+    usable boolean := hnsw_state() <> 'refused';
+    run constant text := 'pgrecall upkeep run';
+    index record;
+    last record;
+BEGIN
+    PERFORM require_count('at_least', at_least, 1, 2147483647);
+    RETURN QUERY
+    SELECT 'statistics', t.name, t.stale, run FROM table_states() t WHERE t.stale IS NOT NULL;
+    RETURN QUERY
+    SELECT 'dead rows', t.name,
+           format('%s of %s rows are dead, last vacuumed %s',
+                  to_char(t.dead, 'FM999,999,999,999'),
+                  to_char(t.dead + t.live, 'FM999,999,999,999'),
+                  coalesce(date_trunc('second', t.vacuumed_at)::text, 'never')),
+           format('VACUUM %s. Rows that stay dead are held by a transaction or a replication slot',
+                  t.name::regclass)
+      FROM table_states() t WHERE t.dead > 1000 + 0.3 * t.live;
+    FOR index IN SELECT * FROM rank_index_states(at_least => at_least) LOOP
+        name := index.agent_id;
+        problem := 'rank index';
+        IF index.due IS NOT NULL AND usable THEN
+            why := index.due;
+            remedy := run;
+            RETURN NEXT;
+        ELSIF index.due IS NOT NULL THEN
+            why := format('pgvector %s is not accepted', pgvector_version());
+            remedy := 'install pgvector 0.8.3 or newer';
+            RETURN NEXT;
+        ELSIF index.used > 0 AND index.built_at < now() - interval '1 day' AND NOT is_distributed()
+              AND NOT EXISTS (
+                  SELECT FROM pg_stat_all_indexes i
+                    JOIN pg_class c ON c.oid = i.indexrelid
+                    JOIN pg_am a ON a.oid = c.relam AND a.amname = 'hnsw'
+                   WHERE i.relid = to_regclass(index.relation)
+                     AND i.last_idx_scan > index.built_at + index.seconds * interval '1 s'
+                                           + interval '1 minute') THEN
+            problem := 'unused index';
+            why := 'no search has used it since ' || date_trunc('second', index.built_at);
+            remedy := '`pgrecall plan` shows how its owner is searched';
+            RETURN NEXT;
+        END IF;
+        IF index.memories + index.written > max_memories THEN
+            problem := 'large owner';
+            why := to_char(index.memories + index.written, 'FM999,999,999,999') || ' memories';
+            remedy := '`pgrecall prune`, or a policy with --max-live';
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+    SELECT u.* INTO last FROM last_upkeep() u;
+    IF NOT coalesce(last.finished AND last.started_at > now() - max_age, false)
+       AND EXISTS (SELECT FROM upkeep_due(at_least => at_least)) THEN
+        problem := 'upkeep';
+        name := current_schema();
+        why := CASE WHEN last.finished IS NULL THEN 'tasks are due, and it never ran'
+                    WHEN last.finished THEN 'tasks are due, and it last ran '
+                                              || date_trunc('second', last.started_at)
+                    ELSE format('the last one left %s tasks', last.tasks ->> 'left') END;
+        remedy := run;
+        RETURN NEXT;
+    END IF;
+END
+$function$;
+
+COMMENT ON FUNCTION health IS
+    'Returns what needs doing: statistics and dead rows that autovacuum left, rank indexes that '
+    'are due, missing or not used, owners of more than max_memories, and tasks of the upkeep where '
+    'none was finished within max_age. No row: all is well.';
