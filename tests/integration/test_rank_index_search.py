@@ -465,8 +465,8 @@ def test_as_many_hits_as_asked_for_and_more_than_an_index_is_good_for_by_exact_r
         assert (len(found), found.strategy) == (min(k, MANY - FORGOTTEN), strategy)
         assert recall(found, exact) >= 0.97
     asked = {"profile": "five_factor"}
-    assert both(whole, **asked)[0].candidates in range(30, 111)
-    assert both(whole, k=80, **asked)[0].candidates in range(250, 500)
+    assert both(whole, **asked)[0].candidates in range(40, 111)
+    assert both(whole, k=80, **asked)[0].candidates in range(320, 500)
     assert both(whole, **asked)[1].candidates is None
 
 
