@@ -39,6 +39,7 @@ from pgrecall import (
     RankIndex,
     RankIndexStatus,
     ScoredMemory,
+    SizeEstimate,
     Sizes,
     Tuning,
     UpkeepRun,
@@ -80,6 +81,7 @@ def operations(
     link: dict[str, Any] = {"source_id": one, "target_id": other}
     five = ["memory 1", "memory 0", "memory 2", "memory 4", "memory 3"]
     old = timedelta(days=30)
+    parts = "memories,their indexes,counters,history,rank index,total,WAL of storing"
     label = [Label("x", "tag")]
     next_ = Link(source_id=one, target_id=other, kind="next", weight=0.5)
     line = {"content": "new 8", "id": "x1", "embedding": at(8), "retrieval_count": 7}
@@ -146,6 +148,10 @@ def operations(
         "upkeep.consolidate": Operation(near, [0.6], "consolidated initial"),
         "upkeep.demote": Operation(ids, 1, "demoted"),
         "upkeep.erase_owner": Operation({}, 7),
+        "upkeep.estimate": Operation(
+            {"memories": 2},
+            [*parts.split(","), "WAL of the build", "memory of the build"],
+        ),
         "upkeep.extend_expiry": Operation(ids | {"expires_at": LATER}, 1),
         "upkeep.health": Operation({}, None),
         "upkeep.near_duplicates": Operation({"threshold": 0.9, "limit": 1}, ["memory 2"]),
@@ -164,7 +170,7 @@ READING = {
     *("evaluation.recorded_queries", "evaluation.tune", "explain", "get", "get_many", "history"),
     *("labels.find", "labels.of", "links.of", "list", "names.aliases", "names.unknown", "owners"),
     *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
-    "upkeep.changes",
+    *("upkeep.changes", "upkeep.estimate"),
     *("upkeep.health", "upkeep.near_duplicates", "upkeep.sizes"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
@@ -175,10 +181,11 @@ MAINTAINING = {
 """What takes a maintainer; the rest a writer."""
 OF_ALL = {
     *("owners", "rank_indexes.build", "rank_indexes.maintain", "rank_indexes.status"),
-    *("transfer.export", "upkeep.changes", "upkeep.collect_garbage", "upkeep.health", "upkeep.run"),
+    *("transfer.export", "upkeep.changes", "upkeep.collect_garbage", "upkeep.estimate"),
+    *("upkeep.health", "upkeep.run"),
 }
 """Operations on the memories of all owners unless one is named."""
-OF_NONE = {"owners", "upkeep.health"}
+OF_NONE = {"owners", "upkeep.estimate", "upkeep.health"}
 """Operations that take no owner."""
 GOOD = {name: one.arguments for name, one in operations(ID, OTHER).items()}
 
@@ -206,6 +213,7 @@ _SHOWN: dict[type, str] = {
     RankIndex: "agent_id",
     RankIndexStatus: "agent_id",
     ScoredMemory: "memory",
+    SizeEstimate: "part",
     Sizes: "memories",
     Tuning: "held_out",
     UpkeepRun: "left",

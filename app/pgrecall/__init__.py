@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pgrecall.memories.file_export import export_file
     from pgrecall.memories.importing import Imported, import_file
     from pgrecall.memories.owner_count import OwnerCount
-    from pgrecall.memories.owner_sizes import Sizes
+    from pgrecall.memories.owner_sizes import SizeEstimate, Sizes
     from pgrecall.memories.page import Page
     from pgrecall.migrate.moving_in import import_from
     from pgrecall.rank_index.index import RankIndex, RankIndexStatus
@@ -194,6 +194,7 @@ __all__ = [
     "SignalAccount",
     "SignalBound",
     "Similarity",
+    "SizeEstimate",
     "Sizes",
     "Strategy",
     "Style",
@@ -262,7 +263,7 @@ _MODULES = {
     "memories.file_export": "export_file",
     "memories.importing": "Imported import_file",
     "memories.owner_count": "OwnerCount",
-    "memories.owner_sizes": "Sizes",
+    "memories.owner_sizes": "SizeEstimate Sizes",
     "memories.page": "Page",
     "migrate.moving_in": "import_from",
     "rank_index.index": "RankIndex RankIndexStatus",

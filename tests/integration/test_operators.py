@@ -5,15 +5,25 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import numpy as np
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, create_engine
 
-from pgrecall import MemoryRepository
+from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError
+from pgrecall.migrate.connecting import database_url
+from pgrecall.testing import new_database
 from tests.integration.commands import fast_runner
 from tests.integration.owner import north, plain
 from tests.integration.support import NORTH, sql
+
+SIZES = """
+SELECT 'memories', pg_table_size('pgrecall.agent_memories')
+UNION ALL SELECT 'their indexes', pg_indexes_size('pgrecall.agent_memories')
+UNION ALL SELECT 'history', pg_total_relation_size('pgrecall.memory_events')
+"""
 
 
 @pytest.fixture
@@ -99,3 +109,37 @@ def test_commands_answer(
     assert "plays the cello" in run("changes", "--agent", "max").out
     assert run("changes", "--since", "9000-01-01").out.strip() == "nothing changed"
     assert run("revive", added["id"], "--agent", "zoe").code == 0
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "embedding_type", "length"),
+    [(256, "vector", 200), (768, "vector", 600), (1_536, "halfvec", 200), (1_536, "vector", 200)],
+)
+def test_estimates_are_near_a_real_run(
+    server_url: str, dimensions: int, embedding_type: EmbeddingType, length: int
+) -> None:
+    number, random = 1_500, np.random.default_rng(0)
+    words = [f"{word}{n}" for word in ("rain", "letter", "harbour") for n in range(900)]
+    with new_database(server_url) as url:
+        migrate.upgrade(url, dimensions=dimensions, embedding_type=embedding_type)
+        engine = create_engine(database_url(url))
+        repo = MemoryRepository(engine)
+        for _ in range(3):
+            texts = [" ".join(random.choice(words, length // 7)) for _ in range(number // 3)]
+            vectors = random.standard_normal((len(texts), dimensions))
+            new = [
+                NewMemory(text[:length], embedding=vector.tolist())
+                for text, vector in zip(texts, vectors, strict=True)
+            ]
+            repo.add_many("zoe", new)
+        [index] = repo.rank_indexes.build(agent_id="zoe", at_least=1)
+        real = dict(sql(engine, SIZES))
+        real["rank index"] = repo.rank_indexes.status(agent_id="zoe", at_least=1)[0].bytes
+        told = {one.part: one.bytes for one in repo.upkeep.estimate(number, text_length=length)}
+        engine.dispose()
+    for part in ("memories", "their indexes", "history"):
+        assert told[part] == pytest.approx(real[part], rel=0.3), part
+    # Random directions need whole embeddings, of which the estimate counts 256 coordinates.
+    assert index.memories == number
+    assert told["rank index"] <= 1.3 * real["rank index"]
+    assert told["total"] >= sum(told[part] for part in ("memories", "history", "rank index"))

@@ -155,8 +155,8 @@ COMMANDS = """
     context tea; outcome ONE success; feedback ONE useful; judge ONE tea;
     trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
     revive TWO; approve TWO; promote TWO; demote TWO; reject TWO; near-duplicates;
-    changes; clusters --more-than 1; consolidate --more-than 1; complete-tasks; upkeep run;
-    prune --days 900;
+    changes; estimate 9; clusters --more-than 1; consolidate --more-than 1; complete-tasks;
+    upkeep run; prune --days 900;
     copy other; gc --dry-run; gc --max-live 100; label TWO l; labels TWO; labelled l; unlabel TWO l;
     link TWO THREE; links TWO; unlink TWO THREE; profiles list --installed;
     profiles show hybrid --installed; profiles install FOLDER/mine.toml; profiles default mine;

@@ -61,7 +61,7 @@ class _Commands(LazyGroup):
         },
         "Administer": {
             "migrate_commands": "migrate",
-            "status_command": "status",
+            "status_command": "status estimate",
             "show_configuration": "config",
             "server": "server",
             "serve": "serve",

@@ -128,6 +128,7 @@ class Upkeep(Namespace[R_co]):
     erase_owner = method_of_job(lambda: erasing.erase_owner)
     extend_expiry = method(lambda: changing.extend_expiry)
     sizes = method(lambda: measuring.sizes)
+    estimate = method(lambda: measuring.estimate)
     run = method_of_job(lambda: upkeeping.run_upkeep)
     health = method(lambda: upkeeping.health)
     changes = method(lambda: using.changes)

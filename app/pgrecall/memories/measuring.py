@@ -1,16 +1,51 @@
-"""Measures how much an owner has."""
+"""Measures how much an owner has, and estimates how much memories will take."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from uuid import UUID
 
-from pgrecall.core.steps import READS_TOGETHER, Operation, needs
-from pgrecall.memories.owner_sizes import Sizes
+from pgrecall.core.steps import READS, READS_TOGETHER, Operation, needs
+from pgrecall.core.validation import require_count, require_one_of
+from pgrecall.core.vectors import EmbeddingType
+from pgrecall.memories.owner_sizes import SizeEstimate, Sizes
 from pgrecall.rank_index.building import rank_indexes
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import call
+
+
+@needs(READS)
+def estimate(
+    tables: Tables,
+    /,
+    memories: int,
+    *,
+    text_length: int = 200,
+    dimensions: int | None = None,
+    embedding_type: EmbeddingType | None = None,
+) -> Operation[list[SizeEstimate]]:
+    """Estimates what so many memories take: bytes on disk, WAL, and memory and time of a build.
+
+    `text_length` is the average number of characters of a text. `dimensions` and `embedding_type`
+    are by default those of this schema. From sizes measured with made-up memories. Raises
+    InputError.
+    """
+    require_count("memories", memories, at_least=1, at_most=10**12)
+    require_count("text_length", text_length, at_least=1, at_most=10**8)
+    if dimensions is not None:
+        require_count("dimensions", dimensions, at_least=1, at_most=16_000)
+    if embedding_type is not None:
+        require_one_of("embedding_type", embedding_type, list(EmbeddingType))
+    rows = yield call(
+        tables,
+        "estimate",
+        memories=memories,
+        text_length=text_length,
+        dimensions=dimensions,
+        embedding_type=embedding_type,
+    )
+    return [SizeEstimate(*row) for row in rows]
 
 
 @needs(READS_TOGETHER)

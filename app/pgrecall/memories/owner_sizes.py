@@ -10,6 +10,18 @@ from pgrecall.rank_index.index import RankIndexStatus
 
 
 @dataclass(frozen=True, slots=True)
+class SizeEstimate:
+    """About how much a part of a database takes."""
+
+    part: str
+    """memories, their indexes, counters, history, rank index; total; WAL of storing, WAL of the
+    build; memory of the build."""
+    bytes: int
+    seconds: float | None
+    """Of storing and of the build, on two cores."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sizes:
     """Numbers of one owner's memories, whatever their status and validity."""
 

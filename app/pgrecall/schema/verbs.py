@@ -25,6 +25,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "end_garbage_run": "runs, seconds",
     "erase": f"{_COUNTED}, positions, mentions, derived",
     "erase_owner_batch": f"{_COUNTED}, positions, runs, more",
+    "estimate": "part, bytes, seconds",
     "health": "problem, name, why, remedy",
     "judged_queries": "query, memory_ids, irrelevant",
     "labels": "value, kind, weight",

@@ -1,0 +1,212 @@
+"""`python -m benchmarks.nights`: a month of use by one agent, with an upkeep each night.
+
+Searches that count, memories added and corrected, by the repository, on a server whose autovacuum
+works as installed. At the end searches are compared with those of the first day, and the size with
+that of the same memories moved to a fresh database.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+from uuid import UUID
+
+import numpy as np
+import psycopg
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from sqlalchemy import create_engine
+
+from benchmarks.contenders import K
+from benchmarks.index.machine import machine
+from benchmarks.index.setting import AGENT, Setting
+from benchmarks.loading import vacuum
+from benchmarks.measurement import Measurement, print_table
+from benchmarks.progress import progress_bar
+from benchmarks.server import server
+from pgrecall import MemoryRepository, NewMemory, UpkeepPolicy, migrate, profiles
+from pgrecall.migrate.connecting import database_url
+from pgrecall.testing import new_database
+
+BEGINNING, SEARCHES, ADDED, CORRECTED, NIGHTS = 20_000, 50_000, 20_000, 2_000, 30
+MEASURED, PART = 300, 1_000
+PROFILES = (profiles.five_factor, profiles.last_access, profiles.half_life)
+DIMENSIONS = 256
+SLOWER, LARGER = 1.2, 1.3
+"""Goals: times the first day, times a fresh load."""
+SETTINGS = "shared_buffers = '2GB'\nmaintenance_work_mem = '1GB'\nmax_wal_size = '8GB'\n"
+
+
+class Loud(logging.Handler):
+    """Keeps what is above INFO."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+class Month:
+    """An agent that is asked, learns and is corrected by day, and is looked after by night."""
+
+    def __init__(self, url: str, scale: float, seed: int) -> None:
+        self.repo = repository(url)
+        self._scale = scale
+        setting = Setting(scale, 2, seed, datetime.now(UTC), None)
+        source = setting.one_agent(BEGINNING + ADDED + 2 * CORRECTED, dimensions=DIMENSIONS)
+        questions = source.questions(MEASURED + setting.rows(SEARCHES) + NIGHTS)
+        self._measured, self._questions = questions[:MEASURED], iter(questions[MEASURED:])
+        self._coming = (
+            NewMemory(row.content, embedding=np.asarray(row.embedding).tolist()) for row in source
+        )
+        self._random = np.random.default_rng(seed)
+        self._ids: list[UUID] = []
+
+    def store(self, number: int) -> None:
+        new = [*islice(self._coming, number)]
+        self._ids += self.repo.add_many(AGENT, new, duplicates="keep")
+
+    def day(self) -> None:
+        """A part of the searches, additions and corrections, mixed."""
+        searches, added, corrected = (
+            round(number * self._scale / NIGHTS) for number in (SEARCHES, ADDED, CORRECTED)
+        )
+        steps = ["search"] * searches + ["add"] * added + ["correct"] * corrected
+        self._random.shuffle(steps)
+        for step, profile in zip(steps, cycle(PROFILES), strict=False):
+            if step == "search":
+                question = next(self._questions).vector
+                self.repo.search(AGENT, question, k=K, profile=profile, touch=True)
+            elif step == "add":
+                self.store(1)
+            else:
+                place = int(self._random.integers(len(self._ids)))
+                [new] = islice(self._coming, 1)
+                self._ids[place] = self.repo.supersede(AGENT, self._ids[place], new, force=True)
+
+    def night(self) -> dict[str, int]:
+        return self.repo.upkeep.run(policy=UpkeepPolicy(max_run_age_hours=720)).tasks
+
+    def measured(self) -> list[float]:
+        """Seconds of each question, in turn by all profiles, once warm."""
+        times: list[float] = []
+        for question, profile in zip([*self._measured[:30], *self._measured], cycle(PROFILES)):
+            began = time.perf_counter()
+            self.repo.search(AGENT, question.vector, k=K, profile=profile, touch=False)
+            times.append(time.perf_counter() - began)
+        return times[30:]
+
+
+def main(
+    scale: Annotated[float, typer.Option(min=0.01, max=1, help="Of all numbers.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,
+    json_: Annotated[Path, typer.Option("--json")] = Path("build/nights.json"),
+) -> None:
+    """Measures a month on an embedded server of its own."""
+    console, loud = Console(), Loud()
+    logging.getLogger().addHandler(loud)
+    console.print(machine(), highlight=False)
+    with server(SETTINGS) as url, new_database(url) as used, new_database(url) as fresh:
+        month = Month(used, scale, seed)
+        for one in (used, fresh):
+            migrate.upgrade(one, dimensions=DIMENSIONS)
+        with progress_bar() as progress:
+            total = round(BEGINNING * scale)
+            for _ in progress.track(range(0, total, PART), description="the beginning"):
+                month.store(min(PART, total))
+            month.night()
+            first = month.measured()
+            nights = [
+                _day_and_night(month) for _ in progress.track(range(NIGHTS), description="days")
+            ]
+            last = month.measured()
+            progress.console.print(f"nights: {nights}", highlight=False)
+            _move(month.repo, fresh, progress)
+        grown, loaded = size(used), size(fresh)
+        found = [
+            Measurement("a search, first day", 1000 * median(first), "ms"),
+            Measurement("a search, at the end", 1000 * median(last), "ms"),
+            Measurement(
+                "the same question, at the end", _ratio(last, first), "× first day", SLOWER
+            ),
+            Measurement("all tables, at the end", grown / 2**20, "MiB"),
+            Measurement("of them, a fresh load", loaded / 2**20, "MiB"),
+            Measurement("at the end", grown / loaded, "× fresh load", LARGER),
+            Measurement("lines above INFO, of clients", len(loud.lines), "", 0),
+            Measurement("lines above INFO, of the server", len(server_lines(used)), "", 0),
+        ]
+    print_table(console, "a month", found)
+    for line in sorted({*loud.lines})[:20]:
+        console.print(line, highlight=False, markup=False)
+    json_.parent.mkdir(parents=True, exist_ok=True)
+    json_.write_text(json.dumps([{one.what: one.value} for one in found]), encoding="utf-8")
+
+
+def repository(url: str) -> MemoryRepository:
+    return MemoryRepository(create_engine(database_url(url), pool_size=1))
+
+
+def _day_and_night(month: Month) -> dict[str, int]:
+    month.day()
+    return month.night()
+
+
+def _ratio(later: Sequence[float], earlier: Sequence[float]) -> float:
+    return float(median(b / a for a, b in zip(earlier, later, strict=True)))
+
+
+def _move(source: MemoryRepository, fresh: str, progress: Progress) -> None:
+    """All memories with their history, and a rank index, as a fresh load has them."""
+    target = repository(fresh)
+    task = progress.add_task("a fresh load")
+
+    def store(lines: Sequence[str]) -> None:
+        target.transfer.restore(AGENT, [json.loads(line) for line in lines])
+        progress.advance(task, len(lines))
+
+    source.transfer.export(store, agent_id=AGENT, events=True)
+    vacuum(fresh, "agent_memories", "memory_usage", "memory_events")
+    target.upkeep.run()
+
+
+def size(url: str) -> int:
+    """Bytes of all tables of the schema, with indexes and TOAST."""
+    query = """
+        SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c
+         WHERE c.relnamespace = 'pgrecall'::regnamespace AND c.relkind = 'r'"""
+    return int(_value(url, query))
+
+
+def server_lines(url: str) -> list[str]:
+    """What the server has logged above INFO."""
+    folder = Path(_value(url, "SHOW data_directory"))
+    text = "\n".join(
+        file.read_text(errors="replace")
+        for file in folder.glob("**/*log*")
+        if file.is_file() and file.suffix in ("", ".log")
+    )
+    return [
+        line
+        for line in text.splitlines()
+        if any(f" {level}:" in line for level in ("WARNING", "ERROR", "FATAL", "PANIC"))
+    ]
+
+
+def _value(url: str, query: str) -> Any:
+    with psycopg.connect(url) as connection:
+        [(value,)] = connection.execute(query.encode()).fetchall()
+        return value
+
+
+if __name__ == "__main__":
+    typer.run(main)
