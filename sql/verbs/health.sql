@@ -30,6 +30,15 @@ DECLARE
 BEGIN
     PERFORM require_count('at_least', at_least, 1, 2147483647);
     RETURN QUERY
+    SELECT 'collation', d.datname::text,
+           format('made with version %s, this server has %s: indexes of texts may be out of order',
+                  d.datcollversion, pg_database_collation_actual_version(d.oid)),
+           format('REINDEX SCHEMA %I; ALTER DATABASE %I REFRESH COLLATION VERSION',
+                  current_schema(), d.datname)
+      FROM pg_database d
+     WHERE d.datname = current_database()
+       AND d.datcollversion <> pg_database_collation_actual_version(d.oid);
+    RETURN QUERY
     SELECT 'statistics', t.name, t.stale, run FROM table_states() t WHERE t.stale IS NOT NULL;
     RETURN QUERY
     SELECT 'dead rows', t.name,
@@ -87,6 +96,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION health IS
-    'Returns what needs doing: statistics and dead rows that autovacuum left, rank indexes that '
+    'Returns what needs doing: indexes of another collation, statistics and dead rows that '
+    'autovacuum left, rank indexes that '
     'are due, missing or not used, owners of more than max_memories, and tasks of the upkeep where '
     'none was finished within max_age. No row: all is well.';

@@ -63,6 +63,8 @@ def test_changes_are_told_newest_first_of_one_owner_and_of_all(
 def test_a_copy_is_searched_like_the_original(engine: Engine, repo: MemoryRepository) -> None:
     kept = repo.add_many("zoe", [north(f"number {n}", importance=n / 50) for n in range(30)])
     old, new = kept[0], kept[1]
+    keyed = repo.upsert("zoe", north("by its key", key="k"))
+    repo.links.add("zoe", new, keyed, "related")
     repo.supersede("zoe", old, north("newer"))
     repo.labels.add("zoe", new, ["x"])
     repo.links.add("zoe", new, kept[2], "related")
@@ -71,23 +73,26 @@ def test_a_copy_is_searched_like_the_original(engine: Engine, repo: MemoryReposi
     repo.names.alias("zoe", "Kate", "Emi")
     now = datetime.now(UTC)
 
-    assert repo.transfer.copy("zoe", "max") == 31
+    assert repo.transfer.copy("zoe", "max") == 32
 
     def ranked(whose: str) -> list[tuple[UUID, float]]:
         hits = repo.search(whose, NORTH, k=40, touch=False, as_of=now)
-        return [(hit.memory.id, hit.score) for hit in hits]
+        return [(hit.memory.id, hit.score) for hit in hits if hit.memory.key is None]
 
     assert ranked("max") == ranked("zoe")
     for ask in (
         lambda whose: repo.count(whose, include_invalid=True),
         lambda whose: repo.labels.of(whose, new),
-        lambda whose: repo.links.of(whose, new),
+        lambda whose: len(repo.links.of(whose, new)),
         lambda whose: [one.event_type for one in repo.history(whose, kept[3])],
         repo.names.aliases,
     ):
         assert ask("max") == ask("zoe")
+    copied = repo.resolve("max", "k")
+    assert copied in {link.target_id for link in repo.links.of("max", new)}
+    assert keyed not in {memory.id for memory in repo.list("max", limit=99)}
     assert repo.transfer.copy("zoe", "max") == 0
-    assert repo.transfer.copy("zoe", "late", events=False, actor="ann") == 31
+    assert repo.transfer.copy("zoe", "late", events=False, actor="ann") == 32
     assert [one.actor for one in repo.history("late", new)] == ["ann"]
     with pytest.raises(InputError, match="itself"):
         repo.transfer.copy("zoe", "zoe")

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from pgrecall.memories import (
         adding,
         changing,
-        copying,
         deleting,
         exporting,
         listing,
         measuring,
+        owner_copying,
         reading,
         restoring,
         upserting,
@@ -57,11 +57,11 @@ else:
     using = LazyModule("lifecycle.using")
     adding = LazyModule("memories.adding")
     changing = LazyModule("memories.changing")
-    copying = LazyModule("memories.copying")
     deleting = LazyModule("memories.deleting")
     exporting = LazyModule("memories.exporting")
     listing = LazyModule("memories.listing")
     measuring = LazyModule("memories.measuring")
+    owner_copying = LazyModule("memories.owner_copying")
     reading = LazyModule("memories.reading")
     restoring = LazyModule("memories.restoring")
     upserting = LazyModule("memories.upserting")
@@ -149,7 +149,7 @@ class Transfer(Namespace[R_co]):
 
     export = method(lambda: exporting.export)
     restore = method(lambda: restoring.restore)
-    copy = method(lambda: copying.copy)
+    copy = method(lambda: owner_copying.copy)
 
 
 class Methods(Advises):

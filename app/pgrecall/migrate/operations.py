@@ -62,15 +62,17 @@ _REQUIRE_HNSW = """
     DO $$
     DECLARE
         version text := (SELECT extversion FROM pg_extension WHERE extname = 'vector');
+        parts integer[] := string_to_array(
+            substring(version, '^[0-9]+(?:[.][0-9]+)*'), '.')::integer[];
         accepted text;
     BEGIN
-        IF version ~ '^0[.]8([.][01])?$' THEN
+        IF parts < '{0,8,2}' THEN
             PERFORM set_config('max_parallel_maintenance_workers', '0', false);
         END IF;
         IF to_regprocedure('accepted_pgvector()') IS NOT NULL THEN
             EXECUTE 'SELECT accepted_pgvector()' INTO accepted;
         END IF;
-        IF version ~ '^0[.]8([.][0-2])?$' AND version IS DISTINCT FROM accepted THEN
+        IF parts < '{0,8,3}' AND version IS DISTINCT FROM accepted THEN
             RAISE EXCEPTION 'pgvector % can corrupt HNSW indexes: install 0.8.3 or newer and run '
                 '`ALTER EXTENSION vector UPDATE`, or accept it as the owner of the schema: '
                 '`pgrecall migrate accept-pgvector %`', version, version USING ERRCODE = 'PM008';
