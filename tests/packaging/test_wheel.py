@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
+from collections.abc import Iterator
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
+from shutil import copy, copytree
 
 import pytest
+from docs.scripts.studio_libraries import PACKAGES
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -149,6 +154,49 @@ def test_the_wheel_holds_what_the_package_needs(wheel: Path) -> None:
     assert beside | code | stubs <= inside
     rest = inside - beside - code - stubs
     assert {name.split("/")[0].rpartition(".")[2] for name in rest} == {"dist-info"}, rest
+
+
+def test_what_others_have_written_has_its_notice(wheel: Path) -> None:
+    notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text(encoding="utf-8")
+    shipped = {name: text for one in wheel.parent.iterdir() for name, text in files_in(one)}
+    libraries = {name.rpartition("/")[2] for name in shipped if "/page/libraries/" in name}
+    of_others = re.compile(rb"(?i)copy" rb"right (\(c\)|\xc2\xa9|\d{4})|@lic" rb"ense|SP" rb"DX-")
+    found = {name.rpartition("/")[2] for name, text in shipped.items() if of_others.search(text)}
+
+    assert libraries == {name for one in PACKAGES for name in one.files.values()}
+    assert {name for name in libraries if f"`{name}`" not in notices} == set()
+    for one in PACKAGES:
+        assert f" | {one.version} | " in notices, one.name
+        [license_text] = (name for name in one.files.values() if "LICENSE" in name)
+        installed = f".dist-info/licenses/app/pgrecall/studio/page/libraries/{license_text}"
+        assert any(name.endswith(installed) for name in shipped)
+    assert any(name.endswith(".dist-info/licenses/THIRD_PARTY_NOTICES.md") for name in shipped)
+    assert found <= libraries | {"LICENSE", "THIRD_PARTY_NOTICES.md"}
+
+
+def files_in(archive: Path) -> Iterator[tuple[str, bytes]]:
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            yield from ((name, wheel.read(name)) for name in wheel.namelist())
+    else:
+        with tarfile.open(archive) as source:
+            for member in source:
+                if file := source.extractfile(member):
+                    yield member.name, file.read()
+
+
+def test_the_container_copies_what_a_build_needs(tmp_path: Path) -> None:
+    """All but the build itself is left to an engine that is not at hand."""
+    source = tmp_path / "source"
+    source.mkdir()
+    lines = (ROOT / "docs" / "service" / "Containerfile").read_text(encoding="utf-8").splitlines()
+    for *names, to in (line.split()[1:] for line in lines if line.startswith("COPY ")):
+        for path in (ROOT / name for name in names):
+            (copytree if path.is_dir() else copy)(path, source / to)
+    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(tmp_path)]
+    done = subprocess.run([*build, str(source)], capture_output=True, encoding="utf-8")
+
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_main_job_from_a_foreign_folder(python: Path, tmp_path: Path) -> None:
