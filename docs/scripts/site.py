@@ -15,9 +15,9 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "examples/*/*.md", "C*.md")
+OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "examples/*/*.md", "C*.md", "SECURITY.md")
 """Files beside docs/ that are part of the site, at the same place relative to its pages."""
-BEHIND = ("adr/", "benchmarks/", "migrating/", "reference/", "C")
+BEHIND = ("adr/", "benchmarks/", "migrating/", "reference/", "C", "releasing")
 """Pages that a search of the site shows after those that say how to do something."""
 WRITTEN = {
     "<!-- functions: ": functions.reference,
