@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo studio studio-pictures example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-million bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-studio bench-upgrading bench-words schema clean help
+.PHONY: demo studio studio-pictures example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types release bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-million bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-studio bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -67,6 +67,9 @@ lint: .venv/test  ## Check style and formatting
 
 types: .venv/test  ## Check types, strictly
 	$(BIN)/mypy
+
+release: .venv-release/release  ## Build and check a release, in a checkout of its tag (ALLOW_MISSING=1: of some Pythons)
+	.venv-release/bin/python -m tests.packaging.release $(if $(ALLOW_MISSING),--allow-missing)
 
 bench: .venv/test  ## Measure searches beside what people write by hand, and print ratios
 	$(BIN)/python -m benchmarks.everyday
@@ -162,5 +165,10 @@ schema: .venv/test  ## Write migrations/schema.sql anew
 	$(PEERS_BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@touch $@
 
+.venv-release/release: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-release
+	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@touch $@
+
 clean:  ## Remove environments and caches
-	rm -rf .venv .venv-lowest .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-peers .venv-release build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -35,6 +35,7 @@ LONGEST = [
         *("integration/test_service_database", "integration/test_statements"),
         "integration/test_moving_from",
         *("migrations/test_up_and_down", "packaging/test_wheel", "packaging/test_site"),
+        *("packaging/test_upgrade", "packaging/test_release"),
     )
 ]
 """Files that take more than five seconds, the longest first."""
