@@ -49,10 +49,11 @@ class Client:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith("{"):
-                self.told = json.loads(line)
-            self.rounds += 1
+        with self.process.stdout as lines:
+            for line in lines:
+                if line.startswith("{"):
+                    self.told = json.loads(line)
+                self.rounds += 1
 
     def wait(self) -> None:
         self._reader.join()
