@@ -528,91 +528,6 @@ COMMENT ON COLUMN pgrecall.memory_usage.feedback_up IS 'Feedback for it, weighed
 COMMENT ON COLUMN pgrecall.memory_usage.feedback_down IS 'Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3.';
 
 --
--- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.memory_events (
-    agent_id text NOT NULL,
-    memory_id uuid NOT NULL,
-    id uuid NOT NULL,
-    event_type text NOT NULL,
-    reason text,
-    actor text,
-    old_values jsonb,
-    new_values jsonb,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    occurred_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT ck_memory_events_occurred_at CHECK (((occurred_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (occurred_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
-);
-ALTER TABLE ONLY pgrecall.memory_events ALTER COLUMN agent_id SET (n_distinct=-0.005);
-
---
--- Name: TABLE memory_events; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.memory_events IS 'What happened to memories, append-only; a retrieval leaves no row.';
-
---
--- Name: COLUMN memory_events.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it concerns.';
-
---
--- Name: COLUMN memory_events.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.memory_id IS 'The memory it concerns.';
-
---
--- Name: COLUMN memory_events.id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.id IS 'UUID made by the client, version 7.';
-
---
--- Name: COLUMN memory_events.event_type; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.event_type IS 'What happened.';
-
---
--- Name: COLUMN memory_events.reason; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.reason IS 'Why, in the caller''s words.';
-
---
--- Name: COLUMN memory_events.actor; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.actor IS 'Who did it.';
-
---
--- Name: COLUMN memory_events.old_values; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.old_values IS 'Changed fields before.';
-
---
--- Name: COLUMN memory_events.new_values; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.new_values IS 'Changed fields after.';
-
---
--- Name: COLUMN memory_events.metadata; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.metadata IS 'The caller''s own fields, a JSON object.';
-
---
--- Name: COLUMN memory_events.occurred_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_events.occurred_at IS 'When it happened.';
-
---
 -- Name: gc_runs; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -962,6 +877,91 @@ COMMENT ON COLUMN pgrecall.installed_sql.hash IS 'SHA-256 of its text; NULL: to 
 --
 
 COMMENT ON COLUMN pgrecall.installed_sql.grants IS 'Grants to restore after it was dropped and created again.';
+
+--
+-- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.memory_events (
+    agent_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    id uuid NOT NULL,
+    event_type text NOT NULL,
+    reason text,
+    actor text,
+    old_values jsonb,
+    new_values jsonb,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    occurred_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ck_memory_events_occurred_at CHECK (((occurred_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (occurred_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+);
+ALTER TABLE ONLY pgrecall.memory_events ALTER COLUMN agent_id SET (n_distinct=-0.005);
+
+--
+-- Name: TABLE memory_events; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.memory_events IS 'What happened to memories, append-only; a retrieval leaves no row.';
+
+--
+-- Name: COLUMN memory_events.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it concerns.';
+
+--
+-- Name: COLUMN memory_events.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.memory_id IS 'The memory it concerns.';
+
+--
+-- Name: COLUMN memory_events.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.id IS 'UUID made by the client, version 7.';
+
+--
+-- Name: COLUMN memory_events.event_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.event_type IS 'What happened.';
+
+--
+-- Name: COLUMN memory_events.reason; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.reason IS 'Why, in the caller''s words.';
+
+--
+-- Name: COLUMN memory_events.actor; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.actor IS 'Who did it.';
+
+--
+-- Name: COLUMN memory_events.old_values; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.old_values IS 'Changed fields before.';
+
+--
+-- Name: COLUMN memory_events.new_values; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.new_values IS 'Changed fields after.';
+
+--
+-- Name: COLUMN memory_events.metadata; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.metadata IS 'The caller''s own fields, a JSON object.';
+
+--
+-- Name: COLUMN memory_events.occurred_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.occurred_at IS 'When it happened.';
 
 --
 -- Name: memory_labels; Type: TABLE; Schema: pgrecall; Owner: -

@@ -1,23 +1,32 @@
 -- For readers.
 -- What was stored first has its event found by the memory, which has an index of that time.
 CREATE OR REPLACE FUNCTION changes_of(
-    agent text, since timestamptz, by_actor text, most integer) RETURNS SETOF memory_events
+    agent text, since timestamptz, by_actor text, most integer)
+    RETURNS TABLE (
+        agent_id text, memory_id uuid, content text, id uuid, occurred_at timestamptz,
+        event_type text, reason text, actor text, old_values jsonb, new_values jsonb,
+        metadata jsonb)
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $function$
+#variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT e.* FROM memory_events e
-     WHERE e.agent_id = agent AND e.event_type <> 'initial' AND e.occurred_at >= since
-       AND (by_actor IS NULL OR e.actor = by_actor)
-     ORDER BY e.occurred_at DESC LIMIT most;
+    SELECT e.agent_id, e.memory_id, left(m.content, 200), e.id, e.occurred_at, e.event_type,
+           e.reason, e.actor, coalesce(e.old_values, '{}'), coalesce(e.new_values, '{}'),
+           e.metadata
+      FROM (SELECT c.* FROM memory_events c
+             WHERE c.agent_id = agent AND c.event_type <> 'initial' AND c.occurred_at >= since
+               AND (by_actor IS NULL OR c.actor = by_actor)
+             ORDER BY c.occurred_at DESC LIMIT most) e
+      LEFT JOIN agent_memories m ON m.agent_id = agent AND m.id = e.memory_id;
     RETURN QUERY
-    SELECT e.*
-      FROM (SELECT m.id FROM agent_memories m
-             WHERE m.agent_id = agent AND m.inserted_at >= since
-             ORDER BY m.inserted_at DESC) stored,
-           LATERAL (SELECT i.* FROM memory_events i
-                     WHERE i.agent_id = agent AND i.memory_id = stored.id
-                       AND i.event_type = 'initial'
-                       AND (by_actor IS NULL OR i.actor = by_actor) OFFSET 0) e
+    SELECT e.agent_id, e.memory_id, m.content, e.id, e.occurred_at, e.event_type, e.reason,
+           e.actor, coalesce(e.old_values, '{}'), coalesce(e.new_values, '{}'), e.metadata
+      FROM (SELECT s.id, left(s.content, 200) AS content FROM agent_memories s
+             WHERE s.agent_id = agent AND s.inserted_at >= since
+             ORDER BY s.inserted_at DESC OFFSET 0) m
+      JOIN memory_events e ON e.agent_id = agent AND e.memory_id = m.id
+                          AND e.event_type = 'initial'
+                          AND (by_actor IS NULL OR e.actor = by_actor)
      LIMIT most;
 END
 $function$;
@@ -36,25 +45,19 @@ CREATE OR REPLACE FUNCTION changes(
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 BEGIN
+    PERFORM require_count('most', most, 1, 1000000);
     IF agent IS NOT NULL THEN
         PERFORM require_owner(agent);
+        RETURN QUERY
+        SELECT c.* FROM changes_of(agent, since, by_actor, most) c
+         ORDER BY c.occurred_at DESC, c.id DESC LIMIT most;
+        RETURN;
     END IF;
-    PERFORM require_count('most', most, 1, 1000000);
     RETURN QUERY
-    SELECT e.agent_id, e.memory_id,
-           (SELECT left(m.content, 200) FROM agent_memories m
-             WHERE m.agent_id = e.agent_id AND m.id = e.memory_id),
-           e.id, e.occurred_at, e.event_type, e.reason, e.actor,
-           coalesce(e.old_values, '{}'), coalesce(e.new_values, '{}'), e.metadata
-      FROM (SELECT c.*
-              FROM (SELECT agent AS id WHERE agent IS NOT NULL
-                    UNION ALL
-                    SELECT o.agent_id FROM owners_of_memories(true) o
-                     WHERE agent IS NULL
-                       AND (of_teams IS NULL OR starts_with(o.agent_id, 'team:') = of_teams)) o,
-                   LATERAL changes_of(o.id, since, by_actor, most) c
-             ORDER BY c.occurred_at DESC, c.id DESC LIMIT most) e
-     ORDER BY e.occurred_at DESC, e.id DESC;
+    SELECT c.*
+      FROM owners_of_memories(true) o, LATERAL changes_of(o.agent_id, since, by_actor, most) c
+     WHERE of_teams IS NULL OR starts_with(o.agent_id, 'team:') = of_teams
+     ORDER BY c.occurred_at DESC, c.id DESC LIMIT most;
 END
 $function$;
 

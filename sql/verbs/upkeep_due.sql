@@ -16,6 +16,7 @@ DECLARE
     oldest timestamptz := now() - max_age_hours * interval '1 hour';
     judges boolean := num_nonnulls(min_trust_threshold, max_age_hours, delete_threshold,
                                    max_live) > 0;
+    owners text[] := ARRAY[agent];
     expired bigint;
     live bigint;
     before timestamptz;
@@ -27,10 +28,11 @@ BEGIN
         min_trust_threshold, max_age_hours, delete_threshold, max_live, max_event_age_hours,
         max_run_age_hours, 'upkeep');
     task := 'garbage';
-    FOR name IN SELECT o.agent_id FROM owners_of_memories(max_event_age_hours IS NOT NULL) o
-                 WHERE agent IS NULL
-                   AND (of_teams IS NULL OR starts_with(o.agent_id, 'team:') = of_teams)
-                UNION ALL SELECT agent WHERE agent IS NOT NULL LOOP
+    IF agent IS NULL THEN
+        owners := ARRAY(SELECT o.agent_id FROM owners_of_memories(max_event_age_hours IS NOT NULL) o
+                         WHERE of_teams IS NULL OR starts_with(o.agent_id, 'team:') = of_teams);
+    END IF;
+    FOREACH name IN ARRAY owners LOOP
         IF judges THEN
             SELECT count(*) FILTER (WHERE judged.rule IS NOT NULL), count(*) INTO expired, live
               FROM (SELECT garbage_rule(m.trust, m.expires_at, m.created_at, now(),
