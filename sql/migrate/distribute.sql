@@ -13,9 +13,9 @@ CREATE OR REPLACE FUNCTION distribute(again boolean DEFAULT false)
 DECLARE
     ours CONSTANT oid := '@extschema@'::regnamespace;
     first CONSTANT regclass := '@extschema@.agent_memories'::regclass;
-    -- The agent of the first eight may be NULL, for all owners, at which Citus would crash. The next
-    -- runs EXPLAIN ANALYZE, which Citus refuses on the node of the rows. The last two work on two
-    -- nodes.
+    -- The agent of the first eight may be NULL, for all owners, at which Citus would crash. The
+    -- next runs EXPLAIN ANALYZE, which Citus refuses on the node of the rows. The last two work on
+    -- two nodes.
     not_sent CONSTANT text[] := '{begin_garbage_run,end_garbage_run,count_runs,expire_runs,'
                                 'rank_index_states,changes,upkeep_due,end_upkeep,recall_plan,'
                                'await_writers,copy_owner}';

@@ -23,11 +23,12 @@ BEGIN
     IF most < step THEN
         RETURN;
     END IF;
-    drawn := ARRAY(
+    -- INTO: the target of an assignment is a parameter, whose type Citus cannot tell.
+    SELECT ARRAY(
         SELECT @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector
           FROM agent_memories m
          WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
-         ORDER BY uuid_hash_extended(m.id, 44) LIMIT 2500);
+         ORDER BY uuid_hash_extended(m.id, 44) LIMIT 2500) INTO drawn;
     sample := drawn[:2000];
     others := coalesce(nullif(drawn[2001:], '{}'), drawn);
     transposed := ARRAY(
