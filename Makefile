@@ -11,7 +11,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_storing.py tests/integration/test_command_line.py
 
-.PHONY: demo studio studio-pictures example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types release bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-million bench-moving bench-moving-from bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-studio bench-upgrading bench-words schema clean help
+.PHONY: demo studio studio-pictures example test charts docs fuzz-service test-statistics mutants test-lowest smoke-lowest test-left test-beside lint types release bench bench-import bench-context bench-evaluation bench-frameworks bench-growing bench-index bench-languages bench-life bench-million bench-moving bench-moving-from bench-nights bench-parts bench-peers bench-policies bench-reranking bench-service bench-shapes bench-statistics bench-studio bench-upgrading bench-words schema clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -107,6 +107,9 @@ bench-moving: .venv/test  ## Measure export and import, in memories per second a
 
 bench-moving-from: .venv/test  ## Measure imports from the tables of other libraries, 100,000 rows each
 	$(BIN)/python -m benchmarks.moving_from
+
+bench-nights: .venv/test  ## Measure a month of use with an upkeep each night (SCALE=0.02)
+	$(BIN)/python -m benchmarks.nights $(if $(SCALE),--scale $(SCALE))
 
 bench-peers: .venv-peers/peers  ## Measure searches, writing and size beside other packages
 	$(PEERS_BIN)/python -m benchmarks.peers

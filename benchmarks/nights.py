@@ -40,8 +40,9 @@ BEGINNING, SEARCHES, ADDED, CORRECTED, NIGHTS = 20_000, 50_000, 20_000, 2_000, 3
 MEASURED, PART = 300, 1_000
 PROFILES = (profiles.five_factor, profiles.last_access, profiles.half_life)
 DIMENSIONS = 256
-SLOWER, LARGER = 1.2, 1.3
-"""Goals: times the first day, times a fresh load."""
+OWNERS, OF_EACH = 1_000, 20
+SLOWER, LARGER, IDLE = 1.2, 1.3, 2.0
+"""Goals: times the first day, times a fresh load, seconds for OWNERS with nothing due."""
 SETTINGS = "shared_buffers = '2GB'\nmaintenance_work_mem = '1GB'\nmax_wal_size = '8GB'\n"
 
 
@@ -132,7 +133,9 @@ def main(
             last = month.measured()
             progress.console.print(f"nights: {nights}", highlight=False)
             _move(month.repo, fresh, progress)
-        grown, loaded = size(used), size(fresh)
+            grown, loaded = size(used), size(fresh)
+        with new_database(url) as many:
+            idle_s = idle(many, scale)
         found = [
             Measurement("a search, first day", 1000 * median(first), "ms"),
             Measurement("a search, at the end", 1000 * median(last), "ms"),
@@ -142,6 +145,7 @@ def main(
             Measurement("all tables, at the end", grown / 2**20, "MiB"),
             Measurement("of them, a fresh load", loaded / 2**20, "MiB"),
             Measurement("at the end", grown / loaded, "× fresh load", LARGER),
+            Measurement("an upkeep of 1,000 owners, nothing due", idle_s, "s", IDLE),
             Measurement("lines above INFO, of clients", len(loud.lines), "", 0),
             Measurement("lines above INFO, of the server", len(server_lines(used)), "", 0),
         ]
@@ -150,6 +154,21 @@ def main(
         console.print(line, highlight=False, markup=False)
     json_.parent.mkdir(parents=True, exist_ok=True)
     json_.write_text(json.dumps([{one.what: one.value} for one in found]), encoding="utf-8")
+
+
+def idle(url: str, scale: float) -> float:
+    """Seconds of an upkeep of many owners with nothing due."""
+    migrate.upgrade(url, dimensions=DIMENSIONS)
+    repo, random = repository(url), np.random.default_rng(0)
+    for owner in range(round(OWNERS * scale)):
+        vectors = random.standard_normal((OF_EACH, DIMENSIONS))
+        new = [NewMemory(f"{owner} {n}", embedding=v.tolist()) for n, v in enumerate(vectors)]
+        repo.add_many(f"agent {owner}", new)
+    repo.upkeep.run()
+    run = repo.upkeep.run()
+    if run.done:
+        raise RuntimeError(f"something was due: {run.done}")
+    return run.seconds
 
 
 def repository(url: str) -> MemoryRepository:
