@@ -171,7 +171,7 @@ READING = {
     *("labels.find", "labels.of", "links.of", "list", "names.aliases", "names.unknown", "owners"),
     *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
     *("upkeep.changes", "upkeep.estimate"),
-    *("upkeep.health", "upkeep.near_duplicates", "upkeep.sizes"),
+    *("upkeep.near_duplicates", "upkeep.sizes"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {

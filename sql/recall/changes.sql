@@ -21,13 +21,13 @@ BEGIN
     RETURN QUERY
     SELECT e.agent_id, e.memory_id, m.content, e.id, e.occurred_at, e.event_type, e.reason,
            e.actor, coalesce(e.old_values, '{}'), coalesce(e.new_values, '{}'), e.metadata
-      FROM (SELECT s.id, left(s.content, 200) AS content FROM agent_memories s
+      FROM (SELECT s.id, s.inserted_at, left(s.content, 200) AS content FROM agent_memories s
              WHERE s.agent_id = agent AND s.inserted_at >= since
              ORDER BY s.inserted_at DESC OFFSET 0) m
       JOIN memory_events e ON e.agent_id = agent AND e.memory_id = m.id
-                          AND e.event_type = 'initial'
+                          AND e.event_type = 'initial' AND e.occurred_at >= since
                           AND (by_actor IS NULL OR e.actor = by_actor)
-     LIMIT most;
+     ORDER BY m.inserted_at DESC LIMIT most;
 END
 $function$;
 
@@ -46,6 +46,7 @@ CREATE OR REPLACE FUNCTION changes(
 #variable_conflict use_column
 BEGIN
     PERFORM require_count('most', most, 1, 1000000);
+    PERFORM require(since IS NOT NULL, 'since must be a moment, got NULL');
     IF agent IS NOT NULL THEN
         PERFORM require_owner(agent);
         RETURN QUERY

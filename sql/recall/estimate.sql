@@ -23,8 +23,8 @@ DECLARE
     n float8 := memories;
     found record;
 BEGIN
-    PERFORM require_count('memories', memories, 1, 1000000000000);
-    PERFORM require_count('text_length', t, 1, 100000000);
+    PERFORM require_count('memories', memories, 1, 1000000000);
+    PERFORM require_count('text_length', t, 1, 1000000);
     PERFORM require_count('dimensions', d, 1, 16000);
     PERFORM require(kind IN ('vector', 'halfvec'), format(
         'embedding_type must be vector or halfvec, got %s', quote_nullable(left(kind, 60))));

@@ -84,11 +84,13 @@ BEGIN
             PERFORM @extschema@.lift_limits();
         END IF;
     END LOOP;
-    PERFORM @extschema@.lift_limits();
-    PERFORM @extschema@.on_every_node('drop_positions');
-    COMMIT;
-    PERFORM @extschema@.lift_limits();
-    PERFORM @extschema@.on_every_node('align_positions');
+    IF agent IS NULL THEN
+        PERFORM @extschema@.lift_limits();
+        PERFORM @extschema@.on_every_node('drop_positions');
+        COMMIT;
+        PERFORM @extschema@.lift_limits();
+        PERFORM @extschema@.on_every_node('align_positions');
+    END IF;
     COMMIT;
 END
 $procedure$;

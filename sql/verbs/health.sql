@@ -24,17 +24,25 @@ CREATE OR REPLACE FUNCTION health(
 #variable_conflict use_column
 DECLARE
     usable boolean := hnsw_state() <> 'refused';
-    run constant text := 'pgrecall upkeep run';
+    run text := 'pgrecall upkeep run';
     index record;
     last record;
 BEGIN
     PERFORM require_count('at_least', at_least, 1, 2147483647);
+    IF row_security_active('agent_memories') THEN
+        RETURN QUERY
+        SELECT 'row security', current_user::text, 'policies hide other owners from this role',
+               'ask as the owner of the schema';
+        RETURN;
+    ELSIF at_least <> 5000 THEN
+        run := format('%s --at-least %s', run, at_least);
+    END IF;
     RETURN QUERY
     SELECT 'collation', d.datname::text,
            format('made with version %s, this server has %s: indexes of texts may be out of order',
                   d.datcollversion, pg_database_collation_actual_version(d.oid)),
-           format('REINDEX SCHEMA %I; ALTER DATABASE %I REFRESH COLLATION VERSION',
-                  current_schema(), d.datname)
+           format('REINDEX DATABASE CONCURRENTLY %1$I; '
+                  'ALTER DATABASE %1$I REFRESH COLLATION VERSION', d.datname)
       FROM pg_database d
      WHERE d.datname = current_database()
        AND d.datcollversion <> pg_database_collation_actual_version(d.oid);
@@ -42,12 +50,12 @@ BEGIN
     SELECT 'statistics', t.name, t.stale, run FROM table_states() t WHERE t.stale IS NOT NULL;
     RETURN QUERY
     SELECT 'dead rows', t.name,
-           format('%s of %s rows are dead, last vacuumed %s',
+           format('%s of %s rows are dead, last vacuumed %s; a transaction or a replication slot '
+                  'may hold them',
                   to_char(t.dead, 'FM999,999,999,999'),
                   to_char(t.dead + t.live, 'FM999,999,999,999'),
                   coalesce(date_trunc('second', t.vacuumed_at)::text, 'never')),
-           format('VACUUM %s. Rows that stay dead are held by a transaction or a replication slot',
-                  t.name::regclass)
+           format('VACUUM %I.%I', current_schema(), t.name)
       FROM table_states() t WHERE t.dead > 1000 + 0.3 * t.live;
     FOR index IN SELECT * FROM rank_index_states(at_least => at_least) LOOP
         name := index.agent_id;
@@ -58,9 +66,13 @@ BEGIN
             RETURN NEXT;
         ELSIF index.due IS NOT NULL THEN
             why := format('pgvector %s is not accepted', pgvector_version());
-            remedy := 'install pgvector 0.8.3 or newer';
+            remedy := format('install pgvector 0.8.3, or pgrecall migrate accept-pgvector %s',
+                             pgvector_version());
             RETURN NEXT;
         ELSIF index.used > 0 AND index.built_at < now() - interval '1 day' AND NOT is_distributed()
+              AND NOT EXISTS (  -- counters that were reset since say nothing
+                  SELECT FROM pg_stat_database d
+                   WHERE d.datname = current_database() AND d.stats_reset > index.built_at)
               AND NOT EXISTS (
                   SELECT FROM pg_stat_all_indexes i
                     JOIN pg_class c ON c.oid = i.indexrelid
@@ -73,9 +85,10 @@ BEGIN
             remedy := '`pgrecall plan` shows how its owner is searched';
             RETURN NEXT;
         END IF;
-        IF index.memories + index.written > max_memories THEN
+        IF index.memories + index.written > max_memories
+           AND active_memories(name, max_memories + 1) > max_memories THEN
             problem := 'large owner';
-            why := to_char(index.memories + index.written, 'FM999,999,999,999') || ' memories';
+            why := 'more than ' || to_char(max_memories, 'FM999,999,999,999') || ' memories';
             remedy := '`pgrecall prune`, or a policy with --max-live';
             RETURN NEXT;
         END IF;
@@ -88,7 +101,9 @@ BEGIN
         why := CASE WHEN last.finished IS NULL THEN 'tasks are due, and it never ran'
                     WHEN last.finished THEN 'tasks are due, and it last ran '
                                               || date_trunc('second', last.started_at)
-                    ELSE format('the last one left %s tasks', last.tasks ->> 'left') END;
+                    WHEN last.tasks ? 'left'
+                    THEN format('the last one left %s tasks', last.tasks ->> 'left')
+                    ELSE 'the last one was interrupted' END;
         remedy := run;
         RETURN NEXT;
     END IF;

@@ -20,7 +20,8 @@ BEGIN
            CASE WHEN t.analysed_at IS NULL AND t.live > 1000 THEN 'never analysed'
                 WHEN t.changed > 1000 + 0.2 * t.live
                 THEN format('%s rows changed since %s', to_char(t.changed, 'FM999,999,999,999'),
-                            date_trunc('second', t.analysed_at)) END
+                            coalesce(date_trunc('second', t.analysed_at)::text, 'it was made'))
+           END
       FROM (SELECT s.relname::text AS name, s.n_live_tup AS live, s.n_dead_tup AS dead,
                    s.n_mod_since_analyze AS changed,
                    greatest(s.last_analyze, s.last_autoanalyze) AS analysed_at,

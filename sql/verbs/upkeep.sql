@@ -11,6 +11,8 @@ BEGIN
 END
 $function$;
 
+REVOKE ALL ON FUNCTION take_statistics FROM PUBLIC;
+
 COMMENT ON FUNCTION take_statistics IS
     'Analyses one of the tables of memories, for roles that do not own it.';
 
@@ -18,6 +20,7 @@ CREATE OR REPLACE FUNCTION end_upkeep(agent text, run uuid, done jsonb, unfinish
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 BEGIN
+    PERFORM require(jsonb_typeof(done) = 'object', 'done must be an object of numbers');
     UPDATE gc_runs r SET tasks = done
      WHERE r.agent_id = coalesce(end_upkeep.agent, '') AND r.id = end_upkeep.run;
     IF NOT unfinished THEN
@@ -30,9 +33,10 @@ COMMENT ON FUNCTION end_upkeep IS
     'Notes in gc_runs how many tasks of each kind an upkeep did and left.';
 
 -- Each task is a transaction or several, so this cannot run inside another one. Two at once do no
--- task twice: rows that one has locked are judged again, and an index that the other has built is
--- not built again. A task that has been begun is finished, but for garbage, of which batches are
--- left; what may take longer than there is time is left at once.
+-- harm: rows that one has locked are judged again, and an index that the other has built is not
+-- built again. A task that has been begun is finished, but for garbage, of which batches are left;
+-- what may take longer than there is time is left at once. A writer that does not end is waited for
+-- once: what needs its rows is left, and the rest is done.
 CREATE OR REPLACE PROCEDURE upkeep(
     within_seconds float8 DEFAULT 3600, agent text DEFAULT NULL, at_least bigint DEFAULT 5000,
     min_trust_threshold float8 DEFAULT NULL, max_age_hours float8 DEFAULT NULL,
@@ -44,18 +48,21 @@ AS $verb$
 #variable_conflict use_variable
 DECLARE
     until pg_catalog.timestamptz := pg_catalog.clock_timestamp()
-        + COALESCE(within_seconds, 1e9) * pg_catalog.make_interval(secs => 1);
+        + LEAST(GREATEST(within_seconds, 0), 1e9) * pg_catalog.make_interval(secs => 1);
     run pg_catalog.uuid;
     due pg_catalog.record;
     after pg_catalog.uuid;
     more pg_catalog.bool;
     kind pg_catalog.text;
+    waits pg_catalog.bool := false;
 BEGIN
     done := '{}';
+    PERFORM @extschema@.require_count('at_least', at_least, 1, 2147483647);
     PERFORM @extschema@.lift_limits();
     run := @extschema@.begin_garbage_run(
         agent, min_trust_threshold, max_age_hours, delete_threshold, max_live, max_event_age_hours,
         max_run_age_hours, 'upkeep');
+    PERFORM @extschema@.end_upkeep(agent, run, done, true);  -- unless it is interrupted
     COMMIT;
     FOR due IN SELECT * FROM @extschema@.upkeep_due(
             agent, at_least, min_trust_threshold, max_age_hours, delete_threshold, max_live,
@@ -64,8 +71,17 @@ BEGIN
         kind := due.task;
         IF pg_catalog.clock_timestamp() + due.seconds * pg_catalog.make_interval(secs => 1) > until
            AND kind <> 'garbage' OR pg_catalog.clock_timestamp() > until THEN
-            RAISE NOTICE 'left: %, %: %', kind, due.name, due.why;
             kind := 'left';
+        ELSIF kind IN ('build index', 'place') THEN
+            waits := waits OR @extschema@.await_writers(due.name, LEAST(
+                60, COALESCE(pg_catalog.date_part(
+                    'epoch', until - pg_catalog.clock_timestamp()), 60))) IS NULL;
+            COMMIT;
+            PERFORM @extschema@.lift_limits();
+            kind := CASE WHEN waits THEN 'left' ELSE kind END;
+        END IF;
+        IF kind = 'left' THEN
+            RAISE NOTICE 'left: %, %: %', due.task, due.name, due.why;
         ELSE
             RAISE NOTICE '%, %: %', kind, due.name, due.why;
         END IF;
@@ -87,11 +103,16 @@ BEGIN
             COMMIT;
         ELSIF kind <> 'left' THEN
             CALL @extschema@.maintain_rank_indexes(due.name, at_least);
+            PERFORM @extschema@.lift_limits();
         END IF;
         done := pg_catalog.jsonb_set(done, ARRAY[kind], pg_catalog.to_jsonb(
             COALESCE((done -> kind)::pg_catalog.int8, 0) + 1));
     END LOOP;
     PERFORM @extschema@.lift_limits();
+    PERFORM @extschema@.on_every_node('drop_positions');
+    COMMIT;
+    PERFORM @extschema@.lift_limits();
+    PERFORM @extschema@.on_every_node('align_positions');
     PERFORM @extschema@.end_upkeep(agent, run, done, done ? 'left');
 END
 $verb$;

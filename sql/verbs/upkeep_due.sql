@@ -7,8 +7,7 @@ CREATE OR REPLACE FUNCTION upkeep_due(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000,
     min_trust_threshold float8 DEFAULT NULL, max_age_hours float8 DEFAULT NULL,
     delete_threshold float8 DEFAULT NULL, max_live bigint DEFAULT NULL,
-    max_event_age_hours float8 DEFAULT NULL, max_run_age_hours float8 DEFAULT NULL,
-    of_teams boolean DEFAULT NULL)
+    max_event_age_hours float8 DEFAULT NULL, max_run_age_hours float8 DEFAULT NULL)
     RETURNS TABLE (task text, name text, why text, seconds float8)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -21,6 +20,7 @@ DECLARE
     live bigint;
     before timestamptz;
 BEGIN
+    PERFORM require_count('at_least', at_least, 1, 2147483647);
     IF agent IS NOT NULL THEN
         PERFORM require_owner(agent);
     END IF;
@@ -29,8 +29,8 @@ BEGIN
         max_run_age_hours, 'upkeep');
     task := 'garbage';
     IF agent IS NULL THEN
-        owners := ARRAY(SELECT o.agent_id FROM owners_of_memories(max_event_age_hours IS NOT NULL) o
-                         WHERE of_teams IS NULL OR starts_with(o.agent_id, 'team:') = of_teams);
+        owners := ARRAY(
+            SELECT o.agent_id FROM owners_of_memories(max_event_age_hours IS NOT NULL) o);
     END IF;
     FOREACH name IN ARRAY owners LOOP
         IF judges THEN
@@ -59,6 +59,9 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     RETURN QUERY
+    SELECT 'statistics', t.name, t.stale, 1::float8 FROM table_states() t
+     WHERE agent IS NULL AND t.stale IS NOT NULL;
+    RETURN QUERY
     SELECT CASE WHEN s.shrunk THEN 'drop index' WHEN s.due IS NOT NULL THEN 'build index'
                 ELSE 'place' END,
            s.agent_id,
@@ -68,14 +71,9 @@ BEGIN
            CASE WHEN s.shrunk THEN 0.1
                 WHEN s.due IS NOT NULL THEN coalesce(s.seconds, 0.001 * s.memories)
                 ELSE 0.005 * (s.written + s.changed) END
-      FROM rank_index_states(agent, at_least, of_teams) s
+      FROM rank_index_states(agent, at_least) s
      WHERE s.shrunk
         OR (s.due IS NOT NULL OR s.written + s.changed > 0) AND hnsw_state() <> 'refused';
-    IF agent IS NULL AND of_teams IS NOT TRUE THEN
-        RETURN QUERY
-        SELECT 'statistics', t.name, t.stale, 1::float8 FROM table_states() t
-         WHERE t.stale IS NOT NULL;
-    END IF;
 END
 $function$;
 

@@ -91,7 +91,7 @@ SAME_FOR_ALL = {
     *("forget_positions_here", "gone_memories", "note_use_here", "place_memories_here"),
     *("drop_former_positions", "give_up_positions", "on_every_node", "positions_size"),
     *("await_writers", "share_timeout", "orphaned", "is_repeated"),
-    *("note_written", "add_to_mean", "is_mean_due", "end_upkeep", "last_upkeep"),
+    *("note_written", "add_to_mean", "is_mean_due", "end_upkeep", "last_upkeep", "health"),
 }
 """What they return does not depend on what the owner has."""
 REFUSALS = ("PM003", "42501", "22023", "PM004", "42P16")

@@ -141,11 +141,49 @@ def test_a_dry_run_says_what_is_due(engine: Engine) -> None:
     assert told == [(task, 0, 1)]
 
 
-def test_teams_have_their_own(engine: Engine) -> None:
+def test_teams_are_looked_after_like_agents(engine: Engine, upkeep: Upkeep) -> None:
     expire(engine, "team:red")
     repo = MemoryRepository(engine)
-    assert repo.upkeep.run(at_least=FEW).done == []
+    repo.teams.add_many("blue", [north(f"number {n}") for n in range(FEW)])
 
-    [task] = repo.teams.upkeep.run(at_least=FEW).done
+    assert upkeep() == {"garbage": 1, "build index": 1}
 
-    assert task.name == "team:red"
+    assert [one.agent_id for one in repo.teams.rank_indexes.status(at_least=FEW)] == ["team:blue"]
+    repo.teams.add("blue", north("one more"))
+    assert repo.teams.upkeep.run(agent_id="blue", at_least=FEW).tasks == {"place": 1}
+    assert upkeep() == {}
+
+
+def test_a_writer_that_does_not_end_leaves_indexes_and_nothing_else(
+    engine: Engine, upkeep: Upkeep
+) -> None:
+    repo = MemoryRepository(engine)
+    repo.add_many("large", [north(f"number {n}") for n in range(FEW)])
+    expire(engine, "zoe")
+    with engine.connect() as hanging:
+        MemoryRepository(hanging).add("max", plain("not committed"))
+        assert upkeep(within=1.0) == {"garbage": 1, "left": 1}
+        hanging.rollback()
+    assert last_run(engine)[1] == {"garbage": 1, "left": 1}
+    assert upkeep() == {"build index": 1}
+
+
+def test_an_interrupted_run_is_told(engine: Engine) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    expire(engine, "zoe")
+    with pytest.raises(KeyboardInterrupt):
+        MemoryRepository(engine).upkeep.run(at_least=FEW, on_progress=stop)
+    told = dict(sql(engine, "SELECT problem, why FROM pgrecall.health()"))
+    assert told["upkeep"] == "the last one was interrupted"
+
+
+def test_wrong_arguments_of_the_procedure_leave_no_run(database_url: str, engine: Engine) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        for wrong in ("at_least => 0", "at_least => NULL", "agent => ''", "max_live => -1"):
+            with pytest.raises(psycopg.Error):
+                connection.execute(f"CALL pgrecall.upkeep({wrong})".encode())
+        for within in ("'NaN'", "'Infinity'", "NULL", "-1"):
+            connection.execute(f"CALL pgrecall.upkeep({within})".encode())
+    assert len(sql(engine, "SELECT * FROM pgrecall.gc_runs")) == 4

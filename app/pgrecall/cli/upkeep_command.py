@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -37,14 +36,6 @@ def run(call: Call) -> Output:
             progress.update(bar, description=shown, completed=done, total=total)
 
         made: UpkeepRun = call(on_progress=advance)
-        if "agent_id" not in call.arguments:
-            of_teams: UpkeepRun = call.repo.teams.upkeep.run(**call.arguments, on_progress=advance)
-            made = replace(
-                made,
-                done=[*made.done, *of_teams.done],
-                left=[*made.left, *of_teams.left],
-                seconds=made.seconds + of_teams.seconds,
-            )
     rows = [_row(task, "due" if made.dry_run else "done") for task in made.done]
     rows += [_row(task, "left") for task in made.left]
     shown = table("task", Column("of", overflow="fold"), "why", *right("seconds"), "", rows=rows)

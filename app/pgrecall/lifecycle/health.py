@@ -10,8 +10,8 @@ from typing import Any, Final
 MOST_MEMORIES = 1_000_000
 """Of an owner; searches of more were not measured."""
 KINDS: Final = (
-    *("collation", "statistics", "dead rows", "rank index", "unused index", "large owner"),
-    "upkeep",
+    *("row security", "collation", "statistics", "dead rows"),
+    *("rank index", "unused index", "large owner", "upkeep"),
 )
 """Of problems, as the function `health` of sql/verbs names them."""
 

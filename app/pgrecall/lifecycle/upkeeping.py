@@ -10,15 +10,16 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.ids import new_id
-from pgrecall.core.steps import READS, VERB, Ask, Job, Operation, Part, needs
+from pgrecall.core.steps import VERB, Ask, Job, Operation, Part, needs
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_seconds
 from pgrecall.errors import InputError
 from pgrecall.lifecycle import collection_steps
 from pgrecall.lifecycle.garbage import UpkeepPolicy
 from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastUpkeep, Problem, TableState
 from pgrecall.lifecycle.upkeep import UpkeepKind, UpkeepRun, UpkeepTask
+from pgrecall.rank_index.building import Build, states, wait_for_writers
 from pgrecall.rank_index.index import AT_LEAST
-from pgrecall.rank_index.maintaining import maintain_rank_indexes
+from pgrecall.rank_index.maintaining import PATIENCE, maintained, settings, tidied
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import call
 
@@ -37,25 +38,27 @@ def run_upkeep(
     dry_run: bool = False,
     on_progress: Progress | None = None,
 ) -> Job[UpkeepRun]:
-    """Does what is due for one agent, or for all. Made for cron.
+    """Does what is due for one agent, or for all agents and teams. Made for cron.
 
-    In this order: memories that have expired are archived, with whatever else `policy` says; rank
-    indexes are dropped, built or brought up to date, as `rank_indexes.maintain` does it; statistics
-    of tables that have changed much are taken. Nothing is read of agents for which nothing is due,
-    unless `policy` judges by trust, age or number.
+    In this order: memories that have expired are archived, with whatever else `policy` says;
+    statistics of tables that have changed much are taken; rank indexes are dropped, built or
+    brought up to date, as `rank_indexes.maintain` does it. Of an agent for which nothing is due,
+    only its index is read, unless `policy` judges by trust, age or number.
 
-    A task is begun only if it should end `within` these seconds, by what the last build took;
-    garbage is collected in batches. What is left is done by the next run. Two runs at once do no
-    task twice, and an interrupted run loses nothing. `dry_run` only says what is due. On an Engine
-    each task is a transaction or several. `on_progress(task, done, total)` is called before each.
+    A task begins only if it should end `within` these seconds, by what the last build took;
+    garbage is collected in batches until then. If a transaction that was writing memories does not
+    end within a minute, rank indexes are left. What is left is done by the next run. Two runs at
+    once do no harm, and an interrupted run loses nothing. `dry_run` only says what is due. On an
+    Engine each task is a transaction or several. `on_progress(task, done, total)` is called before
+    each.
 
-    Raises InputError, and what `rank_indexes.maintain` raises.
+    Raises InputError, and DatabaseError where a task fails.
     """
     policy = UpkeepPolicy() if policy is None else policy
     if not isinstance(policy, UpkeepPolicy):
         raise InputError(f"policy must be an UpkeepPolicy, got {type(policy).__name__}")
     within = require_seconds("within", within)
-    require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
+    how = settings(at_least)
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)
     began = time.monotonic()
@@ -70,7 +73,8 @@ def run_upkeep(
     if dry_run:
         return UpkeepRun(id=None, dry_run=True, done=due, left=[], seconds=time.monotonic() - began)
     run = collection_steps.Collection(new_id(), owner_id)
-    yield Part(partial(collection_steps.begin_run, run=run, policy=policy))
+    yield Part(partial(_begin, run=run, policy=policy))
+    waits = False
     for number, task in enumerate(due):
         if on_progress is not None:
             yield Ask(on_progress, (task, number, len(due)))
@@ -78,17 +82,37 @@ def run_upkeep(
         if time.monotonic() + expected > until:
             left.append(task)
             continue
-        if task.task is UpkeepKind.GARBAGE:
-            finished = yield from _collected(task.name, run, until)
-        else:
-            finished = True
-            yield from _done(task, at_least)
+        match task.task:
+            case UpkeepKind.GARBAGE:
+                finished = yield from _collected(task.name, run, until)
+            case UpkeepKind.STATISTICS:
+                yield Part(partial(take_statistics, relation=task.name))
+                finished = True
+            case UpkeepKind.DROP_INDEX | UpkeepKind.BUILD_INDEX | UpkeepKind.PLACE:
+                waits = waits or not (yield from _written(task, until - time.monotonic()))
+                finished = not waits
+                if finished:
+                    yield from _maintained(task.name, how)
         (done if finished else left).append(task)
+    yield from tidied()
     made = UpkeepRun(
         id=run.id, dry_run=False, done=done, left=left, seconds=time.monotonic() - began
     )
     yield Part(partial(_end, run=run, tasks=made.tasks, unfinished=bool(left)))
     return made
+
+
+def _written(task: UpkeepTask, most: float) -> Job[bool]:
+    """Waits for those who were writing; False if they did not end."""
+    if task.task is UpkeepKind.DROP_INDEX:
+        return True
+    waiting = partial(wait_for_writers, owner_id=task.name, seconds=min(PATIENCE, most))
+    return (yield Part(waiting)) is not None
+
+
+def _maintained(owner_id: str, how: Build) -> Job[None]:
+    known = yield Part(partial(states, owner_id=owner_id, at_least=how.at_least))
+    yield from maintained(known, how)
 
 
 def _collected(owner_id: str, run: collection_steps.Collection, until: float) -> Job[bool]:
@@ -111,35 +135,28 @@ def _collected(owner_id: str, run: collection_steps.Collection, until: float) ->
         after = row.last_id
 
 
-def _done(task: UpkeepTask, at_least: int) -> Job[None]:
-    if task.task is UpkeepKind.STATISTICS:
-        yield Part(partial(take_statistics, relation=task.name))
-    else:
-        yield from maintain_rank_indexes(agent_id=task.name, at_least=at_least)
-
-
 @needs(VERB)
 def due_tasks(
     tables: Tables, owner_id: str | None, policy: UpkeepPolicy, at_least: int
 ) -> Operation[list[UpkeepTask]]:
-    """The tasks that are due for an owner, or for all agents, with statistics, or all teams."""
+    """The tasks that are due for an owner, or for all."""
     rows = yield call(
         tables,
         "upkeep_due",
         agent=owner_id,
         at_least=at_least,
-        of_teams=bool(tables.prefix),
         **policy.parameters,
     )
     return [UpkeepTask(UpkeepKind(row.task), row.name, row.why, row.seconds) for row in rows]
 
 
-@needs(READS)
+@needs(VERB)
 def health(tables: Tables, /, *, max_memories: int = MOST_MEMORIES) -> Operation[Health]:
     """Returns what needs doing, the last upkeep, and the state of the tables, of all owners.
 
-    It reads indexes and the server's counters. Owners, which are agents and teams, of more than
-    `max_memories` are a problem. Raises InputError.
+    It reads indexes and the server's counters, and counts the memories of owners without a rank
+    index. Owners, which are agents and teams, of more than `max_memories` are a problem. A role
+    that row-level security restricts is told only that. Raises InputError.
     """
     require_count("max_memories", max_memories, at_least=1, at_most=2**63 - 1)
     problems = yield call(tables, "health", max_memories=max_memories)
@@ -156,6 +173,15 @@ def health(tables: Tables, /, *, max_memories: int = MOST_MEMORIES) -> Operation
 def take_statistics(tables: Tables, relation: str) -> Operation[None]:
     """Analyses a table."""
     yield call(tables, "take_statistics", relation=relation)
+
+
+@needs(VERB)
+def _begin(
+    tables: Tables, run: collection_steps.Collection, policy: UpkeepPolicy
+) -> Operation[None]:
+    """Adds the run's row to gc_runs, as one that was interrupted."""
+    yield from collection_steps.begin_run(tables, run=run, policy=policy)
+    yield from _end(tables, run, {}, unfinished=True)
 
 
 @needs(VERB)

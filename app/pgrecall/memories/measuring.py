@@ -31,8 +31,8 @@ def estimate(
     are by default those of this schema. From sizes measured with made-up memories. Raises
     InputError.
     """
-    require_count("memories", memories, at_least=1, at_most=10**12)
-    require_count("text_length", text_length, at_least=1, at_most=10**8)
+    require_count("memories", memories, at_least=1, at_most=10**9)
+    require_count("text_length", text_length, at_least=1, at_most=10**6)
     if dimensions is not None:
         require_count("dimensions", dimensions, at_least=1, at_most=16_000)
     if embedding_type is not None:

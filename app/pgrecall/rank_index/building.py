@@ -47,15 +47,22 @@ def rank_indexes(
     index is listed, as due, if it has at least `at_least` active memories. Raises InputError.
     """
     require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
+    owner_id = None if agent_id is None else require_owner(tables, agent_id)
+    return (yield from states(tables, owner_id, at_least))
+
+
+@needs(VERB)
+def states(tables: Tables, owner_id: str | None, at_least: int) -> Operation[list[RankIndexStatus]]:
+    """The same for an owner, or for all agents or all teams."""
     share = f'"{tables.schema}".rank_index_progress'
     progress = f"CASE WHEN (SELECT {share}()) IS NOT NULL THEN {share}(agent_id) END AS progress"
     rows = yield call(
         tables,
         "rank_index_states",
         f"{columns_of('rank_index_states')}, {progress}",
-        agent=None if agent_id is None else require_owner(tables, agent_id),
+        agent=owner_id,
         at_least=at_least,
-        of_teams=bool(tables.prefix),
+        of_teams=bool(tables.prefix) if owner_id is None else None,
         max_beside=index.MAX_BESIDE,
         max_age=index.MAX_AGE,
     )
@@ -75,9 +82,13 @@ _STATE = ("written", "changed", "used", "bytes", "due", "shrunk", "progress")
 
 def drop_rank_index(tables: Tables, /, agent_id: str | UUID) -> Operation[bool]:
     """Drops an agent's rank index, so its searches become exact. False if there is no index."""
-    agent_id = require_owner(tables, agent_id)
-    [row] = yield call(tables, "drop_rank_index", agent=agent_id)
-    yield owner_facts(tables, [agent_id], anew=True)
+    return (yield from drop(tables, require_owner(tables, agent_id)))
+
+
+def drop(tables: Tables, owner_id: str) -> Operation[bool]:
+    """Drops an owner's rank index."""
+    [row] = yield call(tables, "drop_rank_index", agent=owner_id)
+    yield owner_facts(tables, [owner_id], anew=True)
     dropped: bool = row.drop_rank_index
     return dropped
 

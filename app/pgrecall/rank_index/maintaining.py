@@ -49,7 +49,7 @@ def build_rank_indexes(
     Raises InputError, and DatabaseConflict if a transaction that was writing memories does not end
     within a minute.
     """
-    how = _how(at_least, m, ef_construction, as_of)
+    how = settings(at_least, m, ef_construction, as_of)
     require_callable("on_progress", on_progress)
     owners: list[str] = yield Part(partial(building.owners, at_least=at_least, agent_id=agent_id))
     return (yield from _built([(owner_id, "any", how) for owner_id in owners], on_progress))
@@ -73,11 +73,21 @@ def maintain_rank_indexes(
 
     Raises what `build` raises.
     """
-    how = _how(at_least, m, ef_construction, None)
+    how = settings(at_least, m, ef_construction, None)
     require_callable("on_progress", on_progress)
     known: list[RankIndexStatus] = yield Part(
         partial(building.rank_indexes, agent_id=agent_id, at_least=at_least)
     )
+    built = yield from maintained(known, how, on_progress)
+    if agent_id is None:
+        yield from tidied()
+    return built
+
+
+def maintained(
+    known: Sequence[RankIndexStatus], how: building.Build, on_progress: Progress | None = None
+) -> Job[list[RankIndex]]:
+    """Does what is due for these; `how` is for owners without an index."""
     due: list[_Due] = []
     beside: list[RankIndex] = []
     for status in known:
@@ -85,7 +95,7 @@ def maintain_rank_indexes(
         if index is None:
             due.append((owner_id, "none", how))
         elif status.shrunk:
-            yield Part(partial(building.drop_rank_index, agent_id=owner_id))
+            yield Part(partial(building.drop, owner_id=owner_id))
         elif status.due:
             as_before = building.Build(index.at_least, index.m, index.ef_construction, None)
             due.append((owner_id, index.built_at, as_before))
@@ -95,10 +105,13 @@ def maintain_rank_indexes(
                 beside.append(index)
     if beside:
         yield from _placed(beside)
-    built = yield from _built(due, on_progress)
+    return (yield from _built(due, on_progress))
+
+
+def tidied() -> Job[None]:
+    """Drops tables that no index uses, and gives the others their grants."""
     yield Part(building.drop_positions)
     yield Part(building.align_positions)
-    return built
 
 
 def _placed(indexes: Sequence[RankIndex]) -> Job[None]:
@@ -117,7 +130,10 @@ def _placed(indexes: Sequence[RankIndex]) -> Job[None]:
         yield Part(partial(log_placed, owner_id=owner_id))
 
 
-def _how(at_least: int, m: int, ef_construction: int, as_of: datetime | None) -> building.Build:
+def settings(
+    at_least: int, m: int = M, ef_construction: int = EF_CONSTRUCTION, as_of: datetime | None = None
+) -> building.Build:
+    """The settings of a build; raises InputError."""
     require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
     require_count("m", m, at_least=2, at_most=100)
     require_count("ef_construction", ef_construction, at_least=4, at_most=1_000)

@@ -8,42 +8,57 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from uuid import UUID
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from pgrecall.core.time_limit import within
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.lifecycle.health import KINDS, Health
+from pgrecall.lifecycle.upkeep import UpkeepKind
 
-KEPT_SECONDS = 60.0
-"""Reading is cheap, but Prometheus may ask several workers every few seconds."""
-MOST_SECONDS = 8.0
+KEPT_SECONDS = 600.0
+"""Counts of memories are among what is read, and each worker reads them."""
+MOST_SECONDS = 5.0
 """Prometheus itself waits 10 seconds."""
 _log = logging.getLogger(__name__)
 
 
 class DatabaseMetrics:
-    """The health of the database, read at most once a minute."""
+    """The health of the database, read every ten minutes."""
 
     def __init__(self, repo: AsyncMemoryRepository) -> None:
         self._repo = repo
         self._lock = asyncio.Lock()
         self._read_at = -KEPT_SECONDS
+        self._known = False
         self._families: list[Metric] = []
 
     async def collected(self) -> Families:
-        """The metrics. Where the database does not answer, only that."""
+        """The metrics; those of the last time where the health cannot be read."""
         async with self._lock:
             if time.monotonic() - self._read_at >= KEPT_SECONDS:
+                self._read_at = time.monotonic()
                 try:
-                    self._families = list(
-                        _families(await within(MOST_SECONDS, self._repo.upkeep.health()))
-                    )
+                    health = await within(MOST_SECONDS, self._repo.upkeep.health())
+                    self._families = list(_families(health))
+                    self._known = True
                 except Exception as error:
                     _log.warning("the health of the database is unknown: %s", type(error).__name__)
-                    return Families([_gauge("database_up", "Whether the database answers.", 0)])
-                self._read_at = time.monotonic()
-            return Families(self._families)
+                    self._known = False
+            up = await self._answers()
+        told = [
+            _gauge("database_up", "Whether the database answers.", up),
+            _gauge("health_known", "Whether the health of the database was read.", self._known),
+        ]
+        return Families(told + self._families)
+
+    async def _answers(self) -> bool:
+        try:
+            await within(MOST_SECONDS / 2, self._repo.get("pgrecall", UUID(int=0)))
+        except Exception:
+            return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +83,6 @@ def _labelled(name: str, text: str, label: str, values: Iterable[tuple[str, floa
 
 
 def _families(health: Health) -> Iterable[Metric]:
-    yield _gauge("database_up", "Whether the database answers.", 1)
     found = Counter(one.problem for one in health.problems)
     counted = [(kind, found[kind]) for kind in KINDS]
     yield _labelled("problems", "What needs doing; pgrecall status says more.", "problem", counted)
@@ -82,9 +96,12 @@ def _families(health: Health) -> Iterable[Metric]:
         yield _labelled(f"table_{name}_rows", text, "table", values)
     sizes = [(table, state.bytes) for table, state in tables.items()]
     yield _labelled("table_bytes", "With indexes and TOAST.", "table", sizes)
+    if found["row security"]:
+        return  # it is not shown who did what
     last = health.last_upkeep
     started = last.started_at.timestamp() if last else 0
     yield _gauge("last_upkeep_timestamp_seconds", "When the last upkeep began; 0: never.", started)
     yield _gauge("last_upkeep_duration_seconds", "Its time.", last.seconds if last else 0)
-    tasks = last.tasks.items() if last else ()
+    known = {*UpkeepKind, "left"}
+    tasks = ((name, number) for name, number in last.tasks.items() if name in known) if last else ()
     yield _labelled("last_upkeep_tasks", "Done by the last upkeep, or left.", "task", tasks)
