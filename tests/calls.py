@@ -133,7 +133,7 @@ def operations(
         "search_many": Operation({"queries": [at(0), None], "k": 2}, [five[:2], five[:2]]),
         "supersede": Operation({"memory_id": one, "new": new}, "inserted", "initial superseded"),
         "touch": Operation({"memory_ids": [one, other]}, 2),
-        "transfer.copy": Operation({"to": "other", "events": False}, 7, "initial"),
+        "transfer.copy": Operation({"to_id": "other", "events": False}, 7, "initial"),
         "transfer.export": Operation({"write": lambda lines: None}, 8),
         "transfer.restore": Operation({"memories": [line, line]}, ["inserted", "known"], "initial"),
         "update": Operation({"memory_id": one, "importance": 0.9}, "memory 1", "updated"),

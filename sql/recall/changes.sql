@@ -1,12 +1,15 @@
 -- For readers.
--- What was stored first has its event found by the memory, which has an index of that time.
+-- Without sorting, each order forces the index of that time. With OFFSET 0 the rest is looked up by
+-- its key: joins might read all of an owner. What was stored first has its event found by the
+-- memory, which has an index of that time.
 CREATE OR REPLACE FUNCTION changes_of(
     agent text, since timestamptz, by_actor text, most integer)
     RETURNS TABLE (
         agent_id text, memory_id uuid, content text, id uuid, occurred_at timestamptz,
         event_type text, reason text, actor text, old_values jsonb, new_values jsonb,
         metadata jsonb)
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $function$
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT SET enable_sort = off
+AS $function$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -17,16 +20,20 @@ BEGIN
              WHERE c.agent_id = agent AND c.event_type <> 'initial' AND c.occurred_at >= since
                AND (by_actor IS NULL OR c.actor = by_actor)
              ORDER BY c.occurred_at DESC LIMIT most) e
-      LEFT JOIN agent_memories m ON m.agent_id = agent AND m.id = e.memory_id;
+      LEFT JOIN LATERAL (
+           SELECT s.content FROM agent_memories s
+            WHERE s.agent_id = agent AND s.id = e.memory_id OFFSET 0) m ON true;
     RETURN QUERY
     SELECT e.agent_id, e.memory_id, m.content, e.id, e.occurred_at, e.event_type, e.reason,
            e.actor, coalesce(e.old_values, '{}'), coalesce(e.new_values, '{}'), e.metadata
       FROM (SELECT s.id, s.inserted_at, left(s.content, 200) AS content FROM agent_memories s
              WHERE s.agent_id = agent AND s.inserted_at >= since
              ORDER BY s.inserted_at DESC OFFSET 0) m
-      JOIN memory_events e ON e.agent_id = agent AND e.memory_id = m.id
-                          AND e.event_type = 'initial' AND e.occurred_at >= since
-                          AND (by_actor IS NULL OR e.actor = by_actor)
+     CROSS JOIN LATERAL (
+           SELECT i.* FROM memory_events i
+            WHERE i.agent_id = agent AND i.memory_id = m.id AND i.event_type = 'initial'
+              AND i.occurred_at >= since AND (by_actor IS NULL OR i.actor = by_actor)
+           OFFSET 0) e
      ORDER BY m.inserted_at DESC LIMIT most;
 END
 $function$;

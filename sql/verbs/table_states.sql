@@ -29,7 +29,8 @@ BEGIN
                    pg_total_relation_size(s.relid) AS bytes
               FROM pg_stat_all_tables s
              WHERE s.schemaname = current_schema() AND s.relname = ANY (analysed_tables())
-               AND NOT is_distributed()) t
+               AND NOT is_distributed()
+               AND NOT row_security_active('agent_memories')) t
      ORDER BY t.name;
 END
 $function$;

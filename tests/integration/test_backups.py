@@ -15,7 +15,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import Engine, NullPool, create_engine, make_url
 
 from pgrecall import MemoryRepository, embedded, migrate
 from pgrecall.migrate.connecting import database_url
@@ -31,10 +31,15 @@ _USER = "pgserver"
 """Who runs PostgreSQL where the tests run as root."""
 
 
+def engine_of(url: str) -> Engine:
+    """One whose connections end with their use."""
+    return create_engine(database_url(url), poolclass=NullPool)
+
+
 def filled(url: str) -> MemoryRepository:
     """An owner with a rank index, and a key, in a schema that is made here."""
     migrate.upgrade(url, dimensions=DIMENSIONS)
-    repo = MemoryRepository(create_engine(database_url(url)))
+    repo = MemoryRepository(engine_of(url))
     new = [north(f"number {n}", embedding=at(n % 90), importance=n / MANY) for n in range(MANY)]
     repo.add_many("zoe", new)
     repo.rank_indexes.build(agent_id="zoe", at_least=1)
@@ -42,7 +47,7 @@ def filled(url: str) -> MemoryRepository:
 
 
 def ranked(url: str, strategy: str = "index") -> tuple[str, list[UUID]]:
-    engine = create_engine(database_url(url))
+    engine = engine_of(url)
     found = MemoryRepository(engine).search(
         "zoe",
         at(30),
@@ -51,7 +56,6 @@ def ranked(url: str, strategy: str = "index") -> tuple[str, list[UUID]]:
         strategy=strategy,  # type: ignore[arg-type]
         touch=False,
     )
-    engine.dispose()
     return found.strategy, [hit.memory.id for hit in found]
 
 
@@ -127,9 +131,8 @@ def test_a_dump_is_restored_by_who_is_no_superuser(
             if left_out:
                 assert "positions are missing" in problems(other)["rank index"]
                 assert ranked(other) == ("exact", before[1])
-                engine = create_engine(database_url(restored))
+                engine = engine_of(restored)
                 assert MemoryRepository(engine).upkeep.run(at_least=1).tasks["build index"] == 1
-                engine.dispose()
             assert ranked(other) == before
             assert problems(other) == {}
             run(other, f"DROP OWNED BY {OWNER}")

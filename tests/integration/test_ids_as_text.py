@@ -29,6 +29,7 @@ NAMED = {
     "memory_ids": [ID, OTHER],
     "source_id": ID,
     "target_id": OTHER,
+    "to_id": TEAM,
     "after": (AGENT, ID),
 }
 """Arguments that are ids, or may hold some."""
@@ -126,7 +127,7 @@ def test_a_method_does_the_same_by_text_as_by_uuid(connection: Connection, name:
 def test_a_text_that_is_no_id_is_shown(name: str) -> None:
     good = {"agent_id": "a"} | METHODS[name]
     for argument in ids_of(name):
-        bad = "a\0" if argument == "agent_id" else "no id"
+        bad = "a\0" if argument in ("agent_id", "to_id") else "no id"
         wrong = {"after": ("a", bad), "teams": ["a\0"], "agents": ["a\0"]}.get(argument, bad)
         with pytest.raises(InputError, match=r"'no id'|NUL"):
             method(NOWHERE, name)(**good | {argument: wrong})

@@ -75,6 +75,7 @@ OF_NO_OWNER = {
         "settable_fields",
         "lift_limits",
         "restore_limits",
+        "estimate",
         "table_states",
         "take_statistics",
     ),
@@ -92,6 +93,7 @@ SAME_FOR_ALL = {
     *("drop_former_positions", "give_up_positions", "on_every_node", "positions_size"),
     *("await_writers", "share_timeout", "orphaned", "is_repeated"),
     *("note_written", "add_to_mean", "is_mean_due", "end_upkeep", "last_upkeep", "health"),
+    "id_in_copy",
 }
 """What they return does not depend on what the owner has."""
 REFUSALS = ("PM003", "42501", "22023", "PM004", "42P16")

@@ -153,7 +153,7 @@ def test_tables_of_defaults_are_small_and_know_no_agent_and_all_can_be_distribut
     for table in REFERENCE:
         of_table = f"{columns} AND table_name = %s AND column_name = 'agent_id'"
         assert value(url, of_table, table) == 0
-        assert value(url, f"SELECT count(*) FROM pgrecall.{table}") < 200
+        assert value(url, f"SELECT count(*) FROM pgrecall.{table}") < 300
     triggers = f"SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE {OURS}"
     sequences = f"SELECT relname FROM pg_class c WHERE relkind = 'S' AND {OURS}"
     assert values(url, triggers) == values(url, sequences) == []

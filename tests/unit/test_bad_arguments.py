@@ -502,7 +502,7 @@ CASES: list[Case] = [
     *each("upkeep.changes", "since", "since", NAIVE, "yesterday"),
     *each("upkeep.changes", "actor", "actor", "", 5),
     *each("upkeep.changes", "limit", "limit", 0, 10**9, None),
-    *each("transfer.copy", "to", "agent_id", "", 5, "team:red"),
+    *each("transfer.copy", "to_id", "agent_id", "", 5, "team:red"),
     *each("transfer.copy", "actor", "actor", "", 5),
     ("transfer.copy", {"events": 1}, "events"),
     *each("upkeep.estimate", "memories", "memories", 0, 1.5, None),

@@ -97,7 +97,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = {
     name: lines
     for name, lines in PROJECT["optional-dependencies"].items()
-    if name not in ("compare", "docs", "peers", "test")
+    if name not in ("compare", "docs", "peers", "release", "test")
 }
 
 

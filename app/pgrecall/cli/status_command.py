@@ -30,7 +30,7 @@ _HNSW = {
 app = App()
 
 
-@app.function("pgrecall status", "pgrecall status --json", "pgrecall status && echo well")
+@app.function("pgrecall status", "pgrecall status --json")
 def status(
     database: Database,
     max_memories: Annotated[

@@ -119,7 +119,7 @@ def export(
 @app.method(
     "transfer.copy",
     "pgrecall copy bea --agent zoe",
-    to=argument("Agent that gets the memories, or with --of-team the team.", metavar="TO"),
+    to_id=argument("Agent that gets the memories, or with --of-team the team.", metavar="TO"),
     events=option("Copy the history of each memory too."),
 )
 def copy(call: Call) -> Output:

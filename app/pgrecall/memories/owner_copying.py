@@ -16,7 +16,7 @@ def copy(
     tables: Tables,
     /,
     agent_id: str | UUID,
-    to: str | UUID,
+    to_id: str | UUID,
     *,
     events: bool = True,
     actor: str | None = None,
@@ -37,7 +37,7 @@ def copy(
         tables,
         "copy_owner",
         agent=require_owner(tables, agent_id),
-        target=require_owner(tables, to),
+        target=require_owner(tables, to_id),
         with_events=events,
         **named,
     )
