@@ -103,7 +103,7 @@ BEGIN
                                               || date_trunc('second', last.started_at)
                     WHEN last.tasks ? 'left'
                     THEN format('the last one left %s tasks', last.tasks ->> 'left')
-                    ELSE 'the last one was interrupted' END;
+                    ELSE 'the last one has not ended' END;
         remedy := run;
         RETURN NEXT;
     END IF;
@@ -112,6 +112,6 @@ $function$;
 
 COMMENT ON FUNCTION health IS
     'Returns what needs doing: indexes of another collation, statistics and dead rows that '
-    'autovacuum left, rank indexes that '
-    'are due, missing or not used, owners of more than max_memories, and tasks of the upkeep where '
-    'none was finished within max_age. No row: all is well.';
+    'autovacuum left, rank indexes that are due, missing or not used, owners of more than '
+    'max_memories, and tasks of the upkeep where none was finished within max_age. No row: all is '
+    'well.';

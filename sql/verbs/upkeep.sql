@@ -48,7 +48,8 @@ AS $verb$
 #variable_conflict use_variable
 DECLARE
     until pg_catalog.timestamptz := pg_catalog.clock_timestamp()
-        + LEAST(GREATEST(within_seconds, 0), 1e9) * pg_catalog.make_interval(secs => 1);
+        + LEAST(GREATEST(COALESCE(within_seconds, 1e9), 0), 1e9)
+          * pg_catalog.make_interval(secs => 1);
     run pg_catalog.uuid;
     due pg_catalog.record;
     after pg_catalog.uuid;

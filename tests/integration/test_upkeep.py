@@ -176,7 +176,7 @@ def test_an_interrupted_run_is_told(engine: Engine) -> None:
     with pytest.raises(KeyboardInterrupt):
         MemoryRepository(engine).upkeep.run(at_least=FEW, on_progress=stop)
     told = dict(sql(engine, "SELECT problem, why FROM pgrecall.health()"))
-    assert told["upkeep"] == "the last one was interrupted"
+    assert told["upkeep"] == "the last one has not ended"
 
 
 def test_wrong_arguments_of_the_procedure_leave_no_run(database_url: str, engine: Engine) -> None:
@@ -184,6 +184,14 @@ def test_wrong_arguments_of_the_procedure_leave_no_run(database_url: str, engine
         for wrong in ("at_least => 0", "at_least => NULL", "agent => ''", "max_live => -1"):
             with pytest.raises(psycopg.Error):
                 connection.execute(f"CALL pgrecall.upkeep({wrong})".encode())
-        for within in ("'NaN'", "'Infinity'", "NULL", "-1"):
-            connection.execute(f"CALL pgrecall.upkeep({within})".encode())
+        expire(engine, "zoe")
+        for within, done in (
+            ("-1", "left"),
+            ("NULL", "garbage"),
+            ("'NaN'", ""),
+            ("'Infinity'", ""),
+        ):
+            called = connection.execute(f"CALL pgrecall.upkeep({within})".encode()).fetchone()
+            assert called is not None
+            assert [*called[0]] == [done] * bool(done)
     assert len(sql(engine, "SELECT * FROM pgrecall.gc_runs")) == 4
