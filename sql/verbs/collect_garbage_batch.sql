@@ -103,16 +103,6 @@ CREATE OR REPLACE FUNCTION next_judged(
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
 #variable_conflict use_column
 BEGIN
-    IF num_nonnulls(min_trust_threshold, oldest, delete_threshold) = 0 THEN
-        RETURN QUERY
-        WITH expired AS MATERIALIZED (  -- by the index of that
-            SELECT e.id FROM agent_memories e
-             WHERE e.agent_id = agent AND e.status <> 'archived' AND e.expires_at <= moment)
-        SELECT e.id, garbage_rule(NULL, moment, NULL, moment, NULL, NULL, NULL)
-          FROM expired e WHERE e.id > after OR after IS NULL
-         ORDER BY e.id LIMIT many;
-        RETURN;
-    END IF;
     -- Two conditions on the id, since OR would keep the key from being used.
     RETURN QUERY
     SELECT m.id, garbage_rule(m.trust, m.expires_at, m.created_at, moment,
