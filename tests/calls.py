@@ -158,7 +158,7 @@ def operations(
         "upkeep.promote": Operation(ids, 1, "promoted"),
         "upkeep.prune": Operation({"older_than": old}, 1, "archived"),
         "upkeep.reject": Operation({"memory_ids": [waiting]}, 1, "archived"),
-        "upkeep.run": Operation({"at_least": 2}, []),
+        "upkeep.run": Operation({}, []),
         "upkeep.sizes": Operation({}, 7),
         "upsert": Operation({"memory": keyed}, "inserted", "initial"),
         "upsert_many": Operation({"memories": [keyed, keyed]}, ["inserted", "known"], "initial"),
