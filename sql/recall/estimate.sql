@@ -21,6 +21,8 @@ DECLARE
     toast float8;
     coordinates integer := least(d, @MOST_AXES@);
     n float8 := memories;
+    of_index float8;
+    total float8 := 0;
     found record;
 BEGIN
     PERFORM require_count('memories', memories, 1, 1000000000);
@@ -39,26 +41,28 @@ BEGIN
         toast := toast + 1.05 * embedding;
     END IF;
     heap := 8192.0 / floor(8168.0 / inner_row);
+    of_index := n * (715 + 4.5 * coordinates + 1.33 * t);
     FOR found IN
         SELECT * FROM (VALUES
             ('memories', n * (heap + toast)),
             ('their indexes', n * (305 + 0.38 * t)),
             ('counters', n * 170),
             ('history', n * 330),
-            ('rank index', n * (715 + 4.5 * coordinates + 1.33 * t))) s(part, bytes) LOOP
+            ('rank index', of_index)) s(part, bytes) LOOP
         part := found.part;
         bytes := found.bytes;
+        total := total + found.bytes;
         RETURN NEXT;
     END LOOP;
     part := 'total';
-    bytes := n * (heap + toast + 1520 + 1.71 * t + 4.5 * coordinates);
+    bytes := total;
     RETURN NEXT;
     part := 'WAL of storing';
     bytes := n * 2 * (heap + toast + 635 + 0.38 * t);
     seconds := n * 0.0009;
     RETURN NEXT;
     part := 'WAL of the build';
-    bytes := n * (715 + 4.5 * coordinates + 1.33 * t);
+    bytes := of_index;
     seconds := n * 0.0008;
     RETURN NEXT;
     part := 'memory of the build';

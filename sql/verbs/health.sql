@@ -111,7 +111,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION health IS
-    'Returns what needs doing: indexes of another collation, statistics and dead rows that '
-    'autovacuum left, rank indexes that are due, missing or not used, owners of more than '
-    'max_memories, and tasks of the upkeep where none was finished within max_age. No row: all is '
-    'well.';
+    'Returns what needs doing: that policies hide owners, indexes of another collation, statistics '
+    'and dead rows that autovacuum left, rank indexes that are due, missing or not used, owners of '
+    'more than max_memories, and tasks of the upkeep where none was finished within max_age. No '
+    'row: all is well.';

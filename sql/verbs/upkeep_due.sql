@@ -1,8 +1,8 @@
 -- For readers.
--- What may be due is told by indexes and counters, so that nothing is read of owners with nothing
--- due: of expiry by an index of its own, of old events by that of their time. Only rules of trust,
--- age and number read all memories, and only if they are asked for. `seconds` is what it might
--- take: builds as long as the last one of as many memories, or a millisecond for each.
+-- What may be due is told by indexes and counters: expiry by an index of its own, old events by
+-- that of their time. Of owners without a rank index, memories are counted up to at_least. Only
+-- rules of trust, age and number read all memories, and only if they are asked for. `seconds` is
+-- what it might take: builds as long as the last one, or a millisecond for each memory.
 CREATE OR REPLACE FUNCTION upkeep_due(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000,
     min_trust_threshold float8 DEFAULT NULL, max_age_hours float8 DEFAULT NULL,

@@ -21,6 +21,7 @@ from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
 from pgrecall.execution.inspection import LAYOUTS
 from pgrecall.schema import Layout
 from pgrecall.testing import new_database
+from tests.integration.commands import Run, fast_runner
 from tests.integration.owner import Owner
 from tests.integration.planting import planted
 from tests.integration.rank_indexes import Site, site_of
@@ -309,6 +310,17 @@ def commands_url(server_url: str, local_template: str) -> Iterator[str]:
     """A database for the commands of one file, for vectors of the local embedder."""
     with new_database(server_url, local_template) as url:
         yield url
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    local_url: str,
+    local_embedder: LocalEmbedder,
+) -> Run:
+    """Commands on the database of the test; some files have one of their own."""
+    return fast_runner(monkeypatch, capsys, local_url, local_embedder)
 
 
 @pytest.fixture(scope="session")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import psycopg
-import pytest
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository
-from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.lifecycle.health import KINDS
-from tests.integration.commands import Run, fast_runner
+from tests.integration.commands import Run
 from tests.integration.owner import north
 from tests.integration.serving import Service
 from tests.integration.support import NORTH, sql
@@ -86,16 +84,6 @@ def test_tables_that_autovacuum_left_are_told(engine: Engine) -> None:
     )
     assert "agent_memories" in {name for name, _, _ in rows}
     assert {remedy for _, _, remedy in rows} == {"pgrecall upkeep run"}
-
-
-@pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    local_url: str,
-    local_embedder: LocalEmbedder,
-) -> Run:
-    return fast_runner(monkeypatch, capsys, local_url, local_embedder)
 
 
 EXPIRE = "UPDATE pgrecall.agent_memories SET expires_at = now() - interval '1 hour' "

@@ -14,7 +14,6 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import Engine, NullPool, create_engine, make_url
 
 from pgrecall import Imported, Memory, MemoryRepository, import_file, import_from
-from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.ids import id_of_key
 from pgrecall.errors import (
     DatabaseError,
@@ -28,7 +27,7 @@ from pgrecall.errors import (
 )
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
-from tests.integration.commands import Run, fast_runner
+from tests.integration.commands import Run
 from tests.integration.stores import FIELDS, INDEX
 from tests.left import left_by
 from tests.left.libraries import Bags
@@ -650,16 +649,6 @@ def test_the_source_can_only_be_read(
         import_from(target, "zoe", "table", source, table="notes")
 
     assert leave("SELECT count(*) FROM seen") == [(0,)]
-
-
-@pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    local_url: str,
-    local_embedder: LocalEmbedder,
-) -> Run:
-    return fast_runner(monkeypatch, capsys, local_url, local_embedder)
 
 
 def test_the_command(run: Run, source: str, leave: Callable[..., list[Any]]) -> None:

@@ -10,12 +10,11 @@ import pytest
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, migrate
-from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError
 from pgrecall.migrate.connecting import database_url
 from pgrecall.testing import new_database
-from tests.integration.commands import fast_runner
+from tests.integration.commands import Run
 from tests.integration.owner import north, plain
 from tests.integration.support import NORTH, sql
 
@@ -98,13 +97,7 @@ def test_a_copy_is_searched_like_the_original(engine: Engine, repo: MemoryReposi
         repo.transfer.copy("zoe", "zoe")
 
 
-def test_commands_answer(
-    local_url: str,
-    local_embedder: LocalEmbedder,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    run = fast_runner(monkeypatch, capsys, local_url, local_embedder)
+def test_commands_answer(run: Run) -> None:
     [added] = run("add", "Zoe plays the cello.", "--agent", "zoe", "--json").records
     assert run("copy", "max", "--agent", "zoe").out.strip() == "1 memory copied"
     assert run("copy", "zoe", "--agent", "zoe").code == 2

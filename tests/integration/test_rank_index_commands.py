@@ -13,7 +13,7 @@ from sqlalchemy import Engine, create_engine
 from pgrecall import MemoryRepository
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, M
-from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
+from tests.integration.commands import CONTROLS, EVIL, Run
 from tests.integration.rank_indexes import AGED, tables_of
 from tests.migrations.asking import open_transaction, value, values, wait_until
 from tests.migrations.asking import run as run_sql
@@ -40,16 +40,6 @@ CHECK = ("index", "check", "-a", "a", "--sample", "3")
 def cells(line: str) -> list[str]:
     """Of a line of a table."""
     return [cell.strip() for cell in re.split("[│┃]", line)]
-
-
-@pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    local_url: str,
-    local_embedder: LocalEmbedder,
-) -> Run:
-    return fast_runner(monkeypatch, capsys, local_url, local_embedder)
 
 
 @pytest.fixture(scope="module")

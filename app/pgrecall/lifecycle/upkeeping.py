@@ -14,6 +14,7 @@ from pgrecall.core.steps import VERB, Ask, Job, Operation, Part, needs
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_seconds
 from pgrecall.errors import InputError
 from pgrecall.lifecycle import collection_steps
+from pgrecall.lifecycle.collecting import BATCH_SIZE
 from pgrecall.lifecycle.garbage import UpkeepPolicy
 from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastUpkeep, Problem, TableState
 from pgrecall.lifecycle.upkeep import UpkeepKind, UpkeepRun, UpkeepTask
@@ -22,8 +23,6 @@ from pgrecall.rank_index.index import AT_LEAST
 from pgrecall.rank_index.maintaining import PATIENCE, maintained, settings, tidied
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import call
-
-BATCH_SIZE = 1_000
 
 Progress = Callable[[UpkeepTask, int, int], Any]
 """Called with the task that is next, the number done, and the total."""
@@ -161,11 +160,11 @@ def health(tables: Tables, /, *, max_memories: int = MOST_MEMORIES) -> Operation
     require_count("max_memories", max_memories, at_least=1, at_most=2**63 - 1)
     problems = yield call(tables, "health", max_memories=max_memories)
     last = yield call(tables, "last_upkeep")
-    states = yield call(tables, "table_states")
+    of_tables = yield call(tables, "table_states")
     return Health(
         problems=[Problem(*row) for row in problems],
         last_upkeep=LastUpkeep(*last[0]) if last else None,
-        tables=[TableState(*row) for row in states],
+        tables=[TableState(*row) for row in of_tables],
     )
 
 
