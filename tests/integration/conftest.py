@@ -26,7 +26,7 @@ from tests.integration.owner import Owner
 from tests.integration.planting import planted
 from tests.integration.rank_indexes import Site, site_of
 from tests.integration.serving import Service, service_on
-from tests.integration.support import awaited
+from tests.integration.support import awaited, sql
 
 Work = Callable[[MemoryRepository], Any]
 Transaction = Callable[..., Any]
@@ -310,6 +310,12 @@ def commands_url(server_url: str, local_template: str) -> Iterator[str]:
     """A database for the commands of one file, for vectors of the local embedder."""
     with new_database(server_url, local_template) as url:
         yield url
+
+
+@pytest.fixture
+def analysed(engine: Engine) -> None:
+    """Other tests have changed the tables, and no statistics are to be due."""
+    sql(engine, "SELECT pgrecall.take_statistics(t) FROM unnest(pgrecall.analysed_tables()) t")
 
 
 @pytest.fixture

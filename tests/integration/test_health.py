@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import psycopg
+import pytest
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository
@@ -12,6 +13,7 @@ from tests.integration.owner import north
 from tests.integration.serving import Service
 from tests.integration.support import NORTH, sql
 
+pytestmark = pytest.mark.usefixtures("analysed")
 FEW = 20
 """Memories from which an owner has a rank index here."""
 

@@ -16,16 +16,11 @@ from pgrecall.lifecycle.upkeep import UpkeepRun, UpkeepTask
 from tests.integration.owner import north, plain
 from tests.integration.support import sql
 
+pytestmark = pytest.mark.usefixtures("analysed")
 FEW = 20
 """Memories from which an owner has a rank index here."""
 Upkeep = Callable[..., dict[str, int]]
 """Runs it; returns how many tasks of each kind it did."""
-
-
-@pytest.fixture(autouse=True)
-def analysed(engine: Engine) -> None:
-    """Other tests have changed the tables."""
-    sql(engine, "SELECT pgrecall.take_statistics(t) FROM unnest(pgrecall.analysed_tables()) t")
 
 
 @pytest.fixture(params=["python", "psql"])
