@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import numpy as np
@@ -31,7 +33,7 @@ from benchmarks.index.setting import AGENT, Setting
 from benchmarks.loading import vacuum
 from benchmarks.measurement import Measurement, print_table
 from benchmarks.progress import progress_bar
-from benchmarks.server import server
+from benchmarks.server import log_lines, server
 from pgrecall import MemoryRepository, NewMemory, UpkeepPolicy, migrate, profiles
 from pgrecall.migrate.connecting import database_url
 from pgrecall.testing import new_database
@@ -60,9 +62,8 @@ class Loud(logging.Handler):
 class Month:
     """An agent that is asked, learns and is corrected by day, and is looked after by night."""
 
-    def __init__(self, url: str, scale: float, seed: int) -> None:
-        self.repo = repository(url)
-        self._scale = scale
+    def __init__(self, repo: MemoryRepository, scale: float, seed: int) -> None:
+        self._repo, self._scale = repo, scale
         setting = Setting(scale, 2, seed, datetime.now(UTC), None)
         source = setting.one_agent(BEGINNING + ADDED + 2 * CORRECTED, dimensions=DIMENSIONS)
         questions = source.questions(MEASURED + setting.rows(SEARCHES) + NIGHTS)
@@ -75,7 +76,7 @@ class Month:
 
     def store(self, number: int) -> None:
         new = [*islice(self._coming, number)]
-        self._ids += self.repo.add_many(AGENT, new, duplicates="keep")
+        self._ids += self._repo.add_many(AGENT, new, duplicates="keep")
 
     def day(self) -> None:
         """A part of the searches, additions and corrections, mixed."""
@@ -87,23 +88,25 @@ class Month:
         for step, profile in zip(steps, cycle(PROFILES), strict=False):
             if step == "search":
                 question = next(self._questions).vector
-                self.repo.search(AGENT, question, k=K, profile=profile, touch=True)
+                self._repo.search(AGENT, question, k=K, profile=profile, touch=True)
             elif step == "add":
                 self.store(1)
             else:
                 place = int(self._random.integers(len(self._ids)))
                 [new] = islice(self._coming, 1)
-                self._ids[place] = self.repo.supersede(AGENT, self._ids[place], new, force=True)
+                self._ids[place] = self._repo.supersede(AGENT, self._ids[place], new, force=True)
 
-    def night(self) -> dict[str, int]:
-        return self.repo.upkeep.run(policy=UpkeepPolicy(max_run_age_hours=720)).tasks
+    def night(self) -> Counter[str]:
+        """Does what is due, and returns the number of tasks of each kind."""
+        run = self._repo.upkeep.run(policy=UpkeepPolicy(max_run_age_hours=720))
+        return Counter({str(kind): number for kind, number in run.tasks.items()})
 
-    def measured(self) -> list[float]:
+    def measured(self, repo: MemoryRepository) -> list[float]:
         """Seconds of each question, in turn by all profiles, once warm."""
         times: list[float] = []
         for question, profile in zip([*self._measured[:30], *self._measured], cycle(PROFILES)):
             began = time.perf_counter()
-            self.repo.search(AGENT, question.vector, k=K, profile=profile, touch=False)
+            repo.search(AGENT, question.vector, k=K, profile=profile, touch=False)
             times.append(time.perf_counter() - began)
         return times[30:]
 
@@ -118,39 +121,47 @@ def main(
     logging.getLogger().addHandler(loud)
     console.print(machine(), highlight=False)
     with server(SETTINGS) as url, new_database(url) as used, new_database(url) as fresh:
-        month = Month(used, scale, seed)
         for one in (used, fresh):
             migrate.upgrade(one, dimensions=DIMENSIONS)
-        with progress_bar() as progress:
+        with repository(used) as repo, progress_bar() as progress:
+            month = Month(repo, scale, seed)
             total = round(BEGINNING * scale)
             for _ in progress.track(range(0, total, PART), description="the beginning"):
                 month.store(min(PART, total))
             month.night()
-            first = month.measured()
-            nights = [
-                _day_and_night(month) for _ in progress.track(range(NIGHTS), description="days")
-            ]
-            last = month.measured()
-            progress.console.print(f"nights: {nights}", highlight=False)
-            _move(month.repo, fresh, progress)
+            first = month.measured(repo)
+            tasks = sum(
+                (_day_and_night(month) for _ in progress.track(range(NIGHTS), description="days")),
+                Counter[str](),
+            )
+            last = month.measured(repo)
+            with repository(fresh) as target:
+                _move(repo, target, progress)
+                vacuum(fresh, "agent_memories", "memory_usage", "memory_events")
+                target.upkeep.run()
+                moved = month.measured(target)
             grown, loaded = size(used), size(fresh)
         with new_database(url) as many:
             idle_s = idle(many, scale)
+        logged = loud_lines(used)
         found = [
             Measurement("a search, first day", 1000 * median(first), "ms"),
             Measurement("a search, at the end", 1000 * median(last), "ms"),
             Measurement(
                 "the same question, at the end", _ratio(last, first), "× first day", SLOWER
             ),
+            Measurement("a search of a fresh load of them", 1000 * median(moved), "ms"),
+            Measurement("the same question, at the end", _ratio(last, moved), "× fresh load"),
             Measurement("all tables, at the end", grown / 2**20, "MiB"),
             Measurement("of them, a fresh load", loaded / 2**20, "MiB"),
             Measurement("at the end", grown / loaded, "× fresh load", LARGER),
             Measurement("an upkeep of 1,000 owners, nothing due", idle_s, "s", IDLE),
             Measurement("lines above INFO, of clients", len(loud.lines), "", 0),
-            Measurement("lines above INFO, of the server", len(server_lines(used)), "", 0),
+            Measurement("lines above INFO, of the server", len(logged), "", 0),
         ]
     print_table(console, "a month", found)
-    for line in sorted({*loud.lines})[:20]:
+    console.print(", ".join(f"{number} × {kind}" for kind, number in tasks.items()))
+    for line in [*sorted({*loud.lines})[:20], *logged[:20]]:
         console.print(line, highlight=False, markup=False)
     json_.parent.mkdir(parents=True, exist_ok=True)
     json_.write_text(json.dumps([{one.what: one.value} for one in found]), encoding="utf-8")
@@ -159,23 +170,30 @@ def main(
 def idle(url: str, scale: float) -> float:
     """Seconds of an upkeep of many owners with nothing due."""
     migrate.upgrade(url, dimensions=DIMENSIONS)
-    repo, random = repository(url), np.random.default_rng(0)
-    for owner in range(round(OWNERS * scale)):
-        vectors = random.standard_normal((OF_EACH, DIMENSIONS))
-        new = [NewMemory(f"{owner} {n}", embedding=v.tolist()) for n, v in enumerate(vectors)]
-        repo.add_many(f"agent {owner}", new)
-    repo.upkeep.run()
-    run = repo.upkeep.run()
+    random = np.random.default_rng(0)
+    with repository(url) as repo:
+        for owner in range(round(OWNERS * scale)):
+            vectors = random.standard_normal((OF_EACH, DIMENSIONS))
+            new = [NewMemory(f"{owner} {n}", embedding=v.tolist()) for n, v in enumerate(vectors)]
+            repo.add_many(f"agent {owner}", new)
+        repo.upkeep.run()
+        run = repo.upkeep.run()
     if run.done:
         raise RuntimeError(f"something was due: {run.done}")
     return run.seconds
 
 
-def repository(url: str) -> MemoryRepository:
-    return MemoryRepository(create_engine(database_url(url), pool_size=1))
+@contextmanager
+def repository(url: str) -> Iterator[MemoryRepository]:
+    """A repository with one connection, closed afterwards."""
+    engine = create_engine(database_url(url), pool_size=1)
+    try:
+        yield MemoryRepository(engine)
+    finally:
+        engine.dispose()
 
 
-def _day_and_night(month: Month) -> dict[str, int]:
+def _day_and_night(month: Month) -> Counter[str]:
     month.day()
     return month.night()
 
@@ -184,9 +202,8 @@ def _ratio(later: Sequence[float], earlier: Sequence[float]) -> float:
     return float(median(b / a for a, b in zip(earlier, later, strict=True)))
 
 
-def _move(source: MemoryRepository, fresh: str, progress: Progress) -> None:
-    """All memories with their history, and a rank index, as a fresh load has them."""
-    target = repository(fresh)
+def _move(source: MemoryRepository, target: MemoryRepository, progress: Progress) -> None:
+    """All memories with their history."""
     task = progress.add_task("a fresh load")
 
     def store(lines: Sequence[str]) -> None:
@@ -194,8 +211,6 @@ def _move(source: MemoryRepository, fresh: str, progress: Progress) -> None:
         progress.advance(task, len(lines))
 
     source.transfer.export(store, agent_id=AGENT, events=True)
-    vacuum(fresh, "agent_memories", "memory_usage", "memory_events")
-    target.upkeep.run()
 
 
 def size(url: str) -> int:
@@ -203,28 +218,15 @@ def size(url: str) -> int:
     query = """
         SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c
          WHERE c.relnamespace = 'pgrecall'::regnamespace AND c.relkind = 'r'"""
-    return int(_value(url, query))
-
-
-def server_lines(url: str) -> list[str]:
-    """What the server has logged above INFO."""
-    folder = Path(_value(url, "SHOW data_directory"))
-    text = "\n".join(
-        file.read_text(errors="replace")
-        for file in folder.glob("**/*log*")
-        if file.is_file() and file.suffix in ("", ".log")
-    )
-    return [
-        line
-        for line in text.splitlines()
-        if any(f" {level}:" in line for level in ("WARNING", "ERROR", "FATAL", "PANIC"))
-    ]
-
-
-def _value(url: str, query: str) -> Any:
     with psycopg.connect(url) as connection:
-        [(value,)] = connection.execute(query.encode()).fetchall()
-        return value
+        [(found,)] = connection.execute(query).fetchall()
+    return int(found)
+
+
+def loud_lines(url: str) -> list[str]:
+    """What the server has logged above INFO."""
+    levels = ("WARNING", "ERROR", "FATAL", "PANIC")
+    return [line for line in log_lines(url) if any(f" {level}:" in line for level in levels)]
 
 
 if __name__ == "__main__":

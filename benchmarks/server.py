@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
+
 from pgrecall import embedded
 
 SETTINGS = """
@@ -27,3 +29,15 @@ def server(settings: str = SETTINGS) -> Iterator[str]:
             file.write(settings)
         with embedded.database(data) as url:
             yield url
+
+
+def log_lines(url: str) -> list[str]:
+    """What such a server has logged."""
+    with psycopg.connect(url) as connection:
+        [(folder,)] = connection.execute("SHOW data_directory").fetchall()
+    return [
+        line
+        for file in Path(folder).glob("**/*log*")
+        if file.is_file() and file.suffix in ("", ".log")
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+    ]

@@ -1,12 +1,14 @@
 """`python -m benchmarks.upgrading`: eight clients during and after `migrate up`.
 
 --from COMMIT: with clients of a wheel built from that commit, on a schema that it has made.
+--memories N: beside so many memories of another owner.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -24,7 +27,9 @@ from rich.console import Console
 from tests.migrations.called_functions import committed
 from tests.packaging.test_wheel import ROOT, environment
 
-from benchmarks.server import server
+from benchmarks.index.setting import Setting
+from benchmarks.loading import copy_rows, vacuum
+from benchmarks.server import SETTINGS, log_lines, server
 from benchmarks.upgrading import client
 from benchmarks.upgrading.editions import edition
 from pgrecall import migrate
@@ -32,6 +37,10 @@ from pgrecall.migrate import repeatable
 
 CLIENTS = ("psycopg", "psycopg", "sync", "sync", "sync", "async", "async", "async")
 DURING, AFTER = 1000, 100
+LOGGED_MS = 10
+"""Waits for locks that are shorter are not logged."""
+WAITED = re.compile(r"acquired (?:AccessShare|RowShare|RowExclusive)Lock on .* after ([\d.]+) ms")
+"""A wait for a lock of those that clients take, not `migrate up`."""
 MIGRATE = "import sys; from pgrecall import migrate; migrate.upgrade(sys.argv[1], dimensions=3)"
 
 
@@ -91,9 +100,13 @@ def await_rounds(clients: list[Client], rounds: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.upgrading", description=__doc__)
     parser.add_argument("--from", dest="commit", help="a commit, such as HEAD~1")
-    commit = parser.parse_args().commit
-    with tempfile.TemporaryDirectory() as folder, built(commit) as python, server() as url:
+    parser.add_argument("--memories", type=int, default=0, help="of another owner")
+    options = parser.parse_args()
+    commit = options.commit
+    settings = f"{SETTINGS}\nlog_lock_waits = on\ndeadlock_timeout = '{LOGGED_MS}ms'\n"
+    with tempfile.TemporaryDirectory() as folder, built(commit) as python, server(settings) as url:
         subprocess.run([python, "-c", MIGRATE, url], check=True)
+        load(url, options.memories)
         stop = Path(folder) / "stop"
         made = [Client(python, kind, url, f"{kind} {n}", stop) for n, kind in enumerate(CLIENTS)]
         try:
@@ -108,6 +121,19 @@ def main() -> None:
         for one in made:
             one.wait()
         report(made, spans, url)
+
+
+def load(url: str, memories: int) -> None:
+    setting = Setting(1.0, 2, 0, datetime.now(UTC), None)
+    with psycopg.connect(url) as connection:
+        copy_rows(connection, setting.one_agent(memories, dimensions=len(client.VECTOR)))
+    vacuum(url, "agent_memories", "memory_usage")
+
+
+def longest_wait_ms(url: str) -> float:
+    """The longest time that a client waited for a lock; 0: none was logged."""
+    waits = (WAITED.search(line) for line in log_lines(url))
+    return max((float(wait[1]) for wait in waits if wait), default=0.0)
 
 
 def migrate_under(clients: list[Client], url: str, *, columns: bool) -> list[tuple[float, float]]:
@@ -160,6 +186,10 @@ def report(clients: list[Client], spans: list[tuple[float, float]], url: str) ->
         f"{longest:.2f} s), and {min(after.values()):,} after ({sum(after.values()):,} in all, "
         f"{failed['after']} failed); {failed['before']} failed before. Ids ({total:,}) and "
         f"counters differ for {len(differ)} clients{': ' * bool(differ)}{', '.join(differ)}"
+    )
+    console.print(
+        f"The longest wait for a lock: {longest_wait_ms(url):.0f} ms (of those of {LOGGED_MS} ms "
+        "or more)"
     )
     if errors or differ:
         sys.exit(1)

@@ -98,6 +98,15 @@ def test_those_it_lets_in_search_behind_its_policies(managed: str) -> None:
             assert refusal(writer, statement) is None, call
 
 
+def test_it_obeys_and_changes_what_a_superuser_has_set(managed: str) -> None:
+    migrate.set_default_profile(managed, "trust")
+    owner = as_role(managed, OWNER)
+    assert migrate.default_profile(owner) == "trust"
+    migrate.set_default_profile(owner, "tiered")
+    assert migrate.default_profile(owner) == "tiered"
+    migrate.set_default_profile(owner, None)
+
+
 def test_it_runs_every_procedure_and_drops_what_it_built(managed: str) -> None:
     for calls in PROCEDURES.values():
         for call in calls:

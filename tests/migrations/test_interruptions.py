@@ -114,7 +114,7 @@ def test_the_second_waits_and_says_for_whom(
 ) -> None:
     with psycopg.connect(migrated, application_name="deploy") as first:
         first.execute(LOCK)
-        holder = first.info.backend_pid
+        holder, user = first.info.backend_pid, first.info.user
         second: Future[Status] = background.submit(migrate.upgrade, migrated)
         wait_until("the second says so", lambda: bool(caplog.messages) or second.done())
         assert migrate.status(migrated).revision == REVISION
@@ -122,7 +122,7 @@ def test_the_second_waits_and_says_for_whom(
 
     assert second.result().pending == []
     [message] = caplog.messages
-    assert f"backend {holder} (postgres, application deploy)" in message
+    assert f"backend {holder} ({user}, application deploy)" in message
 
 
 def test_waiting_for_another_migration_ends_with_its_reason(
