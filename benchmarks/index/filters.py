@@ -33,7 +33,6 @@ def run(setting: Setting, databases: Databases, progress: Progress) -> list[Comp
     [source] = sources(setting)
     loaded = databases.prepared(source, progress)
     questions = source.questions(setting.rounds)
-    team_rows = _with_team(loaded, setting, databases, progress)
     found = []
     with ExitStack() as stack:
         approaches = Approaches(loaded, stack)
@@ -42,6 +41,9 @@ def run(setting: Setting, databases: Databases, progress: Progress) -> list[Comp
             what = f"{100 * share:g} % by {kind}"
             outcomes = compared(approaches.iterative(asked), questions, progress, what)
             found.append(Comparison(FILTERS_CASE, source.name, what, outcomes))
+    team_rows = _with_team(loaded, setting, databases, progress)
+    with ExitStack() as stack:
+        approaches = Approaches(loaded, stack)
         asked = Asked(AGENT, profiles.five_factor, {}, teams=(TEAM,))
         outcomes = compared(approaches.ours(asked), questions, progress, "a team")
         what = f"with a team of {team_rows:,}"
