@@ -132,8 +132,8 @@ bench-statistics: .venv/test  ## Measure every call without statistics, by old o
 bench-studio: .venv/test  ## Measure the studio's page in a browser, with 10,000 and 100,000 memories
 	$(BIN)/python -m benchmarks.studio
 
-bench-upgrading: .venv/test  ## Count what fails for eight clients during `migrate up` (FROM=commit: of that release)
-	$(BIN)/python -m benchmarks.upgrading $(if $(FROM),--from $(FROM))
+bench-upgrading: .venv/test  ## Count what fails for eight clients during `migrate up` (FROM=commit MEMORIES=200000)
+	$(BIN)/python -m benchmarks.upgrading $(if $(FROM),--from $(FROM)) $(if $(MEMORIES),--memories $(MEMORIES))
 
 bench-shapes: .venv/test  ## Measure each call beside another checkout (AGAINST=folder, after its make .venv/test)
 	$(BIN)/python -m benchmarks.shapes $(AGAINST)

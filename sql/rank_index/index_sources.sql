@@ -104,11 +104,8 @@ BEGIN
         walk := 0;
         per_candidate := 1.5;
     END IF;
-    candidates := candidates * CASE WHEN rough THEN 2 ELSE 1 END;
-    IF filtered THEN
-        candidates := greatest(@FILTERED@ * candidates, @FEWEST_FILTERED@);
-    END IF;
-    candidates := least(candidates, @MAX_CANDIDATES@);
+    candidates := least(candidates * CASE WHEN rough THEN 2 ELSE 1 END
+                        * CASE WHEN filtered THEN @FILTERED@ ELSE 1 END, @MAX_CANDIDATES@);
     keyword := jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")');
     RETURN indexes || jsonb_build_object(
         'k', ranked, 'filtered', filtered, 'walk', walk, 'per_candidate', per_candidate,

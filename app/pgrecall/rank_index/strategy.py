@@ -29,9 +29,9 @@ MAX_CANDIDATES = 1_000
 FEWEST, PER_HIT, MAX_K = 100, 6, 80
 """The fewest candidates with words, as many per hit are enough, and the greatest k for which an
 index is used."""
-FILTERED, FEWEST_FILTERED = 3, 192
-"""With filters, the number of candidates is multiplied by this, and is at least this, as measured:
-memories that pass are further down in the order, where a search of the graph is less thorough."""
+FILTERED = 3
+"""With filters, the number of candidates is multiplied by this, as measured: memories that pass are
+further down in the order, where a search of the graph is less thorough."""
 ENOUGH, FILTERED_ENOUGH = 3, 5
 """One in this many candidates must pass the filters; otherwise more are fetched."""
 AT_LAST = 2
@@ -198,7 +198,7 @@ def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
     if space.is_rough(search.profile):
         number *= 2
     if _is_filtered(search):
-        number = max(FILTERED * number, FEWEST_FILTERED)
+        number *= FILTERED
     return min(number, MAX_CANDIDATES)
 
 
