@@ -9,7 +9,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated
@@ -19,14 +18,13 @@ import psycopg
 import typer
 from rich.console import Console
 from rich.progress import Progress
-from sqlalchemy import create_engine
 
 from benchmarks.data import DIMENSIONS, Corpus, Floats, Row
 from benchmarks.index.machine import machine
 from benchmarks.loading import copy_rows
 from benchmarks.measurement import Measurement, print_table
 from benchmarks.progress import progress_bar
-from benchmarks.server import SETTINGS, server
+from benchmarks.server import SETTINGS, repository, server
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.testing import new_database
 
@@ -97,7 +95,7 @@ def _grown(
         coming, queries = iter(corpus), corpus.queries(20)
         worst: dict[str, tuple[float, int]] = {}
         task = progress.add_task("growing", total=len(sizes))
-        with _repository(young) as grown_up:
+        with repository(young) as grown_up:
             there = 20
             _timed([grown_up], queries, _filled([young, analysed], islice(coming, there), _copy))
             for size in sizes:
@@ -105,7 +103,7 @@ def _grown(
                 there = size
                 with psycopg.connect(analysed, autocommit=True) as connection:
                     connection.execute("ANALYZE")
-                with _repository(analysed) as fresh:
+                with repository(analysed) as fresh:
                     ours, theirs = _timed([grown_up, fresh], queries, newest)
                 for name in CALLS:
                     ratio = ours[name] / theirs[name]
@@ -132,7 +130,7 @@ def _copy(url: str, rows: list[Row]) -> None:
 
 def _add(url: str, rows: list[Row]) -> None:
     """Half of them are touched."""
-    with _repository(url) as repo:
+    with repository(url) as repo:
         repo.add_many(
             AGENT,
             [
@@ -148,13 +146,6 @@ def _add(url: str, rows: list[Row]) -> None:
             ],
         )
         repo.touch(AGENT, [row.id for row in rows if row.retrieval_count is not None])
-
-
-@contextmanager
-def _repository(url: str) -> Iterator[MemoryRepository]:
-    engine = create_engine(url, pool_size=1, max_overflow=0)
-    yield MemoryRepository(engine)
-    engine.dispose()
 
 
 def _timed(

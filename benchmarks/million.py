@@ -24,7 +24,6 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-from sqlalchemy import create_engine
 
 from benchmarks.contenders import K
 from benchmarks.data import Row
@@ -40,8 +39,8 @@ from benchmarks.loading import copy_rows, load_rows, vacuum
 from benchmarks.measurement import Measurement, print_table
 from benchmarks.measuring import measured
 from benchmarks.progress import index_builds, progress_bar, tracked
-from benchmarks.server import server
-from pgrecall import MemoryRepository, migrate, profiles
+from benchmarks.server import repository, server
+from pgrecall import migrate, profiles
 from pgrecall.ranking.hits import Hits
 from pgrecall.testing import new_database
 
@@ -222,12 +221,13 @@ def _owner(
         migrate.embedding_index(loaded.url)
     hnsw_bytes = _bytes(loaded, "pgrecall.ix_agent_memories_embedding")
     migrate.embedding_index(loaded.url, drop=True)  # it would slow down writing
+    # A new one each time: a client caches for some seconds when an index was built.
     with (
-        _repository(loaded) as repo,
+        repository(loaded.url) as repo,
         _taking(loaded, progress, f"building the rank index of {name}") as ranks,
     ):
         [index] = repo.rank_indexes.build(agent_id=AGENT, at_least=1)
-    with _repository(loaded) as repo:
+    with repository(loaded.url) as repo:
         [status] = repo.rank_indexes.status(agent_id=AGENT)
     costs = Costs(
         load_s=round(load_s, 1),
@@ -259,7 +259,7 @@ def _stages(setting: Setting) -> dict[str, Stage]:
     def use(owner: Owner, progress: Progress) -> float:
         questions = owner.source.questions(setting.rounds + searches)[setting.rounds :]
         began = time.perf_counter()
-        with _repository(owner.loaded) as repo:
+        with repository(owner.loaded.url) as repo:
             asked = tracked(progress, questions, searches, f"searching {owner.name}", stride=10)
             for question, profile in zip(asked, cycle(PROFILES), strict=False):
                 repo.search(AGENT, question.vector, k=K, profile=profile, touch=True)
@@ -267,7 +267,7 @@ def _stages(setting: Setting) -> dict[str, Stage]:
 
     def maintain(owner: Owner, progress: Progress) -> float:
         with (
-            _repository(owner.loaded) as repo,
+            repository(owner.loaded.url) as repo,
             _taking(owner.loaded, progress, f"maintaining {owner.name}") as taken,
         ):
             repo.rank_indexes.maintain(agent_id=AGENT)
@@ -457,16 +457,6 @@ def _memory(main: psutil.Process) -> tuple[int, int]:
             continue
         total, private = total + memory.pss, private + memory.uss
     return total, private
-
-
-@contextmanager
-def _repository(loaded: Loaded) -> Iterator[MemoryRepository]:
-    """A new one each time: a client caches for some seconds when an index was built."""
-    engine = create_engine(loaded.engine_url, pool_size=1)
-    try:
-        yield MemoryRepository(engine)
-    finally:
-        engine.dispose()
 
 
 def _bytes(loaded: Loaded, relation: str) -> int:

@@ -11,8 +11,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
@@ -25,7 +24,6 @@ import psycopg
 import typer
 from rich.console import Console
 from rich.progress import Progress
-from sqlalchemy import create_engine
 
 from benchmarks.contenders import K
 from benchmarks.index.machine import machine
@@ -33,9 +31,8 @@ from benchmarks.index.setting import AGENT, Setting
 from benchmarks.loading import vacuum
 from benchmarks.measurement import Measurement, print_table
 from benchmarks.progress import progress_bar
-from benchmarks.server import log_lines, server
+from benchmarks.server import log_lines, repository, server
 from pgrecall import MemoryRepository, NewMemory, UpkeepPolicy, migrate, profiles
-from pgrecall.migrate.connecting import database_url
 from pgrecall.testing import new_database
 
 BEGINNING, SEARCHES, ADDED, CORRECTED, NIGHTS = 20_000, 50_000, 20_000, 2_000, 30
@@ -130,10 +127,10 @@ def main(
                 month.store(min(PART, total))
             month.night()
             first = month.measured(repo)
-            tasks = sum(
-                (_day_and_night(month) for _ in progress.track(range(NIGHTS), description="days")),
-                Counter[str](),
-            )
+            tasks = Counter[str]()
+            for _ in progress.track(range(NIGHTS), description="days"):
+                month.day()
+                tasks += month.night()
             last = month.measured(repo)
             with repository(fresh) as target:
                 _move(repo, target, progress)
@@ -181,21 +178,6 @@ def idle(url: str, scale: float) -> float:
     if run.done:
         raise RuntimeError(f"something was due: {run.done}")
     return run.seconds
-
-
-@contextmanager
-def repository(url: str) -> Iterator[MemoryRepository]:
-    """A repository with one connection, closed afterwards."""
-    engine = create_engine(database_url(url), pool_size=1)
-    try:
-        yield MemoryRepository(engine)
-    finally:
-        engine.dispose()
-
-
-def _day_and_night(month: Month) -> Counter[str]:
-    month.day()
-    return month.night()
 
 
 def _ratio(later: Sequence[float], earlier: Sequence[float]) -> float:

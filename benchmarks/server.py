@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+from sqlalchemy import create_engine
 
-from pgrecall import embedded
+from pgrecall import MemoryRepository, embedded
+from pgrecall.migrate.connecting import database_url
 
 SETTINGS = """
 shared_buffers = '1GB'
@@ -29,6 +31,16 @@ def server(settings: str = SETTINGS) -> Iterator[str]:
             file.write(settings)
         with embedded.database(data) as url:
             yield url
+
+
+@contextmanager
+def repository(url: str) -> Iterator[MemoryRepository]:
+    """A repository with one connection, closed afterwards."""
+    engine = create_engine(database_url(url), pool_size=1, max_overflow=0)
+    try:
+        yield MemoryRepository(engine)
+    finally:
+        engine.dispose()
 
 
 def log_lines(url: str) -> list[str]:

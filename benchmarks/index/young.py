@@ -6,19 +6,19 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from typing import Annotated, Any
 
 import psycopg
 import typer
 from rich.console import Console
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import make_url
 
 from benchmarks.data import Corpus, Floats, Row
 from benchmarks.index.machine import machine
 from benchmarks.measurement import Measurement, print_table
-from benchmarks.server import server
+from benchmarks.server import repository, server
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.core.vectors import HalfVector
 
@@ -56,16 +56,16 @@ def main(
     measure = partial(_measure, console, queries, rounds)
     with server() as url:
         migrate.upgrade(url, dimensions=dimensions)
-        with _repository(url) as repo:
+        with repository(url) as repo:
             _add(repo, coming, memories)
             repo.rank_indexes.build(agent_id=AGENT)
         measure(url, "just built")
-        with _repository(url) as repo:
+        with repository(url) as repo:
             for number in range(searches):
                 query = queries[number % 40] + queries[number // 40 % 40] / (1 + number % 7)
                 repo.search(AGENT, query, **list(ASKED.values())[number % 3])
         measure(url, f"after {searches:,} counted searches")
-        with _repository(url) as repo:
+        with repository(url) as repo:
             _add(repo, coming, memories)
         measure(url, "after as many were added")
 
@@ -89,7 +89,7 @@ def _measure(console: Console, queries: list[Floats], rounds: int, url: str, whe
         connection.execute("ANALYZE")
     found = []
     for state, at in (("never analysed", url), ("analysed", copy)):
-        with _repository(at) as measured:
+        with repository(at) as measured:
             for name, asked in ASKED.items():
                 ratio = _ratio(measured, queries, rounds, asked)
                 found.append(Measurement(f"{name}, {state}", ratio, "×", GOAL))
@@ -112,13 +112,6 @@ def _ratio(
         if number >= 0:
             ratios.append(seconds["auto"] / seconds["exact"])
     return statistics.median(ratios)
-
-
-@contextmanager
-def _repository(url: str) -> Iterator[MemoryRepository]:
-    engine = create_engine(url, pool_size=1, max_overflow=0)
-    yield MemoryRepository(engine)
-    engine.dispose()
 
 
 if __name__ == "__main__":

@@ -319,14 +319,20 @@ def analysed(engine: Engine) -> None:
 
 
 @pytest.fixture
+def runs_on(local_url: str) -> str:
+    """The database of `run`; some files have one of their own."""
+    return local_url
+
+
+@pytest.fixture
 def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    local_url: str,
+    runs_on: str,
     local_embedder: LocalEmbedder,
 ) -> Run:
-    """Commands on the database of the test; some files have one of their own."""
-    return fast_runner(monkeypatch, capsys, local_url, local_embedder)
+    """Runs commands."""
+    return fast_runner(monkeypatch, capsys, runs_on, local_embedder)
 
 
 @pytest.fixture(scope="session")

@@ -13,13 +13,12 @@ import pytest
 
 from pgrecall import Profile, profiles
 from pgrecall.cli.output import console
-from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.vectors import VectorLike
 from pgrecall.evaluation.datasets.data_sets import DataSetName, read_data_set
 from pgrecall.evaluation.run_file import read_run
 from pgrecall.evaluation.run_measures import ALL
 from pgrecall.scoring.signals import Time
-from tests.integration.commands import CONTROLS, Run, fast_runner
+from tests.integration.commands import CONTROLS, Run
 
 DATA = Path(__file__).parents[1] / "data"
 LOCOMO = DATA / "locomo" / "locomo10.json"
@@ -66,15 +65,14 @@ CASES: dict[DataSetName, tuple[Path, dict[str, int], dict[str, int], dict[str, i
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    commands_url: str,
-    local_embedder: LocalEmbedder,
-) -> Run:
+def runs_on(commands_url: str) -> str:
+    return commands_url
+
+
+@pytest.fixture
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.chdir(tmp_path)
-    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
+    return run
 
 
 def schemas(url: str) -> list[str]:

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.tokens import estimated_tokens
-from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
+from tests.integration.commands import CONTROLS, EVIL, Run
 from tests.integration.support import NOW
 from tests.unit.test_context_style import HOSTILE, READERS, STORABLE_TYPES, Block
 
@@ -30,13 +30,8 @@ ALL = ("--min-relevance", "0")
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    commands_url: str,
-    local_embedder: LocalEmbedder,
-) -> Run:
-    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
+def runs_on(commands_url: str) -> str:
+    return commands_url
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.repositories import Evaluations
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
-from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
+from tests.integration.commands import CONTROLS, EVIL, Run
 from tests.integration.support import NOW, before
 
 AGENT = "assistant"
@@ -70,20 +70,19 @@ def world(commands_url: str, local_embedder: LocalEmbedder) -> Iterator[World]:
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    commands_url: str,
-    local_embedder: LocalEmbedder,
-) -> Run:
+def runs_on(commands_url: str) -> str:
+    return commands_url
+
+
+@pytest.fixture
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.chdir(tmp_path)
     # A short search: how good what it finds is, test_tune tells.
     for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 3), ("LAST_ROUNDS", 3)):
         monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
     profiles.save(START, tmp_path / "start.toml")
     profiles.save(PLANTED, tmp_path / "planted.toml")
-    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
+    return run
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import NewMemory
 from pgrecall.core.embedders import LocalEmbedder
-from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
+from tests.integration.commands import CONTROLS, EVIL, Run
 from tests.integration.owner import Owner
 from tests.integration.support import before
 
@@ -27,13 +27,8 @@ def mine(commanded: Engine, local_embedder: LocalEmbedder, agent: str) -> Owner:
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    commands_url: str,
-    local_embedder: LocalEmbedder,
-) -> Run:
-    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
+def runs_on(commands_url: str) -> str:
+    return commands_url
 
 
 def stock(mine: Owner) -> None:

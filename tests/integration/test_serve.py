@@ -19,13 +19,12 @@ from sqlalchemy import create_engine
 
 from pgrecall import migrate, pin_search_path
 from pgrecall.cli.serve import of_tcp, require_loopback
-from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
 from pgrecall.migrate.service_keys import create_key, revoke_key
 from pgrecall.service import shutdown
 from pgrecall.service.application import create_app
 from pgrecall.testing import new_database
-from tests.integration.commands import Run, fast_runner
+from tests.integration.commands import Run
 from tests.integration.serving import ROLE, Process, started, stop
 
 
@@ -37,13 +36,8 @@ def served_url(server_url: str, local_template: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def run(
-    served_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    local_embedder: LocalEmbedder,
-) -> Run:
-    return fast_runner(monkeypatch, capsys, served_url, local_embedder)
+def runs_on(served_url: str) -> str:
+    return served_url
 
 
 @contextmanager

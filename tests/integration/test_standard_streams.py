@@ -11,23 +11,16 @@ from pathlib import Path
 import pytest
 
 from pgrecall import MemoryRepository, export_file, import_file
-from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
-from tests.integration.commands import Run, fast_runner
+from tests.integration.commands import Run
 
 PROGRAM = Path(sys.executable).with_name("pgrecall")
 
 
 @pytest.fixture
-def run(
-    local_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    local_embedder: LocalEmbedder,
-    tmp_path: Path,
-) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.chdir(tmp_path)
-    return fast_runner(monkeypatch, capsys, local_url, local_embedder)
+    return run
 
 
 def test_a_text_is_read_from_standard_input(run: Run) -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.cli.output import console, warnings
-from pgrecall.core.embedders import LocalEmbedder
-from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
+from tests.integration.commands import CONTROLS, EVIL, Run
 from tests.integration.serving import PROGRAM
 from tests.integration.test_context_command import repo
 
@@ -23,13 +22,8 @@ QUESTION = "what does Ines drink?"
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    commands_url: str,
-    local_embedder: LocalEmbedder,
-) -> Run:
-    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
+def runs_on(commands_url: str) -> str:
+    return commands_url
 
 
 @pytest.fixture
