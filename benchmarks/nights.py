@@ -1,8 +1,9 @@
 """`python -m benchmarks.nights`: a month of use by one agent, with an upkeep each night.
 
 Searches that count, memories added and corrected, by the repository, on a server whose autovacuum
-works as installed. At the end searches are compared with those of the first day, and the size with
-that of the same memories moved to a fresh database.
+works as installed. At the end each question is asked in turn of this database, of a copy that was
+made on the first day, and of a fresh one that has the same memories: how fast a machine is may
+change in half an hour. The size is compared with that of the fresh one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import psycopg
 import typer
 from rich.console import Console
 from rich.progress import Progress
+from sqlalchemy import make_url
 
 from benchmarks.contenders import K
 from benchmarks.index.machine import machine
@@ -59,8 +61,8 @@ class Loud(logging.Handler):
 class Month:
     """An agent that is asked, learns and is corrected by day, and is looked after by night."""
 
-    def __init__(self, repo: MemoryRepository, scale: float, seed: int) -> None:
-        self._repo, self._scale = repo, scale
+    def __init__(self, scale: float, seed: int) -> None:
+        self._scale = scale
         setting = Setting(scale, 2, seed, datetime.now(UTC), None)
         source = setting.one_agent(BEGINNING + ADDED + 2 * CORRECTED, dimensions=DIMENSIONS)
         questions = source.questions(MEASURED + setting.rows(SEARCHES) + NIGHTS)
@@ -71,11 +73,11 @@ class Month:
         self._random = np.random.default_rng(seed)
         self._ids: list[UUID] = []
 
-    def store(self, number: int) -> None:
+    def store(self, repo: MemoryRepository, number: int) -> None:
         new = [*islice(self._coming, number)]
-        self._ids += self._repo.add_many(AGENT, new, duplicates="keep")
+        self._ids += repo.add_many(AGENT, new, duplicates="keep")
 
-    def day(self) -> None:
+    def day(self, repo: MemoryRepository) -> None:
         """A part of the searches, additions and corrections, mixed."""
         searches, added, corrected = (
             round(number * self._scale / NIGHTS) for number in (SEARCHES, ADDED, CORRECTED)
@@ -85,27 +87,29 @@ class Month:
         for step, profile in zip(steps, cycle(PROFILES), strict=False):
             if step == "search":
                 question = next(self._questions).vector
-                self._repo.search(AGENT, question, k=K, profile=profile, touch=True)
+                repo.search(AGENT, question, k=K, profile=profile, touch=True)
             elif step == "add":
-                self.store(1)
+                self.store(repo, 1)
             else:
                 place = int(self._random.integers(len(self._ids)))
                 [new] = islice(self._coming, 1)
-                self._ids[place] = self._repo.supersede(AGENT, self._ids[place], new, force=True)
+                self._ids[place] = repo.supersede(AGENT, self._ids[place], new, force=True)
 
-    def night(self) -> Counter[str]:
-        """Does what is due, and returns the number of tasks of each kind."""
-        run = self._repo.upkeep.run(policy=UpkeepPolicy(max_run_age_hours=720))
-        return Counter({str(kind): number for kind, number in run.tasks.items()})
-
-    def measured(self, repo: MemoryRepository) -> list[float]:
-        """Seconds of each question, in turn by all profiles, once warm."""
-        times: list[float] = []
+    def measured(self, repos: Sequence[MemoryRepository]) -> list[list[float]]:
+        """Seconds of each question to each of these, in turn by all profiles, once warm."""
+        times: list[list[float]] = [[] for _ in repos]
         for question, profile in zip([*self._measured[:30], *self._measured], cycle(PROFILES)):
-            began = time.perf_counter()
-            repo.search(AGENT, question.vector, k=K, profile=profile, touch=False)
-            times.append(time.perf_counter() - began)
-        return times[30:]
+            for repo, its in zip(repos, times, strict=True):
+                began = time.perf_counter()
+                repo.search(AGENT, question.vector, k=K, profile=profile, touch=False)
+                its.append(time.perf_counter() - began)
+        return [its[30:] for its in times]
+
+
+def night(repo: MemoryRepository) -> Counter[str]:
+    """Does what is due, and returns the number of tasks of each kind."""
+    run = repo.upkeep.run(policy=UpkeepPolicy(max_run_age_hours=720))
+    return Counter({str(kind): number for kind, number in run.tasks.items()})
 
 
 def main(
@@ -120,35 +124,37 @@ def main(
     with server(SETTINGS) as url, new_database(url) as used, new_database(url) as fresh:
         for one in (used, fresh):
             migrate.upgrade(one, dimensions=DIMENSIONS)
+        month, total, tasks = Month(scale, seed), round(BEGINNING * scale), Counter[str]()
         with repository(used) as repo, progress_bar() as progress:
-            month = Month(repo, scale, seed)
-            total = round(BEGINNING * scale)
             for _ in progress.track(range(0, total, PART), description="the beginning"):
-                month.store(min(PART, total))
-            month.night()
-            first = month.measured(repo)
-            tasks = Counter[str]()
+                month.store(repo, min(PART, total))
+            night(repo)
+        with (
+            new_database(url, str(make_url(used).database)) as copied,
+            repository(copied) as first,
+            repository(used) as repo,
+            repository(fresh) as target,
+            progress_bar() as progress,
+        ):
             for _ in progress.track(range(NIGHTS), description="days"):
-                month.day()
-                tasks += month.night()
-            last = month.measured(repo)
-            with repository(fresh) as target:
-                _move(repo, target, progress)
-                vacuum(fresh, "agent_memories", "memory_usage", "memory_events")
-                target.upkeep.run()
-                moved = month.measured(target)
+                month.day(repo)
+                tasks += night(repo)
+            _move(repo, target, progress)
+            vacuum(fresh, "agent_memories", "memory_usage", "memory_events")
+            target.upkeep.run()
+            began, ended, moved = month.measured([first, repo, target])
             grown, loaded = size(used), size(fresh)
         with new_database(url) as many:
             idle_s = idle(many, scale)
         logged = loud_lines(used)
         found = [
-            Measurement("a search, first day", 1000 * median(first), "ms"),
-            Measurement("a search, at the end", 1000 * median(last), "ms"),
+            Measurement("a search, first day", 1000 * median(began), "ms"),
+            Measurement("a search, at the end", 1000 * median(ended), "ms"),
             Measurement(
-                "the same question, at the end", _ratio(last, first), "× first day", SLOWER
+                "the same question, at the end", _ratio(ended, began), "× first day", SLOWER
             ),
             Measurement("a search of a fresh load of them", 1000 * median(moved), "ms"),
-            Measurement("the same question, at the end", _ratio(last, moved), "× fresh load"),
+            Measurement("the same question, at the end", _ratio(ended, moved), "× fresh load"),
             Measurement("all tables, at the end", grown / 2**20, "MiB"),
             Measurement("of them, a fresh load", loaded / 2**20, "MiB"),
             Measurement("at the end", grown / loaded, "× fresh load", LARGER),

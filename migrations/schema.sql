@@ -1226,6 +1226,7 @@ CREATE TABLE pgrecall.rank_indexes (
     kept double precision,
     kept_since double precision,
     axes public.halfvec[],
+    candidates_by_profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_latest CHECK (((latest >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (latest <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
@@ -1302,7 +1303,7 @@ COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
 -- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search takes from it at first, measured by its build.';
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search by another profile takes from it at first: the most that a built-in profile needs.';
 
 --
 -- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1357,6 +1358,12 @@ COMMENT ON COLUMN pgrecall.rank_indexes.kept_since IS 'The same of memories that
 --
 
 COMMENT ON COLUMN pgrecall.rank_indexes.axes IS 'The directions of embeddings whose coordinates positions have; none: they have whole embeddings.';
+
+--
+-- Name: COLUMN rank_indexes.candidates_by_profile; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates_by_profile IS 'The number of candidates for each built-in profile that its build measured.';
 
 --
 -- Name: rank_positions; Type: TABLE; Schema: pgrecall; Owner: -

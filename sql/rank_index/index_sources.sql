@@ -64,7 +64,10 @@ BEGIN
                     rank_direction(facts, weighed, i.query, i.elapsed, true) END)::text,
                'whole_owners', (ARRAY(SELECT unnest(owners) EXCEPT
                                       SELECT unnest(array_agg(i.agent_id))))::text),
-           max(i.candidates), max(i.candidates_alone),
+           max(coalesce(
+               CASE WHEN weighed = weights_of(facts, NULL, NULL)
+                    THEN (i.candidates_by_profile -> (facts ->> 'built_in'))::integer END,
+               i.candidates)), max(i.candidates_alone),
            min(i.memories), max(i.elapsed), count(*)
       INTO indexes, walk, alone, fewest, elapsed, number
       FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed,

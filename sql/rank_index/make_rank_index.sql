@@ -39,11 +39,11 @@ DECLARE
     kept float8;
     there record;
     words record;
-    usual record;
-    alone record;
+    asked record;
     best uuid[];
-    of_usual integer;
-    measured record;
+    likeness float8;
+    by_profile jsonb;
+    least integer := (@LEVELS@::integer[])[1];
     length integer;
     graph bigint;
     kilobytes bigint;
@@ -96,21 +96,22 @@ BEGIN
     kilobytes := greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
                           least(65536 + there.memories * graph * 3 / 2048, 1048576));
     PERFORM index_positions(relation, length, m, ef_construction, kilobytes);
-    SELECT * INTO usual FROM rank_questions(agent, 100, false);
-    SELECT * INTO alone FROM rank_questions(agent, 50, true);
-    best := best_by_embedding(agent, relation, usual.ids || alone.ids,
-                              usual.directions || alone.directions, @MEASURED_HITS@);
-    of_usual := cardinality(best) / cardinality(usual.ids || alone.ids) * cardinality(usual.ids);
-    SELECT u.candidates, u.likeness, a.candidates AS candidates_alone
-      INTO measured
-      FROM calibrated_candidates(
-               relation, ARRAY(SELECT short_direction(axes, one)
-                                 FROM unnest(usual.directions) one),
-               best[:of_usual], @LEVELS@, 0.995, 0.5) u,
-           calibrated_candidates(
-               relation, ARRAY(SELECT short_direction(axes, one)
-                                 FROM unnest(alone.directions) one),
-               best[of_usual + 1:], @LEVELS@, 0.995, 0.5) a;
+    SELECT array_agg(q.profile ORDER BY q.place) AS profiles,
+           array_agg(q.memory_id ORDER BY q.place) AS ids,
+           array_agg(q.direction ORDER BY q.place) AS directions,
+           array_agg(short_direction(axes, q.direction) ORDER BY q.place) AS short
+      INTO asked
+      FROM rank_questions(agent, 175) q;
+    best := best_by_embedding(agent, relation, asked.ids, asked.directions, @MEASURED_HITS@);
+    likeness := usual_likeness(relation, asked.short);
+    by_profile := (
+        SELECT coalesce(jsonb_object_agg(p.profile, calibrated_candidates(
+                   relation, asked.short, best, p.places, likeness, @LEVELS@, p.recall, 0.5)), '{}')
+          FROM (SELECT one.profile, array_agg(one.place) AS places,
+                       -- Real questions miss more by similarity alone than those of memories do.
+                       CASE one.profile WHEN 'alone' THEN 0.99 ELSE 0.985 END AS recall
+                  FROM unnest(asked.profiles) WITH ORDINALITY one(profile, place)
+                 GROUP BY one.profile) p);
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
     -- The graph is small, since uses insert into it (ADR-0022).
     PERFORM copy_used_positions(agent, relation, usage_synced_until(as_of, built_at));
@@ -120,24 +121,26 @@ BEGIN
     -- The table lock of this statement and that of change_text_language exclude each other.
     INSERT INTO rank_indexes AS r (
         agent_id, relation, space, as_of, built_at, written_until, memories, at_least, m,
-        ef_construction, seconds, candidates, candidates_alone, likeness, term_memories,
-        common_terms, axes, latest, kept)
+        ef_construction, seconds, candidates, candidates_alone, candidates_by_profile, likeness,
+        term_memories, common_terms, axes, latest, kept)
     VALUES (
         agent, relation, rank_space(), make_rank_index_here.as_of, make_rank_index_here.built_at,
         make_rank_index_here.built_at, there.memories, make_rank_index_here.at_least,
         make_rank_index_here.m, make_rank_index_here.ef_construction,
-        seconds, measured.candidates, measured.candidates_alone, measured.likeness,
+        seconds, coalesce((SELECT max(one.value::integer) FROM jsonb_each(by_profile - 'alone') one), least),
+        coalesce((by_profile -> 'alone')::integer, least), by_profile - 'alone', likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END, axes,
         there.latest, kept)
         ON CONFLICT (agent_id) DO UPDATE
        SET (relation, space, as_of, built_at, written_until, memories, at_least, m,
-            ef_construction, seconds, candidates, candidates_alone, likeness, term_memories,
-            common_terms, axes, latest, kept, kept_since)
+            ef_construction, seconds, candidates, candidates_alone, candidates_by_profile,
+            likeness, term_memories, common_terms, axes, latest, kept, kept_since)
          = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at,
             excluded.written_until, excluded.memories,
             excluded.at_least, excluded.m, excluded.ef_construction, excluded.seconds,
-            excluded.candidates, excluded.candidates_alone, excluded.likeness,
+            excluded.candidates, excluded.candidates_alone, excluded.candidates_by_profile,
+            excluded.likeness,
             excluded.term_memories, excluded.common_terms, excluded.axes,
             excluded.latest, excluded.kept, excluded.kept_since);
     RETURN relation;

@@ -115,35 +115,36 @@ COMMENT ON FUNCTION positions_of IS
 
 -- A question is like a memory that is not there yet. The sum of two embeddings is not: where
 -- memories lie in topics, it lies between two of them, and needs three times as many candidates as
--- real questions do.
-CREATE OR REPLACE FUNCTION rank_questions(
-    agent text, number integer, alone boolean, OUT ids uuid[], OUT directions text[])
+-- real questions do. By similarity alone, how much is found differs most from question to question,
+-- so there are twice as many of these.
+CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer)
+    RETURNS TABLE (place bigint, profile text, memory_id uuid, direction text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
-    profiles text[] := '{five_factor,last_access,half_life,tiered}';
+    profiles text[] := '{five_factor,last_access,half_life,tiered,trust,alone,alone}';
 BEGIN
-    SELECT coalesce(array_agg(drawn.id ORDER BY drawn.place), '{}'),
-           coalesce(array_agg(rank_direction(p.facts, CASE WHEN alone THEN ARRAY(
-                       SELECT (s.said ->> 'name' = 'similarity')::integer::float8
-                         FROM jsonb_array_elements(p.facts -> 'signals') WITH ORDINALITY
-                              s(said, place) ORDER BY s.place)
-                   ELSE weights_of(p.facts, NULL, NULL) END,
-                   drawn.embedding, 0) ORDER BY drawn.place), '{}')
-      INTO ids, directions
+    RETURN QUERY
+    SELECT drawn.place, p.name, drawn.id, rank_direction(p.facts, p.weights, drawn.embedding, 0)
       FROM (SELECT few.*, row_number() OVER (ORDER BY uuid_hash_extended(few.id, 43)) AS place
               FROM (SELECT m.id, m.embedding FROM agent_memories m
                      WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
                      ORDER BY uuid_hash_extended(m.id, 43) LIMIT number) few) drawn
-      JOIN (SELECT turn, profile_info(name) AS facts
-              FROM unnest(profiles) WITH ORDINALITY n(name, turn)) p
-        ON p.turn % 4 = drawn.place % 4;
+      JOIN (SELECT n.name, n.turn, f.facts, CASE n.name WHEN 'alone' THEN ARRAY(
+                       SELECT (s.said ->> 'name' = 'similarity')::integer::float8
+                         FROM jsonb_array_elements(f.facts -> 'signals') WITH ORDINALITY
+                              s(said, place) ORDER BY s.place)
+                   ELSE weights_of(f.facts, NULL, NULL) END AS weights
+              FROM unnest(profiles) WITH ORDINALITY n(name, turn),
+                   profile_info(replace(n.name, 'alone', profiles[1])) f(facts)) p
+        ON p.turn = 1 + (drawn.place - 1) % cardinality(profiles)
+     ORDER BY drawn.place;
 END
 $function$;
 
 COMMENT ON FUNCTION rank_questions IS
     'Returns directions by which to measure an index, and the memories whose embeddings they have: '
-    'this many of the owner, the same each time, by similarity alone or by four built-in profiles '
-    'in turn.';
+    'of this many memories of the owner, the same each time, by the built-in profiles and by '
+    'similarity alone in turn.';
 
 -- Embeddings are read once, and kept in half precision for all directions.
 CREATE OR REPLACE FUNCTION best_by_embedding(

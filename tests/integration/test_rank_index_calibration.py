@@ -38,8 +38,16 @@ NOWHERE = """(
     SELECT array_fill(0::real, ARRAY[vector_dims(position)])::halfvec
       FROM pgrecall.{relation} LIMIT 1)"""
 """A direction by which all positions are equal, so that the ten of a walk are any ten."""
+MOST, MEASURED = 50, {"five_factor": 41, "last_access": 42, "half_life": 43, "tiered": 44}
+MEASURE = """
+    UPDATE pgrecall.rank_indexes SET candidates = :most, candidates_by_profile = :measured"""
+SOURCES = """
+    SELECT pgrecall.index_sources(
+               'index', '{agent}', now(), facts, pgrecall.weights_of(facts, :profile, :weights),
+               CAST(:query AS vector), false, 10, '{valid,embedding}')
+      FROM pgrecall.profile_info(:profile) facts"""
 CALIBRATED = """
-    SELECT found.candidates
+    SELECT found
       FROM (SELECT ARRAY(SELECT position FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20)
                    || {more} AS directions) asked
      CROSS JOIN LATERAL (
@@ -48,8 +56,9 @@ CALIBRATED = """
                             pgrecall.walk('{relation}', one, one, 10, true) w
                       ORDER BY place) AS best) exact
      CROSS JOIN LATERAL pgrecall.calibrated_candidates(
-        '{relation}', asked.directions, exact.best, CAST(:levels AS integer[]), :recall, :worst
-        ) found
+        '{relation}', asked.directions, exact.best,
+        ARRAY(SELECT * FROM generate_series(1::bigint, cardinality(asked.directions))), 1,
+        CAST(:levels AS integer[]), :recall, :worst) found
 """
 
 
@@ -81,11 +90,45 @@ def test_a_build_notes_one_of_the_levels_and_searches_start_there(connection: Co
     assert status.index is not None
     assert status.index.candidates in LEVELS
     assert status.index.candidates_alone in LEVELS
+    measured = status.index.candidates_by_profile
+    assert measured.keys() == profiles.BUILT_IN.keys() - {"hybrid"}
+    assert status.index.candidates == max(measured.values())
 
     query = [1.0] * DIMENSIONS
     hits = repo.search("agent", query, profile="five_factor", strategy="index", touch=False)
 
-    assert (hits.strategy, hits.candidates) == ("index", status.index.candidates)
+    assert (hits.strategy, hits.candidates) == ("index", measured["five_factor"])
+
+
+@pytest.mark.parametrize(
+    ("profile", "weights", "expected"),
+    [
+        *((name, None, number) for name, number in MEASURED.items()),
+        ("trust", None, 2 * MOST),  # not measured by this build, and trust is only approximated
+        ("five_factor", {"similarity": 0.5, "recency": 0.5}, MOST),
+        (profiles.half_life.with_weights(similarity=0.5, recency=0.2, importance=0.3), None, MOST),
+    ],
+)
+def test_a_built_in_profile_takes_as_many_candidates_as_its_questions_needed(
+    connection: Connection,
+    profile: Profile | str,
+    weights: dict[str, float] | None,
+    expected: int,
+) -> None:
+    connection.execute(text(MEASURE), {"most": MOST, "measured": json.dumps(MEASURED)})
+    repo, query = MemoryRepository(connection), [1.0] * DIMENSIONS
+
+    hits = repo.search(
+        "agent", query, profile=profile, weights=weights, strategy="index", touch=False
+    )
+
+    assert hits.candidates == expected
+    if isinstance(profile, str):
+        given = json.dumps(weights) if weights else None
+        asked = {"profile": profile, "weights": given, "query": str(query)}
+        sources = connection.scalar(text(SOURCES), asked)
+        assert sources is not None
+        assert sources["candidates"] == expected
 
 
 def test_the_fewest_candidates_that_find_enough_are_taken(
@@ -96,18 +139,20 @@ def test_the_fewest_candidates_that_find_enough_are_taken(
         asked = {"levels": levels, "recall": recall, "worst": worst}
         return int(connection.scalar(text(statement), asked))
 
-    assert calibrated([1, 5, 10, SOME], 0.5) == 5  # no five of ten are found among fewer
-    assert calibrated([1, 5, SOME, 999], 0.51) == SOME
+    # No five of ten are found among fewer than five, and the level after it is taken.
+    assert calibrated([1, 5, 10, SOME], 0.5) == 10
+    assert calibrated([1, 5, SOME, 999], 0.51) == 999
+    assert calibrated([1, 5], 0.5) == 5  # there is none after it
     assert calibrated([1, 2, 4], 0.99) == 4  # none does: the last
-    assert calibrated([999, SOME, 10], 0.1) == 10  # in whatever order they come
+    assert calibrated([999, SOME, 10], 0.1) == SOME  # in whatever order they come
     # One question may need more than all together.
     nowhere = NOWHERE.format(relation=relation)
-    assert calibrated([10, SOME], 0.7, more=nowhere) == 10
-    assert calibrated([10, SOME], 0.7, worst=0.5) == 10
-    assert calibrated([10, SOME], 0.7, worst=0.5, more=nowhere) == SOME
+    assert calibrated([10, 20, SOME, 999], 0.7, more=nowhere) == 20
+    assert calibrated([10, 20, SOME, 999], 0.7, worst=0.5) == 20
+    assert calibrated([10, 20, SOME, 999], 0.7, worst=0.5, more=nowhere) == 999
     nothing = text(
-        "SELECT candidates FROM pgrecall.calibrated_candidates("
-        "  :relation, '{}', NULL, '{3, 7}', 0.99, 0.5)"
+        "SELECT pgrecall.calibrated_candidates("
+        "  :relation, '{}', NULL, '{}', NULL, '{3, 7}', 0.99, 0.5)"
     )
     assert connection.scalar(nothing, {"relation": relation}) == 3
     with pytest.raises(DBAPIError, match="table of a rank index"):
@@ -120,15 +165,13 @@ def test_an_index_is_measured_by_the_built_in_profiles(
     repo.add_many("agent", [plain(f"number {n}") for n in range(5)])
     assert build(repo).candidates == LEVELS[0]  # nothing is measured without embeddings
     assert value(database_url, "SELECT likeness FROM pgrecall.rank_indexes") is None
-    nothing = value(
-        database_url, "SELECT directions FROM pgrecall.rank_questions('agent', 20, false)"
-    )
-    assert nothing == []
+    assert value(database_url, "SELECT count(*) FROM pgrecall.rank_questions('agent', 20)") == 0
     fill(repo, "a", 9)
     repo.add("a", plain("without"))
-    names = ("five_factor", "last_access", "half_life", "tiered")
+    names = ("five_factor", "last_access", "half_life", "tiered", "trust")
     measured = [profiles.named(name) for name in names]
     assert not any(map(one_sided, measured))
+    alone = Profile("alone", {Similarity(missing=0.0): 1.0})
 
     build(repo, "a")
 
@@ -138,28 +181,23 @@ def test_an_index_is_measured_by_the_built_in_profiles(
         "AND embedding IS NOT NULL ORDER BY uuid_hash_extended(id, 43)",
     )
     drawn = [np.array(json.loads(embedding)) for _, embedding in stored]
-    for alone in (False, True):
-        [[ids, asked]] = rows(
-            database_url, f"SELECT * FROM pgrecall.rank_questions('a', 20, {alone})"
-        )
-        assert len(asked) == 9
-        assert ids == [memory_id for memory_id, _ in stored]
-        for number, (question, vector) in enumerate(zip(asked, drawn, strict=True)):
-            profile = measured[number % len(measured)]
-            if alone:
-                its = profile.find(Similarity)
-                assert its is not None
-                profile = Profile("alone", {its: 1.0})
-            similarity, coordinates = space.direction(profile, 0.0)
-            meaning = similarity * vector / np.linalg.norm(vector)
-            expected = pytest.approx([*meaning, *coordinates, 0.0], abs=1e-5)
-            assert json.loads(question) == expected
+    asked = rows(database_url, "SELECT * FROM pgrecall.rank_questions('a', 20)")
+    assert len(asked) == 9
+    by_turn = [*measured, alone, alone, *measured[:2]]
+    for number, (place, name, memory_id, question) in enumerate(asked):
+        stored_id, vector = stored[number][0], drawn[number]
+        assert (place, name, memory_id) == (number + 1, by_turn[number].name, stored_id)
+        similarity, coordinates = space.direction(by_turn[number], 0.0)
+        meaning = similarity * vector / np.linalg.norm(vector)
+        expected = pytest.approx([*meaning, *coordinates, 0.0], abs=1e-5)
+        assert json.loads(question) == expected
 
 
 def test_an_index_is_measured_by_whole_embeddings(connection: Connection, relation: str) -> None:
-    [[ids, asked]] = connection.execute(
-        text("SELECT * FROM pgrecall.rank_questions('agent', 6, true)")
-    )
+    questions = text("SELECT * FROM pgrecall.rank_questions('agent', 28) WHERE profile = 'alone'")
+    drawn = connection.execute(questions).all()
+    ids, asked = [row.memory_id for row in drawn], [row.direction for row in drawn]
+    assert len(asked) == 8
     found = connection.scalar(
         text("SELECT pgrecall.best_by_embedding('agent', :relation, :ids, :asked, 3)"),
         {"relation": relation, "ids": ids, "asked": asked},

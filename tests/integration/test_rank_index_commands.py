@@ -27,7 +27,7 @@ USED = "scored of the rank index"
 INDEX_FIELDS = [
     *("agent_id", "relation", "space", "as_of", "built_at"),
     *("written_until", "memories", "at_least", "m", "ef_construction", "seconds", "candidates"),
-    "candidates_alone",
+    *("candidates_alone", "candidates_by_profile"),
 ]
 CHECK_FIELDS = [
     *("agent_id", "profile", "k", "queries", "recall", "worst"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from pgrecall.rank_index.space import VERSION
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import BUILT_IN
 
 AT_LEAST = 5_000
 """From this number of memories on, an index was measured to be faster than ranking all of them."""
@@ -15,8 +18,8 @@ M, EF_CONSTRUCTION = 16, 128
 topic entirely; with greater m, a search takes longer without finding more."""
 
 LEVELS = (40, 64, 80, 100, 125, 150, 200, 250, 300, 400, 600)
-"""How many candidates a search may take from the graph. Each build measures the smallest numbers
-that suffice, for the profiles that mix signals, and for similarity alone."""
+"""How many candidates a search may take from the graph. Each build measures which of them suffices,
+for each built-in profile, and for similarity alone."""
 MEASURED_HITS = 10
 """How many best memories of each question these numbers are measured with."""
 MAX_BESIDE = 2_000
@@ -51,9 +54,17 @@ class RankIndex:
     seconds: float
     """Duration of the build."""
     candidates: int
-    """How many candidates a search first takes from the graph, by several signals."""
+    """How many candidates a search first takes from the graph: the most of these profiles."""
     candidates_alone: int
     """The same where one signal has most of the weight."""
+    candidates_by_profile: Mapping[str, int]
+    """The same by a built-in profile, for each that the build measured."""
+
+    def candidates_for(self, profile: Profile) -> int:
+        """How many candidates a search by this profile first takes from the graph."""
+        if profile == BUILT_IN.get(profile.name):
+            return self.candidates_by_profile.get(profile.name, self.candidates)
+        return self.candidates
 
     @property
     def is_usable(self) -> bool:

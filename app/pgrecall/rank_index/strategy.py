@@ -184,12 +184,12 @@ def plan_index_use(
 
 
 def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
-    """The number of candidates to begin with: as each build measured, the more, the more one signal
-    decides. With words they are nearly in order, so few do."""
+    """The number of candidates to begin with: as each build measured, more if one signal decides.
+    With words they are nearly in order, so few do."""
     if search.ranks_by_words:
         number = max(PER_HIT * search.most, FEWEST)
     else:
-        number = max(index.candidates for index in usable)
+        number = max(index.candidates_for(search.profile) for index in usable)
         number = max(number, min(PER_HIT * MEASURED_HITS, number) * search.most // MEASURED_HITS)
     if one_sided := _one_sided(search):
         number *= 2

@@ -47,7 +47,8 @@ def rank_indexes_table(metadata: MetaData) -> Table:
         column(
             "candidates",
             INTEGER,
-            "Candidates that a search takes from it at first, measured by its build.",
+            "Candidates that a search by another profile takes from it at first: the most that a "
+            "built-in profile needs.",
             "100",
         ),
         column(
@@ -82,6 +83,12 @@ def rank_indexes_table(metadata: MetaData) -> Table:
             Axes(),
             comment="The directions of embeddings whose coordinates positions have; none: they "
             "have whole embeddings.",
+        ),
+        column(
+            "candidates_by_profile",
+            JSON,
+            "The number of candidates for each built-in profile that its build measured.",
+            "'{}'::jsonb",
         ),
         PrimaryKeyConstraint("agent_id"),
         comment="Rank indexes, one for each large owner; derived, and can be rebuilt.",
