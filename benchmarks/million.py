@@ -52,8 +52,6 @@ autovacuum = off  # tables are vacuumed once filled; nothing may disturb what is
 synchronous_commit = off  # nothing that is timed commits
 """
 PROFILES = (profiles.five_factor, ALONE)
-SEARCHES = 2_000
-"""That count, before the third measurement."""
 PAUSE = 5.0
 """Seconds between two looks at the server's memory: each reads the page tables of all processes."""
 MEDIAN, P99, RECALL, BUILD = 2.0, 3.0, 0.98, 30.0
@@ -145,6 +143,7 @@ def main(
     meanings: Annotated[Meanings, typer.Option(help="Of embeddings.")] = Meanings.CONTINUOUS,
     rounds: Annotated[int, typer.Option(min=2, help="Questions to each owner.")] = 200,
     exact: Annotated[int, typer.Option(min=2, help="Of them by exact search, too.")] = 20,
+    searches: Annotated[int, typer.Option(min=20, help="That count, before maintenance.")] = 2_000,
     scale: Annotated[float, typer.Option(min=0.001, max=1, help="Of all row counts.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,
     json_: Annotated[Path, typer.Option("--json", help="Gets a line for each table.")] = JSON,
@@ -177,7 +176,7 @@ def main(
                 note({"owner": owners[-1].name, "costs": asdict(owners[-1].costs)})
             console.print(_cost_table(owners))
             results: dict[str, list[Found]] = {}
-            for name, stage in _stages(setting).items():
+            for name, stage in _stages(setting, searches).items():
                 with progress_bar() as progress:
                     seconds = {owner.name: round(stage(owner, progress), 1) for owner in owners}
                     results[name] = _searched(owners, setting, exact, progress)
@@ -245,9 +244,7 @@ def _owner(
     return Owner(name, size, source, loaded, coming, costs)
 
 
-def _stages(setting: Setting) -> dict[str, Stage]:
-    searches = max(round(SEARCHES * setting.scale), 20)
-
+def _stages(setting: Setting, searches: int) -> dict[str, Stage]:
     def grow(owner: Owner, progress: Progress) -> float:
         rows = tracked(progress, owner.coming, owner.source.total // 11, f"adding to {owner.name}")
         began = time.perf_counter()
