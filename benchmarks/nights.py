@@ -41,8 +41,8 @@ BEGINNING, SEARCHES, ADDED, CORRECTED, NIGHTS = 20_000, 50_000, 20_000, 2_000, 3
 MEASURED, PART = 300, 1_000
 PROFILES = (profiles.five_factor, profiles.last_access, profiles.half_life)
 QUIET = 61
-"""Seconds between the last day and its night. An index notes what was used in the last minute before
-its build, and each search looks there too: here a day takes less than a minute."""
+"""Seconds between the last day and its night. A build notes apart what was used in the last minute,
+and each search looks there too. Here a whole day takes no longer."""
 DIMENSIONS = 256
 OWNERS, OF_EACH = 1_000, 20
 SLOWER, LARGER, IDLE = 1.2, 1.3, 2.0
