@@ -1,5 +1,5 @@
--- The distance that a walk has to go differs between data sets and profiles, so it is measured on the
--- graph itself: all positions answer each direction, and then walks that keep more and more
+-- The distance that a walk has to go differs between data sets and profiles, so it is measured on
+-- the graph itself: all positions answer each direction, and then walks that keep more and more
 -- candidates, until they find enough. A walk may also miss a whole group of memories that resembles
 -- no other, which hardly shows in the overall share. So each direction needs a least share too.
 -- Some dozen directions tell a level only roughly: the one after it is taken.

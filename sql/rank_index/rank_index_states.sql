@@ -54,11 +54,12 @@ BEGIN
                      WHERE of_teams IS NULL OR starts_with(a.id, 'team:') = of_teams
                      ORDER BY a.id LOOP
         SELECT r.relation, r.space, r.as_of, r.built_at, r.written_until, r.memories, r.at_least,
-               r.m, r.ef_construction, r.seconds, r.candidates, r.candidates_alone, r.candidates_by_profile,
-               r.kept, r.kept_since, r.term_memories IS NOT NULL, positions_size(r.relation)
+               r.m, r.ef_construction, r.seconds, r.candidates, r.candidates_alone,
+               r.candidates_by_profile, r.kept, r.kept_since, r.term_memories IS NOT NULL,
+               positions_size(r.relation)
           INTO relation, space, as_of, built_at, written_until, memories, used_at_least, m,
-               ef_construction, seconds, candidates, candidates_alone, candidates_by_profile, kept, kept_since,
-               has_words, bytes
+               ef_construction, seconds, candidates, candidates_alone, candidates_by_profile,
+               kept, kept_since, has_words, bytes
           FROM rank_indexes r WHERE r.agent_id = rank_index_states.agent_id;
         shrunk := false; written := 0; changed := 0; used := 0; due := NULL;
         IF relation IS NULL THEN
