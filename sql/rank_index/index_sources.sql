@@ -15,6 +15,7 @@ DECLARE
     one_sided float8;
     follows_use boolean;
     elapsed float8;
+    built_in text;
     number integer;
     indexes jsonb;
     walk integer;
@@ -55,6 +56,7 @@ BEGIN
     IF strategy = 'auto' AND (query IS NULL OR leans = 0 OR beyond > @MAX_UNCOVERED@) THEN
         RETURN NULL;
     END IF;
+    built_in := CASE WHEN weighed = weights_of(facts, NULL, NULL) THEN facts ->> 'built_in' END;
     SELECT jsonb_build_object(
                'indexed_owners', array_agg(i.agent_id)::text,
                'relations', array_agg(i.relation)::text,
@@ -64,10 +66,8 @@ BEGIN
                     rank_direction(facts, weighed, i.query, i.elapsed, true) END)::text,
                'whole_owners', (ARRAY(SELECT unnest(owners) EXCEPT
                                       SELECT unnest(array_agg(i.agent_id))))::text),
-           max(coalesce(
-               CASE WHEN weighed = weights_of(facts, NULL, NULL)
-                    THEN (i.candidates_by_profile -> (facts ->> 'built_in'))::integer END,
-               i.candidates)), max(i.candidates_alone),
+           max(coalesce((i.candidates_by_profile -> built_in)::integer, i.candidates)),
+           max(i.candidates_alone),
            min(i.memories), max(i.elapsed), count(*)
       INTO indexes, walk, alone, fewest, elapsed, number
       FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed,

@@ -93,6 +93,7 @@ def test_a_build_notes_one_of_the_levels_and_searches_start_there(connection: Co
     measured = status.index.candidates_by_profile
     assert measured.keys() == profiles.BUILT_IN.keys() - {"hybrid"}
     assert status.index.candidates == max(measured.values())
+    assert len({status.index, status.index}) == 1  # it can be hashed, whatever it has
 
     query = [1.0] * DIMENSIONS
     hits = repo.search("agent", query, profile="five_factor", strategy="index", touch=False)

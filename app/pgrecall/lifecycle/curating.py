@@ -181,7 +181,7 @@ def prune(
         limit = require_given_share("below_score", below_score)
         if chosen is None:
             chosen = yield from default_profile(tables, profiles.five_factor)
-        if chosen == profiles.BUILT_IN.get(chosen.name):
+        if profiles.is_built_in(chosen):
             arguments |= {"below_score": limit, "profile": chosen.name}
         else:  # the database does not have this profile
             arguments["among"] = yield from _below(tables, agent_id, chosen, limit)

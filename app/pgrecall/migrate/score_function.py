@@ -27,7 +27,7 @@ from pgrecall.scoring.expression import (
     value,
 )
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.scoring.profiles import is_built_in
 from pgrecall.scoring.signals import (
     Curve,
     Keyword,
@@ -184,7 +184,7 @@ def _facts(profile: Profile) -> str:
         "requires_embedding": requires_embedding(profile.signals),
         "space": space.VERSION,
         "axes": len(space.AXES),
-        **({"built_in": profile.name} if profile == BUILT_IN.get(profile.name) else {}),
+        **({"built_in": profile.name} if is_built_in(profile) else {}),
         **({"redistribute": True} if profile.redistribute else {}),
         **({} if profile.accessed_by == "retrieval" else {"accessed_by": profile.accessed_by}),
         **({"mean_share": share} if (share := shift_of(profile)) else {}),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from pgrecall.rank_index.space import VERSION
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.scoring.profiles import is_built_in
 
 AT_LEAST = 5_000
 """From this number of memories on, an index was measured to be faster than ranking all of them."""
@@ -57,12 +57,12 @@ class RankIndex:
     """How many candidates a search first takes from the graph: the most of these profiles."""
     candidates_alone: int
     """The same where one signal has most of the weight."""
-    candidates_by_profile: Mapping[str, int]
+    candidates_by_profile: Mapping[str, int] = field(hash=False)
     """The same by a built-in profile, for each that the build measured."""
 
     def candidates_for(self, profile: Profile) -> int:
         """How many candidates a search by this profile first takes from the graph."""
-        if profile == BUILT_IN.get(profile.name):
+        if is_built_in(profile):
             return self.candidates_by_profile.get(profile.name, self.candidates)
         return self.candidates
 

@@ -151,6 +151,11 @@ def named(name: object) -> Profile:
     return BUILT_IN[name]
 
 
+def is_built_in(profile: Profile) -> bool:
+    """True if it is a built-in profile, unchanged."""
+    return profile == BUILT_IN.get(profile.name)
+
+
 def checked_profile(profile: object) -> Profile:
     """A Profile, or the built-in one of this name; raises InputError."""
     if isinstance(profile, str):
