@@ -1,8 +1,14 @@
 -- With these settings, PostgreSQL reads the indexes of these moments, whatever it expects. They
--- reach nothing else, since these functions call none.
+-- reach nothing else, since these functions call none. Some events change nothing that a position
+-- has. Searches pass over memories that were archived or deleted, but upkeep counts them: they
+-- take the place of others in the graph.
 CREATE OR REPLACE FUNCTION beside_since(
-    agent text, since timestamptz, most bigint DEFAULT NULL, OUT written uuid[], OUT changed uuid[])
+    agent text, since timestamptz, most bigint DEFAULT NULL, archived boolean DEFAULT true,
+    OUT written uuid[], OUT changed uuid[])
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
+DECLARE
+    passed_over text[] := '{retrieved,judgement,linked,unlinked,labelled,unlabelled}'::text[]
+        || CASE WHEN NOT archived THEN '{archived,completed,consolidated,deleted}'::text[] END;
 BEGIN
     written := ARRAY(
         SELECT m.id FROM agent_memories m
@@ -12,13 +18,15 @@ BEGIN
         SELECT DISTINCT c.memory_id
           FROM (SELECT e.memory_id FROM memory_events e
                  WHERE e.agent_id = agent AND e.occurred_at >= since AND e.event_type <> 'initial'
+                   AND e.event_type <> ALL (passed_over)
                  ORDER BY e.occurred_at OFFSET 0) c);
 END
 $function$;
 
 COMMENT ON FUNCTION beside_since IS
-    'Returns the memories of an owner that were written since a moment, up to a limit, and the '
-    'memories that were changed.';
+    'Returns the memories of an owner that were written since a moment, up to a limit, and those '
+    'that were changed so that their positions may differ; with archived, also those that were '
+    'archived or deleted.';
 
 -- An index saves about nine tenths of the time of scoring all memories, and a memory that is scored
 -- beside it takes several times as long.
@@ -28,7 +36,7 @@ DECLARE
     most bigint := (SELECT greatest(r.memories / 10, 500) FROM rank_indexes r
                      WHERE r.agent_id = agent AND r.relation = beside_index.relation);
     beside uuid[] := ARRAY(SELECT DISTINCT unnest(b.written || b.changed)
-                             FROM beside_since(agent, since, most + 1) b);
+                             FROM beside_since(agent, since, most + 1, false) b);
 BEGIN
     RETURN CASE WHEN cardinality(beside) <= most THEN beside END;
 END

@@ -86,8 +86,9 @@ BEGIN
                 WHERE m.agent_id = agent AND m.id = ANY (ids));
     UPDATE rank_indexes r
        SET latest = greatest(r.latest, newest),
-           kept_since = coalesce(0.8 * coalesce(r.kept_since, r.kept) + 0.2 * described,
-                                 r.kept_since)
+           kept_since = coalesce(
+               coalesce(r.kept_since, r.kept) + (described - coalesce(r.kept_since, r.kept))
+               * cardinality(ids) / (200 + cardinality(ids)), r.kept_since)
      WHERE r.agent_id = agent AND r.relation = index.relation;
 EXCEPTION WHEN undefined_table THEN  -- replaced, dropped or moved meanwhile
     PERFORM give_up_positions(agent, index.relation);

@@ -4,14 +4,14 @@
 CREATE OR REPLACE PROCEDURE build_rank_index(
     agent text, at_least bigint DEFAULT 5000, m integer DEFAULT @M@,
     ef_construction integer DEFAULT @EF_CONSTRUCTION@, as_of timestamptz DEFAULT NULL,
-    replaces timestamptz DEFAULT NULL)
+    replaces timestamptz DEFAULT NULL, waited timestamptz DEFAULT NULL)
     LANGUAGE plpgsql
 AS $procedure$
 DECLARE
     built_at pg_catalog.timestamptz;
 BEGIN
     PERFORM @extschema@.lift_limits();
-    built_at := @extschema@.await_writers(agent, 60);
+    built_at := COALESCE(waited, @extschema@.await_writers(agent, 60));
     IF built_at IS NULL THEN
         RAISE EXCEPTION 'a transaction that wrote memories has not ended within 60 seconds: end it '
             'and build again, so that the index misses none of them'
@@ -36,11 +36,11 @@ $procedure$;
 
 COMMENT ON PROCEDURE build_rank_index IS
     'Builds the rank index of an owner and replaces the former one. Searches and writers do not '
-    'wait.';
+    'wait. The argument waited is what await_writers returned, if the caller called it.';
 
 CREATE OR REPLACE PROCEDURE maintain_rank_indexes(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000, m integer DEFAULT @M@,
-    ef_construction integer DEFAULT @EF_CONSTRUCTION@)
+    ef_construction integer DEFAULT @EF_CONSTRUCTION@, waited timestamptz DEFAULT NULL)
     LANGUAGE plpgsql
 AS $procedure$
 DECLARE
@@ -61,13 +61,13 @@ BEGIN
             CALL @extschema@.build_rank_index(
                 state.agent_id, COALESCE(state.used_at_least, at_least), COALESCE(state.m, m),
                 COALESCE(state.ef_construction, ef_construction), NULL,
-                COALESCE(state.built_at, none));
+                COALESCE(state.built_at, none), waited);
         ELSE
             PERFORM @extschema@.log_usage(state.agent_id);
             COMMIT;
             PERFORM @extschema@.lift_limits();
             CONTINUE WHEN state.written + state.changed = 0;
-            until := @extschema@.await_writers(state.agent_id, 60);
+            until := COALESCE(waited, @extschema@.await_writers(state.agent_id, 60));
             CONTINUE WHEN until IS NULL;
             COMMIT;
             PERFORM @extschema@.lift_limits();
@@ -98,7 +98,7 @@ $procedure$;
 COMMENT ON PROCEDURE maintain_rank_indexes IS
     'Rebuilds every rank index that is due, with its own settings, and places memories that were '
     'written or changed in the others. Builds an index for each owner that has grown large, and '
-    'drops those of owners that have shrunk.';
+    'drops those of owners that have shrunk. The argument waited is as in build_rank_index.';
 
 CREATE OR REPLACE FUNCTION drop_rank_index(agent text) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$

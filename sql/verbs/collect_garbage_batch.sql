@@ -95,14 +95,22 @@ COMMENT ON FUNCTION collect_garbage_batch IS
     'memories beyond max_live, then events that are too old, then rows that deleted memories left '
     'behind, then earlier runs that are too old. Call it again with last_id while more is true.';
 
--- Only the key gives this order without a sort. Without statistics, PostgreSQL would read and sort
--- all that is left of the owner for every batch.
+-- Only the key gives this order without a sort, and only the index of expiry the other. Without
+-- statistics, PostgreSQL would read and sort all that is left of the owner for every batch.
 CREATE OR REPLACE FUNCTION next_judged(
     agent text, after uuid, many integer, moment timestamptz, min_trust_threshold float8,
     oldest timestamptz, delete_threshold float8) RETURNS TABLE (id uuid, rule text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
 #variable_conflict use_column
 BEGIN
+    IF num_nonnulls(min_trust_threshold, oldest, delete_threshold) = 0 THEN
+        RETURN QUERY
+        SELECT m.id, garbage_rule(m.trust, m.expires_at, m.created_at, moment, NULL, NULL, NULL)
+          FROM agent_memories m
+         WHERE m.agent_id = agent AND m.status <> 'archived' AND m.expires_at <= moment
+         ORDER BY m.expires_at LIMIT many;
+        RETURN;
+    END IF;
     -- Two conditions on the id, since OR would keep the key from being used.
     RETURN QUERY
     SELECT m.id, garbage_rule(m.trust, m.expires_at, m.created_at, moment,
@@ -117,4 +125,4 @@ $function$;
 
 COMMENT ON FUNCTION next_judged IS
     'Returns the next live memories of an owner after this id, in order, and the action of a '
-    'policy for each.';
+    'policy for each. If the policy has no rule of trust or age, returns only what has expired.';

@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION count_garbage(
 #variable_conflict use_column
 DECLARE
     oldest timestamptz;
-    excess bigint;
+    live bigint;
     gone uuid[];
     before timestamptz := events_expire_before(agent, max_event_age_hours);
 BEGIN
@@ -20,13 +20,14 @@ BEGIN
     oldest := now() - max_age_hours * interval '1 hour';
     SELECT count(*), count(*) FILTER (WHERE judged.rule <> 'delete'),
            count(*) FILTER (WHERE judged.rule = 'delete')
-      INTO scanned, archived, deleted
+      INTO live, archived, deleted
       FROM (SELECT garbage_rule(m.trust, m.expires_at, m.created_at,
                                 now(), min_trust_threshold, oldest, delete_threshold) AS rule
               FROM agent_memories m
              WHERE m.agent_id = agent AND m.status <> 'archived') judged;
-    excess := scanned - archived - deleted - max_live;
-    archived := archived + greatest(excess, 0);
+    scanned := CASE WHEN num_nonnulls(min_trust_threshold, oldest, delete_threshold) = 0
+                    THEN archived ELSE live END;
+    archived := archived + greatest(live - archived - deleted - max_live, 0);
     gone := orphaned(agent);
     swept := (SELECT count(*) FROM memory_usage u
                WHERE u.agent_id = agent AND u.memory_id = ANY (gone))

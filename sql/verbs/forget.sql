@@ -15,6 +15,9 @@ BEGIN
       FROM (SELECT m.id, m.status, m.trust, m.importance, m.usefulness, m.created_at
               FROM agent_memories m
              WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id FOR UPDATE) l;
+    IF ids IS NULL THEN
+        RETURN;
+    END IF;
     PERFORM log_events(agent, 'deleted', ids, before, '{}', reason, actor, metadata);
     DELETE FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids);
     -- Counters are locked in the order of the key, as counting does.

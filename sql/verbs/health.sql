@@ -94,7 +94,9 @@ BEGIN
         END IF;
     END LOOP;
     SELECT u.* INTO last FROM last_upkeep() u;
-    IF NOT coalesce(last.finished AND last.started_at > now() - max_age, false)
+    IF NOT EXISTS (SELECT FROM gc_runs r
+                    WHERE r.agent_id = '' AND r.tasks IS NOT NULL AND r.finished
+                      AND r.started_at > now() - max_age)
        AND EXISTS (SELECT FROM upkeep_due(at_least => at_least)) THEN
         problem := 'upkeep';
         name := current_schema();

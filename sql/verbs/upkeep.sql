@@ -21,7 +21,9 @@ CREATE OR REPLACE FUNCTION end_upkeep(agent text, run uuid, done jsonb, unfinish
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 BEGIN
     PERFORM require(jsonb_typeof(done) = 'object', 'done must be an object of numbers');
-    UPDATE gc_runs r SET tasks = done
+    UPDATE gc_runs r
+       SET tasks = done,
+           seconds = greatest(date_part('epoch', clock_timestamp() - r.started_at), 0)
      WHERE r.agent_id = coalesce(end_upkeep.agent, '') AND r.id = end_upkeep.run;
     IF NOT unfinished THEN
         PERFORM end_garbage_run(agent, run);
@@ -55,6 +57,7 @@ DECLARE
     after pg_catalog.uuid;
     more pg_catalog.bool;
     kind pg_catalog.text;
+    waited pg_catalog.timestamptz;
     waits pg_catalog.bool := false;
 BEGIN
     done := '{}';
@@ -74,11 +77,13 @@ BEGIN
            AND kind <> 'garbage' OR pg_catalog.clock_timestamp() > until THEN
             kind := 'left';
         ELSIF kind IN ('build index', 'place') THEN
-            waits := waits OR @extschema@.await_writers(due.name, LEAST(
-                60, COALESCE(pg_catalog.date_part(
-                    'epoch', until - pg_catalog.clock_timestamp()), 60))) IS NULL;
-            COMMIT;
-            PERFORM @extschema@.lift_limits();
+            IF NOT waits THEN
+                waited := @extschema@.await_writers(due.name, LEAST(
+                    60, pg_catalog.date_part('epoch', until - pg_catalog.clock_timestamp())));
+                COMMIT;
+                PERFORM @extschema@.lift_limits();
+                waits := waited IS NULL;
+            END IF;
             kind := CASE WHEN waits THEN 'left' ELSE kind END;
         END IF;
         IF kind = 'left' THEN
@@ -103,7 +108,7 @@ BEGIN
             PERFORM @extschema@.take_statistics(due.name);
             COMMIT;
         ELSIF kind <> 'left' THEN
-            CALL @extschema@.maintain_rank_indexes(due.name, at_least);
+            CALL @extschema@.maintain_rank_indexes(due.name, at_least, waited => waited);
             PERFORM @extschema@.lift_limits();
         END IF;
         done := pg_catalog.jsonb_set(done, ARRAY[kind], pg_catalog.to_jsonb(

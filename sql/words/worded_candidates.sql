@@ -53,8 +53,8 @@ BEGIN
             keys, shares, keyword_weight, b, pivot);
         EXIT WHEN all_compared
                   OR NOT has_missed(relation, asked, likeness, found.met, found.scores[1]);
-        all_compared := walked = 1000;
-        walked := least(4 * walked, 1000);
+        all_compared := walked = @MAX_CANDIDATES@;
+        walked := least(4 * walked, @MAX_CANDIDATES@);
     END LOOP;
 
     IF keyword_weight > 0 THEN

@@ -157,7 +157,7 @@ def test_an_index_whose_axes_describe_less_and_less_is_due(wide: Engine) -> None
     fill(repo, embeddings(5, 300, dimensions=slice(DEEP)))
     build(repo)
     inside, elsewhere = (embeddings(6, 20, dimensions=d) for d in (slice(DEEP), slice(-DEEP, None)))
-    for seed in range(3):
+    for seed in range(5):
         fill(repo, np.vstack([inside, elsewhere[:11]]), f"elsewhere {seed}")
         assert due(repo) is None
         assert maintain(repo) == []

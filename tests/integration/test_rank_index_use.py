@@ -337,7 +337,7 @@ def test_what_was_written_and_changed_is_found_by_the_index(site: Site, by: str)
 def test_only_what_differs_is_written(site: Site) -> None:
     stored = fill(site.repo)
     index = site.build()
-    site.repo.labels.add(A, stored[0], "important")
+    site.repo.update(A, stored[0], metadata={"about": "nothing that a position has"})
     site.repo.update(A, stored[1], importance=0.01)
     assert {*site.values(BESIDE)} == {stored[0], stored[1]}
     versions = f"SELECT memory_id, xmin::text FROM pgrecall.{index.relation} ORDER BY 1"
@@ -347,6 +347,35 @@ def test_only_what_differs_is_written(site: Site) -> None:
 
     after = dict(site.rows(versions))
     assert {one for one in after if after[one] != before[one]} == {stored[1]}
+
+
+def test_what_changes_no_position_is_beside_no_index(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    site.repo.labels.add(A, stored[0], "important")
+    site.repo.links.add(A, stored[0], stored[1], "related")
+    site.repo.touch(A, stored[2:4], key="once")
+    site.run(f"SELECT pgrecall.judge('{A}', '{stored[4]}', 'a question')")
+    site.repo.labels.remove(A, stored[0], "important")
+    assert site.values(BESIDE) == []
+
+    site.run(f"SELECT pgrecall.prune('{A}', '0 s', among => '{{{stored[5]}}}')")
+    site.repo.delete(A, stored[6])
+
+    assert {*site.values(BESIDE)} == {stored[5], stored[6]}
+    searched = f"SELECT pgrecall.beside_index('{A}', '{index.relation}', '{index.built_at}')"
+    assert site.values(searched) == [[]]
+
+
+def test_a_use_by_a_transaction_begun_long_before_the_build_is_noted(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    later = "as_of = now() + interval '5 minutes', built_at = now() + interval '9 minutes'"
+    site.run(f"UPDATE pgrecall.rank_indexes SET {later}")
+
+    site.repo.touch(A, stored[:2])
+
+    assert site.used(index) == sorted(stored[:2])
 
 
 def test_new_memories_are_newer_than_those_of_the_build(site: Site) -> None:

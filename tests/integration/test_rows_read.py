@@ -79,6 +79,7 @@ FEW_CALLS = together(
     ON_FEW,
     """
 consolidate_memories('one', ARRAY[<memory>, <other>], content => 'both')
+next_judged('one', NULL, 1000, now(), NULL, NULL, NULL)
 record_feedback('one', <memory>, 'useful', query => 'q')
 remember('one', 'quite new')
 remember('one', 'quite new', key => 'key')

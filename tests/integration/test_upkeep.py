@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 
 from pgrecall import MemoryRepository
 from pgrecall.lifecycle.garbage import UpkeepPolicy
@@ -93,6 +93,7 @@ def test_what_there_is_no_time_for_is_left_to_the_next_run(engine: Engine, upkee
     assert upkeep(within=0.0) == {"left": 2}
 
     assert last_run(engine) == ("upkeep", {"left": 2}, 0, False)
+    assert sql(engine, "SELECT seconds > 0 FROM pgrecall.gc_runs") == [(True,)]
     assert upkeep() == {"garbage": 1, "build index": 1}
 
 
@@ -163,15 +164,35 @@ def test_a_writer_that_does_not_end_leaves_indexes_and_nothing_else(
     assert upkeep() == {"build index": 1}
 
 
+def test_writers_are_waited_for_once(engine: Engine) -> None:
+    repo = MemoryRepository(engine)
+    repo.add_many("large", [north(f"number {n}") for n in range(FEW)])
+    waits: list[str] = []
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
+        waits.extend(["wait"] if "await_writers" in statement else [])
+
+    assert repo.upkeep.run(at_least=FEW).tasks == {"build index": 1}
+    built = len(waits)
+    repo.add("large", north("one more"))
+    assert repo.upkeep.run(at_least=FEW).tasks == {"place": 1}
+    assert (built, len(waits) - built) == (2, 1)  # a build waits for those who count, too
+
+
 def test_an_interrupted_run_is_told(engine: Engine) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
+    repo = MemoryRepository(engine)
+    repo.upkeep.run(at_least=FEW)
     expire(engine, "zoe")
     with pytest.raises(KeyboardInterrupt):
-        MemoryRepository(engine).upkeep.run(at_least=FEW, on_progress=stop)
-    told = dict(sql(engine, "SELECT problem, why FROM pgrecall.health()"))
-    assert told["upkeep"] == "the last one has not ended"
+        repo.upkeep.run(at_least=FEW, on_progress=stop)
+    problems = "SELECT problem, why FROM pgrecall.health(max_age => %s)"
+    told = [dict(sql(engine, problems % age)) for age in ("'1 day'", "'0 s'")]
+    assert "upkeep" not in told[0]  # one was finished within a day
+    assert told[1]["upkeep"] == "the last one has not ended"
 
 
 def test_wrong_arguments_of_the_procedure_leave_no_run(database_url: str, engine: Engine) -> None:

@@ -90,7 +90,7 @@ app = typer.Typer(
         "embedded one in your data folder is used.\n\n"
         "[bold]Exit codes:[/] 0 done, 2 bad input, 3 database unavailable, 4 schema missing or of "
         "another version, 5 refused by the database, 1 any other failure, a confirmation declined, "
-        "or recall below --min-recall."
+        "recall below --min-recall, or something that `status` says needs doing."
     ),
 )
 

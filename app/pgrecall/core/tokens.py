@@ -48,7 +48,7 @@ def estimated_tokens(text: str) -> int:
 
     One token is four Latin letters, two digits, one sign, two letters of most other alphabets, or
     one Chinese, Japanese or Korean character. Compared with o200k_base of tiktoken, the estimate is
-    1.2 to 1.4 times as high for English and German, 1.4 to 1.6 for code, 1.1 for hexadecimal digits
+    1.2 to 1.6 times as high for English and German, 1.4 to 1.6 for code, 1.1 for hexadecimal digits
     and UUIDs, but only 0.7 for base64 and emoji. If you need the exact number, use your model's
     tokenizer.
     """

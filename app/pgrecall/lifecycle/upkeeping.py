@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -87,11 +88,19 @@ def run_upkeep(
             case UpkeepKind.STATISTICS:
                 yield Part(partial(take_statistics, relation=task.name))
                 finished = True
-            case UpkeepKind.DROP_INDEX | UpkeepKind.BUILD_INDEX | UpkeepKind.PLACE:
-                waits = waits or not (yield from _written(task, until - time.monotonic()))
-                finished = not waits
+            case UpkeepKind.DROP_INDEX:
+                yield from _maintained(task.name, how)
+                finished = True
+            case UpkeepKind.BUILD_INDEX | UpkeepKind.PLACE:
+                waited: datetime | None = None
+                if not waits:
+                    seconds = min(PATIENCE, until - time.monotonic())
+                    waiting = partial(wait_for_writers, owner_id=task.name, seconds=seconds)
+                    waited = yield Part(waiting)
+                finished = waited is not None
+                waits = not finished
                 if finished:
-                    yield from _maintained(task.name, how)
+                    yield from _maintained(task.name, how, waited)
         (done if finished else left).append(task)
     yield from tidied()
     made = UpkeepRun(
@@ -101,17 +110,9 @@ def run_upkeep(
     return made
 
 
-def _written(task: UpkeepTask, most: float) -> Job[bool]:
-    """Waits for those who were writing; False if they did not end."""
-    if task.task is UpkeepKind.DROP_INDEX:
-        return True
-    waiting = partial(wait_for_writers, owner_id=task.name, seconds=min(PATIENCE, most))
-    return (yield Part(waiting)) is not None
-
-
-def _maintained(owner_id: str, how: Build) -> Job[None]:
+def _maintained(owner_id: str, how: Build, waited: datetime | None = None) -> Job[None]:
     known = yield Part(partial(states, owner_id=owner_id, at_least=how.at_least))
-    yield from maintained(known, how)
+    yield from maintained(known, how, waited=waited)
 
 
 def _collected(owner_id: str, run: collection_steps.Collection, until: float) -> Job[bool]:

@@ -19,7 +19,7 @@ topic entirely; with greater m, a search takes longer without finding more."""
 
 LEVELS = (40, 64, 80, 100, 125, 150, 200, 250, 300, 400, 600)
 """How many candidates a search may take from the graph. Each build measures which of them suffices,
-for each built-in profile, and for similarity alone."""
+for each built-in profile but `hybrid`, and for similarity alone."""
 MEASURED_HITS = 10
 """How many best memories of each question these numbers are measured with."""
 MAX_BESIDE = 2_000
@@ -46,7 +46,7 @@ class RankIndex:
     """Memories written or changed before this moment are in the index; later ones are scored beside
     it."""
     memories: int
-    """Number of memories in the index."""
+    """Number of memories that its build put into it."""
     at_least: int
     """Searches use the index if it has at least this many memories."""
     m: int

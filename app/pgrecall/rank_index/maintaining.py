@@ -85,9 +85,13 @@ def maintain_rank_indexes(
 
 
 def maintained(
-    known: Sequence[RankIndexStatus], how: building.Build, on_progress: Progress | None = None
+    known: Sequence[RankIndexStatus],
+    how: building.Build,
+    on_progress: Progress | None = None,
+    waited: datetime | None = None,
 ) -> Job[list[RankIndex]]:
-    """Does what is due for these; `how` is for owners without an index."""
+    """Does what is due for these; `how` is for owners without an index. `waited` is the result of
+    wait_for_writers, if the caller called it."""
     due: list[_Due] = []
     beside: list[RankIndex] = []
     for status in known:
@@ -104,8 +108,8 @@ def maintained(
             if status.beside:
                 beside.append(index)
     if beside:
-        yield from _placed(beside)
-    return (yield from _built(due, on_progress))
+        yield from _placed(beside, waited)
+    return (yield from _built(due, on_progress, waited))
 
 
 def tidied() -> Job[None]:
@@ -114,12 +118,11 @@ def tidied() -> Job[None]:
     yield Part(building.align_positions)
 
 
-def _placed(indexes: Sequence[RankIndex]) -> Job[None]:
+def _placed(indexes: Sequence[RankIndex], waited: datetime | None) -> Job[None]:
     """Places what was written or changed. Left to the next time if a writer does not end."""
     for index in indexes:
         owner_id = index.agent_id
-        waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
-        until = yield Part(waiting)
+        until = waited or (yield _wait(owner_id))
         if until is None:
             return
         ids: list[UUID] = yield Part(partial(building.memories_beside, owner_id=owner_id))
@@ -128,6 +131,12 @@ def _placed(indexes: Sequence[RankIndex]) -> Job[None]:
             yield Part(partial(building.place_memories, owner_id=owner_id, ids=batch))
         log_placed = partial(building.note_placed, built_at=index.built_at, until=until)
         yield Part(partial(log_placed, owner_id=owner_id))
+
+
+def _wait(owner_id: str, written: str = "agent_memories") -> Part:
+    return Part(
+        partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE, written=written)
+    )
 
 
 def settings(
@@ -149,15 +158,15 @@ _Due = tuple[str, building.Replaced, building.Build]
 """The owner, the index that is expected to be there, and the settings of the build."""
 
 
-def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIndex]]:
+def _built(
+    due: Sequence[_Due], on_progress: Progress | None, waited: datetime | None = None
+) -> Job[list[RankIndex]]:
     built: list[RankIndex] = []
     with says_how_far(lambda: f"{len(built)} of {len(due)} rank indexes are built"):
         for done, (owner_id, expected, how) in enumerate(due):
             if on_progress is not None:
                 yield Ask(on_progress, (owner_id, done, len(due)))
-            built_at: datetime | None = yield Part(
-                partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
-            )
+            built_at: datetime | None = waited or (yield _wait(owner_id))
             if built_at is None:
                 raise DatabaseConflict(
                     f"a transaction that wrote memories has not ended within {PATIENCE:g} seconds: "
@@ -171,8 +180,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
             if index is not None:
                 built.append(index)
                 # Uses in flight were noted in the former index.
-                waiting = partial(building.wait_for_writers, owner_id=owner_id, seconds=PATIENCE)
-                yield Part(partial(waiting, written="memory_usage"))
+                yield _wait(owner_id, written="memory_usage")
                 yield Part(partial(building.log_usage, owner_id=owner_id))
                 yield Part(partial(building.drop_former_positions, owner_id=owner_id))
     if on_progress is not None:

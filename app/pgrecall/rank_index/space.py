@@ -137,7 +137,8 @@ SIGNAL_AXES = len(AXES) + 1
 class Term:
     """One coordinate of the direction for a signal of weight 1."""
 
-    axis: Axis
+    axis: int
+    """Its place in AXES."""
     share: float
     half_life: float | None = None
     """Half-life of the coefficient in days; None if it does not decay."""
@@ -146,7 +147,7 @@ class Term:
 
     def at(self, elapsed: float) -> float:
         """The coordinate, `elapsed` days after the moment of the index."""
-        coordinate = self.share / self.axis.scale
+        coordinate = self.share / AXES[self.axis].scale
         if self.half_life is not None:
             coordinate *= math.exp(max(-math.log(2) * elapsed / self.half_life, -700.0))
         if self.moment is not None:
@@ -156,7 +157,7 @@ class Term:
     @property
     def values(self) -> dict[str, float]:
         """The form that the SQL function rank_direction needs; axes are counted from 1."""
-        row = {"axis": AXES.index(self.axis) + 1, "share": self.share / self.axis.scale}
+        row = {"axis": self.axis + 1, "share": self.share / AXES[self.axis].scale}
         if self.half_life is not None:
             row["half_life"] = self.half_life
         if self.moment is not None:
@@ -176,7 +177,7 @@ def direction(
     vector, and one coordinate per axis.
     """
     similarity = 0.0
-    coordinates = dict.fromkeys(AXES, 0.0)
+    coordinates = [0.0] * len(AXES)
     for signal, weight in profile:
         if isinstance(signal, Similarity):
             if not with_query:
@@ -184,7 +185,7 @@ def direction(
             similarity = weight
         for term in _just_used(signal) if used else terms(signal):
             coordinates[term.axis] += weight * term.at(elapsed)
-    return similarity, list(coordinates.values())
+    return similarity, coordinates
 
 
 def uncovered(profile: Profile, *, with_entities: bool) -> float:
@@ -317,47 +318,52 @@ def _half_life(signal: Recency) -> float | None:
     return math.log(2) / signal.rate_per_day if signal.rate_per_day else None
 
 
-_AXES = {(axis.what, axis.after): axis for axis in AXES}
+_PLACES = {(axis.what, axis.after): place for place, axis in enumerate(AXES)}
 
 
-def terms(signal: Signal) -> Iterator[Term]:
+@lru_cache(maxsize=1024)
+def terms(signal: Signal) -> tuple[Term, ...]:
     """The coordinates of a signal, except for the embedding; none for unknown classes."""
+    return tuple(_terms(signal))
+
+
+def _terms(signal: Signal) -> Iterator[Term]:
     if type(signal) not in KINDS.values():
         return
     match signal:
         case Similarity():
-            yield Term(_AXES[Missing.EMBEDDING, 0.0], signal.missing)
+            yield Term(_PLACES[Missing.EMBEDDING, 0.0], signal.missing)
         case Usefulness() | Importance() | Confidence():
-            yield Term(_AXES[signal, 0.0], 1.0)
+            yield Term(_PLACES[signal, 0.0], 1.0)
         case Trust():
-            yield Term(_AXES[Missing.TRUST, 0.0], signal.missing)
+            yield Term(_PLACES[Missing.TRUST, 0.0], signal.missing)
             if signal.decay:
                 yield from _interpolated(Trust(missing=0.0))
             else:
-                yield Term(_AXES[Trust(decay=False, missing=0.0), 0.0], 1.0)
+                yield Term(_PLACES[Trust(decay=False, missing=0.0), 0.0], 1.0)
         case Recency():
             if _half_life(signal) is None:  # 1 for every memory whose age is known
-                yield Term(_AXES[Missing.CREATED_AT, 0.0], signal.unknown - 1.0)
+                yield Term(_PLACES[Missing.CREATED_AT, 0.0], signal.unknown - 1.0)
                 return
-            yield Term(_AXES[Missing.CREATED_AT, 0.0], signal.unknown)
+            yield Term(_PLACES[Missing.CREATED_AT, 0.0], signal.unknown)
             yield from _interpolated(_BY_TIER) if _by_tier(signal) else _decays(signal)
         case Frequency():
             yield from _frequencies(signal.cap)
 
 
-def _just_used(signal: Signal) -> Iterator[Term]:
+def _just_used(signal: Signal) -> tuple[Term, ...]:
     """The terms of a signal among memories that were just used."""
     if isinstance(signal, Trust) and signal.decay:
         return terms(replace(signal, decay=False))
     if isinstance(signal, Recency) and signal.reads_usage:
-        return iter(())
+        return ()
     return terms(signal)
 
 
 def _interpolated(signal: Signal) -> Iterator[Term]:
     """Terms for all MOMENTS; `Term.at` interpolates between them."""
     for moment in MOMENTS:
-        yield Term(_AXES[signal, moment], 1.0, moment=moment)
+        yield Term(_PLACES[signal, moment], 1.0, moment=moment)
 
 
 def _decays(signal: Recency) -> Iterator[Term]:
@@ -369,14 +375,14 @@ def _decays(signal: Recency) -> Iterator[Term]:
         parts = [(share, half_life * math.log(2) / node) for share, node in _HYPERBOLIC]
     for share, half_life in parts:
         for covered, part in _between(HALF_LIVES, half_life, map_by=math.log):
-            yield Term(_AXES[_recency(clock, covered), 0.0], share * part, half_life=covered)
+            yield Term(_PLACES[_recency(clock, covered), 0.0], share * part, half_life=covered)
 
 
 def _frequencies(cap: float) -> Iterator[Term]:
     """Terms of min(n / cap, 1). Beyond the largest of CAPS, the slope is exact up to that cap."""
     beyond = min(1.0, CAPS[-1] / cap)
     for covered, share in _between(CAPS, cap, map_by=lambda x: 1 / x):
-        yield Term(_AXES[Frequency(cap=covered), 0.0], share * beyond)
+        yield Term(_PLACES[Frequency(cap=covered), 0.0], share * beyond)
 
 
 def _between(
