@@ -2,8 +2,7 @@
 -- the graph itself: all positions answer each direction, and then walks that keep more and more
 -- candidates, until they find enough. A walk may also miss a whole group of memories that resembles
 -- no other, which hardly shows in the overall share. So each direction needs a least share too.
--- Some dozen directions tell a level only roughly: one that finds barely enough is not taken, the
--- next is.
+-- Some dozen directions tell a level only roughly: the one after it is taken.
 CREATE OR REPLACE FUNCTION calibrated_candidates(
     relation text, directions @extschema:vector@.halfvec[], best uuid[], places bigint[],
     likeness float8, levels integer[], recall float8, worst float8)
@@ -15,8 +14,7 @@ DECLARE
     place bigint;
     own bigint;
     fewest bigint;
-    missed bigint;
-    allowed float8 := (1 - recall) * each * cardinality(places);
+    found bigint;
     enough boolean := false;
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
@@ -28,28 +26,27 @@ BEGIN
     END IF;
     FOR level IN SELECT one FROM unnest(levels) one ORDER BY one LOOP
         EXIT WHEN enough;
-        missed := 0;
+        found := 0;
         fewest := each;
         FOREACH place IN ARRAY places LOOP
             own := (SELECT count(*)
                       FROM near_positions(
                                relation, directions[place], level, likeness, 3 * level / 2) n
                      WHERE n.memory_id = ANY (best[(place - 1) * each + 1 : place * each]));
-            missed := missed + each - own;
+            found := found + own;
             fewest := least(fewest, own);
         END LOOP;
-        enough := missed <= allowed AND fewest >= worst * each;
-        EXIT WHEN enough AND missed <= allowed / 2;
+        enough := found >= recall * each * cardinality(places) AND fewest >= worst * each;
     END LOOP;
     RETURN level;
 END
 $function$;
 
 COMMENT ON FUNCTION calibrated_candidates IS
-    'Returns the smallest of these levels at which walks through the graph of a rank index find '
-    'the share recall of the best hits over the directions at these places, and the share worst '
-    'for each of them; the next one if they miss more than half as many as allowed; the largest '
-    'if none finds enough. The argument best has equally many hits of each direction.';
+    'Returns the level after the smallest of these at which walks through the graph of a rank '
+    'index find the share recall of the best hits over the directions at these places, and the '
+    'share worst for each of them; the largest level if none does. The argument best has equally '
+    'many hits of each direction.';
 
 CREATE OR REPLACE FUNCTION usual_likeness(relation text, directions @extschema:vector@.halfvec[])
     RETURNS float8

@@ -160,24 +160,19 @@ BEGIN
     EXECUTE format($$
         WITH memories AS MATERIALIZED (
             SELECT p.memory_id AS id,
-                   @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.halfvec AS unit,
-                   @extschema:vector@.subvector(
+                   @extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.halfvec
+                   OPERATOR(@extschema:vector@.||) @extschema:vector@.subvector(
                        p.position, @extschema:vector@.vector_dims(p.position) - $3 + 1, $3)
-                   AS signals
+                   AS whole
               FROM %I p JOIN agent_memories m ON m.agent_id = $1 AND m.id = p.memory_id
              WHERE m.embedding IS NOT NULL
         )
         SELECT array_agg(near.id ORDER BY d.place, near.product, near.id)
           FROM unnest($2, $5) WITH ORDINALITY d(direction, id, place)
-         CROSS JOIN LATERAL CAST(d.direction AS @extschema:vector@.halfvec) whole
-         CROSS JOIN LATERAL @extschema:vector@.vector_dims(whole) length
+         CROSS JOIN LATERAL CAST(d.direction AS @extschema:vector@.halfvec) asked
          CROSS JOIN LATERAL (
-            SELECT m.id, (m.unit OPERATOR(@extschema:vector@.<#>) asked.meaning)
-                         + (m.signals OPERATOR(@extschema:vector@.<#>) asked.signals) AS product
-              FROM memories m, (
-                SELECT @extschema:vector@.subvector(whole, 1, length - $3) AS meaning,
-                       @extschema:vector@.subvector(whole, length - $3 + 1, $3) AS signals
-                OFFSET 0) asked
+            SELECT m.id, m.whole OPERATOR(@extschema:vector@.<#>) asked AS product
+              FROM memories m
              WHERE m.id <> d.id
              ORDER BY product, m.id LIMIT $4) near $$, relation)
         INTO best USING agent, directions, @SIGNAL_AXES@, hits, ids;

@@ -62,6 +62,8 @@ BEGIN
     beside := beside_index(agent, relation, written_since);
     IF beside IS NULL THEN
         RETURN;
+    ELSIF pg_relation_size(to_regclass(used_positions(relation))) = 0 THEN  -- nothing was used
+        used_query := NULL;
     END IF;
     BEGIN
         IF used_query IS NOT NULL THEN  -- first, as whoever drops both tables locks them

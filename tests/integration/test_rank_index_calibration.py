@@ -140,18 +140,17 @@ def test_the_fewest_candidates_that_find_enough_are_taken(
         asked = {"levels": levels, "recall": recall, "worst": worst}
         return int(connection.scalar(text(statement), asked))
 
-    # No five of ten are found among fewer than five, which is barely enough: the next is taken.
-    assert calibrated([1, 5, 6, SOME], 0.5) == 6
-    assert calibrated([1, 5], 0.5) == 5  # there is no next one
-    assert calibrated([1, 5, SOME, 999], 0.51) == SOME
-    assert calibrated([1, 8, SOME], 0.6) == 8  # half as many misses as allowed
+    # No five of ten are found among fewer than five, and the level after it is taken.
+    assert calibrated([1, 5, 10, SOME], 0.5) == 10
+    assert calibrated([1, 5, SOME, 999], 0.51) == 999
+    assert calibrated([1, 5], 0.5) == 5  # there is none after it
     assert calibrated([1, 2, 4], 0.99) == 4  # none does: the last
-    assert calibrated([999, 10, SOME], 0.1) == 10  # in whatever order they come
+    assert calibrated([999, SOME, 10], 0.1) == SOME  # in whatever order they come
     # One question may need more than all together.
     nowhere = NOWHERE.format(relation=relation)
-    assert calibrated([10, 20, SOME, 999], 0.7, more=nowhere) == 10
-    assert calibrated([10, 20, SOME, 999], 0.7, worst=0.5) == 10
-    assert calibrated([10, 20, SOME, 999], 0.7, worst=0.5, more=nowhere) == SOME
+    assert calibrated([10, 20, SOME, 999], 0.7, more=nowhere) == 20
+    assert calibrated([10, 20, SOME, 999], 0.7, worst=0.5) == 20
+    assert calibrated([10, 20, SOME, 999], 0.7, worst=0.5, more=nowhere) == 999
     nothing = text(
         "SELECT pgrecall.calibrated_candidates("
         "  :relation, '{}', NULL, '{}', NULL, '{3, 7}', 0.99, 0.5)"

@@ -17,7 +17,7 @@ M, EF_CONSTRUCTION = 16, 128
 """Parameters of the HNSW graph, chosen by measurement. With smaller values, more queries miss their
 topic entirely; with greater m, a search takes longer without finding more."""
 
-LEVELS = (40, 64, 80, 100, 125, 150, 200, 250, 300, 400, 600)
+LEVELS = (25, 40, 64, 80, 100, 125, 150, 200, 250, 300, 400, 600)
 """How many candidates a search may take from the graph. Each build measures which of them suffices,
 for each built-in profile but `hybrid`, and for similarity alone."""
 MEASURED_HITS = 10
