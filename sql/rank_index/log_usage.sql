@@ -36,7 +36,8 @@ BEGIN
     BEGIN
         -- Its transaction may have begun, and so dated the use, long before the build.
         PERFORM copy_used_positions(
-            agent, index.relation, CASE WHEN ids IS NULL THEN index.since ELSE '-infinity' END, ids);
+            agent, index.relation,
+            CASE WHEN ids IS NULL THEN index.since ELSE '-infinity' END, ids);
     EXCEPTION WHEN undefined_table THEN
         PERFORM give_up_positions(agent, index.relation);
     END;
