@@ -34,10 +34,11 @@ BEGIN
         RETURN;
     END IF;
     BEGIN
-        -- Its transaction may have begun, and so dated the use, long before the build.
+        -- A use has the time at which its transaction began, maybe long before the build; on Citus
+        -- by another clock.
         PERFORM copy_used_positions(
-            agent, index.relation,
-            CASE WHEN ids IS NULL THEN index.since ELSE '-infinity' END, ids);
+            agent, index.relation, CASE WHEN ids IS NULL THEN index.since
+                ELSE least(index.since, now() - interval '1 minute') END, ids);
     EXCEPTION WHEN undefined_table THEN
         PERFORM give_up_positions(agent, index.relation);
     END;

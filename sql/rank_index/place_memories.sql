@@ -19,7 +19,8 @@ COMMENT ON FUNCTION memories_beside IS
     'in which to place them.';
 
 -- A memory that is locked here is not deleted until its position is committed, so no position
--- outlives it. Memories that are not active any more keep their position: searches pass them over.
+-- outlives it. Memories that are not active any more lose their position, which would take
+-- another's place among the candidates of searches.
 -- Rounding alone moves a position by a few thousandths, so a move of less than a hundredth is not
 -- written.
 CREATE OR REPLACE FUNCTION place_memories(agent text, ids uuid[]) RETURNS void
@@ -39,7 +40,9 @@ CREATE OR REPLACE FUNCTION place_memories_here(agent text, ids uuid[]) RETURNS v
 DECLARE
     index record;
     longest float8;
+    gone uuid[];
     described float8;
+    measured integer;
     newest timestamptz;
 BEGIN
     PERFORM FROM agent_memories m
@@ -54,6 +57,12 @@ BEGIN
             USING ERRCODE = 'data_exception';
     END IF;
     PERFORM require_hnsw();
+    gone := ARRAY(SELECT m.id FROM agent_memories m
+                   WHERE m.agent_id = agent AND m.id = ANY (ids) AND m.status <> 'active');
+    IF cardinality(gone) > 0 THEN
+        PERFORM delete_positions(used_positions(index.relation), gone);
+        PERFORM delete_positions(index.relation, gone);
+    END IF;
     EXECUTE format($$
         SELECT 4 * (last OPERATOR(@extschema:vector@.<#>) last)
                + (signals OPERATOR(@extschema:vector@.<#>) signals)
@@ -82,13 +91,14 @@ BEGIN
         USING agent, index.as_of, index.axes, ids, -longest;
     PERFORM copy_used_positions(agent, index.relation, index.since, ids);
     described := kept_on_axes(agent, index.axes, ids);
-    newest := (SELECT max(m.created_at) FROM agent_memories m
-                WHERE m.agent_id = agent AND m.id = ANY (ids));
+    SELECT max(m.created_at), count(m.embedding) FILTER (WHERE m.status = 'active')
+      INTO newest, measured
+      FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids);
     UPDATE rank_indexes r
        SET latest = greatest(r.latest, newest),
            kept_since = coalesce(
                coalesce(r.kept_since, r.kept) + (described - coalesce(r.kept_since, r.kept))
-               * cardinality(ids) / (200 + cardinality(ids)), r.kept_since)
+               * measured / (200 + measured), r.kept_since)
      WHERE r.agent_id = agent AND r.relation = index.relation;
 EXCEPTION WHEN undefined_table THEN  -- replaced, dropped or moved meanwhile
     PERFORM give_up_positions(agent, index.relation);

@@ -62,12 +62,13 @@ BEGIN
     beside := beside_index(agent, relation, written_since);
     IF beside IS NULL THEN
         RETURN;
-    ELSIF pg_relation_size(to_regclass(used_positions(relation))) = 0 THEN  -- nothing was used
-        used_query := NULL;
     END IF;
     BEGIN
         IF used_query IS NOT NULL THEN  -- first, as whoever drops both tables locks them
             EXECUTE format('LOCK TABLE %I IN ACCESS SHARE MODE', used_positions(relation));
+            IF pg_relation_size(to_regclass(used_positions(relation))) = 0 THEN
+                used_query := NULL;
+            END IF;
         END IF;
         IF at_least IS NOT NULL THEN
             near := positions_above(

@@ -49,6 +49,10 @@ DECLARE
     until pg_catalog.timestamptz;
     ids pg_catalog.uuid[];
 BEGIN
+    IF agent IS NULL AND waited IS NOT NULL THEN
+        RAISE EXCEPTION 'waited is of one owner: name the agent'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     PERFORM @extschema@.lift_limits();
     FOR state IN SELECT * FROM @extschema@.rank_index_states(agent, at_least) LOOP
         PERFORM @extschema@.lift_limits();

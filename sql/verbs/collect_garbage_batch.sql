@@ -32,10 +32,10 @@ BEGIN
     END IF;
     why := 'garbage collection by policy ' || this.policy;
     oldest := moment - this.max_age_hours * interval '1 hour';
-    SELECT array_agg(n.id ORDER BY n.id), array_agg(n.id ORDER BY n.id) FILTER (WHERE n.rule <> '')
+    SELECT array_agg(n.id ORDER BY n.place), array_agg(n.id) FILTER (WHERE n.rule <> '')
       INTO seen, chosen
       FROM next_judged(agent, after, batch_size, moment, this.min_trust_threshold, oldest,
-                       this.delete_threshold) n;
+                       this.delete_threshold) WITH ORDINALITY n(id, rule, place);
     scanned := coalesce(cardinality(seen), 0);
     last_id := coalesce(seen[scanned], after);
     archived := 0;
@@ -102,13 +102,18 @@ CREATE OR REPLACE FUNCTION next_judged(
     oldest timestamptz, delete_threshold float8) RETURNS TABLE (id uuid, rule text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
 #variable_conflict use_column
+DECLARE
+    nil uuid := '00000000-0000-0000-0000-000000000000';
+    last timestamptz := (SELECT m.expires_at FROM agent_memories m
+                          WHERE m.agent_id = agent AND m.id = after);
 BEGIN
     IF num_nonnulls(min_trust_threshold, oldest, delete_threshold) = 0 THEN
         RETURN QUERY
         SELECT m.id, garbage_rule(m.trust, m.expires_at, m.created_at, moment, NULL, NULL, NULL)
           FROM agent_memories m
          WHERE m.agent_id = agent AND m.status <> 'archived' AND m.expires_at <= moment
-         ORDER BY m.expires_at LIMIT many;
+           AND (m.expires_at, m.id) > (coalesce(last, '-infinity'), coalesce(after, nil))
+         ORDER BY m.expires_at, m.id LIMIT many;
         RETURN;
     END IF;
     -- Two conditions on the id, since OR would keep the key from being used.
@@ -117,12 +122,13 @@ BEGIN
                      min_trust_threshold, oldest, delete_threshold)
       FROM agent_memories m
      WHERE m.agent_id = agent AND m.status <> 'archived'
-       AND m.id >= coalesce(after, '00000000-0000-0000-0000-000000000000')
+       AND m.id >= coalesce(after, nil)
        AND m.id IS DISTINCT FROM after
      ORDER BY m.id LIMIT many;
 END
 $function$;
 
 COMMENT ON FUNCTION next_judged IS
-    'Returns the next live memories of an owner after this id, in order, and the action of a '
-    'policy for each. If the policy has no rule of trust or age, returns only what has expired.';
+    'Returns the next live memories of an owner after this one, in the order of ids, and the '
+    'action of a policy for each. If the policy has no rule of trust or age, returns only what has '
+    'expired, in that order.';

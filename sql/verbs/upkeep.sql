@@ -73,6 +73,7 @@ BEGIN
             max_event_age_hours, max_run_age_hours) LOOP
         PERFORM @extschema@.lift_limits();
         kind := due.task;
+        waited := NULL;
         IF pg_catalog.clock_timestamp() + due.seconds * pg_catalog.make_interval(secs => 1) > until
            AND kind <> 'garbage' OR pg_catalog.clock_timestamp() > until THEN
             kind := 'left';
@@ -106,6 +107,10 @@ BEGIN
             END LOOP;
         ELSIF kind = 'statistics' THEN
             PERFORM @extschema@.take_statistics(due.name);
+            COMMIT;
+        ELSIF kind = 'drop index' THEN
+            PERFORM @extschema@.drop_rank_index(due.name)
+               FROM @extschema@.rank_index_states(due.name, at_least) s WHERE s.shrunk;
             COMMIT;
         ELSIF kind <> 'left' THEN
             CALL @extschema@.maintain_rank_indexes(due.name, at_least, waited => waited);

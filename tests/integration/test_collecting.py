@@ -553,3 +553,24 @@ def test_nothing_goes_unless_a_policy_says_so(alone: Owner) -> None:
 
     assert (run.events, run.runs, len(alone.rows("gc_runs"))) == (0, 0, 2)
     assert alone.kinds(one) == ["initial", "feedback"]
+
+
+@pytest.mark.parametrize("more", [{}, {"max_live": 9}])
+def test_a_run_ends_though_a_trigger_keeps_what_has_expired(
+    alone: Owner, engine: Engine, more: dict[str, Any]
+) -> None:
+    expired = [alone.add(garbage(str(n), expires_at=datetime.now(UTC) - HOUR)) for n in range(5)]
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "CREATE FUNCTION public.keep() RETURNS trigger LANGUAGE plpgsql "
+            "AS 'BEGIN RETURN NULL; END'"
+        )
+        connection.exec_driver_sql(
+            "CREATE TRIGGER keep BEFORE UPDATE ON pgrecall.agent_memories "
+            "FOR EACH ROW EXECUTE FUNCTION public.keep()"
+        )
+
+    run = alone.collect_garbage(GarbagePolicy(**OFF | more), batch_size=2)
+
+    assert run.scanned == len(expired)
+    assert becomes_of(alone, expired) == ["active"] * len(expired)

@@ -367,6 +367,32 @@ def test_what_changes_no_position_is_beside_no_index(site: Site) -> None:
     assert site.values(searched) == [[]]
 
 
+def test_archived_memories_give_their_place_in_the_graph_to_others(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    site.repo.touch(A, stored[:2])
+    site.run(f"SELECT pgrecall.prune('{A}', '0 s', among => '{{{stored[0]}}}')")
+
+    maintain(site.repo)
+
+    assert stored[0] not in site.positions(index)
+    assert site.used(index) == [stored[1]]
+    site.repo.revive(A, [stored[0]])
+    maintain(site.repo)
+    assert stored[0] in site.positions(index)
+
+
+def test_what_was_used_long_before_the_build_is_not_used_by_being_said_again(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    long_ago = index.as_of - timedelta(days=1)
+
+    site.repo.add(A, NewMemory("memory 1", embedding=NORTH, created_at=long_ago))
+
+    assert len(stored) == site.repo.count(A)
+    assert site.used(index) == []
+
+
 def test_a_use_by_a_transaction_begun_long_before_the_build_is_noted(site: Site) -> None:
     stored = fill(site.repo)
     index = site.build()

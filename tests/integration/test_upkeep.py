@@ -164,6 +164,14 @@ def test_a_writer_that_does_not_end_leaves_indexes_and_nothing_else(
     assert upkeep() == {"build index": 1}
 
 
+def test_waiting_is_for_one_owner(database_url: str) -> None:
+    with (
+        psycopg.connect(database_url, autocommit=True) as connection,
+        pytest.raises(psycopg.errors.InvalidParameterValue, match="waited is of one owner"),
+    ):
+        connection.execute("CALL pgrecall.maintain_rank_indexes(waited => now())")
+
+
 def test_writers_are_waited_for_once(engine: Engine) -> None:
     repo = MemoryRepository(engine)
     repo.add_many("large", [north(f"number {n}") for n in range(FEW)])

@@ -209,6 +209,8 @@ def erase(
         with working("erasing"):
             erased = call()
         return Output([erased], *_erasure(erased))
+    if call.arguments["vacuum"]:  # before anything is erased: who may not, learns it now
+        call(memory_ids=(), dry_run=True)
     with progress_bar("erasing", transient=True) as advance:
         erased = call.repo.upkeep.erase_owner(
             call.agent,

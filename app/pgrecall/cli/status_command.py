@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -59,7 +60,7 @@ def status(
                 )
             )
     problems = [*_of_schema(schema), *(health.problems if health else ())]
-    record = asdict(schema) | (asdict(held) if held else {})
+    record = {"pgrecall": version("pgrecall")} | asdict(schema) | (asdict(held) if held else {})
     record |= {
         "problems": [asdict(one) for one in problems],
         "last_upkeep": asdict(health.last_upkeep) if health and health.last_upkeep else None,
@@ -109,7 +110,10 @@ def _of_schema(schema: Status) -> list[Problem]:
 
 def _rows(schema: Status, held: Overview | None, health: Health | None) -> list[tuple[str, str]]:
     pgvector = f"{schema.pgvector or 'none'}{_HNSW.get(schema.hnsw or '', '')}"
-    rows = [("PostgreSQL, pgvector", f"{schema.postgres}, {pgvector}")]
+    rows = [
+        ("pgrecall", version("pgrecall")),
+        ("PostgreSQL, pgvector", f"{schema.postgres}, {pgvector}"),
+    ]
     if held is None:
         return rows
     about = "about " if held.estimated else ""

@@ -47,7 +47,7 @@ def erase(
     same text. They stay; `derived` lists them. Ids that the agent never had are ignored. `dry_run`
     changes nothing, but locks the memories meanwhile.
 
-    PostgreSQL keeps deleted rows on disk until VACUUM; see Operations, "Erasure". `vacuum` runs
+    PostgreSQL keeps deleted rows on disk until VACUUM; see Personal data, "Erase". `vacuum` runs
     VACUUM (ANALYZE) on the tables and on the agent's rank index afterwards, also without ids. It
     blocks neither readers nor writers. Only the owner of the schema may, on an Engine. Rows that an
     open transaction may still read stay until a later VACUUM.
@@ -56,7 +56,7 @@ def erase(
     require_bool("dry_run", dry_run)
     require_bool("vacuum", vacuum)
     ids = require_ids(memory_ids)
-    if vacuum and not dry_run:
+    if vacuum:
         yield from _require_vacuum(tables)
     erased = (yield from _erase(tables, agent_id, ids, dry_run)) if ids else Erased(dry_run=dry_run)
     if vacuum and not dry_run:
@@ -86,7 +86,7 @@ def erase_owner(
     called after each batch with what was erased so far, and with how many memories there were.
 
     PostgreSQL keeps deleted rows on disk until VACUUM: `erase(agent_id, (), vacuum=True)` runs it;
-    see Operations, "Erasure".
+    see Personal data, "Erase".
     """
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)
@@ -120,6 +120,7 @@ def _require_vacuum(tables: Tables) -> Operation[None]:
 def _vacuum(tables: Tables, owner_id: str) -> Operation[None]:
     """Removes deleted rows from the tables, and from the owner's rank index."""
     names = ["agent_memories", *(f"memory_{of}" for of in ("usage", "events", "labels", "links"))]
+    names += ["entity_names", "owner_vectors", "gc_runs"]
     schema = f'"{tables.schema}"'
     positions = yield Run(_positions(schema), {"owner_id": owner_id})
     names += [row.relation for row in positions]

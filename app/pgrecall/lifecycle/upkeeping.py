@@ -111,8 +111,10 @@ def run_upkeep(
 
 
 def _maintained(owner_id: str, how: Build, waited: datetime | None = None) -> Job[None]:
+    """Does what is due for this rank index; only drops it if nobody has waited for writers."""
     known = yield Part(partial(states, owner_id=owner_id, at_least=how.at_least))
-    yield from maintained(known, how, waited=waited)
+    doable = [one for one in known if one.shrunk or waited is not None]
+    yield from maintained(doable, how, waited=waited)
 
 
 def _collected(owner_id: str, run: collection_steps.Collection, until: float) -> Job[bool]:

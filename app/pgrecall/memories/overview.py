@@ -24,19 +24,23 @@ class Overview:
     """Memories retrieved at least once."""
     estimated: bool
     bytes: int
-    """Size of agent_memories and memory_usage, with indexes and TOAST."""
+    """Size of all tables, with indexes and TOAST; on Citus without positions of rank indexes."""
     index_bytes: int
     rank_indexes: int
 
 
-_HERE = ("pg_total_relation_size(c.oid)", "pg_indexes_size(c.oid)", "c.reltuples")
+_HERE = (
+    *("pg_total_relation_size(c.oid)", "pg_indexes_size(c.oid)", "c.reltuples"),
+    "c.relkind = 'r'",
+)
 _ON_SEVERAL_NODES = (
     "citus_total_relation_size(c.oid)",
     "citus_total_relation_size(c.oid) - citus_table_size(c.oid)",
     "(SELECT sum(CAST(s.result AS float8)) FROM run_command_on_shards(CAST(c.oid AS regclass), "
     "'SELECT reltuples FROM pg_class WHERE oid = to_regclass(''%s'')') s)",
+    "c.oid IN (SELECT logicalrelid FROM pg_dist_partition)",
 )
-"""Bytes of a table with its indexes, of its indexes, and the estimate of its rows."""
+"""Bytes of a table with its indexes, of its indexes, the estimate of its rows, and which tables."""
 _OWNERS_OF_SHARDS = """
     SELECT CAST(sum(CAST(s.result AS bigint)) AS bigint)
       FROM run_command_on_shards(CAST(:memories AS regclass), '
@@ -52,7 +56,7 @@ _OWNERS_OF_SHARDS = """
 def overview(connection: Connection, schema: str, *, distributed: bool = False) -> Overview:
     """Counts the rows of a small schema and estimates those of a large one."""
     known_tables = tables(schema)
-    size, of_indexes, rows = _ON_SEVERAL_NODES if distributed else _HERE
+    size, of_indexes, rows, counted = _ON_SEVERAL_NODES if distributed else _HERE
     sizes = connection.execute(
         text(
             f"SELECT CAST(sum({size}) AS bigint) AS bytes, "  # noqa: S608  written above
@@ -60,7 +64,7 @@ def overview(connection: Connection, schema: str, *, distributed: bool = False) 
             f"max({rows}) FILTER (WHERE c.relname = 'agent_memories') AS memories, "
             f"max({rows}) FILTER (WHERE c.relname = 'memory_usage') AS used "
             "FROM pg_class c WHERE c.relnamespace = to_regnamespace(:schema) "
-            "AND c.relname IN ('agent_memories', 'memory_usage')"
+            f"AND {counted}"
         ),
         {"schema": schema},
     ).one()
