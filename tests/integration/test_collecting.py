@@ -555,20 +555,26 @@ def test_nothing_goes_unless_a_policy_says_so(alone: Owner) -> None:
     assert alone.kinds(one) == ["initial", "feedback"]
 
 
-@pytest.mark.parametrize("more", [{}, {"max_live": 9}])
-def test_a_run_ends_though_a_trigger_keeps_what_has_expired(
-    alone: Owner, engine: Engine, more: dict[str, Any]
-) -> None:
-    expired = [alone.add(garbage(str(n), expires_at=datetime.now(UTC) - HOUR)) for n in range(5)]
+@pytest.fixture
+def kept(engine: Engine) -> Iterator[None]:
+    """A trigger lets nobody change a memory."""
     with engine.begin() as connection:
         connection.exec_driver_sql(
             "CREATE FUNCTION public.keep() RETURNS trigger LANGUAGE plpgsql "
-            "AS 'BEGIN RETURN NULL; END'"
-        )
-        connection.exec_driver_sql(
+            "AS 'BEGIN RETURN NULL; END'; "
             "CREATE TRIGGER keep BEFORE UPDATE ON pgrecall.agent_memories "
             "FOR EACH ROW EXECUTE FUNCTION public.keep()"
         )
+    yield
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP FUNCTION public.keep() CASCADE")
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("more", [{}, {"max_live": 9}])
+def test_a_run_ends_though_nothing_can_be_archived(alone: Owner, more: dict[str, Any]) -> None:
+    past = datetime.now(UTC) - HOUR
+    expired = [alone.add(garbage(str(n), expires_at=past)) for n in range(5)]
 
     run = alone.collect_garbage(GarbagePolicy(**OFF | more), batch_size=2)
 
