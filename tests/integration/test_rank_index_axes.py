@@ -157,14 +157,14 @@ def test_an_index_whose_axes_describe_less_and_less_is_due(wide: Engine) -> None
     fill(repo, embeddings(5, 300, dimensions=slice(DEEP)))
     build(repo)
     inside, elsewhere = (embeddings(6, 20, dimensions=d) for d in (slice(DEEP), slice(-DEEP, None)))
-    for seed in range(5):
-        fill(repo, np.vstack([inside, elsewhere[:11]]), f"elsewhere {seed}")
-        assert due(repo) is None
+    rounds = 0
+    while (said := due(repo)) is None and rounds < 9:
+        fill(repo, np.vstack([inside, elsewhere[:11]]), f"elsewhere {rounds}")
         assert maintain(repo) == []
-
-    said = due(repo)
+        rounds += 1
 
     assert said is not None
+    assert rounds > 2  # a few memories alone say little
     assert said.startswith("its axes describe ")
     assert maintain(repo) == [A]
     assert due(repo) is None

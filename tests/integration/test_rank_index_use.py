@@ -244,8 +244,8 @@ def test_what_was_used_is_found_wherever_it_was(site: Site, asked: dict[str, Any
         assert filled[17] == exact[0]
 
 
-def test_where_more_than_a_tenth_was_written_or_changed_every_memory_is_ranked(site: Site) -> None:
-    """But at least 500, whatever the size; a memory that changed twice counts once."""
+def test_where_many_were_written_or_changed_every_memory_is_ranked(site: Site) -> None:
+    """More than a twentieth, but at least 500; a memory that changed twice counts once."""
     fill(site.repo, number=600)
     site.build()
     changed = (
