@@ -43,6 +43,7 @@ DECLARE
     best uuid[];
     likeness float8;
     by_profile jsonb;
+    most integer;
     least integer := (@LEVELS@::integer[])[1];
     length integer;
     graph bigint;
@@ -112,6 +113,7 @@ BEGIN
                        CASE one.profile WHEN 'alone' THEN 0.99 ELSE 0.985 END AS recall
                   FROM unnest(asked.profiles) WITH ORDINALITY one(profile, place)
                  GROUP BY one.profile) p);
+    most := (SELECT max(one.value::integer) FROM jsonb_each(by_profile - 'alone') one);
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
     -- The graph is small, since uses insert into it (ADR-0022).
     PERFORM copy_used_positions(agent, relation, usage_synced_until(as_of, built_at));
@@ -128,7 +130,7 @@ BEGIN
         make_rank_index_here.built_at, there.memories, make_rank_index_here.at_least,
         make_rank_index_here.m, make_rank_index_here.ef_construction,
         seconds,
-        coalesce((SELECT max(one.value::integer) FROM jsonb_each(by_profile - 'alone') one), least),
+        coalesce(most, least),
         coalesce((by_profile -> 'alone')::integer, least), by_profile - 'alone', likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END, axes,

@@ -19,11 +19,13 @@ COMMENT ON FUNCTION take_statistics IS
 CREATE OR REPLACE FUNCTION end_upkeep(agent text, run uuid, done jsonb, unfinished boolean)
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
+DECLARE
+    moment timestamptz := clock_timestamp();
 BEGIN
     PERFORM require(jsonb_typeof(done) = 'object', 'done must be an object of numbers');
     UPDATE gc_runs r
        SET tasks = done,
-           seconds = greatest(date_part('epoch', clock_timestamp() - r.started_at), 0)
+           seconds = greatest(date_part('epoch', moment - r.started_at), 0)
      WHERE r.agent_id = coalesce(end_upkeep.agent, '') AND r.id = end_upkeep.run;
     IF NOT unfinished THEN
         PERFORM end_garbage_run(agent, run);
