@@ -96,9 +96,10 @@ BEGIN
       FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids);
     UPDATE rank_indexes r
        SET latest = greatest(r.latest, newest),
+           -- As if 200 memories had been measured before.
            kept_since = coalesce(
-               coalesce(r.kept_since, r.kept) + (described - coalesce(r.kept_since, r.kept))
-               * measured / (200 + measured), r.kept_since)
+               (200 * coalesce(r.kept_since, r.kept) + measured * described) / (200 + measured),
+               r.kept_since)
      WHERE r.agent_id = agent AND r.relation = index.relation;
 EXCEPTION WHEN undefined_table THEN  -- replaced, dropped or moved meanwhile
     PERFORM give_up_positions(agent, index.relation);
