@@ -85,6 +85,10 @@ BEGIN
     IF there.memories = 0 THEN
         RETURN NULL;
     END IF;
+    IF there.memories > @LARGE@ THEN
+        m := greatest(m, @M_OF_LARGE@);
+        ef_construction := greatest(ef_construction, 2 * m);
+    END IF;
     as_of := coalesce(as_of, least(there.newest, built_at));
     relation := create_positions(agent);
     SELECT p.axes, p.kept INTO axes, kept FROM principal_axes(agent) p;

@@ -19,6 +19,7 @@ from pgrecall.rank_index import space
 from pgrecall.rank_index.index import (
     AT_LEAST,
     EF_CONSTRUCTION,
+    LARGE,
     LEVELS,
     MAX_AGE,
     MAX_BESIDE,
@@ -192,6 +193,29 @@ def test_an_index_is_measured_by_the_built_in_profiles(
         meaning = similarity * vector / np.linalg.norm(vector)
         expected = pytest.approx([*meaning, *coordinates, 0.0], abs=1e-5)
         assert json.loads(question) == expected
+
+
+@pytest.mark.parametrize(
+    ("large", "given", "expected"),
+    [(SOME, (16, 128), (16, 128)), (SOME - 1, (16, 40), (24, 48)), (1, (30, 128), (30, 128))],
+)
+def test_the_graph_of_a_large_owner_has_more_links(
+    connection: Connection, large: int, given: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    build = "pgrecall.make_rank_index_here"
+    source = connection.scalar(text(f"SELECT pg_get_functiondef('{build}'::regproc)"))
+    assert source is not None
+    fewer = source.replace(f"there.memories > {LARGE}", f"there.memories > {large}")
+    assert fewer != source
+    connection.exec_driver_sql(fewer.replace("%", "%%"))
+
+    made = connection.scalar(
+        text(f"SELECT {build}('agent', now(), 1, :m, :ef_construction, NULL, NULL)"),
+        dict(zip(("m", "ef_construction"), given, strict=True)),
+    )
+
+    noted = "SELECT m, ef_construction FROM pgrecall.rank_indexes WHERE relation = :made"
+    assert tuple(connection.execute(text(noted), {"made": made}).one()) == expected
 
 
 def test_an_index_is_measured_by_whole_embeddings(connection: Connection, relation: str) -> None:

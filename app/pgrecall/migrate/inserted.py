@@ -38,7 +38,7 @@ from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.embed import DuplicatePolicy
 from pgrecall.rank_index import strategy
-from pgrecall.rank_index.index import EF_CONSTRUCTION, LEVELS, MEASURED_HITS, M
+from pgrecall.rank_index.index import EF_CONSTRUCTION, LARGE, LEVELS, M_OF_LARGE, MEASURED_HITS, M
 from pgrecall.rank_index.space import (
     AXES_STEP,
     KEPT,
@@ -109,6 +109,8 @@ _LIMITS: Mapping[str, Any] = {
     "REST": REST,
     "SPACE": VERSION,
     "M": M,
+    "LARGE": LARGE,
+    "M_OF_LARGE": M_OF_LARGE,
     "EF_CONSTRUCTION": EF_CONSTRUCTION,
     "ROUNDING": ROUNDING,
     "RECENCY_SCALE": RECENCY_SCALE,

@@ -16,6 +16,9 @@ AT_LEAST = 5_000
 M, EF_CONSTRUCTION = 16, 128
 """Parameters of the HNSW graph, chosen by measurement. With smaller values, more queries miss their
 topic entirely; with greater m, a search takes longer without finding more."""
+LARGE, M_OF_LARGE = 250_000, 24
+"""The graph of more memories has at least this m: with 16, walks reached only nine of ten of the
+best among a million memories without topics, however far they went."""
 
 LEVELS = (25, 40, 64, 80, 100, 125, 150, 200, 250, 300, 400, 600)
 """How many candidates a search may take from the graph. Each build measures which of them suffices,
