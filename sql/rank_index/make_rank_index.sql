@@ -99,7 +99,7 @@ BEGIN
     length := coalesce(nullif(cardinality(axes), 0), embedding_dimensions()) + 1 + @SIGNAL_AXES@;
     graph := 2 * length + 32 * m + 256;
     kilobytes := greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
-                          least(65536 + there.memories * graph * 3 / 2048, 1048576));
+                          least(65536 + there.memories * graph * 3 / 2048, 2097152));
     PERFORM index_positions(relation, length, m, ef_construction, kilobytes);
     SELECT array_agg(q.profile ORDER BY q.place) AS profiles,
            array_agg(q.memory_id ORDER BY q.place) AS ids,

@@ -21,6 +21,7 @@ DECLARE
     toast float8;
     coordinates integer := least(d, @MOST_AXES@);
     n float8 := memories;
+    m integer := CASE WHEN memories > @LARGE@ THEN @M_OF_LARGE@ ELSE @M@ END;
     of_index float8;
     total float8 := 0;
     found record;
@@ -66,7 +67,7 @@ BEGIN
     seconds := n * 0.0008;
     RETURN NEXT;
     part := 'memory of the build';
-    bytes := n * 1.5 * (2 * coordinates + 32 * @M@ + 256);
+    bytes := n * 1.5 * (2 * coordinates + 32 * m + 256);
     seconds := NULL;
     RETURN NEXT;
 END
