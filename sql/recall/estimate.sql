@@ -42,7 +42,7 @@ BEGIN
         toast := toast + 1.05 * embedding;
     END IF;
     heap := 8192.0 / floor(8168.0 / inner_row);
-    of_index := n * (715 + 4.5 * coordinates + 1.33 * t);
+    of_index := n * (715 + 12.4 * (m - @M@) + 4.5 * coordinates + 1.33 * t);
     FOR found IN
         SELECT * FROM (VALUES
             ('memories', n * (heap + toast)),
