@@ -41,8 +41,8 @@ def build_rank_indexes(
     of the agent's memories, and searches in the index that was replaced, wait until then.
 
     `at_least` is stored with the index: "auto" searches use it while it holds that many memories.
-    `m` and `ef_construction` are those of HNSW; greater values find more and build more slowly. More
-    than 250,000 memories have an `m` of 24 or more.
+    `m` and `ef_construction` are those of HNSW; greater values find more and build more slowly.
+    More than 250,000 memories have an `m` of 24 or more.
     `as_of` is the moment that decays are computed at, by default the newest that the memories know
     of. Searches at an earlier `as_of` are exact. `on_progress(agent_id, done, total)` is called
     before each index and at the end.
