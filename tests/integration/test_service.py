@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import socket
@@ -22,7 +23,7 @@ from pgrecall.service.bearer import OPEN, Key
 from pgrecall.service.bodies_in_flight import OF_ALL, OF_ONE
 from pgrecall.service.connections import MAX_HEAD
 from pgrecall.service.gate import MAX_READ_BODY, Gate
-from pgrecall.service.problems import STATUSES, to_problem
+from pgrecall.service.problems import STATUSES, Problem, to_problem
 from pgrecall.service.rate_limit import Buckets
 from tests.integration.serving import MOST, TEA, Service, Slow, gated, service_on, settings, stored
 from tests.unit.test_layers import CLASSES, ROOT
@@ -326,6 +327,32 @@ async def test_a_body_that_does_not_arrive_holds_no_turn() -> None:
         await asyncio.sleep(0)
         assert (await client.get("/search")).status_code == 200
         assert (await stuck).status_code == 408
+
+
+async def test_a_refused_body_is_gone_at_once() -> None:
+    """A cycle of references would keep it until the garbage collector runs."""
+    app = Slow()
+    app.go.set()
+
+    async def large() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield b"x" * MOST
+
+    def problems() -> int:
+        return sum(isinstance(one, Problem) for one in gc.get_objects())
+
+    async with gated(app, concurrency=1, max_body=MOST) as client:
+        kind = {"Content-Type": "application/json"}
+        await client.post("/search", content=large(), headers=kind)
+        gc.collect()
+        gc.disable()
+        try:
+            before = problems()
+            answer = await client.post("/search", content=large(), headers=kind)
+            assert answer.status_code == 413
+            assert problems() == before
+        finally:
+            gc.enable()
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "10.0.0.1:8080", ""])

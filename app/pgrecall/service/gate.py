@@ -72,9 +72,11 @@ class Gate:
         except Exception as error:
             if answer.status:  # the app has answered it
                 return
-            problem = to_problem(error)
-            REFUSED.labels(problem.status).inc()
-            await problem.response(scope["path"])(scope, receive, send)
+            refusal = to_problem(error).response(scope["path"])
+        else:
+            return
+        REFUSED.labels(refusal.status_code).inc()
+        await refusal(scope, receive, send)
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers, began = Headers(scope=scope), time.monotonic()
@@ -132,9 +134,9 @@ class Gate:
     ) -> bytes:
         body = bytearray()
         length = headers.get("content-length", "0")
-        too_large = Problem(413, f"a body may have at most {most:,} bytes")
+        too_large = f"a body may have at most {most:,} bytes"
         if not (length.isascii() and length.isdigit() and int(length[:20]) <= most):
-            raise too_large
+            raise Problem(413, too_large)
         try:
             async with asyncio.timeout(self._settings.timeout):
                 message: Message = {"more_body": True}
@@ -144,7 +146,7 @@ class Gate:
                         raise Problem(400, "the client went away")
                     part = message.get("body", b"")
                     if len(body) + len(part) > most:
-                        raise too_large
+                        raise Problem(413, too_large)
                     take(len(part))
                     body += part
         except TimeoutError:
