@@ -57,7 +57,9 @@ class Firefox:
 
 @pytest.fixture
 def firefox(tmp_path: Path) -> Iterator[Firefox]:
-    command = [str(PROGRAM), *OPTIONS.split(), str(tmp_path)]
+    if PROGRAM is None:
+        pytest.skip("Firefox is not installed")
+    command = [PROGRAM, *OPTIONS.split(), str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             listening = (one for one in process.stderr or () if "BiDi listening on" in one)
