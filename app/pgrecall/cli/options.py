@@ -242,7 +242,7 @@ OPTIONS: Mapping[str, Any] = {
     "batch_size": option("Memories per transaction."),
     "seed": option("Seed of the random numbers."),
     "at_least": option("Only agents with this many memories or more."),
-    "m": option("HNSW: links of each node; from 250,000 memories on at least 24.", "--m"),
+    "m": option("HNSW: links of each node; over 250,000 memories at least 24.", "--m"),
     "ef_construction": option("HNSW: candidates looked at for each node while building."),
 }
 """Argument of a method → its option or argument, alone or beside another type than the method's."""

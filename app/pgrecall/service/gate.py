@@ -72,11 +72,10 @@ class Gate:
         except Exception as error:
             if answer.status:  # the app has answered it
                 return
+            # In a variable of this frame, the problem would keep its traceback, and so the body.
             refusal = to_problem(error).response(scope["path"])
-        else:
-            return
-        REFUSED.labels(refusal.status_code).inc()
-        await refusal(scope, receive, send)
+            REFUSED.labels(refusal.status_code).inc()
+            await refusal(scope, receive, send)
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers, began = Headers(scope=scope), time.monotonic()
