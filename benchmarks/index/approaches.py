@@ -36,14 +36,16 @@ class Approaches:
             for name, (n, options) in settings.items()
         }
 
-    def ours(self, asked: Asked, *, curve: bool = False) -> dict[str, Approach]:
+    def ours(
+        self, asked: Asked, *, complete: bool = True, curve: bool = False
+    ) -> dict[str, Approach]:
         """Exact and through the index, and so that it proves its answer; with other numbers of
         candidates too for a curve."""
         index = searching(self._repo, asked, "auto")
         return {
             EXACT: searching(self._repo, asked, "exact"),
             INDEX: index,
-            COMPLETE: searching(self._repo, asked, "auto", complete=True),
+            **({COMPLETE: searching(self._repo, asked, "auto", complete=True)} if complete else {}),
             **{
                 name: with_candidates(number, index)
                 for name, number in (OF_CURVE if curve else {}).items()

@@ -102,6 +102,10 @@ class Databases:
             engine.dispose()
         self.built += [Built(loaded.source.name, index) for index in built]
 
+    def copy(self, loaded: Loaded) -> Loaded:
+        """A database with the same memories and the same index."""
+        return Loaded(loaded.source, self._created(database_url(loaded.url).database))
+
     def keep_only(self, sources: Collection[Source]) -> None:
         """Drops the databases of all others."""
         for source in [source for source in self._loaded if source not in sources]:
@@ -118,10 +122,14 @@ class Databases:
             ).fetchall()
             return str(found)
 
-    def _created(self) -> str:
+    def _created(self, template: str | None = None) -> str:
         self._made += 1
         name = f"memories_{self._made}"
-        self._execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        self._execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                sql.Identifier(name), sql.Identifier(template or "template1")
+            )
+        )
         url = database_url(self._url).set(drivername="postgresql", database=name)
         return url.render_as_string(hide_password=False)
 

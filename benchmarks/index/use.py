@@ -24,7 +24,7 @@ from benchmarks.contenders import K
 from benchmarks.data import VOCABULARY
 from benchmarks.index.approaches import EXACT, INDEX, Approaches
 from benchmarks.index.asking import Asked, Question
-from benchmarks.index.comparison import Comparison, Outcome, compared
+from benchmarks.index.comparison import Comparison, Outcome, compared_together
 from benchmarks.index.databases import Databases, Loaded
 from benchmarks.index.goals import USED
 from benchmarks.index.machine import machine
@@ -83,8 +83,11 @@ class Batch:
     """The share of the searches that a rank index answered."""
     comparisons: Sequence[Comparison]
     """One per profile."""
+    fresh: Sequence[Comparison]
+    """The same of a copy of the first day, asked in the same rounds: how fast a machine is may
+    change within minutes."""
 
-    def record(self, fresh: Batch) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         return {
             "searches": self.searches,
@@ -95,9 +98,10 @@ class Batch:
             "profiles": {
                 one.question.partition(",")[0]: {
                     "times_fresh": round(cost(one, first, INDEX), 3),
+                    "exact_times_fresh": round(cost(one, first, EXACT), 3),
                     **{name: outcome.record() for name, outcome in one.outcomes.items()},
                 }
-                for one, first in zip(self.comparisons, fresh.comparisons, strict=True)
+                for one, first in zip(self.comparisons, self.fresh, strict=True)
             },
         }
 
@@ -105,8 +109,10 @@ class Batch:
 class Month:
     """An agent whose memories are searched, added, deleted and judged for a month."""
 
-    def __init__(self, loaded: Loaded, source: Memories, searches: int, rounds: int) -> None:
-        self._loaded, self._source, self._rounds = loaded, source, rounds
+    def __init__(self, loaded: Loaded, fresh: Loaded, searches: int, rounds: int) -> None:
+        source = loaded.source
+        assert isinstance(source, Memories)
+        self._loaded, self._fresh, self._source = loaded, fresh, source
         self._searches = searches
         questions = source.questions(searches + rounds)
         self._measured, self._questions = questions[:rounds], iter(questions[rounds:])
@@ -116,7 +122,7 @@ class Month:
 
     def batches(self, progress: Progress) -> Iterator[Batch]:
         """The fresh index first."""
-        yield Batch(0, self._used(), 0.0, 0, 1.0, self._compared(progress))
+        yield Batch(0, self._used(), 0.0, 0, 1.0, *self._compared(progress))
         task = progress.add_task(f"{self._source.name}: searches", total=self._searches)
         maintenance, builds = 0.0, 0
         for every in np.array_split(np.arange(self._searches), BATCHES):
@@ -131,7 +137,7 @@ class Month:
                     self._let_pass(DAYS // BATCHES)
                     share = by_index / len(every)
                     found = self._compared(progress)
-                    yield Batch(self._done, self._used(), maintenance, builds, share, found)
+                    yield Batch(self._done, self._used(), maintenance, builds, share, *found)
                     maintenance, builds = 0.0, 0
                 with self._repository() as repo:
                     start = time.perf_counter()
@@ -155,24 +161,29 @@ class Month:
             repo.delete(AGENT, hits[-1].memory.id)
         return hits.strategy == "index"
 
-    def _compared(self, progress: Progress) -> list[Comparison]:
+    def _compared(self, progress: Progress) -> tuple[list[Comparison], list[Comparison]]:
+        """Of the memories as they are, and of the copy of the first day."""
+        found: dict[Loaded, list[Comparison]] = {self._loaded: [], self._fresh: []}
         with ExitStack() as stack:
-            approaches = Approaches(self._loaded, stack)
-            return [
-                Comparison(
-                    USE_CASE,
-                    self._source.name,
-                    f"{profile.name}, after {self._done:,} searches",
-                    compared(
-                        approaches.ours(Asked(AGENT, profile, {})),
-                        [*map(self._worded, self._measured)],
-                        progress,
-                        profile.name,
-                    ),
-                    USED,
-                )
-                for profile in PROFILES
-            ]
+            approaches = {loaded: Approaches(loaded, stack) for loaded in found}
+            for profile in PROFILES:
+                groups = {
+                    loaded.url: of.ours(Asked(AGENT, profile, {}), complete=False)
+                    for loaded, of in approaches.items()
+                }
+                questions = [*map(self._worded, self._measured)]
+                outcomes = compared_together(groups, questions, progress, profile.name)
+                for loaded, of_profile in found.items():
+                    of_profile.append(
+                        Comparison(
+                            USE_CASE,
+                            self._source.name,
+                            f"{profile.name}, after {self._done:,} searches",
+                            outcomes[loaded.url],
+                            USED,
+                        )
+                    )
+        return found[self._loaded], found[self._fresh]
 
     def _worded(self, question: Question) -> Question:
         words = self._random.choice(VOCABULARY, 3)
@@ -208,14 +219,15 @@ def sources(setting: Setting) -> list[Memories]:
 
 
 def run(setting: Setting, databases: Databases, progress: Progress) -> list[Comparison]:
-    """The comparisons of the fresh index, and of the last batch."""
+    """The comparisons of the copy of the first day and of the end."""
     found: list[Comparison] = []
     for source in sources(setting):
         searches = max(round(SEARCHES * setting.scale), A_DAY * DAYS)
-        month = Month(databases.prepared(source, progress), source, searches, setting.rounds)
+        loaded = databases.prepared(source, progress)
+        month = Month(loaded, databases.copy(loaded), searches, setting.rounds)
         batches = [*month.batches(progress)]
         print_batches(Console(), source.name, batches)
-        found += [*batches[0].comparisons, *batches[-1].comparisons]
+        found += [*batches[-1].fresh, *batches[-1].comparisons]
     return found
 
 
@@ -228,7 +240,7 @@ def print_batches(console: Console, name: str, batches: Sequence[Batch]) -> None
     for batch in batches:
         cells = (
             _cell(one.outcomes, cost(one, first, INDEX))
-            for one, first in zip(batch.comparisons, batches[0].comparisons, strict=True)
+            for one, first in zip(batch.comparisons, batch.fresh, strict=True)
         )
         table.add_row(
             f"{batch.searches:,}",
@@ -266,11 +278,12 @@ def main(
     with server(SETTINGS) as url, progress_bar() as progress:
         databases = Databases(url)
         conditions = {"machine": machine(), "server": databases.version(), "data": source.name}
-        month = Month(databases.prepared(source, progress), source, searches, rounds)
+        loaded = databases.prepared(source, progress)
+        month = Month(loaded, databases.copy(loaded), searches, rounds)
         for batch in month.batches(progress):
             found.append(batch)
             if json_ is not None:
-                records = [one.record(found[0]) for one in found]
+                records = [one.record() for one in found]
                 json_.write_text(json.dumps(conditions | {"batches": records}, indent=2))
     console.print(f"{conditions['machine']}, {conditions['server']}", highlight=False)
     print_batches(console, source.name, found)
