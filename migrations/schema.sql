@@ -1374,7 +1374,8 @@ CREATE TABLE pgrecall.rank_positions (
     index_id uuid NOT NULL,
     "position" public.halfvec NOT NULL,
     words bigint[] NOT NULL,
-    bytes integer NOT NULL
+    bytes integer NOT NULL,
+    placed boolean DEFAULT false NOT NULL
 )
 PARTITION BY LIST (index_id);
 
@@ -1413,6 +1414,12 @@ COMMENT ON COLUMN pgrecall.rank_positions.words IS 'The keys of its words.';
 --
 
 COMMENT ON COLUMN pgrecall.rank_positions.bytes IS 'Length of its content in bytes.';
+
+--
+-- Name: COLUMN rank_positions.placed; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_positions.placed IS 'True if it was written after the build: then it is not in the graph, and searches compare it.';
 
 --
 -- Name: service_keys; Type: TABLE; Schema: pgrecall; Owner: -

@@ -42,7 +42,7 @@ BEGIN
     FOREACH relation IN ARRAY ARRAY[main, used_positions(main)] LOOP
         EXECUTE format(
             'CREATE TABLE %1$I.%2$I '
-            '(LIKE %1$I.rank_positions INCLUDING STORAGE INCLUDING COMMENTS, '
+            '(LIKE %1$I.rank_positions INCLUDING DEFAULTS INCLUDING STORAGE INCLUDING COMMENTS, '
             'CHECK (index_id = %3$L)) WITH (toast_tuple_target = 8160)',
             current_schema(), relation, substr(relation, 7));
         EXECUTE format(
@@ -67,7 +67,9 @@ COMMENT ON FUNCTION create_positions IS
 
 -- A graph needs to know how many coordinates positions have, which differs between indexes: so it
 -- is of an expression, by which walks sort. Several workers share their memory, of which containers
--- often have little: then one builds alone.
+-- often have little: then one builds alone. A memory written later has a longer position than those
+-- of the build. A graph prunes the links to such late ones, so walks would not find them: they are
+-- in an index of their own, which is read whole.
 CREATE OR REPLACE FUNCTION index_positions(
     relation text, length integer, m integer, ef_construction integer, kilobytes bigint)
     RETURNS void
@@ -89,7 +91,7 @@ BEGIN
     command := format($$
         CREATE INDEX %I ON %s
          USING hnsw ((position::@extschema:vector@.halfvec(%s)) @extschema:vector@.halfvec_ip_ops)
-          WITH (m = %s, ef_construction = %s) $$,
+          WITH (m = %s, ef_construction = %s) WHERE NOT placed $$,
         relation || '_position', positions, length, m, ef_construction);
     BEGIN
         EXECUTE command;
@@ -99,6 +101,8 @@ BEGIN
     END;
     EXECUTE format('CREATE INDEX %I ON %s USING gin (words) WITH (fastupdate = off)',
                    relation || '_words', positions);
+    EXECUTE format('CREATE INDEX %I ON %s (memory_id) WHERE placed',
+                   relation || '_placed', positions);
     EXECUTE format('ANALYZE %s', positions);
 END
 $function$;

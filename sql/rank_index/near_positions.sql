@@ -49,10 +49,16 @@ BEGIN
     EXECUTE format($$
         SELECT array_agg(memory_id ORDER BY score DESC), array_agg(alike ORDER BY alike DESC),
                max(score)
-          FROM (SELECT memory_id, -(position OPERATOR(@extschema:vector@.<#>) $1) AS score,
+          FROM (SELECT memory_id, -distance AS score,
                        -(position OPERATOR(@extschema:vector@.<#>) $2) AS alike
-                  FROM %I ORDER BY position::@extschema:vector@.halfvec(%s)
-                                   OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3) near $$,
+                  FROM ((SELECT *, position OPERATOR(@extschema:vector@.<#>) $1 AS distance
+                           FROM %1$I WHERE NOT placed
+                          ORDER BY position::@extschema:vector@.halfvec(%2$s)
+                                   OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3)
+                         UNION ALL
+                        SELECT *, position OPERATOR(@extschema:vector@.<#>) $1
+                          FROM %1$I WHERE placed) every
+                 ORDER BY distance LIMIT $3) near $$,
         relation, @extschema:vector@.vector_dims(query))
         INTO ids, met, best USING query, asked, number;
 END
@@ -60,6 +66,7 @@ $function$;
 
 COMMENT ON FUNCTION walk IS
     'Returns this number of memories of a rank index whose positions have the largest inner '
-    'products with the query, largest first, by one walk through its graph or from all positions. '
+    'products with the query, largest first, by one walk through its graph or from all positions, '
+    'and from those placed since the build. '
     'Also returns their inner products with the meaning of the query, largest first, and the best '
     'inner product.';

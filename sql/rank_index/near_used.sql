@@ -21,7 +21,7 @@ BEGIN
         PERFORM set_config('hnsw.ef_search', least(walked, @MAX_CANDIDATES@)::text, true);
         EXECUTE format($$
             SELECT coalesce(array_agg(memory_id), '{}')
-              FROM (SELECT memory_id FROM %I
+              FROM (SELECT memory_id FROM %I WHERE NOT placed
                      ORDER BY position::@extschema:vector@.halfvec(%s)
                               OPERATOR(@extschema:vector@.<#>) $1
                      LIMIT $2) near $$,

@@ -81,10 +81,11 @@ BEGIN
         current_schema(), used_positions(index.relation))
         USING agent, index.as_of, index.axes, ids, -longest;
     EXECUTE format($$
-        INSERT INTO %1$I.%2$I AS p (memory_id, position, words, bytes)
-        SELECT * FROM positions_of($1, $2, $3, $4, $5)
+        INSERT INTO %1$I.%2$I AS p (memory_id, position, words, bytes, placed)
+        SELECT *, true FROM positions_of($1, $2, $3, $4, $5)
             ON CONFLICT (memory_id, index_id) DO UPDATE
-           SET (position, words, bytes) = (excluded.position, excluded.words, excluded.bytes)
+           SET (position, words, bytes, placed)
+             = (excluded.position, excluded.words, excluded.bytes, true)
          WHERE (p.words, p.bytes) IS DISTINCT FROM (excluded.words, excluded.bytes)
             OR p.position OPERATOR(@extschema:vector@.<->) excluded.position > 0.01 $$,
         current_schema(), index.relation)

@@ -33,6 +33,7 @@ BEGIN
             memory_id uuid NOT NULL, index_id uuid NOT NULL,
             position @extschema:vector@.halfvec NOT NULL,
             words bigint[] NOT NULL, bytes integer NOT NULL,
+            placed boolean NOT NULL DEFAULT false,
             CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id)
         ) PARTITION BY LIST (index_id);
         CREATE INDEX IF NOT EXISTS ix_rank_positions_words ON %1$I.rank_positions

@@ -45,6 +45,7 @@ DECLARE
     kept float8;
     kept_since float8;
     beside bigint;
+    placed bigint;
 BEGIN
     IF agent IS NULL THEN
         asked := ARRAY(SELECT o.agent_id FROM large_owners(at_least) o)
@@ -56,10 +57,10 @@ BEGIN
         SELECT r.relation, r.space, r.as_of, r.built_at, r.written_until, r.memories, r.at_least,
                r.m, r.ef_construction, r.seconds, r.candidates, r.candidates_alone,
                r.candidates_by_profile, r.kept, r.kept_since, r.term_memories IS NOT NULL,
-               positions_size(r.relation)
+               positions_size(r.relation), placed_positions(r.relation)
           INTO relation, space, as_of, built_at, written_until, memories, used_at_least, m,
                ef_construction, seconds, candidates, candidates_alone, candidates_by_profile,
-               kept, kept_since, has_words, bytes
+               kept, kept_since, has_words, bytes, placed
           FROM rank_indexes r WHERE r.agent_id = rank_index_states.agent_id;
         shrunk := false; written := 0; changed := 0; used := 0; due := NULL;
         IF relation IS NULL THEN
@@ -86,6 +87,8 @@ BEGIN
             THEN 'pgvector ' || pgvector_version() || ' is not accepted, not used'
             WHEN beside > greatest(max_beside, memories / 10)
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
+            WHEN placed > greatest(max_beside, memories / 20)
+            THEN to_char(placed, 'FM999,999,999,999') || ' memories placed since'
             WHEN used > greatest(max_beside, memories / 3)
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
             WHEN kept_since < kept - 0.1
@@ -135,6 +138,28 @@ $function$;
 
 COMMENT ON FUNCTION count_positions IS
     'Returns the number of positions in the tables of a rank index on this node.';
+
+CREATE OR REPLACE FUNCTION placed_positions(relation text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path FROM CURRENT
+    SET enable_seqscan = off
+AS $function$
+DECLARE
+    positions regclass := to_regclass(relation);
+    number bigint;
+BEGIN
+    IF positions IS NULL OR relation !~ '^ranks_[0-9a-f]{32}$'
+       OR NOT has_table_privilege(positions, 'SELECT') THEN
+        RETURN 0;
+    END IF;
+    EXECUTE format('SELECT count(*) FROM %s WHERE placed', positions) INTO number;
+    RETURN number;
+END
+$function$;
+
+COMMENT ON FUNCTION placed_positions IS
+    'Returns the number of memories that were placed in a rank index since its build; 0 if its '
+    'table is not on this node or cannot be read.';
 
 -- A build creates its table and indexes in one transaction, so no other session sees the table.
 -- It holds the lock of make_rank_index, which names the owner.

@@ -137,12 +137,16 @@ BEGIN
     END IF;
     EXECUTE format($$
         WITH near AS MATERIALIZED (
-            SELECT memory_id,
-                   greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness,
-                   words, bytes,
+            SELECT memory_id, greatest(-distance, 0) AS nearness, words, bytes,
                    -(position OPERATOR(@extschema:vector@.<#>) $7) AS alike
-              FROM %1$I ORDER BY position::@extschema:vector@.halfvec(%2$s)
-                                 OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2
+              FROM ((SELECT *, position OPERATOR(@extschema:vector@.<#>) $1 AS distance
+                       FROM %1$I WHERE NOT placed
+                      ORDER BY position::@extschema:vector@.halfvec(%2$s)
+                               OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2)
+                     UNION ALL
+                    SELECT *, position OPERATOR(@extschema:vector@.<#>) $1
+                      FROM %1$I WHERE placed) every
+             ORDER BY distance LIMIT $2
         ), worded AS (
             SELECT memory_id, nearness, words, bytes FROM near
              UNION ALL

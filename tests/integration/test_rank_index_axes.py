@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from pgrecall.ranking.hits import Strategy
 from pgrecall.testing import new_database
 from tests.conftest import accept_pgvector
 from tests.integration.owner import plain
-from tests.integration.rank_indexes import A, build, due, maintain
+from tests.integration.rank_indexes import A, build, due, found, maintain
 from tests.integration.support import sql
 
 WIDE = 160
@@ -170,3 +170,28 @@ def test_an_index_whose_axes_describe_less_and_less_is_due(wide: Engine) -> None
     assert said.startswith("its axes describe ")
     assert maintain(repo) == [A]
     assert due(repo) is None
+
+
+def test_what_is_placed_is_found_though_it_is_newer_than_the_build(wide: Engine) -> None:
+    """The newer, the longer a position, and a graph leads to hardly any that are longer than those
+    that it was built of."""
+    repo, now, random = MemoryRepository(wide), datetime.now(UTC), np.random.default_rng(4)
+    vectors = random.standard_normal((20, WIDE))[random.integers(20, size=6_300)]
+    vectors += 0.6 * random.standard_normal(vectors.shape)
+    ages = [*np.linspace(90, 10, 6_000), *np.linspace(10, 0, 300)]
+    written = [
+        NewMemory(f"memory {n}", embedding=one.tolist(), created_at=now - timedelta(days=age))
+        for n, (one, age) in enumerate(zip(vectors, ages, strict=True))
+    ]
+    repo.add_many(A, written[:6_000])
+    build(repo, as_of=now - timedelta(days=10))
+    placed = repo.add_many(A, written[6_000:])
+    assert maintain(repo) == []
+
+    lost = [
+        one
+        for one, asked in zip(placed, vectors[6_000:].tolist(), strict=True)
+        if one not in found(repo, asked, "index")
+    ]
+
+    assert lost == []

@@ -80,18 +80,18 @@ def test_a_search_finds_through_the_index_what_exact_ranking_finds(site: Site) -
 def test_the_parameters_arrive_and_no_index_is_built_a_second_time(site: Site) -> None:
     """The other indexes are taken for those of the parent, which has no graph."""
     fill(site.repo, number=60)
-    parents = ("ix_rank_positions_words", "pk_rank_positions", None)
+    parents = ("ix_rank_positions_words", "pk_rank_positions", None, None)
     for m, ef in ((2, 4), (100, 200), (8, 1_000)):
         index = site.build(m=m, ef_construction=ef, at_least=7)
 
         assert (index.m, index.ef_construction, index.at_least) == (m, ef, 7)
-        options = (["fastupdate=off"], None, [f"m={m}", f"ef_construction={ef}"])
+        options = (["fastupdate=off"], None, [f"m={m}", f"ef_construction={ef}"], None)
         assert site.rows(
             "SELECT p.relname, c.reloptions FROM pg_index i "
             "JOIN pg_class c ON c.oid = i.indexrelid "
             "LEFT JOIN pg_inherits h ON h.inhrelid = c.oid "
             "LEFT JOIN pg_class p ON p.oid = h.inhparent "
-            f"WHERE i.indrelid = 'pgrecall.{index.relation}'::regclass ORDER BY 1"
+            f"WHERE i.indrelid = 'pgrecall.{index.relation}'::regclass ORDER BY 1, 2"
         ) == [*zip(parents, options, strict=True)]
 
 

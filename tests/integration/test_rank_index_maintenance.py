@@ -162,6 +162,11 @@ def change(site: Site, number: int) -> None:
     )
 
 
+def place(site: Site, number: int) -> None:
+    write(site, number)
+    assert maintain(site.repo) == []
+
+
 def use(site: Site, number: int) -> None:
     some = f"SELECT id FROM pgrecall.agent_memories ORDER BY id LIMIT {number}"
     for _ in range(2):
@@ -183,6 +188,7 @@ Happens = Callable[[Site, Any], None]
 DUE: dict[str, tuple[Happens, float, float, str, dict[str, int]]] = {
     "written": (write, 40, 1, "41 memories written or changed since", {"written": 41}),
     "changed": (change, 40, 41, "41 memories written or changed since", {"changed": 41}),
+    "placed": (place, 40, 1, "41 memories placed since", {}),
     "used": (use, 40, 41, "41 memories used since", {"used": 41}),
     "old": (age, 27.9, 28.1, "28 days old", {}),
     "version": (change_version, 0, 1, "built by another version of pgrecall, not used", {}),

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.core.embedding_type import Embedding
 from pgrecall.schema.columns import column, required
-from pgrecall.schema.kinds import BIGINT, DOUBLE, ID, INTEGER, JSON, MOMENT, TEXT
+from pgrecall.schema.kinds import ANSWER, BIGINT, DOUBLE, ID, INTEGER, JSON, MOMENT, TEXT
 
 
 class Axes(Embedding):
@@ -110,6 +110,13 @@ def rank_positions_table(metadata: MetaData) -> Table:
         ),
         Column("words", ARRAY(BigInteger), nullable=False, comment="The keys of its words."),
         required("bytes", INTEGER, "Length of its content in bytes."),
+        column(
+            "placed",
+            ANSWER,
+            "True if it was written after the build: then it is not in the graph, and searches "
+            "compare it.",
+            "false",
+        ),
         PrimaryKeyConstraint("memory_id", "index_id"),
         comment="Positions of memories in the rank space, a partition for each rank index; read "
         "only by the partition's name, which is in rank_indexes.",
