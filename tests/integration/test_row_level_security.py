@@ -91,6 +91,7 @@ SAME_FOR_ALL = {
     *("copy_used_positions", "note_placed", "log_usage", "place_memories"),
     *("forget_positions_here", "gone_memories", "note_use_here", "place_memories_here"),
     *("drop_former_positions", "give_up_positions", "on_every_node", "positions_size"),
+    "placed_positions",
     *("await_writers", "share_timeout", "orphaned", "is_repeated"),
     *("note_written", "add_to_mean", "is_mean_due", "end_upkeep", "last_upkeep", "health"),
     "id_in_copy",

@@ -422,7 +422,7 @@ def test_uncovered_is_the_weight_of_what_positions_do_not_hold() -> None:
     assert space.uncovered(profiles.tiered, with_entities=False) == 0.0
 
 
-FINGERPRINTS = {3: "ec8dd9f0bf250b5d"}
+FINGERPRINTS = {4: "ec8dd9f0bf250b5d"}
 """Version → what it says of the axes."""
 EVENNESS = 0.5
 """Of lengths, in `positions_of`."""

@@ -43,8 +43,7 @@ from pgrecall.scoring.signals import (
 
 VERSION = 4
 """Increment it whenever AXES or `positions_of` changes. Other versions' positions are not used.
-Version 3 has the coordinates of embeddings on principal axes, version 4 the graph without what was
-placed since its build."""
+Version 3 has coordinates on principal axes; in version 4, what is placed is not in the graph."""
 
 AXES_STEP, MOST_AXES, KEPT = 64, 256, 0.8
 """Positions have the coordinates of embeddings on as many of these steps of axes as describe the
