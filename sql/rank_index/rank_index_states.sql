@@ -87,7 +87,7 @@ BEGIN
             THEN 'pgvector ' || pgvector_version() || ' is not accepted, not used'
             WHEN beside > greatest(max_beside, memories / 10)
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
-            WHEN placed > greatest(max_beside, memories / 20)
+            WHEN placed > greatest(max_beside, memories / 50)
             THEN to_char(placed, 'FM999,999,999,999') || ' memories placed since'
             WHEN used > greatest(max_beside, memories / 3)
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
