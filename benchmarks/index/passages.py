@@ -93,13 +93,14 @@ class Passages:
             yield from completed(drafts, drawn, self.now)
 
     def questions(self) -> list[Question]:
-        """With the known entities that each names."""
+        """With the known entities that each names; by `hybrid`, their words count too."""
         embedder = LocalEmbedder()
         known = sorted({entity for passage in self.passages for entity in passage.entities})
         return [
             Question(
                 np.asarray(embedder.embed_query(text), dtype=np.float32),
                 tuple(entity for entity in known if entity in text),
+                text,
             )
             for text in QUESTIONS
         ]

@@ -8,7 +8,7 @@ from benchmarks.index.comparison import Comparison
 from benchmarks.index.databases import Databases
 from benchmarks.index.goals import REAL_TEXT
 from benchmarks.index.passages import Passages
-from benchmarks.index.setting import Setting
+from benchmarks.index.setting import PROFILES, Setting
 from benchmarks.index.single import of_profiles
 from pgrecall import profiles
 
@@ -28,6 +28,7 @@ def run(setting: Setting, databases: Databases, progress: Progress) -> list[Comp
             source.questions(),
             databases,
             progress,
+            among=(profiles.hybrid, *PROFILES),
             goals=dict.fromkeys(profiles.BUILT_IN, REAL_TEXT),
             plotted=True,
         )

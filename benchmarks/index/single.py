@@ -17,6 +17,7 @@ from benchmarks.index.memories import Memories
 from benchmarks.index.setting import AGENT, PROFILES, Setting
 from pgrecall import profiles
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import Keyword
 
 ROWS = 100_000
 
@@ -77,7 +78,9 @@ def of_profiles(
         approaches = Approaches(loaded, stack)
         for profile in among:
             drawn = plotted and profile is profiles.five_factor
-            asking = approaches.all(Asked(AGENT, profile, {}), curve=drawn)
+            asked = Asked(AGENT, profile, {})
+            by_words = profile.find(Keyword) is not None  # which the peers here do not compare
+            asking = approaches.ours(asked) if by_words else approaches.all(asked, curve=drawn)
             outcomes = compared(asking, questions, progress, f"{source.name}: {profile.name}")
             found.append(
                 Comparison(

@@ -11,19 +11,20 @@ DECLARE
     leans float8;
     beyond float8;
     rough boolean;
-    per_candidate float8;
+    of_words float8;
     one_sided float8;
     follows_use boolean;
     elapsed float8;
     built_in text;
     number integer;
     indexes jsonb;
-    walk integer;
+    measured integer;
     alone integer;
     fewest bigint;
     candidates integer;
     filtered boolean;
     has_words boolean := options @> '{keyword,words}';
+    per_candidate float8 := CASE WHEN has_words THEN @PER_CANDIDATE@ ELSE 1.5 END;
     keyword jsonb;
 BEGIN
     IF strategy IS NULL OR strategy NOT IN ('auto', 'exact', 'index') THEN
@@ -46,8 +47,10 @@ BEGIN
            coalesce(bool_or(s.roughly AND s.weight > 0), false),
            greatest(max(s.weight / nullif(s.rest, 0)) FILTER (WHERE s.name <> 'keyword')
                     - @MOSTLY_ONE@, 0) / (1 - @MOSTLY_ONE@),
-           coalesce(bool_or(s.reads_usage AND s.weight > 0), false)
-      INTO leans, beyond, rough, one_sided, follows_use
+           coalesce(sum(s.weight) FILTER (WHERE s.reads_usage), 0)
+           > CASE WHEN complete THEN 0 ELSE @MIN_USE@ END,
+           sum(s.weight) FILTER (WHERE s.name = 'keyword')
+      INTO leans, beyond, rough, one_sided, follows_use, of_words
       FROM (SELECT t.*, weighed[place] AS weight,
                    sum(weighed[place]) FILTER (WHERE t.name <> 'keyword') OVER () AS rest
               FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place),
@@ -69,7 +72,7 @@ BEGIN
            max(coalesce((i.candidates_by_profile -> built_in)::integer, i.candidates)),
            max(i.candidates_alone),
            min(i.memories), max(i.elapsed), count(*)
-      INTO indexes, walk, alone, fewest, elapsed, number
+      INTO indexes, measured, alone, fewest, elapsed, number
       FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed,
                    shifted(index_sources.query,
                            CASE WHEN coalesce(v.latest <= moment, true) THEN v.mean END,
@@ -94,29 +97,26 @@ BEGIN
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
         undecayed,relevance,shifted,tasted,named,given_names,min_relevance,min_similarity,
         min_score,expand_session,lend,diversity}';
-    candidates := CASE WHEN has_words THEN greatest(@PER_HIT@ * ranked, @FEWEST@) ELSE greatest(
-        walk, least(@PER_HIT@ * @MEASURED_HITS@, walk) * ranked / @MEASURED_HITS@) END;
+    candidates := greatest(
+        measured, least(@PER_HIT@ * @MEASURED_HITS@, measured) * ranked / @MEASURED_HITS@);
+    IF one_sided > 0 THEN
+        candidates := CASE WHEN has_words THEN candidates ELSE 2 * candidates END;
+        candidates := candidates + floor(one_sided * greatest(alone - candidates, 0));
+    END IF;
     IF has_words THEN
-        walk := 3 * walk / 2;
-        per_candidate := @PER_CANDIDATE@;
-    ELSE
-        IF one_sided > 0 THEN
-            candidates := 2 * candidates;
-            candidates := candidates + floor(one_sided * greatest(alone - candidates, 0));
-        END IF;
-        walk := 0;
-        per_candidate := 1.5;
+        candidates := greatest(
+            floor(candidates * (1 - of_words) ^ 2), @PER_HIT@ * ranked, @FEWEST@);
     END IF;
     candidates := least(candidates * CASE WHEN rough THEN 2 ELSE 1 END
                         * CASE WHEN filtered THEN @FILTERED@ ELSE 1 END, @MAX_CANDIDATES@);
     keyword := jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")');
     RETURN indexes || jsonb_build_object(
-        'k', ranked, 'filtered', filtered, 'walk', walk, 'per_candidate', per_candidate,
+        'k', ranked, 'filtered', filtered, 'per_candidate', per_candidate,
         'keyword_b', keyword -> 'b', 'keyword_pivot', keyword -> 'pivot',
         'enough', least(candidates, fewest)
                   / CASE WHEN filtered THEN @FILTERED_ENOUGH@ ELSE @ENOUGH@ END,
         'candidates', candidates,
-        'reach', least(greatest(floor(per_candidate * candidates), walk), @MAX_CANDIDATES@));
+        'reach', least(floor(per_candidate * candidates), @MAX_CANDIDATES@));
 END
 $function$;
 
@@ -189,8 +189,7 @@ BEGIN
     END IF;
     candidates := least(more, @MAX_CANDIDATES@);
     RETURN sources || jsonb_build_object('candidates', candidates,
-        'reach', least(greatest(floor((sources -> 'per_candidate')::float8 * candidates),
-                               (sources -> 'walk')::integer),
+        'reach', least(floor((sources -> 'per_candidate')::float8 * candidates),
                        @MAX_CANDIDATES@));
 END
 $function$;

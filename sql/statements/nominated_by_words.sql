@@ -2,13 +2,16 @@
 SELECT sources.agent_id, found.memory_id AS id,
        min(sources.number) FILTER (WHERE found.from_index) AS source
   FROM sources
+ CROSS JOIN more
  CROSS JOIN LATERAL (
        SELECT coalesce(array_agg(terms.term ORDER BY terms.term), '{}') AS terms,
               coalesce(array_agg(terms.memories ORDER BY terms.term), '{}') AS memories,
               coalesce(array_agg(terms.weight ORDER BY terms.term), '{}') AS weights
          FROM terms WHERE terms.agent_id = sources.agent_id) its
  CROSS JOIN LATERAL pgrecall.rank_candidates(sources.agent_id, sources.relation, sources.direction,
-       :candidates::integer, sources.written_until, sources.used_direction, :reach::integer,
+       least(more.times * :candidates::integer, 1000), sources.written_until,
+       sources.used_direction,
+       least(greatest(:reach::integer, 2 * more.times * :candidates::integer), 1000),
        :keyword_weight::float8, its.terms, its.memories, its.weights, :keyword_b::float8,
        :keyword_pivot::float8, :at_least::float8, :used_at_least::float8) found
  GROUP BY sources.agent_id, found.memory_id

@@ -8,6 +8,7 @@
 --with sources AS sources --? indexed teams
 --with terms AS MATERIALIZED terms --? words indexed
 --with terms AS MATERIALIZED terms --? words turns !indexed
+--with more AS more --? indexed
 --with nominated AS nominated --? indexed !by_words
 --with nominated AS nominated_by_words --? indexed by_words
 --with candidates AS every_candidate --? indexed whole

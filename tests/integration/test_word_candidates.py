@@ -52,6 +52,7 @@ def memories(owner: str, count: int) -> list[NewMemory]:
             created_at=BUILT - timedelta(days=rng.exponential(40)),
             memory_type=("task", "note", "episodic")[number % 3],
             tags=["rare"] if number % 50 == 0 else [],
+            entities=[f"N{number % 25}"],
         )
         for number, text in enumerate(texts(owner, count))
     ]
@@ -179,6 +180,17 @@ def test_random_questions_find_nearly_the_exact_answer(whole: MemoryRepository) 
     mixed = {"keyword": 0.6, "similarity": 0.1, "recency": 0.15, "importance": 0.15}
     for weights in (*({"keyword": w, "similarity": 1 - w} for w in (0.9, 0.5, 0.05)), mixed):
         assert_found(whole, queries(5, 5, words=3), 0.95, weights=weights)
+
+
+def test_memories_with_the_names_asked_for_are_among_the_candidates(
+    whole: MemoryRepository,
+) -> None:
+    """Neither positions nor words contain names, whether given or found in the text."""
+    weights = {"importance": 0.7, "keyword": 0.1, "similarity": 0.1, "entity_overlap": 0.1}
+    asked_for = queries(12, 77, words=3)
+    assert_found(whole, asked_for, 0.98, weights=weights, query_entities=["N1"])
+    named = [(query, f"{text} N1") for query, text in asked_for]
+    assert_found(whole, named, 0.98, weights=weights)
 
 
 def test_within_a_topic_the_words_decide(undone: MemoryRepository, agent: str) -> None:

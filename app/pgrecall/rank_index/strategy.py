@@ -36,9 +36,12 @@ ENOUGH, FILTERED_ENOUGH = 3, 5
 """One in this many candidates must pass the filters; otherwise more are fetched."""
 AT_LAST = 2
 """With filters and the most candidates, this many passing ones per hit are enough."""
-PER_CANDIDATE = 4
+PER_CANDIDATE = 3
 """How many memories a search of the graph compares by words, per candidate. With fewer, more
 memories must be looked up by their words, which takes longer than it saves."""
+MIN_USE = 0.02
+"""Up to this total weight of signals that read use, candidates are chosen by the use before the
+build; exact scores have the present one."""
 
 
 Over = Callable[[Tables, Search, Sources, Mapping[str, Any]], Run]
@@ -79,7 +82,7 @@ class IndexPlan:
 
     def run(self, candidates: int) -> Run:
         """The search of this number of candidates."""
-        reach = scan_budget(self.search, self.usable, candidates)
+        reach = scan_budget(self.search, candidates)
         return self.over(self.sources.parameters(candidates, reach))
 
     def run_above(self, score: float) -> Run:
@@ -184,17 +187,18 @@ def plan_index_use(
 
 
 def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
-    """The number of candidates to begin with: as each build measured, more if one signal decides.
-    With words they are nearly in order, so few do."""
-    if search.ranks_by_words:
-        number = max(PER_HIT * search.most, FEWEST)
-    else:
-        number = max(index.candidates_for(search.profile) for index in usable)
-        number = max(number, min(PER_HIT * MEASURED_HITS, number) * search.most // MEASURED_HITS)
-    if one_sided := _one_sided(search):
-        number *= 2
+    """The number of candidates to begin with: as each build measured, more if one signal decides,
+    fewer the more words count, since the graph's memories are compared by their words too."""
+    number = max(index.candidates_for(search.profile) for index in usable)
+    number = max(number, min(PER_HIT * MEASURED_HITS, number) * search.most // MEASURED_HITS)
+    if one_sided := space.one_sided(search.profile):
+        if not search.ranks_by_words:
+            number *= 2
         alone = max(index.candidates_alone for index in usable)
         number += int(one_sided * max(alone - number, 0))
+    if search.ranks_by_words:
+        number = int(number * (1 - search.profile.weights[Keyword.name]) ** 2)
+        number = max(number, PER_HIT * search.most, FEWEST)
     if space.is_rough(search.profile):
         number *= 2
     if _is_filtered(search):
@@ -229,16 +233,17 @@ def _is_filtered(search: Search) -> bool:
     return not search.ranks_by_words and not search.filters.are_default
 
 
-def _one_sided(search: Search) -> float:
-    return 0.0 if search.ranks_by_words else space.one_sided(search.profile)
-
-
-def scan_budget(search: Search, usable: Sequence[RankIndex], candidates: int) -> int:
+def scan_budget(search: Search, candidates: int) -> int:
     """How many memories a search of the graph compares to return the best."""
     if not search.ranks_by_words:
         return min(3 * candidates // 2, MAX_CANDIDATES)
-    number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
-    return min(number, MAX_CANDIDATES)
+    return min(PER_CANDIDATE * candidates, MAX_CANDIDATES)
+
+
+def _follows_use(search: Search) -> bool:
+    """True if a search looks for candidates by their present use."""
+    weight = sum(weight for signal, weight in search.profile if signal.reads_usage)
+    return weight > (0 if search.complete else MIN_USE)
 
 
 def _is_applicable(search: Search, strategy: Strategy) -> bool:
@@ -284,7 +289,7 @@ def _sources(
         similarity, signals = toward()
         mean = means.get(index.agent_id) if shift else None
         meaning = _meaning(search.query, layout.dimensions, similarity, mean, shift)
-        used = _direction(meaning, toward(used=True)[1]) if search.follows_use else None
+        used = _direction(meaning, toward(used=True)[1]) if _follows_use(search) else None
         return Source(
             index.agent_id, index.relation, index.written_until, _direction(meaning, signals), used
         )

@@ -148,11 +148,6 @@ class Search:
         return self.query_time is not None and weighs_time(self.profile)
 
     @property
-    def follows_use(self) -> bool:
-        """True if it matters when or how often a memory was used."""
-        return any(signal.reads_usage and weight > 0 for signal, weight in self.profile)
-
-    @property
     def parameters(self) -> dict[str, Any]:
         """The values to bind, by name."""
         owners = [self.agent_id, *self.teams]
