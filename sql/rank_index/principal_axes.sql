@@ -79,7 +79,8 @@ COMMENT ON FUNCTION products IS
     'Returns the inner products with several vectors, in their order, of each of the others.';
 
 -- By Gram and Schmidt, twice for each direction, since once leaves rounding errors. What then loses
--- half of its length was nothing but such errors.
+-- half of its length was nothing but such errors. Adding a little and taking it away again makes
+-- coordinates below 1e-10 zero: pgvector raises an error where a product of them underflows.
 CREATE OR REPLACE FUNCTION orthonormal(directions @extschema:vector@.vector[])
     RETURNS @extschema:vector@.vector[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -87,8 +88,12 @@ DECLARE
     made @extschema:vector@.vector[] := '{}';
     direction @extschema:vector@.vector;
     least float8;
+    little @extschema:vector@.vector;
 BEGIN
     FOREACH direction IN ARRAY directions LOOP
+        little := array_fill(0.001::real, ARRAY[@extschema:vector@.vector_dims(direction)]);
+        direction := direction OPERATOR(@extschema:vector@.+) little
+                     OPERATOR(@extschema:vector@.-) little;
         FOREACH least IN ARRAY '{0,0.5}'::float8[] LOOP
             direction := coalesce((
                 SELECT direction OPERATOR(@extschema:vector@.-) @extschema:vector@.sum(
@@ -99,7 +104,9 @@ BEGIN
                   FROM unnest(made) axis), direction);
             direction := CASE WHEN @extschema:vector@.vector_norm(direction) < least
                               THEN direction OPERATOR(@extschema:vector@.-) direction
-                              ELSE @extschema:vector@.l2_normalize(direction) END;
+                              ELSE @extschema:vector@.l2_normalize(direction) END
+                         OPERATOR(@extschema:vector@.+) little
+                         OPERATOR(@extschema:vector@.-) little;
         END LOOP;
         made := made || direction;
     END LOOP;

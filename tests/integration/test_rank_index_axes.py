@@ -58,6 +58,13 @@ def axes(engine: Engine) -> NDArray[np.float64]:
     return np.array([[float(x) for x in axis.strip("[]").split(",")] for axis in stored])
 
 
+def test_numbers_whose_product_underflows_are_no_error(engine: Engine) -> None:
+    """In pgvector they are; a build of a rank index failed by chance."""
+    almost = "ARRAY['[1,1e-30,0]', '[1e-25,1,0]', '[0,1e-20,1e-5]']::vector[]"
+    [[made]] = sql(engine, f"SELECT pgrecall.orthonormal({almost})::text[]")
+    assert made == ["[1,0,0]", "[0,1,0]", "[0,0,1]"]
+
+
 def test_axes_are_orthonormal_and_describe_nearly_all_that_embeddings_differ_in(
     wide: Engine,
 ) -> None:
