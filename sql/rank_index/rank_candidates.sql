@@ -47,6 +47,8 @@ BEGIN
          FROM unnest(ARRAY[to_regclass(relation), to_regclass(used_positions(relation))]) one) THEN
         RETURN;
     END IF;
+    candidates := least(candidates, @MAX_CANDIDATES@);
+    reach := least(reach, @MAX_CANDIDATES@);
     SELECT r.likeness, r.term_memories, r.axes, usage_synced_until(r.as_of, r.built_at),
            r.latest <= r.written_until + interval '1 minute'
            AND (keyword_weight = 0 OR cardinality(terms) > 0),

@@ -1,5 +1,5 @@
 -- How many times as many candidates: three times as many for a query that names anything, since
--- neither positions nor words tell which memories have its names. pgvector allows 1,000 at most.
+-- neither positions nor words tell which memories have its names.
 SELECT greatest(1
      , CASE WHEN asked.names > 0 THEN 3 END --? naming
      , 3 --? named !naming

@@ -5,7 +5,7 @@ SELECT sources.agent_id, found.memory_id AS id,
   FROM sources
  CROSS JOIN more
  CROSS JOIN LATERAL pgrecall.rank_candidates(sources.agent_id, sources.relation, sources.direction,
-       least(more.times * :candidates::integer, 1000), sources.written_until,
-       sources.used_direction, :reach::integer, at_least => :at_least::float8,
+       more.times * :candidates::integer, sources.written_until, sources.used_direction,
+       :reach::integer, at_least => :at_least::float8,
        used_at_least => :used_at_least::float8) found
  GROUP BY sources.agent_id, found.memory_id

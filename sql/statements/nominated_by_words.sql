@@ -9,9 +9,8 @@ SELECT sources.agent_id, found.memory_id AS id,
               coalesce(array_agg(terms.weight ORDER BY terms.term), '{}') AS weights
          FROM terms WHERE terms.agent_id = sources.agent_id) its
  CROSS JOIN LATERAL pgrecall.rank_candidates(sources.agent_id, sources.relation, sources.direction,
-       least(more.times * :candidates::integer, 1000), sources.written_until,
-       sources.used_direction,
-       least(greatest(:reach::integer, 2 * more.times * :candidates::integer), 1000),
+       more.times * :candidates::integer, sources.written_until, sources.used_direction,
+       greatest(:reach::integer, 2 * more.times * :candidates::integer),
        :keyword_weight::float8, its.terms, its.memories, its.weights, :keyword_b::float8,
        :keyword_pivot::float8, :at_least::float8, :used_at_least::float8) found
  GROUP BY sources.agent_id, found.memory_id
