@@ -174,6 +174,8 @@ def read_by(large: Large, call: str, plans: str) -> dict[str, tuple[int, int]]:
     with large.connection.transaction(force_rollback=True):
         large.connection.execute(f"SET LOCAL plan_cache_mode = {plans}")
         large.connection.execute("SET LOCAL search_path = pgrecall, public")
+        # Of forgets that delete one of 1,000, one in 100 computes the mean, from all memories.
+        large.connection.execute("SELECT setseed(0)")
         before = {row[0]: row[1:] for row in large.connection.execute(counted, [[*TABLES]])}
 
         large.connection.execute(selected(call.format(**large.things)).encode())
