@@ -44,8 +44,8 @@ DECLARE
     few bigint;
     kept float8;
     kept_since float8;
-    beside bigint;
-    placed bigint;
+    allowed bigint;
+    outside bigint;
 BEGIN
     IF agent IS NULL THEN
         asked := ARRAY(SELECT o.agent_id FROM large_owners(at_least) o)
@@ -60,7 +60,7 @@ BEGIN
                positions_size(r.relation), placed_positions(r.relation)
           INTO relation, space, as_of, built_at, written_until, memories, used_at_least, m,
                ef_construction, seconds, candidates, candidates_alone, candidates_by_profile,
-               kept, kept_since, has_words, bytes, placed
+               kept, kept_since, has_words, bytes, outside
           FROM rank_indexes r WHERE r.agent_id = rank_index_states.agent_id;
         shrunk := false; written := 0; changed := 0; used := 0; due := NULL;
         IF relation IS NULL THEN
@@ -74,21 +74,20 @@ BEGIN
         END IF;
         few := least(used_at_least, memories) / 2;
         shrunk := active_memories(agent_id, few) < few;
-        SELECT cardinality(b.written), least(cardinality(b.changed), 10 * max_beside)
+        allowed := greatest(max_beside, memories / 50);
+        SELECT cardinality(b.written), least(cardinality(b.changed), 10 * allowed)
           INTO written, changed
-          FROM beside_since(rank_index_states.agent_id, written_until, 10 * max_beside) b;
+          FROM beside_since(rank_index_states.agent_id, written_until, 10 * allowed) b;
         used := used_since(rank_index_states.agent_id, least(as_of, built_at));
-        beside := written + changed;
+        outside := outside + written + changed;
         due := CASE
             WHEN bytes IS NULL OR space = 0 THEN 'its positions are missing, not used'
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
             WHEN NOT has_words THEN 'its words are those of a former language, not used'
             WHEN hnsw_state() = 'refused'
             THEN 'pgvector ' || pgvector_version() || ' is not accepted, not used'
-            WHEN beside > greatest(max_beside, memories / 10)
-            THEN to_char(beside, 'FM999,999,999,999') || ' memories written or changed since'
-            WHEN placed > greatest(max_beside, memories / 50)
-            THEN to_char(placed, 'FM999,999,999,999') || ' memories placed since'
+            WHEN outside > allowed
+            THEN to_char(outside, 'FM999,999,999,999') || ' memories written or changed since'
             WHEN used > greatest(max_beside, memories / 3)
             THEN to_char(used, 'FM999,999,999,999') || ' memories used since'
             WHEN kept_since < kept - 0.1

@@ -70,7 +70,7 @@ BEGIN
                      || ' memories written or changed since' END,
            CASE WHEN s.shrunk THEN 0.1
                 WHEN s.due IS NOT NULL THEN coalesce(s.seconds, 0.001 * s.memories)
-                ELSE 0.005 * (s.written + s.changed) END
+                ELSE 0.0005 * (s.written + s.changed) END
       FROM rank_index_states(agent, at_least) s
      WHERE s.shrunk
         OR (s.due IS NOT NULL OR s.written + s.changed > 0) AND hnsw_state() <> 'refused';

@@ -504,15 +504,17 @@ def test_an_index_that_was_replaced_meanwhile_is_left_alone(site: Site) -> None:
 
 
 def test_many_are_due_for_a_build_instead(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than MAX_BESIDE, and more than a tenth of those in the index."""
-    fill(site.repo, number=300)
+    """More than MAX_BESIDE, and more than a fiftieth of those in the index."""
+    fill(site.repo, number=500)
     site.build()
-    fill(site.repo, number=30, start=1_000)
-    for limit, said in ((10, None), (29, None), (30, None)):
-        monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", limit)
-        assert due(site.repo) == said
+    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 1)
+    fill(site.repo, number=10, start=1_000)
+    assert due(site.repo) is None
     fill(site.repo, number=1, start=2_000)
-    assert due(site.repo) == "31 memories written or changed since"
+    assert due(site.repo) == "11 memories written or changed since"
+    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 11)
+    assert due(site.repo) is None
+    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 10)
     assert maintain(site.repo) == [A]
 
 

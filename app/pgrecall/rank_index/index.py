@@ -27,8 +27,8 @@ for each built-in profile but `hybrid`, and for similarity alone."""
 MEASURED_HITS = 10
 """How many best memories of each question these numbers are measured with."""
 MAX_BESIDE = 2_000
-"""An index is rebuilt above this number of memories, and a tenth of those in it, that are scored in
-addition to it. Each costs some microseconds per search; maintenance places fewer in the index."""
+"""An index is rebuilt above this number of memories, and a fiftieth of those in it, that are not in
+its graph. Each costs a search some microseconds, or, once maintenance has placed it, one."""
 MAX_AGE = timedelta(days=28)
 """Maintenance is due after this time, since the graph favours what was recent at its build."""
 

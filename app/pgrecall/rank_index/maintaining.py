@@ -69,8 +69,9 @@ def maintain_rank_indexes(
     `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
     with the same settings, is ready. `at_least`, `m` and `ef_construction` are for agents without
     an index. An index is dropped when its agent has fewer than half of the memories that it is for
-    or holds. In the other indexes, what was written or changed since is placed: some milliseconds
-    for each memory, instead of some microseconds at each search. Returns the indexes built.
+    or holds. In the other indexes, what was written or changed since is placed, in less than a
+    millisecond for each memory, which saves each search some microseconds. Returns the indexes
+    built.
 
     Raises what `build` raises.
     """
