@@ -18,6 +18,8 @@ from pgrecall import embedded, migrate
 COMMITTED = Path(__file__).parents[2] / "migrations" / "schema.sql"
 _REPEATABLE = re.compile(r"^\d+; \d+ \d+ (COMMENT \S+ )?(FUNCTION|PROCEDURE|VIEW) ")
 _VOLATILE = re.compile(r"\\(un)?restrict |-- Dumped (from|by) ")
+_COLUMN_VERSION = re.compile(r"pg_attver=\d+(, )?")
+"""An option of every column on some servers (Debian's PostgreSQL 17.12), new with each change."""
 
 
 def dump(url: str, schema: str = "pgrecall", *, repeatable: bool = True) -> str:
@@ -55,7 +57,9 @@ def dump(url: str, schema: str = "pgrecall", *, repeatable: bool = True) -> str:
             "--file=-",
             archive,
         )
-    lines = [line for line in restored.splitlines() if not _VOLATILE.match(line)]
+    lines = [
+        _COLUMN_VERSION.sub("", line) for line in restored.splitlines() if not _VOLATILE.match(line)
+    ]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
 
 
