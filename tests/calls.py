@@ -253,7 +253,7 @@ _MORE: dict[str, list[dict[str, Any]]] = {
     "evaluation.evaluate": [{"rerank": _RERANKED["rerank"]}],
     "list": [{"total": True}, {"order": "retrieval_count", "labels": ["onelabel"]}],
     "rank_indexes.build": [{"agent_id": None, "at_least": 100}],
-    "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}, _RERANKED, {"complete": True}],
+    "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}, _RERANKED],
     "transfer.export": [{"agent_id": None}, {"events": True}],
     "upkeep.prune": [{"below_score": 1}],
 }
@@ -294,7 +294,7 @@ RECALLS = [
     f"recall('one', {{vector}}, profile => '{profile}', strategy => '{strategy}')"
     for profile in sorted(BUILT_IN)
     for strategy in ("exact", "index")
-] + ["recall('one', {vector}, strategy => 'index', complete => true)"]
+]
 CALLS = {
     name: [
         call

@@ -12,7 +12,7 @@ from benchmarks.index.databases import Loaded
 from benchmarks.index.peers import Peer, session_settings
 from pgrecall import MemoryRepository
 
-EXACT, INDEX, COMPLETE = "exact", "rank index", "rank index, complete"
+EXACT, INDEX = "exact", "rank index"
 NEAREST = (50, 200, 1_000)
 ITERATIVE = 200
 CURVE = (25, 50, 100, 200)
@@ -36,16 +36,12 @@ class Approaches:
             for name, (n, options) in settings.items()
         }
 
-    def ours(
-        self, asked: Asked, *, complete: bool = True, curve: bool = False
-    ) -> dict[str, Approach]:
-        """Exact and through the index, and so that it proves its answer; with other numbers of
-        candidates too for a curve."""
+    def ours(self, asked: Asked, *, curve: bool = False) -> dict[str, Approach]:
+        """Exact and through the index; with other numbers of candidates too for a curve."""
         index = searching(self._repo, asked, "auto")
         return {
             EXACT: searching(self._repo, asked, "exact"),
             INDEX: index,
-            **({COMPLETE: searching(self._repo, asked, "auto", complete=True)} if complete else {}),
             **{
                 name: with_candidates(number, index)
                 for name, number in (OF_CURVE if curve else {}).items()

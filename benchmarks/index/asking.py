@@ -36,9 +36,7 @@ class Asked:
 Approach = Callable[[Question], Hits]
 
 
-def searching(
-    repo: MemoryRepository, asked: Asked, strategy: Strategy, *, complete: bool = False
-) -> Approach:
+def searching(repo: MemoryRepository, asked: Asked, strategy: Strategy) -> Approach:
     """As the library's user would."""
 
     def search(question: Question) -> Hits:
@@ -51,7 +49,6 @@ def searching(
             query_text=question.text,
             teams=asked.teams,
             strategy=strategy,
-            complete=complete,
             touch=False,
             **asked.filters,
         )

@@ -9,14 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.index.approaches import COMPLETE, EXACT, INDEX
+from benchmarks.index.approaches import EXACT, INDEX
 from benchmarks.index.goals import FASTER, RECALL
 from benchmarks.index.verdicts import FILTERS_CASE, GROWTH_CASE, SMALL_CASE
 
 Record = Mapping[str, Any]
 
 PEERS = {
-    "complete": COMPLETE,
     "50 nearest: recall, ×": "50 nearest, re-ranked",
     "200 nearest": "200 nearest, re-ranked",
     "1,000 nearest": "1,000 nearest, re-ranked",

@@ -168,7 +168,7 @@ class Month:
             approaches = {loaded: Approaches(loaded, stack) for loaded in found}
             for profile in PROFILES:
                 groups = {
-                    loaded.url: of.ours(Asked(AGENT, profile, {}), complete=False)
+                    loaded.url: of.ours(Asked(AGENT, profile, {}))
                     for loaded, of in approaches.items()
                 }
                 questions = [*map(self._worded, self._measured)]

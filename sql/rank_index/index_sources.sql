@@ -3,8 +3,7 @@
 -- hits, and with signals that positions do not cover.
 CREATE OR REPLACE FUNCTION index_sources(
     strategy text, owners text[], moment timestamptz, facts jsonb, weighed float8[],
-    query agent_memories.embedding%TYPE, has_entities boolean, ranked integer, options text[],
-    complete boolean DEFAULT false)
+    query agent_memories.embedding%TYPE, has_entities boolean, ranked integer, options text[])
     RETURNS jsonb
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -14,7 +13,6 @@ DECLARE
     of_words float8;
     one_sided float8;
     follows_use boolean;
-    elapsed float8;
     built_in text;
     number integer;
     indexes jsonb;
@@ -35,8 +33,6 @@ BEGIN
        OR options && '{statuses,period,per_session,per_subject,per_day}' OR facts ? 'decay'
        OR NOT 'valid' = ANY (options)
        OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners))
-       OR complete AND (options && '{diversity}'
-                        OR options @> '{expand_session}' AND NOT options @> '{lend}')
        OR cardinality(owners) > 1 AND is_distributed() THEN  -- one statement, on one node
         RETURN NULL;
     END IF;
@@ -47,8 +43,7 @@ BEGIN
            coalesce(bool_or(s.roughly AND s.weight > 0), false),
            greatest(max(s.weight / nullif(s.rest, 0)) FILTER (WHERE s.name <> 'keyword')
                     - @MOSTLY_ONE@, 0) / (1 - @MOSTLY_ONE@),
-           coalesce(sum(s.weight) FILTER (WHERE s.reads_usage), 0)
-           > CASE WHEN complete THEN 0 ELSE @MIN_USE@ END,
+           coalesce(sum(s.weight) FILTER (WHERE s.reads_usage), 0) > @MIN_USE@,
            sum(s.weight) FILTER (WHERE s.name = 'keyword')
       INTO leans, beyond, rough, one_sided, follows_use, of_words
       FROM (SELECT t.*, weighed[place] AS weight,
@@ -71,8 +66,8 @@ BEGIN
                                       SELECT unnest(array_agg(i.agent_id))))::text),
            max(coalesce((i.candidates_by_profile -> built_in)::integer, i.candidates)),
            max(i.candidates_alone),
-           min(i.memories), max(i.elapsed), count(*)
-      INTO indexes, measured, alone, fewest, elapsed, number
+           min(i.memories), count(*)
+      INTO indexes, measured, alone, fewest, number
       FROM (SELECT r.*, date_part('epoch', moment - r.as_of) / 86400 AS elapsed,
                    shifted(index_sources.query,
                            CASE WHEN coalesce(v.latest <= moment, true) THEN v.mean END,
@@ -81,17 +76,8 @@ BEGIN
               LEFT JOIN owner_vectors v ON v.agent_id = r.agent_id AND v.agent_id = ANY (owners)
              WHERE r.agent_id = ANY (owners) AND r.space = (facts -> 'space')::integer
                AND r.as_of <= moment AND (strategy = 'index' OR r.memories >= r.at_least)) i;
-    IF number = 0 OR complete AND number > 1 THEN
+    IF number = 0 THEN
         RETURN NULL;
-    ELSIF complete THEN
-        indexes := indexes || jsonb_build_object(
-            'slack', rank_slack(facts, weighed, elapsed, has_entities, false),
-            'used_slack', rank_slack(facts, weighed, elapsed, has_entities, true),
-            'in_use', CASE WHEN has_entities AND facts ? 'redistribute' THEN 1 - (
-                SELECT sum(weighed[place]) FILTER (WHERE said ->> 'name' = 'entity_overlap')
-                       / sum(weighed[place])
-                  FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place))
-                ELSE 1 END);
     END IF;
     filtered := NOT has_words AND NOT options <@ '{
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
@@ -123,46 +109,6 @@ $function$;
 COMMENT ON FUNCTION index_sources IS
     'Returns the rank indexes of these owners that a search uses, and the number of candidates to '
     'take; NULL if the search must score every memory.';
-
--- The same as IndexPlan.run_above. The weight of names is the others' if none is known.
-CREATE OR REPLACE FUNCTION sources_above(sources jsonb, score float8) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN sources || jsonb_build_object(
-        'enough', 0,
-        'at_least', score * (sources -> 'in_use')::float8 - (sources -> 'slack')::float8,
-        'used_at_least', score * (sources -> 'in_use')::float8
-                         - (sources -> 'used_slack')::float8);
-
-COMMENT ON FUNCTION sources_above IS
-    'Returns the same rank indexes, to be asked for all memories whose score might be as high as '
-    'this.';
-
--- The same as space.slack.
-CREATE OR REPLACE FUNCTION rank_slack(
-    facts jsonb, weighed float8[], elapsed float8, has_entities boolean, used boolean)
-    RETURNS float8
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
-BEGIN
-    RETURN (
-        SELECT sum(weighed[s.place] * (
-                   @ROUNDING@
-                   + CASE WHEN used THEN (s.said -> 'used_shortfall')::float8
-                          ELSE (s.said -> 'shortfall')::float8 END
-                   + CASE WHEN used AND s.said ? 'reads_usage' THEN 0 ELSE (
-                         SELECT coalesce(sum(greatest(
-                                    t.share * @RECENCY_SCALE@
-                                    * (1 - 2::float8 ^ (1 - elapsed / t.half_life)), 0)), 0)
-                           FROM jsonb_to_recordset(s.said -> 'terms')
-                                t(share float8, half_life float8)
-                          WHERE t.half_life IS NOT NULL) END))
-          FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
-         WHERE has_entities OR s.said ->> 'name' <> 'entity_overlap');
-END
-$function$;
-
-COMMENT ON FUNCTION rank_slack IS
-    'Returns the most by which an inner product with a whole rest can stay below a score, apart '
-    'from words; with used, of memories used since the build.';
 
 CREATE OR REPLACE FUNCTION has_enough_hits(sources jsonb, passed bigint, total bigint)
     RETURNS boolean

@@ -28,14 +28,14 @@ COMMENT ON FUNCTION on_axes IS
     'the rest.';
 
 CREATE OR REPLACE FUNCTION short_direction(
-    axes @extschema:vector@.halfvec[], direction text, rest float8 DEFAULT @REST@)
+    axes @extschema:vector@.halfvec[], direction text)
     RETURNS @extschema:vector@.halfvec
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     query @extschema:vector@.vector := direction;
     length integer := @extschema:vector@.vector_dims(query);
 BEGIN
-    RETURN (on_axes(axes, @extschema:vector@.subvector(query, 1, length - @SIGNAL_AXES@), rest)
+    RETURN (on_axes(axes, @extschema:vector@.subvector(query, 1, length - @SIGNAL_AXES@), @REST@)
             OPERATOR(@extschema:vector@.||)
             @extschema:vector@.subvector(query, length - @SIGNAL_AXES@ + 1, @SIGNAL_AXES@)
            )::@extschema:vector@.halfvec;

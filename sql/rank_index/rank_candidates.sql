@@ -6,8 +6,6 @@
 -- - the role may not read all that this needs,
 -- - a policy guards memories, and either none guards the positions yet or words count: the indexes
 -- of words cannot be used behind a policy, and each term would take a scan of all positions.
--- - with at_least, that cannot be told from positions: a memory is dated after it was placed, or no
--- term of the query is known, so that other signals have more weight; or too many reach it.
 -- The function takes 100 or more of the memories used since the build, since their positions do not
 -- know which were used last.
 -- It is a function of its own, so that PostgreSQL can cache one plan for the search whatever the
@@ -17,8 +15,7 @@ CREATE OR REPLACE FUNCTION rank_candidates(
     written_since timestamptz, used_query text,
     reach integer DEFAULT 0, keyword_weight float8 DEFAULT 0, terms text[] DEFAULT '{}',
     memories bigint[] DEFAULT '{}', weights float8[] DEFAULT '{}',
-    b float8 DEFAULT 0, pivot float8 DEFAULT 1,
-    at_least float8 DEFAULT NULL, used_at_least float8 DEFAULT NULL)
+    b float8 DEFAULT 0, pivot float8 DEFAULT 1)
     RETURNS TABLE (memory_id uuid, from_index boolean)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
@@ -29,8 +26,6 @@ DECLARE
     axes @extschema:vector@.halfvec[];
     likeness float8;
     since timestamptz;
-    provable boolean;
-    most bigint;
     beside uuid[];
     near uuid[];
 BEGIN
@@ -49,15 +44,11 @@ BEGIN
     END IF;
     candidates := least(candidates, @MAX_CANDIDATES@);
     reach := least(reach, @MAX_CANDIDATES@);
-    SELECT r.likeness, r.term_memories, r.axes, usage_synced_until(r.as_of, r.built_at),
-           r.latest <= r.written_until + interval '1 minute'
-           AND (keyword_weight = 0 OR cardinality(terms) > 0),
-           greatest(r.memories / 5, 1000)
-      INTO likeness, owned, axes, since, provable, most
+    SELECT r.likeness, r.term_memories, r.axes, usage_synced_until(r.as_of, r.built_at)
+      INTO likeness, owned, axes, since
       FROM rank_indexes r
      WHERE r.agent_id = agent AND r.relation = rank_candidates.relation AND r.space = rank_space();
     IF NOT FOUND
-       OR at_least IS NOT NULL AND provable IS NOT TRUE
        OR owned IS NULL AND cardinality(terms) > 0 THEN  -- built in another text language
         RETURN;
     END IF;
@@ -72,20 +63,7 @@ BEGIN
                 used_query := NULL;
             END IF;
         END IF;
-        IF at_least IS NOT NULL THEN
-            near := positions_above(
-                relation, short_direction(axes, query, 1), at_least,
-                agent, terms, weights, keyword_weight, b, pivot);
-            IF used_query IS NOT NULL THEN
-                near := near || positions_above(
-                    used_positions(relation), short_direction(axes, used_query, 1),
-                    used_at_least - keyword_weight);
-            END IF;
-            IF cardinality(near) > most THEN
-                RETURN;
-            END IF;
-            used_query := NULL;
-        ELSIF cardinality(terms) > 0 THEN
+        IF cardinality(terms) > 0 THEN
             near := ARRAY(SELECT w.memory_id FROM worded_candidates(
                 agent, relation, short_direction(axes, query), candidates, reach, keyword_weight,
                 terms, memories, weights, b, pivot, owned, likeness) w);
@@ -114,5 +92,4 @@ COMMENT ON FUNCTION rank_candidates IS
     'Returns candidates to score exactly, some of them twice: at most @MAX_CANDIDATES@ memories '
     'whose positions have the largest inner products with the query (with words: plus the weight '
     'of their words); memories written or changed since the build; and, with used_query, the best '
-    'memories used since then, without their time of use. With at_least, instead all whose score '
-    'might be as high as this (used_at_least: of those used since then).';
+    'memories used since then, without their time of use.';

@@ -6,8 +6,7 @@ CREATE OR REPLACE FUNCTION recall(
     strategy text DEFAULT 'auto',
     expand integer DEFAULT 0,
     @later@,
-    diversity float8 DEFAULT 0,
-    complete boolean DEFAULT false
+    diversity float8 DEFAULT 0
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
@@ -22,7 +21,6 @@ DECLARE
     chooses jsonb := jsonb_build_object('diversity', diversity);
     sources jsonb;
     answered boolean := false;
-    lowest float8;
     passed bigint;
     total bigint;
     hit_owners text[] := '{}';
@@ -31,7 +29,7 @@ BEGIN
     PERFORM require_count('expand', expand, 0, 2);
     profile := coalesce(profile, default_profile());
     IF expand > 0 THEN
-        RETURN QUERY SELECT * FROM expanded(expand, strategy, touch, @passed@, diversity, complete);
+        RETURN QUERY SELECT * FROM expanded(expand, strategy, touch, @passed@, diversity);
         RETURN;
     END IF;
     asked := question(@passed@);
@@ -40,7 +38,7 @@ BEGIN
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
-        query, 'named' = ANY (asked.options), ranked, asked.options, complete);
+        query, 'named' = ANY (asked.options), ranked, asked.options);
     IF sources IS NULL AND touch IS NOT TRUE THEN
         -- Without a loop over its rows, so that it may run in parallel.
         RETURN QUERY EXECUTE recall_text(asked.facts, asked.options, NULL)
@@ -62,22 +60,12 @@ BEGIN
         LOOP
             answered := sources IS NULL OR has_enough_hits(sources, passed, total);
             EXIT WHEN NOT answered;
-            IF complete AND sources IS NOT NULL AND NOT sources ? 'at_least' THEN
-                lowest := score;
-                CONTINUE;
-            END IF;
             CONTINUE WHEN beside IS NULL AND score < min_score;
             RETURN NEXT;
             hit_owners := hit_owners || agent_id;
             hit_ids := hit_ids || id;
         END LOOP;
-        IF answered AND lowest IS NOT NULL THEN
-            sources := sources_above(sources, lowest);
-            lowest := NULL;
-            answered := false;
-        ELSE
-            sources := more_candidates(sources, passed, total);
-        END IF;
+        sources := more_candidates(sources, passed, total);
     END LOOP;
     IF touch THEN
         PERFORM touch_hits(asked.facts, hit_owners, hit_ids);
@@ -92,8 +80,7 @@ COMMENT ON FUNCTION recall IS
     'much the score was raised, by a share of the score of lender. expand: add memories that are '
     'linked to the hits, up to so many steps away. on_subject: false where nothing on this subject '
     'was found: the best relevance is below the floor of the profile, and the rows are the '
-    'nearest. diversity: choose the k by maximal marginal relevance, in the order of choice. '
-    'complete: the rows are those of scoring every memory, proven by a rank index if there is one.';
+    'nearest. diversity: choose the k by maximal marginal relevance, in the order of choice.';
 
 CREATE OR REPLACE FUNCTION diverse_options(
     options text[], diversity float8, k integer, expand_session integer) RETURNS text[]
@@ -151,8 +138,7 @@ COMMENT ON FUNCTION recall_text IS
 CREATE OR REPLACE FUNCTION expanded(
     expand integer, strategy text, touch boolean, agent text, @arguments@,
     @later@,
-    diversity float8 DEFAULT 0,
-    complete boolean DEFAULT false)
+    diversity float8 DEFAULT 0)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
@@ -170,7 +156,7 @@ BEGIN
         WITH hits AS MATERIALIZED (
             SELECT r.*, row_number() OVER () AS place FROM recall(@given@, false, strategy,
                    @named_later@,
-                   diversity => diversity, complete => complete) r
+                   diversity => diversity) r
         ), linked AS (
             SELECT l.*, NULL::bigint AS place
               FROM linked_memories(

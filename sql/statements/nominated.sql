@@ -6,6 +6,5 @@ SELECT sources.agent_id, found.memory_id AS id,
  CROSS JOIN more
  CROSS JOIN LATERAL pgrecall.rank_candidates(sources.agent_id, sources.relation, sources.direction,
        more.times * :candidates::integer, sources.written_until, sources.used_direction,
-       :reach::integer, at_least => :at_least::float8,
-       used_at_least => :used_at_least::float8) found
+       :reach::integer) found
  GROUP BY sources.agent_id, found.memory_id

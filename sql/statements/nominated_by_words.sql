@@ -12,5 +12,5 @@ SELECT sources.agent_id, found.memory_id AS id,
        more.times * :candidates::integer, sources.written_until, sources.used_direction,
        greatest(:reach::integer, 2 * more.times * :candidates::integer),
        :keyword_weight::float8, its.terms, its.memories, its.weights, :keyword_b::float8,
-       :keyword_pivot::float8, :at_least::float8, :used_at_least::float8) found
+       :keyword_pivot::float8) found
  GROUP BY sources.agent_id, found.memory_id

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import numpy as np
 import pytest
@@ -138,27 +137,6 @@ def test_a_search_finds_what_the_axes_leave_out(wide: Engine) -> None:
 
     assert hits.strategy == "index"
     assert {hit.memory.content.split()[0] for hit in hits} == {"elsewhere"}
-
-
-def test_a_complete_search_counts_all_of_what_the_axes_leave_out(wide: Engine) -> None:
-    """A memory that no axis knows is best, but not by three tenths of its length."""
-    repo, vectors = MemoryRepository(wide), embeddings(7, 800, dimensions=slice(DEEP))
-    vectors[:, -1] = 0.0
-    fill(repo, vectors)
-    build(repo)
-    apart = np.eye(WIDE)[-1]
-    fill(repo, apart[None, :], "apart")
-    sql(wide, "SELECT pgrecall.place_memories(:agent, pgrecall.memories_beside(:agent))", agent=A)
-    sql(wide, "UPDATE pgrecall.rank_indexes SET written_until = now() + interval '1 second'")
-    query = (0.6 * vectors[0] / np.linalg.norm(vectors[0]) + 0.8 * apart).tolist()
-    by_similarity: dict[str, Any] = {"weights": {"similarity": 1.0}, "touch": False, "k": 5}
-
-    exact = repo.search(A, query, strategy="exact", **by_similarity)
-    hits = repo.search(A, query, strategy="index", complete=True, **by_similarity)
-
-    assert hits.strategy == "index"
-    assert [hit.memory.id for hit in hits] == [hit.memory.id for hit in exact]
-    assert hits[0].memory.content == "apart 0"
 
 
 def test_an_index_whose_axes_describe_less_and_less_is_due(wide: Engine) -> None:

@@ -276,17 +276,3 @@ def test_constants_are_those_of_python(connection: Connection) -> None:
     assert asked("SELECT pgrecall.rank_space()") == space.VERSION
     body = asked("SELECT prosrc FROM pg_proc WHERE proname = 'make_rank_index_here'")
     assert f"'{{{','.join(map(str, LEVELS))}}}'" in body
-
-
-def test_the_limit_of_a_proof_is_that_of_python(connection: Connection) -> None:
-    for name in profiles.BUILT_IN:
-        for elapsed, entities, used in product((-1.0, 0.0, 20.0), (False, True), (False, True)):
-            facts = f"pgrecall.profile_{name}()"
-            slack = connection.exec_driver_sql(
-                f"SELECT pgrecall.rank_slack({facts}, "
-                f"pgrecall.weights_of({facts}, NULL, NULL), {elapsed}, {entities}, {used})"
-            ).scalar()
-
-            profile = profiles.named(name)
-            expected = space.slack(profile, elapsed, with_entities=entities, used=used)
-            assert slack == pytest.approx(expected, abs=1e-12)

@@ -15,12 +15,11 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 import numpy as np
 import pytest
-from sqlalchemy import Connection, Engine, NullPool, create_engine
+from sqlalchemy import Engine, NullPool, create_engine
 
 from pgrecall import Hits, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import DatabaseError, InputError
 from pgrecall.rank_index.space import AXES, Missing
-from pgrecall.scoring.signals import Importance, Keyword, Similarity
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, plain
 from tests.integration.rank_indexes import build, recall
@@ -686,127 +685,3 @@ def test_a_relation_of_a_hostile_name_is_never_executed(own: Owner, world: World
 
         assert own.search(QUERY, strategy="exact", touch=False)
         assert sql(world.engine, "SELECT to_regclass('pgrecall.executed')") == [(None,)]
-
-
-def proven(repo: MemoryRepository, query: Any = QUERY, **asked: Any) -> Hits:
-    """The complete answer, which is the exact one."""
-    exact = repo.search(BIG, query, touch=False, strategy="exact", **asked)
-    hits = repo.search(BIG, query, touch=False, strategy="index", complete=True, **asked)
-    assert hits.complete
-    assert [(hit.memory.id, hit.score) for hit in hits] == [
-        (hit.memory.id, hit.score) for hit in exact
-    ]
-    return hits
-
-
-def without_a_graph(repo: MemoryRepository) -> None:
-    """Makes walks return the memories that rank last."""
-    assert isinstance(repo._bind, Connection)
-    repo._bind.exec_driver_sql(
-        """
-        CREATE OR REPLACE FUNCTION pgrecall.near_positions(
-            relation text, query halfvec, candidates integer, likeness float8,
-            reach integer DEFAULT 0)
-            RETURNS TABLE (memory_id uuid) LANGUAGE plpgsql AS $$
-        BEGIN
-            RETURN QUERY EXECUTE format(
-                'SELECT memory_id FROM pgrecall.%%I '
-                'ORDER BY position OPERATOR(public.<#>) $1 DESC LIMIT $2',
-                relation) USING query, candidates;
-        END $$
-        """
-    )
-
-
-@pytest.mark.parametrize("name", sorted(profiles.BUILT_IN))
-def test_a_complete_search_is_exact_whatever_the_graph_finds(
-    undone: MemoryRepository, name: str
-) -> None:
-    asked: dict[str, Any] = {"profile": name, "as_of": SOON}
-    for query in QUERIES:
-        proven(undone, query, **asked)
-    without_a_graph(undone)
-    found, exact = both(undone, **asked)
-    assert found.strategy == "index"
-    assert not found.complete
-    assert exact.complete
-    assert recall(found, exact) < 0.5
-
-    for query in QUERIES:
-        for more in ({}, {"tiers": ["long"]}, {"min_similarity": 0.2}, {"k": 40}):
-            proven(undone, query, **asked, **more)
-
-
-@pytest.mark.parametrize("text", ["big 77", "big 77 1", "zeppelin"])
-def test_a_complete_search_compares_words(undone: MemoryRepository, text: str) -> None:
-    without_a_graph(undone)
-    for query in QUERIES:
-        for b in (0.0, 0.8):
-            weighed = {Similarity(): 0.5, Keyword(b=b, pivot=4): 0.4, Importance(): 0.1}
-            profile = Profile("by words", weighed, redistribute=text == "zeppelin")
-            proven(undone, query, profile=profile, query_text=text)
-
-
-def test_a_complete_search_does_not_score_what_it_has_proven(undone: MemoryRepository) -> None:
-    weights = {"similarity": 0.8, "importance": 0.2}
-    hits = proven(undone, weights=weights)
-    assert hits.strategy == "index"
-    assert hits.candidates is not None
-    assert hits.candidates < MANY / 4
-
-
-def test_a_complete_search_knows_what_was_written_used_and_placed_since(
-    world: World, own: Owner
-) -> None:
-    ids = indexed(own, memories_of(own.name, 400))
-
-    def both_ways() -> None:
-        for name in ("five_factor", "last_access", "half_life"):
-            exact = own.search(QUERY, profile=name, strategy="exact", touch=False)
-            hits = own.search(QUERY, profile=name, strategy="index", complete=True, touch=False)
-            assert ids_of(hits) == ids_of(exact), name
-
-    for _ in range(30):
-        own.repo.touch(own.name, ids[:20])
-    both_ways()
-    added = [
-        replace(one, id=None, content=f"new {n}") for n, one in enumerate(memories_of("x", 60))
-    ]
-    own.add_many([replace(one, created_at=datetime.now(UTC)) for one in added])
-    both_ways()
-    place = "SELECT pgrecall.place_memories(:owner, pgrecall.memories_beside(:owner))"
-    sql(world.engine, place, owner=own.name)
-    noted = "UPDATE pgrecall.rank_indexes SET written_until = now() WHERE agent_id = :owner"
-    sql(world.engine, noted, owner=own.name)
-    both_ways()
-
-
-def test_a_complete_search_scores_everything_if_a_memory_is_dated_after_its_index(
-    own: Owner,
-) -> None:
-    later = datetime.now(UTC) + timedelta(days=2)
-    indexed(
-        own, [*memories_of(own.name, 60), NewMemory("later", embedding=QUERY, created_at=later)]
-    )
-
-    hits = own.search(QUERY, strategy="index", complete=True, touch=False)
-
-    assert (hits.strategy, hits.complete) == ("exact", True)
-
-
-def test_psql_proves_the_same(undone: MemoryRepository) -> None:
-    without_a_graph(undone)
-    assert isinstance(undone._bind, Connection)
-    asked = "pgrecall.recall(%s, %s::vector, profile => %s, as_of => %s, strategy => %s"
-    for name in ("five_factor", "tiered", "trust"):
-        exact, shown, proof = (
-            undone._bind.exec_driver_sql(
-                f"SELECT id, score FROM {asked}{more})", (BIG, str(QUERY), name, SOON, strategy)
-            ).all()
-            for strategy, more in (
-                ("exact", ""),
-                ("index", ""),
-                ("index", ", complete => true"),
-            )
-        )
-        assert proof == exact != shown

@@ -258,7 +258,7 @@ def test_python_and_psql_agree_for_random_arguments(
     but those that only Python has."""
     wanted = {*signature(MemoryRepository.search).parameters, *SearchArguments.__annotations__}
     in_python = {"self", "agent_id", "query", "arguments", "where", "dates", "timezone", "rerank"}
-    how = {"strategy", "touch", "complete"}
+    how = {"strategy", "touch"}
     assert wanted - in_python == ARGUMENTS.keys() - {"half_life"} | how
     dice = random.Random("random arguments")
     refused = found = 0

@@ -237,36 +237,6 @@ def test_a_profile_is_exact_within_its_bounds(
     assert -below - EXACT <= above <= beyond + EXACT
 
 
-@pytest.mark.parametrize("name", [*BOUNDS, "hybrid"])
-@property_test
-@given(st.data(), memories(), vectors, long_elapses, st.sampled_from(Curve))
-def test_no_memory_is_underrated_by_more_than_the_slack(
-    name: str,
-    data: st.DataObject,
-    memory: Memory,
-    query: tuple[float, ...],
-    elapsed: float,
-    curve: Curve,
-) -> None:
-    """Also with other half-lives, clocks and caps than those that positions have."""
-    kinds = [type(signal) for signal in profiles.named(name).signals]
-    half_life, clock = st.floats(1e-3, 1e4), st.sampled_from(Clock)
-    decay = Recency(half_life=data.draw(half_life), clock=data.draw(clock), curve=curve)
-    frequency = Frequency(cap=data.draw(st.floats(1, 1e6)))
-    profile = data.draw(
-        weighted(
-            [
-                *(s for s in profiles.named(name).signals if not isinstance(s, EntityOverlap)),
-                *(other for other in (decay, frequency) if type(other) not in kinds),
-            ]
-        )
-    )
-
-    above = error(memory, profile, query, elapsed)
-
-    assert above >= -space.slack(profile, elapsed)
-
-
 BY_TIER = next(signal for signal in profiles.tiered.signals if isinstance(signal, Recency))
 
 

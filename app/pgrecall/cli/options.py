@@ -225,7 +225,6 @@ OPTIONS: Mapping[str, Any] = {
     "limit": option("How many to list at most.", "--limit", "-n"),
     "after": option("Continue a list: what the page before named.", metavar="CURSOR"),
     "strategy": option("Score every memory, or use the rank index."),
-    "complete": option("Prove that the rank index has missed nothing."),
     "touch": option("Count this as a retrieval of the memories."),
     "key": option("Your name for it: repeated under it, it counts once."),
     "reason": option("Why, for the history."),

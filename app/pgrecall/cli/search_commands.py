@@ -40,7 +40,6 @@ def search(call: Call) -> Output:
     ids = short_ids(call.repo, agent, (hit.memory.id for hit in hits), teams)
     reranked = f", {rerank_text(hits)}" if hits.reranked is not None else ""
     how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
-    how += ", none missed" if how and hits.complete else ""
     query, period = call.arguments["query"], period_text(hits.query_time)
     title = f"“{query}” for {agent}, by {hits.profile}{how}{reranked}{period}"
     notes = [] if hits or call.repo.count(agent) else [f"{agent} has no memories"]

@@ -45,9 +45,7 @@ from pgrecall.rank_index.space import (
     MAX_FREQUENCY,
     MOST_AXES,
     MOSTLY_ONE,
-    RECENCY_SCALE,
     REST,
-    ROUNDING,
     SIGNAL_AXES,
     VERSION,
 )
@@ -112,8 +110,6 @@ _LIMITS: Mapping[str, Any] = {
     "LARGE": LARGE,
     "M_OF_LARGE": M_OF_LARGE,
     "EF_CONSTRUCTION": EF_CONSTRUCTION,
-    "ROUNDING": ROUNDING,
-    "RECENCY_SCALE": RECENCY_SCALE,
     "LEVELS": [*map(str, LEVELS)],
     "MEASURED_HITS": MEASURED_HITS,
     "STATEMENTS": RANKING,

@@ -217,8 +217,6 @@ def _followed(signal: Signal) -> dict[str, Any]:
     parameters["sql"] = value(signal)
     if (text := looked_up(signal)) != value(signal):
         parameters["looked_up"] = text
-    parameters["shortfall"] = space.shortfall(signal)
-    parameters["used_shortfall"] = space.shortfall(signal, used=True)
     return parameters | {"terms": [term.values for term in space.terms(signal) if term.share]}
 
 

@@ -36,21 +36,13 @@ class Sources:
         """The options of a statement."""
         return ["index", "whole"] if self.whole else ["index"]
 
-    def parameters(
-        self,
-        candidates: int,
-        reach: int,
-        at_least: float | None = None,
-        used_at_least: float | None = None,
-    ) -> dict[str, Any]:
+    def parameters(self, candidates: int, reach: int) -> dict[str, Any]:
         """The values to bind in addition to those of the search."""
         fields = ("owner_id", "relation", "direction", "used_direction", "written_until")
         names = ("indexed_owners", "relations", "directions", "used_directions", "written_until")
         parameters: dict[str, Any] = {
             "candidates": candidates,
             "reach": reach,
-            "at_least": at_least,
-            "used_at_least": used_at_least,
             **dict(zip(("keyword_b", "keyword_pivot"), self.words, strict=False)),
             **{
                 name: [getattr(source, field) for source in self.indexes]

@@ -23,7 +23,6 @@ from functools import lru_cache
 
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import tiered
-from pgrecall.scoring.scorer import decay
 from pgrecall.scoring.signals import (
     KINDS,
     Clock,
@@ -61,10 +60,6 @@ CAPS = (20.0, 50.0)
 MOSTLY_ONE = 0.6
 MAX_FREQUENCY = 0.1
 """Up to this weight, frequency is covered: positions have the counts of the build."""
-
-ROUNDING = 0.002
-"""How far an inner product may stay below the score of weight 1 since positions and directions
-have half precision: at most 2⁻¹¹ of each coordinate, twice."""
 
 _HYPERBOLIC = (
     (0.7110930099, 0.4157745568),
@@ -128,7 +123,6 @@ AXES: tuple[Axis, ...] = (
     *(Axis(missing, reference=0.05) for missing in Missing),
 )
 """The signals and half-lives that the rank index covers."""
-RECENCY_SCALE = next(axis.scale for axis in AXES if isinstance(axis.what, Recency))
 SIGNAL_AXES = len(AXES) + 1
 """The coordinates behind those of the embedding; the last one equalises lengths."""
 
@@ -208,61 +202,6 @@ def one_sided(profile: Profile) -> float:
     weights = [weight for signal, weight in profile if not isinstance(signal, Keyword)]
     most = max(weights, default=0.0)
     return max(most / sum(weights) - MOSTLY_ONE, 0.0) / (1 - MOSTLY_ONE) if most else 0.0
-
-
-def slack(
-    profile: Profile, elapsed: float, *, with_entities: bool = True, used: bool = False
-) -> float:
-    """The most by which an inner product that counts all of the rest of embeddings can stay below a
-    score, apart from words, `elapsed` days after the moment of the index."""
-    return sum(
-        weight
-        * (ROUNDING + shortfall(signal, used=used) + _placed_late(signal, elapsed, used=used))
-        for signal, weight in profile
-        if with_entities or not isinstance(signal, EntityOverlap)
-    )
-
-
-@lru_cache
-def shortfall(signal: Signal, *, used: bool = False) -> float:
-    """The most by which the terms of a signal stay below its value, of memories `used` since the
-    build as well: positions do not know their times of use. Counts grow without a note."""
-    if type(signal) not in KINDS.values():
-        return 1.0
-    match signal:
-        case Similarity() | Usefulness() | Importance() | Confidence() | Keyword() | Time():
-            return 0.0
-        case Trust():  # decay is convex, so it lies below the line between two moments
-            return 0.0
-        case Recency() if signal.clock is not Clock.LATEST and not (used and signal.reads_usage):
-            if signal.half_lives_by_tier and _by_tier(signal):
-                return 0.0
-            half_life = _half_life(signal)
-            if half_life is None or signal.half_lives_by_tier or signal.half_lives_by_type:
-                return 1.0
-            return ROUNDING + max(
-                decay(signal.curve, age, half_life)
-                - sum(term.share * math.exp2(-age / one) for term, one in _by_half_life(signal))
-                for age in (half_life * 2 ** (step / 16) for step in range(-160, 161))
-            )
-    return 1.0
-
-
-def _placed_late(signal: Signal, elapsed: float, *, used: bool) -> float:
-    """The same of memories that were placed in the index since its build: `recency_at` is at most
-    2, so that one of now counts as if it were one half-life younger than the index."""
-    return sum(
-        max(term.share * (1 - math.exp2(1 - elapsed / half_life)), 0.0)
-        for term, half_life in _by_half_life(signal)
-        if not (used and signal.reads_usage)
-    )
-
-
-def _by_half_life(signal: Signal) -> Iterator[tuple[Term, float]]:
-    """The terms that decay, with their half-lives."""
-    for term in terms(signal):
-        if term.half_life is not None:
-            yield term, term.half_life
 
 
 def is_rough(profile: Profile) -> bool:

@@ -20,7 +20,7 @@ from pgrecall.ranking.owner_facts import owner_facts, without_indexes
 from pgrecall.ranking.search_parameters import Search, shift_of
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.verbs import call
-from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity
+from pgrecall.scoring.signals import Keyword, Similarity
 
 MAX_UNCOVERED = 0.1
 """`auto` uses the index up to this total weight of signals that it does not cover."""
@@ -72,8 +72,6 @@ class IndexPlan:
     search: Search
     sources: Sources
     usable: Sequence[RankIndex]
-    elapsed: float
-    """Days since the moment of the oldest index."""
 
     @property
     def candidates(self) -> int:
@@ -84,18 +82,6 @@ class IndexPlan:
         """The search of this number of candidates."""
         reach = scan_budget(self.search, candidates)
         return self.over(self.sources.parameters(candidates, reach))
-
-    def run_above(self, score: float) -> Run:
-        """The search of all memories whose score might be as high as this."""
-        profile, named = self.search.profile, self.search.may_name
-        if profile.redistribute and named:  # the weight of names is the others' if none is known
-            score *= 1 - profile.weights[EntityOverlap.name] / sum(profile.weights.values())
-        at_least, used_at_least = (
-            score - space.slack(profile, self.elapsed, with_entities=named, used=used)
-            for used in (False, True)
-        )
-        most = MAX_CANDIDATES
-        return self.over(self.sources.parameters(most, most, at_least, used_at_least))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +101,6 @@ def search_with_index(
     """Executes the statement `over` the candidates of rank indexes, by default for the k best.
 
     Returns None if all memories must be scored.
-    A search that is to be `complete` then scores all memories that might be as good as the k-th.
     If too few candidates pass the filters, it retries with as many as should suffice, judging by
     the share that passed. It gives up if that would be too many or if fewer than k were found.
     """
@@ -140,10 +125,6 @@ def search_with_index(
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
         candidates = min(more, MAX_CANDIDATES)
-    if search.complete:
-        rows = yield attempt.run_above(rows[-1].score)
-        if not rows or rows[0].total < search.most:
-            return None
     floor = None if search.brings_along else search.min_score
     passed = [row for row in rows if floor is None or row.score >= floor]
     return Found(passed, rows[0].total)
@@ -159,7 +140,7 @@ def plan_index_use(
     if strategy == "exact" or search.spans_nodes:
         return None
     owners = [search.agent_id, *search.teams]
-    rows = yield owner_facts(tables, owners, anew=strategy == "index" or search.complete)
+    rows = yield owner_facts(tables, owners, anew=strategy == "index")
     if rows[0].agent_id is None or not _is_applicable(search, strategy):
         return None
     moment = search.as_of or rows[0].now  # some seconds ago, which only affects candidates
@@ -170,7 +151,7 @@ def plan_index_use(
         and index.as_of <= moment
         and (strategy == "index" or index.memories >= index.at_least)
     ]
-    if not usable or (search.complete and len(usable) > 1):
+    if not usable:
         return None
     layout: Layout = yield Ask("layout")
     means = {
@@ -182,8 +163,7 @@ def plan_index_use(
     if not (search.brings_along or search.diversity):  # whose statements choose among the best
         search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
-    elapsed = (moment - min(index.as_of for index in usable)) / timedelta(days=1)
-    return IndexPlan(run, search, sources, usable, elapsed)
+    return IndexPlan(run, search, sources, usable)
 
 
 def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
@@ -243,7 +223,7 @@ def scan_budget(search: Search, candidates: int) -> int:
 def _follows_use(search: Search) -> bool:
     """True if a search looks for candidates by their present use."""
     weight = sum(weight for signal, weight in search.profile if signal.reads_usage)
-    return weight > (0 if search.complete else MIN_USE)
+    return weight > MIN_USE
 
 
 def _is_applicable(search: Search, strategy: Strategy) -> bool:
@@ -251,8 +231,6 @@ def _is_applicable(search: Search, strategy: Strategy) -> bool:
     filters = search.filters
     if search.weighs_time or search.profile.decay is not None:
         return False  # positions do not contain it, and it may decide the order
-    if search.complete and (search.brings_along or search.diversity):
-        return False  # rows are not the best by score
     if search.max_per:
         return False  # the best candidates may all be of one session
     if filters.include_invalid or "statuses" in filters.values:

@@ -18,15 +18,12 @@ class Hits(list[ScoredMemory]):
     """The hits of one search, best first."""
 
     __slots__ = (
-        *("candidates", "complete", "floor", "profile", "query_text", "query_time"),
+        *("candidates", "floor", "profile", "query_text", "query_time"),
         *("rerank_note", "reranked", "strategy", "touched"),
     )
 
     strategy: Literal["exact", "index"]
     """The strategy that produced the result."""
-    complete: bool
-    """True if nothing that was not scored could be among the k best: every memory was scored, or
-    the search was asked to be complete."""
     candidates: int | None
     """The number of memories scored, if the index was used."""
     floor: float | None
@@ -50,7 +47,6 @@ class Hits(list[ScoredMemory]):
         hits: Iterable[ScoredMemory] = (),
         *,
         strategy: Literal["exact", "index"] = "exact",
-        complete: bool = True,
         candidates: int | None = None,
         floor: float | None = None,
         query_time: Period | None = None,
@@ -59,7 +55,6 @@ class Hits(list[ScoredMemory]):
     ) -> None:
         super().__init__(hits)
         self.strategy = strategy
-        self.complete = complete
         self.candidates = candidates
         self.floor = floor
         self.query_time = query_time

@@ -27,7 +27,7 @@ LEAST_LENDERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The complete arguments of a search; `MemoryRepository.search` describes each of them."""
+    """The arguments of a search; `MemoryRepository.search` describes each of them."""
 
     agent_id: str
     """The owner as stored; so are the teams."""
@@ -58,8 +58,6 @@ class Search:
     day_zone: str = "UTC"
     """The time zone of the days that `max_per` limits hits by, as PostgreSQL names it."""
     diversity: float = 0.0
-    complete: bool = False
-    """True if the result must be the one of scoring every memory."""
     is_large: bool = False
     """True if the owners have so many memories that planning each search again is worth it."""
     has_subjects: bool = False

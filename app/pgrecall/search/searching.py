@@ -50,7 +50,6 @@ def search(
     touch: bool = True,
     diversity: float = 0.0,
     rerank: Rerank | Reranker | bool | None = None,
-    complete: bool = False,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[Hits]:
     """The agent's k best memories for a query, best first; ties are ordered by id.
@@ -84,12 +83,6 @@ def search(
     not answer as well), or "auto" (use the index if the agent has enough memories and signals
     unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
 
-    With `complete`, the hits are those of scoring every memory. Where a rank index is used, all of
-    its positions are then compared with the k-th score: what is proven to be lower is not scored.
-    If that proves too little, every memory is scored. `complete` of the result says whether
-    nothing that was not scored could be among the k best. SQL of your own that updates memories is
-    unknown to positions until the next build.
-
     `rerank` judges the best by score once more: a function from a query and texts to numbers, a
     `Rerank` with its `top` and its budget `within`, or True for the repository's. The query is its
     text, or else `query_text`. The best `top` are ranked by it (more than 80 without an index), and
@@ -103,7 +96,6 @@ def search(
     `touch` meets a database that cannot be written.
     """
     require_bool("touch", touch)
-    require_bool("complete", complete)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     if type(diversity) is not float or diversity:
@@ -115,7 +107,6 @@ def search(
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments)
     on_replica = yield Ask("replica")
     request = yield from question.resolved(tables)
-    request = replace(request, complete=complete)
     if diversity:
         request = diverse(request, diversity)
     may_count = touch and not on_replica
@@ -142,7 +133,6 @@ def search_many(
     touch: bool = True,
     diversity: float = 0.0,
     rerank: Rerank | Reranker | bool | None = None,
-    complete: bool = False,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[list[Hits]]:
     """The results of `search` for each query, in their order.
@@ -155,7 +145,6 @@ def search_many(
     Raises the errors of `search`, with the number of the query, before any search runs.
     """
     require_bool("touch", touch)
-    require_bool("complete", complete)
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     diversity = require_diverse(diversity, k, arguments, rerank)
@@ -174,7 +163,6 @@ def search_many(
     several: list[Hits] = []
     for (question, by), vector in zip(questions, vectors, strict=True):
         request = yield from question.resolved(tables, vector)
-        request = replace(request, complete=complete)
         if diversity:
             request = diverse(request, diversity)
         hits, _ = yield from hits_of_search(tables, request, expand, strategy, by, may_count=False)
@@ -219,7 +207,6 @@ def hits_of_search(
     hits = Hits(
         hits_of(request.profile, rows),
         strategy="exact" if candidates is None else "index",
-        complete=candidates is None or request.complete,
         candidates=candidates,
         query_time=request.query_time,
         profile=request.profile.name,

@@ -50,8 +50,6 @@ class SearchAnswer:
 
     results: list[ScoredMemory]
     strategy: str
-    complete: bool
-    """True if nothing that was not scored could be among the k best."""
     candidates: int | None
     query_time: tuple[Any, Any] | None
     profile: str
@@ -141,8 +139,8 @@ def shown(result: Any, called: str | None = None) -> Any:
             refused = {place: str(error) for place, error in result.refused.items()}
             return BatchAnswer([shown(one) for one in result], refused)
         case Hits():
-            how = (result.strategy, result.complete, result.candidates)
-            about = (result.query_time, result.profile, result.touched)
+            how = (result.strategy, result.candidates, result.query_time)
+            about = (result.profile, result.touched)
             reranked = (result.reranked, result.rerank_note)
             subject = (result.relevance, result.on_subject)
             return SearchAnswer([*result], *how, *about, *subject, *reranked)
