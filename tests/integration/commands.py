@@ -45,7 +45,6 @@ for _name in BUILT.list_commands(None):
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command through the entry point; `answer` is typed in, or piped if it is bytes."""
     monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: Path("/no/such/file"))
-    monkeypatch.setattr("pgrecall.cli.consent.folder", lambda: Path("/no/such/folder"))
     for variable in VARIABLES.values():
         if variable != VARIABLES["database_url"]:
             monkeypatch.delenv(variable, raising=False)

@@ -1,4 +1,4 @@
-"""Settings from options, the environment and files; and embedders that a command is told of."""
+"""Settings from options, the environment and the user's file; and embedders and rerankers."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ class Halves:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder, in a folder for a project's file."""
+    """The working folder."""
     here = tmp_path / "project" / "here"
     here.mkdir(parents=True)
     monkeypatch.chdir(here)
     monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
-    return here.parent
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return here
 
 
 @pytest.fixture
@@ -49,9 +50,16 @@ def run(
     local_embedder: LocalEmbedder,
 ) -> Run:
     make_once(monkeypatch, local_embedder)
-    started = runner(monkeypatch, capsys)
-    monkeypatch.setattr("pgrecall.cli.consent.folder", lambda: folder.parent / "consents")
-    return started
+    return runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def file(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's file."""
+    path = tmp_path / "config" / "config.toml"
+    path.parent.mkdir()
+    monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: path)
+    return path
 
 
 def shown(run: Run) -> dict[str, tuple[str, str]]:
@@ -60,13 +68,13 @@ def shown(run: Run) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_an_option_precedes_the_environment_and_that_a_file(
-    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
+def test_an_option_precedes_the_environment_and_that_the_users_file(
+    run: Run, file: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = folder / "pgrecall.toml"
     monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
-    file.write_text("agent = 'filed'\nprofile = 'mine.toml'")
-    (folder / "mine.toml").write_text("name = 'mine'\n[signals.similarity]\nweight = 1\n")
+    file.write_text("agent = 'filed'\nprofile = 'mine.toml'\ndatabase_url = 'postgresql://x:1/x'")
+    mine = file.parent / "mine.toml"
+    mine.write_text("name = 'mine'\n[signals.similarity]\nweight = 1\n")
 
     assert run("add", "tea").code == 0
     [hit] = run("search", "tea", "--json").records
@@ -77,96 +85,53 @@ def test_an_option_precedes_the_environment_and_that_a_file(
 
     found = shown(run)
     assert found["agent"] == ("named", "PGRECALL_AGENT")
-    assert found["profile"] == (str(folder / "mine.toml"), str(file))
+    assert found["profile"] == (str(mine), str(file))
     assert found["schema"] == ("pgrecall", "default")
+    assert found["database_url"][1] == "PGRECALL_DATABASE_URL"
+    assert "config.toml" in run("config").out.partition("Your file: ")[2]
 
 
-def test_the_nearest_file_of_a_project_precedes_the_users(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("where", [".", ".."])
+@pytest.mark.parametrize("name", ["pgrecall.toml", "config.toml", "pyproject.toml"])
+def test_files_of_a_project_have_no_effect(
+    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch, name: str, where: str
 ) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text("agent = 'own'\nschema = 'own'")
-    monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: own)
-    project = folder / "pyproject.toml"
-    project.write_text("[tool.pgrecall]\nagent = 'project'")
-    (folder / "here" / "pyproject.toml").write_text("[project]\ndependencies = ['pgrecall']")
+    before = shown(run)
+    mark = folder / "mark"
+    (folder / where / "planted.py").write_text(
+        f"import pathlib\npathlib.Path({str(mark)!r}).touch()"
+    )
+    planted = {
+        "agent": "theirs",
+        "database_url": "postgresql://127.0.0.1:1/theirs",
+        "embedder": "planted:Embedder",
+        "rerank": "planted:reranker",
+        "unknown": "x",
+    }
+    table = "[tool.pgrecall]" if name == "pyproject.toml" else ""
+    lines = [table, *(f"{key} = {value!r}" for key, value in planted.items())]
+    (folder / where / name).write_text("\n".join(lines))
 
-    found = shown(run)
-
-    assert found["agent"] == ("project", str(project))
-    assert found["schema"] == ("own", str(own))
-
-
-def test_a_project_moves_the_database_only_with_consent_for_its_values(
-    run: Run, folder: Path, local_url: str
-) -> None:
-    file = folder / "pyproject.toml"
-    names = f"[tool.pgrecall]\nagent = 'a'\ndatabase_url = {json.dumps(local_url)}\n"
-    file.write_text(names)
-
-    asked = run("add", "tea")
-    assert asked.code == 2
-    assert f"database_url of {file} needs your consent: `pgrecall config trust {file}`" in asked.err
-    assert shown(run)["database_url"] == ("the embedded database", "default")
-    withheld = run("config")
-    assert "Not used: database_url postgresql://" in withheld.out
-    assert "needs your consent" in withheld.err
-    assert str(file) in run("config", "--json").records[0]["withheld"]
-    assert run("list", "--database-url", local_url).code == 0, "an option precedes the file"
-
-    [given] = run("config", "trust", "--json").records
-    assert (given["file"], given["allowed"]) == (str(file), True)
-    assert run("add", "tea").code == 0
-    file.write_text(f"{names}# and a comment\n[tool.other]\nlines = 100\n")
-    assert len(run("list", "--json").records) == 1, "other lines of the file do not matter"
-
-    file.write_text(names.replace("postgresql://", "postgresql://other@"))
-    assert run("list").code == 2
-    file.write_text(names)
-    assert run("config", "distrust", "../pyproject.toml").code == 0
-    assert shown(run)["database_url"] == ("the embedded database", "default")
-    assert run("config").err == "", "the user has said it"
-    for wrong in (("trust", "nowhere.toml"), ("distrust", "../../pgrecall.toml")):
-        assert run("config", *wrong).code == 2, wrong
+    assert shown(run) == before
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
+    for command in (("add", "tea"), ("search", "tea"), ("list",)):
+        done = run(*command, "--agent", "a")
+        assert (done.code, done.err) == (0, ""), done
+    assert not mark.exists()
 
 
-def test_without_consent_the_users_own_database_is_not_used_instead(
-    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """What belongs to a project would be among what belongs to the user."""
-    own = tmp_path / "own.toml"
-    own.write_text(f"agent = 'own'\ndatabase_url = {json.dumps(local_url)}")
-    monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: own)
-    (folder / "pgrecall.toml").write_text("database_url = 'postgresql://127.0.0.1:1/theirs'")
-
-    assert "needs your consent" in run("add", "tea").err
-    assert run("config", "distrust").code == 0
-    assert run("add", "tea").code == 0
-    (folder / "here" / "pgrecall.toml").symlink_to(own)
-    assert len(run("list", "--json").records) == 1, "it is the user's own, wherever it is read"
-
-
-def test_a_projects_file_runs_no_code(
+def test_only_an_option_names_code_in_the_working_folder(
     run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
-    monkeypatch.setattr(sys, "path", [*sys.path])
     mark = folder / "mark"
-    leaves = f"import pathlib\npathlib.Path({str(mark)!r}).touch()\n{HALVES}"
-    here = folder / "here"
     for name in ("planted_embedder", "openai"):
-        (here / f"{name}.py").write_text(leaves)
-    (here / "pgrecall.toml").write_text("embedder = 'planted_embedder:Halves'\nagent = 'a'")
+        leaves = f"import pathlib\npathlib.Path({str(mark)!r}).touch()\n{HALVES}"
+        (folder / f"{name}.py").write_text(leaves)
 
-    for command in (("search", "tea"), ("add", "tea"), ("mcp",), ("serve", "--port", "1")):
-        asked = run(*command)
-        assert (asked.code, "embedder of " in asked.err) == (2, True), asked.err
-    assert run("list").code == run("add", "tea", "--vector", json.dumps([1] * 256)).code == 0
-    (here / "pgrecall.toml").unlink()
     run("search", "tea", "--agent", "a", "--embedder", "pgrecall:OpenAIEmbedder('x')")
     monkeypatch.setenv("PGRECALL_EMBEDDER", "planted_embedder:Halves")
     assert "cannot be imported" in run("search", "tea", "--agent", "a").err
-
     assert not mark.exists()
     run("search", "tea", "--agent", "a", "--embedder", "planted_embedder:Halves")
     assert mark.exists(), "an option names what lies in the working folder"
@@ -188,38 +153,27 @@ def test_secrets_are_masked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("agnet = 'x'", "unknown setting 'agnet'; known are agent, database_url"),
+        ("agnet = 'x'", "unknown setting 'agnet' (did you mean agent?); known are agent, database"),
         ("agent = 7", "agent must be a text, got 7"),
-        ("agent = ", "pgrecall.toml cannot be read"),
+        ("agent = ", "config.toml cannot be read"),
+        ("[tool.pgrecall]", "unknown setting 'tool'"),
     ],
 )
-def test_a_file_that_cannot_be_used(run: Run, folder: Path, text: str, problem: str) -> None:
-    (folder / "pgrecall.toml").write_text(text)
+def test_a_file_that_cannot_be_used(run: Run, file: Path, text: str, problem: str) -> None:
+    file.write_text(text)
     done = run("config")
     assert (done.code, problem in done.err) == (2, True), done.err
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs another user")
-def test_a_file_of_another_user_is_ignored(run: Run, folder: Path) -> None:
-    file = folder / "pgrecall.toml"
-    file.write_text("embedder = 'evil:Embedder'")
-    os.chown(file, 12345, 12345)
-
-    assert shown(run)["embedder"][1] == "default"
-    assert f"Ignoring {file}, which belongs to another user" in run("config").err
-
-
 def test_any_embedder_and_any_schema(
-    run: Run, folder: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, folder: Path, file: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", database_url)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (folder / "halves_embedder.py").write_text(HALVES)
-    (folder / "pgrecall.toml").write_text("embedder = 'halves_embedder:Halves'\nagent = 'a'")
+    (file.parent / "halves_embedder.py").write_text(HALVES)
+    file.write_text("embedder = 'halves_embedder:Halves'\nagent = 'a'")
     vector = json.dumps([1.0] + [0.0] * 7)
-    (folder / "here" / "vector.json").write_text(vector)
+    (folder / "vector.json").write_text(vector)
 
-    assert run("config", "trust").code == 0
     assert run("add", "tea").code == 0
     [hit] = run("search", "tea", "--json").records
     assert hit["similarity"] == pytest.approx(1)
@@ -264,19 +218,15 @@ def fails(query, texts):
 """
 
 
-def test_any_reranker_orders_hits_if_the_user_consents(
-    run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
+def test_any_reranker_orders_hits(
+    run: Run, file: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (folder / "my_rerankers.py").write_text(RERANKERS)
-    (folder / "pgrecall.toml").write_text("rerank = 'my_rerankers:longest'\nagent = 'a'")
+    (file.parent / "my_rerankers.py").write_text(RERANKERS)
+    file.write_text("rerank = 'my_rerankers:longest'\nagent = 'a'")
     texts = ["tea", "tea for two", "tea for the three of us"]
     ids = [run("add", text).out.strip() for text in texts]
 
-    assert "rerank of " in (refused := run("search", "tea", "--json")).err
-    assert refused.code == 2
-    assert run("config", "trust").code == 0
     hits = run("search", "tea", "--json").records
     assert [(hit["content"], hit["rerank_score"]) for hit in hits] == [
         (text, len(text)) for text in texts[::-1]
@@ -303,9 +253,9 @@ def test_any_reranker_orders_hits_if_the_user_consents(
         assert (done.code, problem in done.err) == (2, True), (name, done.err)
 
     judged = [{"query": "tea", "relevant": [id_]} for id_ in ids]
-    file = folder / "queries.jsonl"
-    file.write_text("\n".join(map(json.dumps, judged)))
-    evaluated = run("evaluate", file, "--agent", "a", "-p", "trust", "--json")
+    queries = file.parent / "queries.jsonl"
+    queries.write_text("\n".join(map(json.dumps, judged)))
+    evaluated = run("evaluate", queries, "--agent", "a", "-p", "trust", "--json")
     assert evaluated.records[0]["profiles"][0]["profile"] == "trust_reranked"
 
 
@@ -313,8 +263,7 @@ def test_an_embedder_of_another_model_is_refused(
     run: Run, folder: Path, local_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (folder / "here" / "halves_embedder.py").write_text(HALVES)
+    (folder / "halves_embedder.py").write_text(HALVES)
     halves = ("--embedder", "halves_embedder:Halves(256)")
     run("add", "tea", "--agent", "a")
 

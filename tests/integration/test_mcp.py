@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -284,36 +283,25 @@ def sevens(query, texts):
 """
 
 
-async def test_a_project_names_embedder_reranker_and_profile_once_it_is_trusted(
+async def test_the_users_file_names_embedder_reranker_and_profile_and_a_projects_file_none(
     database_url: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "halves_embedder.py").write_text(HALVES + SEVENS)
-    (tmp_path / "mine.toml").write_text("name = 'mine'\n[signals.importance]\nweight = 1\n")
-    (tmp_path / "pgrecall.toml").write_text(
+    own = tmp_path / "config" / "pgrecall"
+    own.mkdir(parents=True)
+    (own / "halves_embedder.py").write_text(HALVES + SEVENS)
+    (own / "mine.toml").write_text("name = 'mine'\n[signals.importance]\nweight = 1\n")
+    (own / "config.toml").write_text(
         f"agent = 'a'\nprofile = 'mine.toml'\nembedder = 'halves_embedder:Halves'\n"
         f"rerank = 'halves_embedder:sevens'\n"
         f"database_url = {json.dumps(database_url)}\n"
     )
-    program = str(Path(sys.executable).with_name("pgrecall"))
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
-
-    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [program, *arguments],
-            cwd=tmp_path,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-
-    refused = ran("mcp")
-    assert refused.returncode == 2
-    assert "embedder" in refused.stderr
-    assert "config trust" in refused.stderr
-    assert ran("config", "trust").returncode == 0
-
-    started = StdioServerParameters(command=program, args=["mcp"], env=env, cwd=tmp_path)
+    (tmp_path / "pgrecall.toml").write_text("embedder = 'planted:Embedder'")
+    started = StdioServerParameters(
+        command=str(Path(sys.executable).with_name("pgrecall")),
+        args=["mcp"],
+        env={"PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": str(tmp_path / "config")},
+        cwd=tmp_path,
+    )
     async with Client(stdio_client(started)) as client:
         await answer(client, "remember", content="Zoe plays the cello.", importance=0.25)
         [found] = (await answer(client, "recall", query="which instrument?"))["memories"]

@@ -123,6 +123,7 @@ class Reader:
 
     def toml(self, block: Block) -> str:
         path = self.folder / (block.title or "page.toml")
+        path.parent.mkdir(exist_ok=True)
         path.write_text(block.code, encoding="utf-8")
         assert block.title or profiles.load(path) is not None
         return ""
@@ -249,6 +250,7 @@ def tutorial(folder: Path) -> Reader:
 def at_home(patch: pytest.MonkeyPatch, reader: Reader) -> None:
     """In the reader's folder, with the programs of the server on the path."""
     patch.chdir(reader.folder)
+    patch.setenv("XDG_CONFIG_HOME", str(reader.folder))
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{embedded.binaries()}"
     patch.setenv("PATH", f"{binaries}{os.pathsep}{os.environ['PATH']}")
     if "url" in reader.names:

@@ -174,7 +174,7 @@ COMMANDS = """
 OTHERS = {
     # tests/integration/conftest.py plants in the database of the service
     *("serve", "mcp", "studio"),
-    *("config distrust", "config show", "config trust"),  # need no database
+    "config",  # needs no database
     *("migrate sql", "profiles show"),
     *("demo", "server start", "server stop", "server status"),  # have one of their own
     "migrate distribute",  # is refused without Citus

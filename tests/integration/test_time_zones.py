@@ -190,7 +190,7 @@ def test_the_command_line_takes_it_from_an_option_or_the_users_settings(
     assert run("add", "milk", "--agent", "a").code == 0
 
     monkeypatch.delenv("PGRECALL_TIMEZONE")
-    file = tmp_path / "pgrecall.toml"
+    file = tmp_path / "config.toml"
     file.write_text(f"timezone = '{KIRITIMATI}'\n")
     monkeypatch.setattr("pgrecall.cli.configuration.user_file", lambda: file)
     shown = run("context", "night", "--agent", "a")

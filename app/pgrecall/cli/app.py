@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pgrecall.cli.noted_commands import note_down, noted, typed
-from pgrecall.errors import InputError
-
 if TYPE_CHECKING:
     from pgrecall.cli.call import Method
     from pgrecall.cli.output import Output
@@ -54,27 +51,17 @@ class _Command(_Flags, TyperCommand):
             raise
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
-        from pgrecall.cli.configuration import CODE, PERSONAL, settings, undecided
+        from pgrecall.cli.configuration import settings, user_file
         from pgrecall.cli.named_objects import look_for_module
 
-        configured = settings()
         shared = {one.name for one in self.params if getattr(one, "envvar", None)}
-        defaults = {name: one.value for name, one in configured.used.items() if name in shared}
-        context: Any = super().make_context(*arguments, default_map=defaults, **more)
-        if context.resilient_parsing:  # only to complete what is typed
-            return context
-        sources = {name: context.get_parameter_source(name).name for name in shared}
-        if context.params.get("vector") is not None:  # then nothing is embedded
-            sources.pop("embedder", None)
-        needed = [name for name in PERSONAL if sources.get(name) in ("DEFAULT", "DEFAULT_MAP")]
-        if question := undecided(configured, needed):
-            raise InputError(question)
-        for name in CODE:
-            if sources.get(name) == "COMMANDLINE":
-                look_for_module(context.params[name], Path.cwd())
-            elif sources.get(name) == "DEFAULT_MAP":
-                setting = configured.used[name]
-                look_for_module(setting.value, setting.file.parent)
+        filed = {name: value for name, value in settings().items() if name in shared}
+        context: Any = super().make_context(*arguments, default_map=filed, **more)
+        folders = {"COMMANDLINE": Path.cwd(), "DEFAULT_MAP": user_file().parent}
+        for name in shared & {"embedder", "rerank"}:
+            folder = folders.get(context.get_parameter_source(name).name)
+            if folder and not context.resilient_parsing:  # which only completes what is typed
+                look_for_module(context.params[name], folder)
         return context
 
 
@@ -119,16 +106,12 @@ class LazyGroup(Group):
             for known in places:
                 self.get_command(context, known)
         elif name not in self.commands:
-            if typed() and (command := noted(name)) is not None:
-                return command
             app: App = import_module(f"pgrecall.cli.{places[name][1]}").app
             group: Any = typer.main.get_group(app)
             self.commands.update({name: group} if group.name == name else group.commands)
             for one in self.commands.keys() & places.keys():
                 loaded: Any = self.commands[one]
                 loaded.rich_help_panel = places[one][0]
-            if typed():
-                note_down(name, self.commands[name])
         return self.commands.get(name)
 
 

@@ -22,16 +22,18 @@ import typer
 from typer.models import OptionInfo
 
 from pgrecall.cli.call import Call, Method, arguments_of, receiver_of, summary
-from pgrecall.cli.completing import completion_of
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
 from pgrecall.cli.embedding import EMBEDDING, FindEntities, entities, make_embedder
-from pgrecall.cli.options import Zone, parameter, parameters_of
+from pgrecall.cli.options import SEARCH, Zone, parameter, parameters_of
 from pgrecall.cli.output import Output, until_closed
 from pgrecall.cli.parsers import MOMENTS, PARSERS, in_zone
-from pgrecall.core.checks import without_none
+from pgrecall.context.styles import STYLES
+from pgrecall.core.checks import Argument, Words, without_none
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import BUILT_IN
 
 Function = Callable[..., Output | None]
 AsJson = Annotated[
@@ -162,7 +164,9 @@ def _for_typer(one: Parameter) -> Parameter:
     raw = PARSERS[kind].raw_type if kind in PARSERS else raw
     info = copy(info)
     if isinstance(info, OptionInfo):
-        info.autocompletion = completion_of(one.name, kind)
+        known = _known(one.name, kind)
+        if known:
+            info.autocompletion = lambda incomplete: [w for w in known if w.startswith(incomplete)]
     if info.metavar is None:
         if raw in (int, float) and isinstance(info, OptionInfo):
             info.metavar = "NUMBER"
@@ -173,6 +177,16 @@ def _for_typer(one: Parameter) -> Parameter:
         elif raw in (str, list[str], int, float):
             info.metavar = _name(one).lstrip("-").upper()
     return one.replace(annotation=Annotated[raw if annotation is kind else raw | None, info])
+
+
+def _known(name: str, kind: Any) -> Sequence[str]:
+    """The words that the shell completes an option with."""
+    if kind in (Profile | str, list[Profile]):
+        return [*BUILT_IN]
+    match SEARCH.get(name):
+        case Argument(check=Words(known)):
+            return known
+    return [*STYLES] if name == "style" else []
 
 
 def _name(one: Parameter) -> str:

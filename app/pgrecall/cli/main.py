@@ -11,7 +11,6 @@ import typer
 
 from pgrecall.cli import print_version
 from pgrecall.cli.app import LazyGroup
-from pgrecall.cli.noted_commands import typed
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
@@ -115,8 +114,6 @@ def _options(
 
 def main() -> None:
     """Runs the command line; an error of pgrecall is a message and an exit code."""
-    if (names := _names_alone()) is not None:
-        names()
     for stop in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(stop, _leave)
     try:
@@ -127,22 +124,6 @@ def main() -> None:
     except OSError as error:
         _print_error(error)
         sys.exit(1)
-
-
-def _names_alone() -> _Commands | None:
-    """The commands, if the shell asks to complete one of them or its options.
-
-    They have no options of their own: Typer would import Pydantic to make these, which takes longer
-    than all else. None: something else is asked for, or this Typer completes nothing without them.
-    """
-    if not typed() or typed()[1:2] == [] or typed()[1].startswith("-"):
-        return None
-    try:
-        from typer._completion_classes import completion_init
-    except ImportError:
-        return None
-    completion_init()
-    return _Commands(name="pgrecall", add_help_option=False)
 
 
 def _print_error(error: Exception) -> None:

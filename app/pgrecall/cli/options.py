@@ -69,7 +69,8 @@ METAVARS = {
 }
 
 _FILTERS = FilterArguments.__annotations__
-_ARGUMENTS = arguments_of(SearchArguments)
+SEARCH = arguments_of(SearchArguments)
+"""Argument of a search → its type and its check."""
 _DOCSTRINGS = {**descriptions(FilterArguments), **descriptions(SearchArguments)}
 _COMMENTS = {field.name: field.comment for field in FIELDS} | {"labels": "A label to find it by."}
 _PAIRS = """Takes KEY=VALUE, such as project=quaybook, and JSON objects: '{"steps": [1, 2]}'."""
@@ -91,7 +92,7 @@ def help_of(argument: str) -> str:
     """The first sentence of the docstring, the default, and the values that the option takes."""
     first, *others = re.split(r"(?<=\.) (?=[A-Z0-9{\"])", _DOCSTRINGS.get(argument, ""))
     sentences = [first, *(one for one in others if one.startswith("Default:"))]
-    match _ARGUMENTS.get(argument):
+    match SEARCH.get(argument):
         case Argument(check=Number(least, most)):
             sentences.append(f"Takes {least} to {most}.")
         case Argument(check=Words(known)):
@@ -106,7 +107,7 @@ def help_of(argument: str) -> str:
 
 def _as_option(match: re.Match[str]) -> str:
     name = match[1]
-    known = _ARGUMENTS.get(name)
+    known = SEARCH.get(name)
     return name if known is None else names_of(name, known.type)[0].partition("/")[0]
 
 

@@ -108,7 +108,7 @@ def default(
     """Choose the profile of each call that names none, in psql and in programs; or show it.
 
     Only the schema's owner may. psql obeys at once, running programs some seconds later. A profile
-    that a call, a repository, PGRECALL_PROFILE or pgrecall.toml names precedes it.
+    that a call, a repository, PGRECALL_PROFILE or your config.toml names precedes it.
     """
     if unset and name is not None:
         raise InputError("give a profile or --unset, and not both")
