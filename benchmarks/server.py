@@ -11,6 +11,7 @@ import psycopg
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, embedded
+from pgrecall.core.embedders import Embedder
 from pgrecall.migrate.connecting import database_url
 
 SETTINGS = """
@@ -34,11 +35,11 @@ def server(settings: str = SETTINGS) -> Iterator[str]:
 
 
 @contextmanager
-def repository(url: str) -> Iterator[MemoryRepository]:
+def repository(url: str, embedder: Embedder | None = None) -> Iterator[MemoryRepository]:
     """A repository with one connection, closed afterwards."""
     engine = create_engine(database_url(url), pool_size=1, max_overflow=0)
     try:
-        yield MemoryRepository(engine)
+        yield MemoryRepository(engine, embedder=embedder)
     finally:
         engine.dispose()
 

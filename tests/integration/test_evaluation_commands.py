@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from errno import ENOSPC
@@ -136,7 +135,7 @@ def test_evaluate_shows_what_floors_do_to_questions_without_an_answer(
     path = written(tmp_path / "both.jsonl", [*world.questions[:20], *nobody])
     asked = asked_of("evaluate", path, "-p", "hybrid,trust")
 
-    shown = run(*asked, "--plot", "all.svg")
+    shown = run(*asked)
     [record] = run(*asked, "--json").records
     silent = [one["silent"] for one in record["floors"]]
 
@@ -146,7 +145,6 @@ def test_evaluate_shows_what_floors_do_to_questions_without_an_answer(
     assert "0.060" not in shown.out
     assert silent == sorted(silent)
     assert {*silent} <= {n / 5 for n in range(6)}
-    assert (tmp_path / "all.svg").is_file()
 
 
 def test_what_evaluate_tells_machines_is_the_repositorys_record(
@@ -177,20 +175,6 @@ def test_by_default_the_profiles_built_in_are_compared(run: Run, few: Path) -> N
     assert record["k"] == 10
 
 
-def test_a_chart_is_drawn_beside(run: Run, few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = asked_of("evaluate", few, "-p", "trust,tiered")
-    for name, begins in (("chart.png", b"\x89PNG\r\n\x1a\n"), ("chart.SVG", b"<?xml")):
-        shown = run(*asked, "--plot", name)
-        assert (shown.code, "tiered" in shown.out) == (0, True)
-        assert Path(name).read_bytes().startswith(begins)
-
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
-    for machine in ((), ("--json",)):
-        late = run(*asked, *machine, "--plot", "late.png")
-        assert (late.code, "tiered" in late.out) == (2, True)
-        assert "late.png cannot be written: No space left on device" in late.err
-
-
 def full(*_: Any, **__: Any) -> None:
     raise OSError(ENOSPC, "No space left on device")
 
@@ -198,9 +182,7 @@ def full(*_: Any, **__: Any) -> None:
 def test_what_cannot_be_written_is_told_before_the_work(
     run: Run, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "chart.png").mkdir()
     (tmp_path / "folder.toml").mkdir()
-    monkeypatch.setattr(Evaluations, "evaluate", None)
     monkeypatch.setattr(Evaluations, "tune", None)
 
     def refused(command: str, *more: Any) -> str:
@@ -208,15 +190,8 @@ def test_what_cannot_be_written_is_told_before_the_work(
         assert (shown.code, shown.out) == (2, "")
         return " ".join(shown.err.split())
 
-    assert "the name of a chart must end in .png or .svg" in refused(
-        "evaluate", "--plot", "chart.jpg"
-    )
-    assert "none is not a folder" in refused("evaluate", "--plot", "none/chart.png")
-    assert "cannot be written: it is a folder" in refused("evaluate", "--plot", "chart.png")
     assert "cannot be written: it is a folder" in refused("tune", "-o", "folder.toml", "--force")
     assert "none" in refused("tune", "-o", "none/tuned.toml")
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert "pip install 'pgrecall[chart]'" in refused("evaluate", "--plot", "good.png")
 
 
 def test_missing_memories_are_told(run: Run, tmp_path: Path, world: World) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -161,7 +160,6 @@ COMMANDS = """
     link TWO THREE; links TWO; unlink TWO THREE; profiles list --installed;
     profiles show hybrid --installed; profiles install FOLDER/mine.toml; profiles default mine;
     evaluate FOLDER/judged.jsonl --agent a; tune FOLDER/judged.jsonl --agent a;
-    bench locomo FOLDER/locomo10.json;
     index build --at-least 1; index list; index check; index maintain; index drop;
     export FOLDER/all.jsonl; import FOLDER/all.jsonl; delete --tag a --label none --yes;
     delete THREE --yes; erase FOUR --yes; keys create --owner a --json; keys rotate KEY;
@@ -215,7 +213,6 @@ def test_no_command_calls_what_was_planted(
         judged = [{"query": f"number {n}", "relevant": [str(one)]} for n, one in enumerate(ids)]
         (tmp_path / "judged.jsonl").write_text("\n".join(map(json.dumps, judged)))
         profiles.save(replace(profiles.hybrid, name="mine"), tmp_path / "mine.toml")
-        shutil.copy(Path(__file__).parents[1] / "data" / "locomo" / "locomo10.json", tmp_path)
         command = fast_runner(monkeypatch, capsys, url, local_embedder)
         monkeypatch.setenv("PGRECALL_AGENT", "a")
         named = dict(zip(("ONE", "TWO", "THREE", "FOUR"), map(str, ids), strict=False))

@@ -21,7 +21,6 @@ from pgrecall.cli.parsers import argument, option
 from pgrecall.core.display import Part, plain
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError, PgRecallError
-from pgrecall.evaluation import chart
 from pgrecall.evaluation.evaluation_grid import evaluation_grids, floor_grids
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
@@ -89,7 +88,7 @@ def judge(
 @app.method(
     "evaluation.evaluate",
     "pgrecall evaluate queries.jsonl --agent zoe -p five_factor -p hybrid",
-    "pgrecall evaluate --recorded --agent zoe --plot chart.png",
+    "pgrecall evaluate --recorded --agent zoe",
     profiles=Profiles,
     **JUDGED,
 )
@@ -98,7 +97,6 @@ def evaluate(
     file: QueriesFile = None,
     recorded: Recorded = False,
     judged: Judged = False,
-    plot: Annotated[Path | None, option("Draw a chart, too: .png or .svg.")] = None,
 ) -> Output:
     """Measure how well profiles find the memories that answer judged queries.
 
@@ -111,9 +109,6 @@ def evaluate(
     nothing, and how much recall that costs.
     """
     _require_source(file, recorded=recorded, judged=judged)
-    if plot is not None:
-        chart.require_drawable(plot)
-        require_writable(plot)
     compared = call.arguments.get("profiles") or list(BUILT_IN.values())
     with progress_bar("ranking") as advance:
         queries = _queries(call, file, judged=judged)
@@ -123,7 +118,6 @@ def evaluate(
         *evaluation_grids(evaluation),
         *floor_grids(evaluation),
         notes=_missing(evaluation.missing, call),
-        problem=None if plot is None else _failure(chart.draw, evaluation, plot),
     )
 
 

@@ -56,7 +56,6 @@ class _Commands(LazyGroup):
         "Choose a profile": {
             "profile_commands": "profiles",
             "evaluation_commands": "judge evaluate tune",
-            "bench_command": "bench",
         },
         "Administer": {
             "migrate_commands": "migrate",

@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.datasets import DataSetName, read_data_set
+from benchmarks.datasets.__main__ import ALL, rows, searched, store
+from benchmarks.datasets.conversation import Conversation, Question, Turn
+from benchmarks.server import repository
 
+from pgrecall import profiles
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
-from pgrecall.evaluation.datasets.conversation import BenchQuestion, Conversation, Turn
-from pgrecall.evaluation.datasets.data_sets import DataSetName, read_data_set
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -138,7 +142,7 @@ def test_other_spellings_of_evidence_in_realtalk_are_read(tmp_path: Path) -> Non
     [chat] = read_data_set("realtalk", written(tmp_path / "Chat_1_A B.json", record))
 
     assert [turns for _, turns in evidence(chat)] == list(SPELLINGS.values())
-    assert chat.name == "Chat_1_A_B", "no field of a run file has white space"
+    assert chat.name == "Chat_1_A_B", "a name without white space"
 
 
 def test_beam_is_read_with_its_oddities() -> None:
@@ -209,7 +213,7 @@ def test_longmemeval_is_read_with_its_oddities() -> None:
     assert records[0].turns[4].created_at == utc(2023, 5, 24, 19, 5)
     assert records[0].turns[5].speaker == "assistant"
     assert records[3].questions == [
-        BenchQuestion(
+        Question(
             "gpt4_a1b2c304",
             "How many days passed between my question about winter and the one about jars?",
             "temporal-reasoning",
@@ -337,3 +341,26 @@ def written(path: Path, value: Any) -> Path:
 
 def without(record: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in record.items() if key != name}
+
+
+KINDS = {
+    "locomo": {"adversarial": "0 of 2", "multi-hop": "", "single-hop": "", "temporal": ""},
+    "realtalk": {"multi-hop": "", "temporal": ""},
+    "beam": {"abstention": "0 of 1", "event_ordering": "", "summarization": ""},
+    "longmemeval": {"multi-session": "0 of 1", "single-session-user": ""},
+}
+
+
+@pytest.mark.parametrize("name", MINIATURES)
+def test_a_data_set_is_searched_and_measured(
+    name: DataSetName, local_url: str, local_embedder: LocalEmbedder
+) -> None:
+    conversations = read_data_set(name, DATA / MINIATURES[name])
+    with repository(local_url, local_embedder) as repo:
+        store(repo, conversations)
+        found = searched(repo, conversations, profiles.hybrid, dates=True)
+
+    lines = [line.split(" | ") for line in rows("hybrid", found)]
+    cells = {kind: more for _, kind, *more in lines}
+    assert KINDS[name].keys() < cells.keys()
+    assert float(cells[ALL][1].split()[0]) > 0.5, "meaning and words find something"

@@ -25,7 +25,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchQuestion:
+class Question:
     """A question, and where its answer is said."""
 
     id: str
@@ -40,11 +40,6 @@ class BenchQuestion:
     asked_at: datetime | None = None
     """None: when the conversation is over."""
 
-    @property
-    def has_evidence(self) -> bool:
-        """True if the data set names turns or sessions that answer it."""
-        return bool(self.turns or self.sessions)
-
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
@@ -52,11 +47,11 @@ class Conversation:
 
     name: str
     turns: Sequence[Turn]
-    questions: Sequence[BenchQuestion]
+    questions: Sequence[Question]
 
 
 def word(text: str) -> str:
-    """A name without white space, which ends a field of a run file."""
+    """A name without white space."""
     return "_".join(text.split()) or "_"
 
 

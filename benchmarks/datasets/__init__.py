@@ -1,4 +1,4 @@
-"""The data sets that are known."""
+"""Published data sets of conversations, as their authors publish them. None is shipped."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.datasets import beam, locomo, longmemeval, realtalk
+from benchmarks.datasets.conversation import Conversation
 from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.errors import InputError
-from pgrecall.evaluation.datasets import beam, locomo, longmemeval, realtalk
-from pgrecall.evaluation.datasets.conversation import Conversation
 
 DataSetName = Literal["locomo", "realtalk", "beam", "longmemeval"]
 _READERS: Mapping[DataSetName, Callable[[Path], list[Conversation]]] = {

@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pgrecall.evaluation.datasets.conversation import (
-    BenchQuestion,
+from benchmarks.datasets.conversation import (
     Conversation,
+    Question,
     Turn,
     said,
     sessions_of,
     word,
 )
-from pgrecall.evaluation.datasets.locomo import with_caption
-from pgrecall.evaluation.datasets.published import (
+from benchmarks.datasets.locomo import with_caption
+from benchmarks.datasets.published import (
     Publication,
     Unlike,
     each,
@@ -61,7 +61,7 @@ def _conversation(name: str, record: Any) -> Conversation:
             category = part(one, "category", int)
             evidence = _evidence(part(one, "evidence", list), places, with_photo)
             questions.append(
-                BenchQuestion(
+                Question(
                     f"{name}/{number}",
                     part(one, "question", str),
                     KINDS.get(category, f"category {category}"),

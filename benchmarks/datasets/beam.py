@@ -8,16 +8,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pgrecall.evaluation.datasets.conversation import (
-    BenchQuestion,
+from benchmarks.datasets.conversation import (
     Conversation,
+    Question,
     Turn,
     said,
     sessions_of,
     storable,
     word,
 )
-from pgrecall.evaluation.datasets.published import Publication, each, kind_of, moment, part, within
+from benchmarks.datasets.published import Publication, each, kind_of, moment, part, within
 
 PUBLISHED = Publication("BEAM", "chat.json", "github.com/mohammadtavakoli78/BEAM, chats/100K")
 QUESTIONS = Publication("BEAM", "probing_questions/probing_questions.json", PUBLISHED.place)
@@ -74,7 +74,7 @@ def _time(messages: list[Any]) -> datetime | None:
     return None if text is None else moment(kind_of(text, str, "time_anchor"), _TIME)
 
 
-def _questions(name: str, kinds: Any, turns: list[Turn]) -> Iterator[BenchQuestion]:
+def _questions(name: str, kinds: Any, turns: list[Turn]) -> Iterator[Question]:
     known = {turn.id for turn in turns}
     for kind, several in kind_of(kinds, dict, "the file").items():
         for number, one in each(several, "question"):
@@ -82,7 +82,7 @@ def _questions(name: str, kinds: Any, turns: list[Turn]) -> Iterator[BenchQuesti
                 source = kind_of(one, dict, "a question").get("source_chat_ids")
                 named = (f"{name}/{id_}" for id_ in _ids(source))
                 evidence = tuple(dict.fromkeys(id_ for id_ in named if id_ in known))
-                yield BenchQuestion(
+                yield Question(
                     f"{name}/{word(kind)}/{number}",
                     part(one, "question", str),
                     kind,

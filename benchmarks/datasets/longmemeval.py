@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pgrecall.evaluation.datasets.conversation import (
-    BenchQuestion,
+from benchmarks.datasets.conversation import (
     Conversation,
+    Question,
     Turn,
     said,
     storable,
     word,
 )
-from pgrecall.evaluation.datasets.published import (
+from benchmarks.datasets.published import (
     Publication,
     Unlike,
     each,
@@ -55,7 +55,7 @@ def _record(number: int, record: Any) -> Conversation:
                 if has_answer and turn.text:
                     evidence.append(turn.id)
         is_answerable = not id_.endswith(UNANSWERABLE)
-        question = BenchQuestion(
+        question = Question(
             id_,
             part(record, "question", str),
             part(record, "question_type", str),

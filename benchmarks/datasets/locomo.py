@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pgrecall.evaluation.datasets.conversation import (
-    BenchQuestion,
+from benchmarks.datasets.conversation import (
     Conversation,
+    Question,
     Turn,
     said,
     sessions_of,
     storable,
     word,
 )
-from pgrecall.evaluation.datasets.published import (
+from benchmarks.datasets.published import (
     Publication,
     each,
     kind_of,
@@ -74,7 +74,7 @@ def with_caption(text: str, turn: Mapping[str, Any]) -> str:
 
 def _question(
     id_: str, record: Any, turns: list[Turn], places: Mapping[tuple[int, int], str]
-) -> BenchQuestion:
+) -> Question:
     with within(f"question {id_}"):
         category = part(record, "category", int)
         named = [
@@ -84,7 +84,7 @@ def _question(
             if found in places
         ]
         evidence = tuple(dict.fromkeys(named)) if category != _ADVERSARIAL else ()
-        return BenchQuestion(
+        return Question(
             id_,
             part(record, "question", str),
             KINDS.get(category, f"category {category}"),

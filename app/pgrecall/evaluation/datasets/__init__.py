@@ -1,1 +1,0 @@
-"""Published sets of conversations and questions, read as they are published."""
