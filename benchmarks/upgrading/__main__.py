@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 import psycopg
 from rich.console import Console
-from tests.migrations.called_functions import committed
+from tests.migrations.called_functions import called
 from tests.packaging.test_wheel import ROOT, environment
 
 from benchmarks.index.setting import Setting
@@ -139,12 +139,12 @@ def longest_wait_ms(url: str) -> float:
 def migrate_under(clients: list[Client], url: str, *, columns: bool) -> list[tuple[float, float]]:
     """One `migrate up` after the other until the clients have made enough calls during them."""
     await_rounds(clients, 8 * len(clients))  # everything is prepared
-    files, called = repeatable.files(), [one.name for one in committed()]
+    files = repeatable.files()
     spans, during = list[tuple[float, float]](), 0
     for number in range(999):
         before = sum(one.rounds for one in clients)
         began = time.monotonic()
-        edited = edition(files, number, called, columns=columns)
+        edited = edition(files, number, called(), columns=columns)
         with patch.object(repeatable, "files", lambda edited=edited: edited):
             migrate.upgrade(url)
         spans.append((began, time.monotonic()))

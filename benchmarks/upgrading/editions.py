@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from pgrecall.migrate.repeatable import File
@@ -23,7 +23,7 @@ _REMEMBERED = "similarity float8, same_subject uuid[]"
 
 
 def edition(
-    files: Sequence[File], number: int, called: Sequence[str], *, columns: bool = True
+    files: Sequence[File], number: int, called: Collection[str], *, columns: bool = True
 ) -> tuple[File, ...]:
     """The files of a release that is `number` releases later; 0: these.
 
@@ -37,7 +37,7 @@ def edition(
     return tuple(_edited(file, number, called, columns) for file in files)
 
 
-def _edited(file: File, number: int, called: Sequence[str], columns: bool) -> File:
+def _edited(file: File, number: int, called: Collection[str], columns: bool) -> File:
     text, more = file.text, 1 + number // 10
     if columns and file.path == "views/memory_records.sql":
         return replace(file, text=text.replace(_LAST, _LAST + _columns(more, "0 AS column_{}")))

@@ -1,15 +1,15 @@
 """Create the tables, the functions and the views.
 
-Revision: 0001, 2026-11-22
+Revision: 0001, 2026-11-28
 """
 
 from typing import Any
 
 import sqlalchemy as sa
 from alembic import context, op
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, JSON, JSONB, REAL, TSVECTOR
 
-from pgrecall.migrate.operations import EmbeddingColumn, extension, install, load_pgvector, settings
+from pgrecall.migrate.operations import VectorColumn, extension, install, load_pgvector, settings
 from pgrecall.migrate.state import qualified_language
 
 revision = "0001"
@@ -46,8 +46,8 @@ DECAYS = {
 TIERS = {"short": (24.0, False), "medium": (None, False), "long": (None, True)}
 """When a memory of each tier expires, in hours, and whether it is the default tier."""
 
-RANK_AXES = 26
-"""Coordinates of a position beside those of the embedding."""
+FOUND_BY_VALUE = ("memory_labels", "entity_names")
+"""Tables whose rows are found by what they say, not as all rows of an agent."""
 
 CURVES = "IN ('hyperbolic', 'exponential', 'linear')"
 HALF_LIFE = "BETWEEN '1e-3'::float8 AND '1e9'::float8"
@@ -96,10 +96,14 @@ def upgrade() -> None:
     _create_gc_runs()
     _create_rank_indexes()
     _create_rank_positions()
+    _create_owner_vectors()
+    _create_entity_names()
     _create_defaults()
     _create_profiles()
+    _create_embedding_model()
     _create_installed_sql()
     _create_granted_roles()
+    _create_service_keys()
 
 
 def downgrade() -> None:
@@ -153,13 +157,15 @@ def _create_memories() -> None:
         _moment("expires_at", "From this moment on it is not recalled; NULL: never."),
         _moment("invalidated_at", "When it was superseded or forgotten; NULL: never."),
         _moment("observed_at", "When it was observed, where not at created_at."),
-        _name("status", "active, consolidated, completed or archived.", "active"),
+        _name("status", "active, pending, consolidated, completed or archived.", "active"),
         _name("tier", "short, medium or long: how long it is meant to last.", "long"),
         _name("memory_type", "Its kind, such as episodic, fact or task.", "episodic"),
         _text("trust_curve", "How trust decays: hyperbolic, exponential or linear."),
         _texts("entities", "Names of the people, places and things it mentions."),
         sa.Column(
-            "embedding", EmbeddingColumn, comment="The vector of its meaning; NULL: not embedded."
+            "embedding",
+            VectorColumn(settings().column_type),
+            comment="The vector of its meaning; NULL: not embedded.",
         ),
         _name("content", "The text, at most 2 MiB of UTF-8."),
         sa.Column(
@@ -190,7 +196,7 @@ def _create_memories() -> None:
         sa.Column(
             "compliant", sa.Boolean(), comment="Whether it passed governance; NULL: not judged."
         ),
-        _flag("requires_approval", "Governance asks for approval."),
+        _flag("requires_approval", "Governance asks for approval: it begins as pending."),
         _flag("has_errors", "Errors were found in it."),
         _flag("violates_policy", "It violates a policy."),
         _flag("under_policy_review", "A policy review is open."),
@@ -234,7 +240,7 @@ def _create_memories() -> None:
             content="content <> '' AND octet_length(content) <= 2097152",
             memory_type="memory_type <> '' AND length(memory_type) <= 200",
             metadata="jsonb_typeof(metadata) = 'object'",
-            status="status IN ('active', 'consolidated', 'completed', 'archived')",
+            status="status IN ('active', 'pending', 'consolidated', 'completed', 'archived')",
             tier="tier IN ('short', 'medium', 'long')",
             trust_curve=f"trust_curve {CURVES}",
             trust_half_life_hours=f"trust_half_life_hours {HALF_LIFE}",
@@ -251,34 +257,54 @@ def _create_memories() -> None:
         *_moment_checks(table, *moments),
         key=("agent_id", "id"),
     )
-    schema = settings().schema
     # An embedding stays in its row: fetching it from TOAST doubles the time of exact scoring.
-    op.execute(f'ALTER TABLE "{schema}".{table} ALTER COLUMN embedding SET STORAGE PLAIN')
+    op.execute(
+        f'ALTER TABLE "{settings().schema}".{table} ALTER COLUMN embedding SET STORAGE PLAIN'
+    )
+    # IS NOT NULL holds for every row. It stops the planner from using these indexes for a lookup by
+    # key, which looks as cheap as long as the statistics are those of a new table.
     _index(
         table,
-        "agent_id",
-        "content_hash",
-        "edition",
+        "content_hash_edition",
+        "agent_id, content_hash, edition",
         unique=True,
-        postgresql_where=sa.text("status = 'active'"),
+        where="content_hash IS NOT NULL AND status = 'active'",
     )
-    _index(table, "agent_id", "content_hash", postgresql_where=sa.text("superseded_by IS NOT NULL"))
-    _index(table, "agent_id", "inserted_at", postgresql_where=sa.text("inserted_at IS NOT NULL"))
-    op.create_index(
-        f"ix_{table}_turns",
+    _index(
         table,
-        [
-            *("agent_id", "session", sa.text("coalesce(turn, 2147483647)")),
-            *(sa.text("coalesce(created_at, 'infinity')"), "id"),
-        ],
-        schema=schema,
-        postgresql_where=sa.text("session IS NOT NULL"),
+        "agent_id_content_hash",
+        "agent_id, content_hash",
+        where="superseded_by IS NOT NULL",
     )
-    op.create_index(
-        f"ix_{table}_words",
+    _index(
         table,
-        [sa.text("term_keys(agent_id, terms)")],
-        schema=schema,
+        "agent_id_inserted_at",
+        "agent_id, inserted_at",
+        where="inserted_at IS NOT NULL",
+    )
+    _index(
+        table,
+        "agent_id_expires_at",
+        "agent_id, expires_at",
+        where="expires_at IS NOT NULL AND status <> 'archived'",
+    )
+    _index(
+        table,
+        "newest_of_subject",
+        # an entry of an index has at most 2,704 bytes
+        "agent_id, left(subject, 200), coalesce(created_at, '-infinity'), id",
+        where="subject IS NOT NULL AND status = 'active' AND invalidated_at IS NULL",
+    )
+    _index(
+        table,
+        "turns",
+        "agent_id, session, coalesce(turn, 2147483647), coalesce(created_at, 'infinity'), id",
+        where="session IS NOT NULL",
+    )
+    _index(
+        table,
+        "words",
+        "term_keys(agent_id, terms)",
         postgresql_using="gin",
         postgresql_with={"fastupdate": "off"},
     )
@@ -311,6 +337,12 @@ def _create_usage() -> None:
     )
     # Room for the next version of a row on its page, so that counting moves no index entry.
     op.execute(f'ALTER TABLE "{settings().schema}".memory_usage SET (fillfactor = 70)')
+    _index(
+        "memory_usage",
+        "successful",
+        "agent_id, memory_id",
+        where="success_count > failure_count",
+    )
 
 
 def _create_events() -> None:
@@ -332,9 +364,9 @@ def _create_events() -> None:
     )
     _index(
         "memory_events",
-        "agent_id",
-        "occurred_at",
-        postgresql_where=sa.text("event_type <> 'initial'"),
+        "agent_id_occurred_at",
+        "agent_id, occurred_at",
+        where="event_type <> 'initial'",
     )
 
 
@@ -355,12 +387,7 @@ def _create_labels() -> None:
         *_share_checks("memory_labels", "weight"),
         key=("agent_id", "memory_id", "kind", "value"),
     )
-    _index(
-        "memory_labels",
-        "agent_id",
-        "value",
-        "kind",
-    )
+    _index("memory_labels", "value_kind", "agent_id, value, kind", where="value IS NOT NULL")
 
 
 def _create_links() -> None:
@@ -381,7 +408,10 @@ def _create_links() -> None:
         key=("agent_id", "source_id", "target_id", "kind"),
     )
     _index(
-        "memory_links", "agent_id", "target_id", postgresql_where=sa.text("target_id IS NOT NULL")
+        "memory_links",
+        "agent_id_target_id",
+        "agent_id, target_id",
+        where="target_id IS NOT NULL",
     )
 
 
@@ -407,6 +437,15 @@ def _create_gc_runs() -> None:
         _moment("started_at", "When it began.", nullable=False),
         _given("seconds", sa.Double(), "How long it took."),
         _given("finished", sa.Boolean(), "Whether it has finished."),
+        _share("max_event_age_hours", "Age above which it deleted events."),
+        _share("max_run_age_hours", "Age above which it deleted earlier runs."),
+        _given("events", sa.BigInteger(), "Events deleted for their age.", "0"),
+        _given("runs", sa.BigInteger(), "Earlier runs deleted for their age.", "0"),
+        _json(
+            "tasks",
+            "How many tasks of each kind an upkeep did, and left; NULL: a garbage collection "
+            "alone.",
+        ),
         *_moment_checks("gc_runs", "started_at"),
         key=("agent_id", "id"),
     )
@@ -420,11 +459,7 @@ def _create_rank_indexes() -> None:
         _name("relation", "The table of positions that is in use, in this schema."),
         _given("space", sa.Integer(), "Version of the space they lie in."),
         _moment("as_of", "The moment that positions were computed for.", nullable=False),
-        _moment(
-            "built_at",
-            "Memories written or changed from then on are not in it and are scored beside it.",
-            nullable=False,
-        ),
+        _moment("built_at", "When its build began.", nullable=False),
         _given("memories", sa.BigInteger(), "Memories in it."),
         _given("at_least", sa.BigInteger(), "Used for searches if it holds this many memories."),
         _given("m", sa.Integer(), "Links of a node of the HNSW graph."),
@@ -437,7 +472,8 @@ def _create_rank_indexes() -> None:
         _given(
             "candidates",
             sa.Integer(),
-            "Candidates that a search takes from it at first, measured by its build.",
+            "Candidates that a search by another profile takes from it at first: the most that a "
+            "built-in profile needs.",
             "100",
         ),
         sa.Column(
@@ -450,7 +486,32 @@ def _create_rank_indexes() -> None:
             "likeness",
             "Cosine similarity that the nearest memory met by a walk usually has.",
         ),
-        *_moment_checks("rank_indexes", "as_of", "built_at"),
+        _moment(
+            "written_until",
+            "Memories written or changed from then on are not in it and are scored beside it.",
+            nullable=False,
+        ),
+        _given(
+            "candidates_alone",
+            sa.Integer(),
+            "The number of candidates where one signal has most of the weight.",
+            "400",
+        ),
+        _moment("latest", "The latest created_at of its memories."),
+        _share("kept", "How much of embeddings the axes described at its build, 0 to 1."),
+        _share("kept_since", "The same of memories that were placed in it since."),
+        sa.Column(
+            "axes",
+            VectorColumn("halfvec[]"),
+            comment="The directions of embeddings whose coordinates positions have; none: they "
+            "have whole embeddings.",
+        ),
+        _json(
+            "candidates_by_profile",
+            "The number of candidates for each built-in profile that its build measured.",
+            "'{}'::jsonb",
+        ),
+        *_moment_checks("rank_indexes", "as_of", "built_at", "written_until", "latest"),
         key=("agent_id",),
     )
 
@@ -462,11 +523,22 @@ def _create_profiles() -> None:
         _name("name", "Its name, as recall takes it."),
         sa.Column(
             "definition",
-            JSONB,
+            JSON(),  # keeps the order of signals, in which a score is summed
             nullable=False,
             comment="Its signals with their weights and parameters, as in a file.",
         ),
         key=("name",),
+    )
+
+
+def _create_embedding_model() -> None:
+    _create(
+        "embedding_model",
+        "The model that made the embeddings; no row until an embedder has made one.",
+        _given("is_set", sa.Boolean(), "Always true: there is one row at most.", "true"),
+        _name("model", "What its embedder calls it."),
+        *_checks("embedding_model", is_set="is_set", model="model <> ''"),
+        key=("is_set",),
     )
 
 
@@ -495,41 +567,96 @@ def _create_granted_roles() -> None:
 
 
 def _create_rank_positions() -> None:
-    length = settings().dimensions + RANK_AXES
-    op.execute(
-        f"""
-        CREATE TABLE rank_positions (
-            memory_id uuid NOT NULL,
-            index_id uuid NOT NULL,
-            position {extension()}.halfvec({length}) NOT NULL,
-            words bigint[] NOT NULL,
-            bytes integer NOT NULL,
-            CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id)
-        ) PARTITION BY LIST (index_id)
-        """
+    _create(
+        "rank_positions",
+        "Positions of memories in the rank space, a partition for each rank index; read only by "
+        "the partition's name, which is in rank_indexes.",
+        _id("memory_id", "The memory."),
+        _id("index_id", "The rank index it belongs to."),
+        _given(
+            "position",
+            VectorColumn("halfvec"),
+            "Its coordinates in the rank space; as many in all of a partition.",
+        ),
+        _given("words", ARRAY(sa.BigInteger()), "The keys of its words."),
+        _given("bytes", sa.Integer(), "Length of its content in bytes."),
+        _given(
+            "placed",
+            sa.Boolean(),
+            "True if it was written after the build: then it is not in the graph, and searches "
+            "compare it.",
+            "false",
+        ),
+        key=("memory_id", "index_id"),
+        postgresql_partition_by="LIST (index_id)",
     )
-    op.execute(
-        "CREATE INDEX ix_rank_positions_position ON rank_positions USING hnsw "
-        f"(position {extension()}.halfvec_ip_ops) WITH (m = 24, ef_construction = 256)"
-    )
-    op.execute(
-        "CREATE INDEX ix_rank_positions_words ON rank_positions USING gin (words) "
-        "WITH (fastupdate = off)"
+    _index(
+        "rank_positions",
+        "words",
+        "words",
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "off"},
     )
     # A query of the parent bypasses the policies of partitions. Nobody needs one: it sees nothing.
     op.execute("ALTER TABLE rank_positions ENABLE ROW LEVEL SECURITY")
-    comments = {
-        "TABLE rank_positions": "Positions of memories in the rank space, a partition for each "
-        "rank index; read only by the partition's name, which is in rank_indexes.",
-        "COLUMN rank_positions.memory_id": "The memory.",
-        "COLUMN rank_positions.index_id": "The rank index it belongs to.",
-        "COLUMN rank_positions.position": "Its coordinates in the rank space.",
-        "COLUMN rank_positions.words": "The keys of its words.",
-        "COLUMN rank_positions.bytes": "Length of its content in bytes.",
-    }
-    for what, comment in comments.items():
-        quoted = comment.replace("'", "''")
-        op.execute(f"COMMENT ON {what} IS '{quoted}'")
+
+
+def _create_owner_vectors() -> None:
+    _create(
+        "owner_vectors",
+        "Vectors of whole owners; derived, and can be computed again.",
+        _name("agent_id", "Whose memories they are made of."),
+        sa.Column(
+            "mean",
+            ARRAY(REAL()),
+            comment="Mean of the embeddings of active memories, each of length 1; NULL: too few.",
+        ),
+        _given("memories", sa.BigInteger(), "How many memories it was computed of."),
+        _moment(
+            "latest",
+            "The latest created_at of these; a search as of an earlier moment does not use the "
+            "mean.",
+        ),
+        _moment("computed_at", "When it was computed, by the server's clock.", nullable=False),
+        sa.Column(
+            "taste",
+            ARRAY(REAL()),
+            comment="Mean, of length 1, of memories with more successes than failures.",
+        ),
+        _moment("taste_at", "When it was computed; NULL: there is none."),
+        sa.Column(
+            "successes",
+            sa.BigInteger(),
+            comment="How many more successes than failures they had then.",
+        ),
+        *_moment_checks("owner_vectors", "latest", "computed_at", "taste_at"),
+        key=("agent_id",),
+    )
+
+
+def _create_entity_names() -> None:
+    table = "entity_names"
+    _create(
+        table,
+        "Names by which questions may call the entities and subjects of memories.",
+        _name("agent_id", "Whose memories name it."),
+        _given(
+            "word", sa.Text(collation="C"), "The first word of the name, by which it is looked up."
+        ),
+        _name("name", "How it is spelled: lower case, no accents, single spaces."),
+        _name("kind", "entity or subject of a memory, or alias of one."),
+        _name("entity", "The entity or subject, as memories have it."),
+        *_checks(
+            table,
+            kind="kind IN ('entity', 'subject', 'alias')",
+            entity="entity <> '' AND length(entity) <= 200",
+        ),
+        key=("agent_id", "word", "name", "kind", "entity"),
+    )
+    # One edit leaves either the beginning or the end of a word as it is.
+    for end in ("left", "right"):
+        _index(table, end, f'agent_id, "{end}"(word, 3)', where="length(word) >= 6")
+    _index(table, "entity", "agent_id, kind, entity")
 
 
 def _create_defaults() -> None:
@@ -591,15 +718,42 @@ def _create_defaults() -> None:
     )
 
 
-def _create(table: str, comment: str, *parts: Any, key: tuple[str, ...]) -> sa.Table:
+def _create_service_keys() -> None:
+    table = "service_keys"
+    _create(
+        table,
+        "Keys of the HTTP service, from pgrecall keys; their secrets are not stored.",
+        _name("id", "What the key is called; a part of its token."),
+        _name("name", "What it is for, in the words of whoever created it."),
+        _given("hash", sa.LargeBinary(), "SHA-256 of its secret."),
+        _texts("owners", "Whose memories it is for; a team is team:<id>."),
+        _name("scope", "read, write or maintain; each includes those before it."),
+        _moment("created_at", "When it was created.", "now()", nullable=False),
+        _moment("revoked_at", "When it was revoked; NULL: in use."),
+        *_checks(
+            table,
+            name="name <> '' AND length(name) <= 200",
+            hash="octet_length(hash) = 32",
+            owners="cardinality(owners) > 0 AND array_position(owners, NULL) IS NULL",
+            scope="scope IN ('read', 'write', 'maintain')",
+        ),
+        *_moment_checks(table, "created_at", "revoked_at"),
+        key=("id",),
+    )
+
+
+def _create(
+    table: str, comment: str, *parts: Any, key: tuple[str, ...], **options: Any
+) -> sa.Table:
     created = op.create_table(
         table,
         *parts,
         sa.PrimaryKeyConstraint(*key, name=op.f(f"pk_{table}")),
         schema=settings().schema,
         comment=comment,
+        **options,
     )
-    if key[0] == "agent_id" and len(key) > 1 and table != "memory_labels":  # found by their values
+    if key[0] == "agent_id" and len(key) > 1 and table not in FOUND_BY_VALUE:
         # The planner assumes 200 rows for an owner that statistics do not name. By statistics of a
         # young table it would assume one, and compare all of an owner's rows with each other. Fewer
         # counters than memories, so that a search hashes the counters.
@@ -611,9 +765,15 @@ def _create(table: str, comment: str, *parts: Any, key: tuple[str, ...]) -> sa.T
     return created
 
 
-def _index(table: str, *columns: str, **options: Any) -> None:
-    name = op.f(f"ix_{table}_{'_'.join(columns)}")
-    op.create_index(name, table, list(columns), schema=settings().schema, **options)
+def _index(table: str, name: str, parts: str, where: str | None = None, **options: Any) -> None:
+    op.create_index(
+        op.f(f"ix_{table}_{name}"),
+        table,
+        [sa.text(parts)],
+        schema=settings().schema,
+        postgresql_where=None if where is None else sa.text(where),
+        **options,
+    )
 
 
 def _checks(table: str, **conditions: str) -> list[sa.CheckConstraint]:

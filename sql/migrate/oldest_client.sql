@@ -1,5 +1,5 @@
 CREATE OR REPLACE FUNCTION oldest_client() RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '0007'::text;
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '0001'::text;
 
 COMMENT ON FUNCTION oldest_client IS
     'Returns the oldest revision whose clients work with this schema. A revision with which they '

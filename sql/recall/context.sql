@@ -9,8 +9,7 @@ CREATE OR REPLACE FUNCTION context(
     diversity float8 DEFAULT 0,
     max_similarity float8 DEFAULT NULL,
     consider integer DEFAULT NULL,
-    strategy text DEFAULT 'auto',
-    @later@
+    strategy text DEFAULT 'auto'
 ) RETURNS TABLE (
     step integer, verdict text, tokens integer, agent_id text, id uuid, content text,
     memory_type text, created_at timestamptz, score float8, near uuid, relevance float8

@@ -3,8 +3,7 @@
 CREATE OR REPLACE FUNCTION explain(
     agent text,
     memory_id uuid,
-    @arguments@,
-    @later@
+    @arguments@
 ) RETURNS TABLE (
     agent_id text, rank bigint, ranked bigint, returned boolean, score float8, needed_score float8,
     signals jsonb, reasons text[], terms jsonb, relevance float8, beside uuid, lent float8,

@@ -2,7 +2,6 @@
 CREATE OR REPLACE FUNCTION question(
     agent text,
     @arguments@,
-    @later@,
     OUT moment timestamptz, OUT owners text[], OUT asked_entities text[], OUT asked_words text,
     OUT weighed float8[], OUT facts jsonb, OUT options text[], OUT contained jsonb,
     OUT compared jsonb)

@@ -5,7 +5,6 @@ CREATE OR REPLACE FUNCTION recall(
     touch boolean DEFAULT false,
     strategy text DEFAULT 'auto',
     expand integer DEFAULT 0,
-    @later@,
     diversity float8 DEFAULT 0
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
@@ -137,7 +136,6 @@ COMMENT ON FUNCTION recall_text IS
 -- behind them where turns came along, which no link leads from.
 CREATE OR REPLACE FUNCTION expanded(
     expand integer, strategy text, touch boolean, agent text, @arguments@,
-    @later@,
     diversity float8 DEFAULT 0)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
@@ -154,9 +152,8 @@ BEGIN
     FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent,
         lender, importance, tier, key, last_accessed_at, steps, relevance, on_subject IN
         WITH hits AS MATERIALIZED (
-            SELECT r.*, row_number() OVER () AS place FROM recall(@given@, false, strategy,
-                   @named_later@,
-                   diversity => diversity) r
+            SELECT r.*, row_number() OVER () AS place FROM recall(
+                   @passed@, false, strategy, diversity => diversity) r
         ), linked AS (
             SELECT l.*, NULL::bigint AS place
               FROM linked_memories(
@@ -188,8 +185,7 @@ COMMENT ON FUNCTION expanded IS
     'What recall returns with expand: its hits, and the memories within so many links of them.';
 
 CREATE OR REPLACE FUNCTION linked_memories(
-    hit_owners text[], hit_ids uuid[], most integer, steps integer, agent text, @arguments@,
-    @later@)
+    hit_owners text[], hit_ids uuid[], most integer, steps integer, agent text, @arguments@)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,

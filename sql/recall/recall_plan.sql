@@ -4,7 +4,6 @@ CREATE OR REPLACE FUNCTION recall_plan(
     @arguments@,
     strategy text DEFAULT 'auto',
     run boolean DEFAULT false,
-    @later@,
     diversity float8 DEFAULT 0
 ) RETURNS SETOF text
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$

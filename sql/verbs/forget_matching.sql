@@ -1,7 +1,7 @@
 CREATE OR REPLACE FUNCTION forget_matching(
     agent text,
-    @first@,
-    dry_run boolean DEFAULT false, reason text DEFAULT NULL, actor text DEFAULT session_user@newer@
+    @filtering@,
+    dry_run boolean DEFAULT false, reason text DEFAULT NULL, actor text DEFAULT session_user
 ) RETURNS SETOF uuid
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable

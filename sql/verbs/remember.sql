@@ -5,8 +5,7 @@ CREATE OR REPLACE FUNCTION remember(
     labels jsonb DEFAULT NULL,
     duplicates text DEFAULT 'bump', near_duplicates float8 DEFAULT NULL,
     check_compliance boolean DEFAULT true, actor text DEFAULT session_user,
-    supersede_subject boolean DEFAULT false, run text DEFAULT NULL,
-    @new later: {} {type} DEFAULT NULL@)
+    supersede_subject boolean DEFAULT false, run text DEFAULT NULL)
     RETURNS TABLE (
         ordinal integer, memory_id uuid, outcome text, similarity float8, same_subject uuid[])
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -14,7 +13,7 @@ CREATE OR REPLACE FUNCTION remember(
 BEGIN
     RETURN QUERY
     SELECT r.ordinal, r.memory_id, r.outcome, r.similarity, r.same_subject FROM remember_rows(
-        agent, ARRAY[new_memory(@new: {} => {}@, @new later: {} => {}@)],
+        agent, ARRAY[new_memory(@new: {} => {}@)],
         duplicates, near_duplicates, check_compliance, actor,
         CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, supersede_subject, run) r;
 END

@@ -23,7 +23,7 @@ from pgrecall import (
     profiles,
 )
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.errors import InputError, SchemaMissing, SchemaOutdated, UnknownName
+from pgrecall.errors import InputError, SchemaMissing, UnknownName
 from pgrecall.scoring.signals import Importance, Similarity
 from pgrecall.testing import new_database
 from tests.integration.commands import Run, fast_runner
@@ -378,14 +378,7 @@ def test_only_the_owner_sets_it_and_readers_obey(engine: Engine, own_url: str) -
                 connection.rollback()
 
 
-def test_a_schema_whose_functions_are_older_has_none(engine: Engine, own_url: str) -> None:
-    migrate.set_default_profile(own_url, "trust")
-    run(own_url, "DROP FUNCTION pgrecall.default_profile, pgrecall.set_default_profile")
-    other = create_engine(engine.url)
-    assert used(MemoryRepository(other).search(A, NORTH)) == "hybrid"
-    other.dispose()
-    with pytest.raises(SchemaOutdated, match="migrate up"):
-        migrate.default_profile(own_url)
+def test_a_schema_that_is_not_there_has_none(own_url: str) -> None:
     with pytest.raises(SchemaMissing):
         migrate.set_default_profile(own_url, "trust", schema="nobodys")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +22,7 @@ from pgrecall.errors import (
 )
 from tests.integration.compass import AsyncCompass, BothCompass, Broken, Compass, Lossy, Short
 from tests.integration.owner import Owner, north, plain
-from tests.integration.rank_indexes import new_role
 from tests.integration.support import NORTH, at, contents
-from tests.integration.test_roles import engine_as
 
 
 @pytest.fixture
@@ -272,22 +270,3 @@ def test_a_model_with_a_new_name(engine: Engine, database_url: str) -> None:
             migrate.change_embedding_model(database_url, name)  # type: ignore[arg-type]
     with pytest.raises(SchemaMissing):
         migrate.change_embedding_model(database_url, "other", schema="nowhere")
-
-
-@pytest.mark.parametrize("level", ["reader", "writer"])
-def test_an_upgrade_with_memories_and_roles(
-    engine: Engine, database_url: str, level: Literal["reader", "writer"]
-) -> None:
-    """Roles may use the table that was not there when they were granted access."""
-    MemoryRepository(engine).add("a", NewMemory("10", embedding=NORTH))
-    with new_role(database_url, level) as name:
-        migrate.grant(database_url, name, level)
-        migrate.downgrade(database_url, revision="0001")
-
-        assert migrate.upgrade(database_url).pending == []
-
-        repo = MemoryRepository(engine_as(database_url, name), embedder=Compass())
-        assert contents(repo.search("a", "10", touch=False)) == ["10"]
-        if level == "writer":
-            repo.add("a", "20")
-    assert recorded(database_url) == ("compass-1" if level == "writer" else None)

@@ -2,8 +2,8 @@
 
     name: argument type, argument type =, … -> column type, …
 
-An argument with = has a default. After => stand the columns of a function that those clients call
-with `*`. Written anew at a release, by `python -m tests.migrations.called_functions`.
+An argument with = has a default. Written at each release, the first included, by
+`python -m tests.migrations.called_functions`.
 """
 
 from __future__ import annotations
@@ -54,12 +54,9 @@ class Signature:
     name: str
     arguments: tuple[str, ...]
     columns: tuple[str, ...]
-    read_whole: bool = False
-    """Whether clients call it with `*`."""
 
     def __str__(self) -> str:
-        arrow = "=>" if self.read_whole else "->"
-        return f"{self.name}: {', '.join(self.arguments)} {arrow} {', '.join(self.columns)}"
+        return f"{self.name}: {', '.join(self.arguments)} -> {', '.join(self.columns)}"
 
     def serves(self, before: Signature) -> bool:
         """Whether it may be called as this one was: nothing but arguments with defaults, and
@@ -68,12 +65,11 @@ class Signature:
             self.arguments[: len(before.arguments)],
             self.arguments[len(before.arguments) :],
         )
-        returned = self.columns if before.read_whole else self.columns[: len(before.columns)]
         return (
             all(now in (old, f"{old} =") for now, old in zip(taken, before.arguments, strict=False))
             and len(taken) == len(before.arguments)
             and all(argument.endswith(" =") for argument in added)
-            and returned == before.columns
+            and self.columns[: len(before.columns)] == before.columns
         )
 
 
@@ -86,11 +82,10 @@ def signatures(url: str) -> list[Signature]:
 def committed() -> Iterator[Signature]:
     for line in COMMITTED.read_text(encoding="utf-8").splitlines():
         name, _, rest = line.partition(":")
-        takes, arrow, gives = re.split(" ([-=]>) ", rest)
-        listed = [
-            tuple(part.strip().split(", ")) if part.strip() else () for part in (takes, gives)
-        ]
-        yield Signature(name, listed[0], listed[1], arrow == "=>")
+        takes, gives = (
+            tuple(part.strip().split(", ")) if part.strip() else () for part in rest.split(" -> ")
+        )
+        yield Signature(name, takes, gives)
 
 
 def called() -> set[str]:

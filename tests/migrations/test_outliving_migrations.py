@@ -22,7 +22,7 @@ from pgrecall.errors import DatabaseConflict
 from pgrecall.migrate import repeatable
 from tests.integration.support import awaited
 from tests.migrations.asking import repository, rows, run, value, wait_until
-from tests.migrations.called_functions import committed
+from tests.migrations.called_functions import called
 
 Work = Callable[[MemoryRepository], object]
 PREPARED = 8
@@ -139,7 +139,7 @@ def test_a_function_that_is_gone_for_a_moment_is_called_again(migrated: str) -> 
 
 def test_no_call_fails_while_functions_gain_arguments_and_columns(migrated: str) -> None:
     """What `python -m benchmarks.upgrading` shows with eight processes and thousands of calls."""
-    files, called = repeatable.files(), [one.name for one in committed()]
+    files = repeatable.files()
     rounds, stopped = Counter[str](), Event()
 
     def run_client(kind: str) -> client.Account:
@@ -158,7 +158,7 @@ def test_no_call_fails_while_functions_gain_arguments_and_columns(migrated: str)
         try:
             for number in (1, 10, 11):
                 await_rounds(PREPARED)
-                edited = edition(files, number, called)
+                edited = edition(files, number, called())
                 with patch.object(repeatable, "files", lambda edited=edited: edited):
                     migrate.upgrade(migrated)
             await_rounds(2)

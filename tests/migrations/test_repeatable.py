@@ -22,7 +22,7 @@ from pgrecall.migrate import repeatable
 from pgrecall.migrate.repeatable import File
 from pgrecall.schema import REVISION
 from tests.migrations.asking import psql, repository, run, value, values
-from tests.migrations.called_functions import Signature, committed, signatures
+from tests.migrations.called_functions import COMMITTED, Signature, committed, signatures
 
 FREQUENCY = "signals/frequency.sql"
 GRANTEES = """
@@ -359,6 +359,8 @@ def test_of_a_role_that_is_gone_the_note_is_taken_away(migrated: str, roles: lis
 
 def test_clients_of_the_release_before_find_what_they_call(migrated: str) -> None:
     """Functions only gain arguments with defaults, and columns at the end (ADR-0030)."""
+    if not COMMITTED.exists():
+        pytest.skip("nothing has been released yet")
     now = signatures(migrated)
     broken = [
         str(before)
@@ -387,5 +389,3 @@ def test_what_a_signature_may_gain(edit: dict[str, Any], serves: bool) -> None:
     before = Signature("verb", ("agent text", "ids uuid[] ="), ("id uuid",))
 
     assert replace(before, **edit).serves(before) == serves
-    if "columns" in edit:
-        assert not replace(before, **edit).serves(replace(before, read_whole=True))

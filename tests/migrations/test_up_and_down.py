@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from uuid import UUID
 
 import pytest
 from alembic.script import ScriptDirectory
@@ -11,7 +10,6 @@ from alembic.script import ScriptDirectory
 from pgrecall import NewMemory, migrate
 from pgrecall.core.resources import migrations_folder
 from pgrecall.errors import MigrationFailed
-from pgrecall.migrate.indexes import REPLACED
 from pgrecall.schema import REVISION
 from tests.migrations.asking import repository, run, value, values
 from tests.migrations.schema_dump import dump
@@ -123,93 +121,3 @@ def test_the_code_is_written_against_the_newest_revision() -> None:
         "older and newer are told apart by comparing the numbers as text"
     )
     assert of_tables[-1] == REVISION
-
-
-SUBJECT = "long " * 5000
-MEMORY = "INSERT INTO pgrecall.agent_memories (agent_id, id, content, {}) VALUES ('a', {}, {})"
-STORED = {
-    "0001": [
-        "INSERT INTO pgrecall.gc_runs (agent_id, id, policy, scanned, archived, deleted, swept, "
-        "started_at, seconds, finished) "
-        "VALUES ('a', gen_random_uuid(), 'old', 1, 2, 3, 4, now(), 5, true)"
-    ],
-    "0003": [
-        MEMORY.format("status", "gen_random_uuid()", f"'{one}', '{one}'")
-        for one in ("active", "archived")
-    ],
-    "0004": [
-        MEMORY.format("subject", f"'{UUID(int=1)}'", f"'old', '{SUBJECT}'"),
-        "INSERT INTO pgrecall.rank_indexes (agent_id, relation, space, as_of, built_at, memories, "
-        "at_least, m, ef_construction, seconds) "
-        "VALUES ('a', 'ranks_0', 1, '2026-01-01', '2026-01-02', 1, 1, 24, 256, 1)",
-    ],
-}
-"""Rows as each revision wrote them."""
-
-
-def test_rows_of_older_revisions_are_kept_and_what_waits_is_archived_by_going_back(
-    empty_url: str,
-) -> None:
-    for revision, statements in STORED.items():
-        migrate.upgrade(empty_url, dimensions=3, revision=revision)
-        run(empty_url, *statements)
-
-    migrate.upgrade(empty_url)
-
-    logged = "SELECT swept || ',' || events || ',' || runs FROM pgrecall.gc_runs"
-    assert value(empty_url, logged) == "4,0,0"
-    assert value(empty_url, "SELECT max_event_age_hours FROM pgrecall.gc_runs") is None
-    assert value(empty_url, "SELECT built_at = written_until FROM pgrecall.rank_indexes")
-    statuses = "SELECT content || ' ' || status FROM pgrecall.agent_memories ORDER BY 1"
-    assert values(empty_url, statuses) == ["active active", "archived archived", "old active"]
-    repo = repository(empty_url)
-    new = NewMemory("new", embedding=None, subject=SUBJECT)
-    added = repo.add("a", new, supersede_subject=True)
-    assert list(added.same_subject) == [UUID(int=1)]
-    repo.add("a", NewMemory("pending", embedding=None, requires_approval=True))
-    migrate.downgrade(empty_url, revision="0003")
-    assert "pending archived" in values(empty_url, statuses)
-    assert migrate.upgrade(empty_url).pending == []
-
-
-def test_keys_of_the_service_come_to_a_schema_with_data_and_roles(migrated: str) -> None:
-    """Who was let in before gets what is new, and only maintainers read the keys."""
-    migrate.downgrade(migrated, revision="0004")
-    roles = {level: f"pgrecall_{level}_before" for level in ("writer", "maintainer")}
-    try:
-        for level, role in roles.items():
-            run(migrated, f"CREATE ROLE {role}")
-            run(migrated, f"SELECT pgrecall.grant_access('{level}', '{role}')")
-        run(migrated, MEMORY.format("subject", "gen_random_uuid()", "'old', NULL"))
-        migrate.upgrade(migrated)
-
-        may = "SELECT has_table_privilege(%s, 'pgrecall.service_keys', %s)"
-        asked = [(level, right) for level in roles for right in ("SELECT", "INSERT")]
-        assert [value(migrated, may, roles[level], right) for level, right in asked] == [
-            *(False, False),
-            *(True, False),
-        ]
-        assert repository(migrated).count("a") == 1
-    finally:
-        for role in roles.values():
-            run(migrated, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")
-
-
-def test_indexes_of_the_release_before_are_replaced(migrated: str) -> None:
-    """Also one whose build was cut off; a client of that release still knows the revision."""
-    for new, old in REPLACED.items():
-        [table] = values(migrated, "SELECT tablename FROM pg_indexes WHERE indexname = %s", new)
-        run(
-            migrated,
-            f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'pgrecall.{new}'::regclass",
-            f"CREATE INDEX {old} ON pgrecall.{table} (agent_id)",
-        )
-    before = migrate.status(migrated)
-    assert before.pending == [f"index {name}" for name in (*REPLACED, *REPLACED.values())]
-
-    after = migrate.upgrade(migrated)
-
-    assert (after.pending, after.invalid_indexes) == ([], [])
-    found = values(migrated, "SELECT indexname FROM pg_indexes WHERE schemaname = 'pgrecall'")
-    assert set(REPLACED) <= set(found)
-    assert not set(REPLACED.values()) & set(found)

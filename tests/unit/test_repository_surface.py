@@ -11,7 +11,6 @@ import pytest
 from pgrecall import MemoryChanges, MemoryRepository, NewMemory, NewMemoryDict
 from pgrecall.core.memory import NewMemoryFields
 from pgrecall.errors import InputError, InvalidMemory
-from pgrecall.execution.gone import GONE
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import Question
@@ -69,15 +68,6 @@ def test_a_traceback_names_the_method() -> None:
         NOWHERE.labels.add("a", "no id", "b")
 
     assert "add" in [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
-
-
-def test_what_is_gone_says_what_to_use() -> None:
-    for part in (NOWHERE, NOWHERE_LATER, NOWHERE.teams, NOWHERE.upkeep, NOWHERE_LATER.rank_indexes):
-        for name, advice in GONE.items():
-            with pytest.raises(AttributeError) as raised:
-                getattr(part, name)
-            assert str(raised.value) == f"{type(part).__name__} has no {name}: {advice}"
-        assert not hasattr(part, "never_was")
 
 
 def test_the_defaults_shown_are_those_that_hold() -> None:

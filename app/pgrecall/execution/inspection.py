@@ -38,8 +38,6 @@ _CATALOGUE = Statement(
            pg_jit_available()
                AND current_setting('jit_above_cost')::float8 BETWEEN float8 '0' AND '99999'
                AS compiles,
-           to_regprocedure(quote_ident(n.nspname::text) || '.default_profile(text)') IS NOT NULL
-               AS has_default_profile,
            convert_to(current_setting('client_encoding'), 'UTF8') AS encoding,
            convert_to(current_setting('gin_fuzzy_search_limit'), 'UTF8') AS fuzzy
       FROM pg_namespace n
@@ -75,7 +73,7 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
         [server] = yield Run(_SERVER)
         raise schema_missing(schema, too_old(*server))
     type_name, oid, dimensions, pgvector, _, extension_schema, has_citus, *others = rows[0]
-    compiles, has_default_profile, *settings = others
+    compiles, *settings = others
     require_settings(*(setting.decode() for setting in settings))
     require_pgvector(pgvector)
     versions = yield Run(Statement(f'SELECT version_num FROM "{schema}".{VERSION_TABLE}'))  # noqa: S608  checked
@@ -92,17 +90,7 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
     type_, distributed = EmbeddingType(type_name), False
     if has_citus:
         [(distributed,)] = yield Run(_DISTRIBUTED, {"schema": schema})
-    return Layout(
-        revision,
-        type_,
-        oid,
-        dimensions,
-        extension_schema,
-        model,
-        distributed,
-        has_default_profile,
-        compiles,
-    )
+    return Layout(revision, type_, oid, dimensions, extension_schema, model, distributed, compiles)
 
 
 def _oldest_client(schema: str) -> Generator[Run, Any, str]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from pgrecall.execution.gone import Advises
-
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Namespace(Advises, Generic[R_co]):
+class Namespace(Generic[R_co]):
     """Methods of a repository that belong together."""
 
     _is_async = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from pgrecall.execution import synchronous
-from pgrecall.execution.gone import Advises
 from pgrecall.execution.method import LazyModule, method, method_of_job
 from pgrecall.execution.namespace import Namespace
 from pgrecall.execution.shown_repository import shown
@@ -152,7 +151,7 @@ class Transfer(Namespace[R_co]):
     copy = method(lambda: owner_copying.copy)
 
 
-class Methods(Advises):
+class Methods:
     """The methods and namespaces of both repositories."""
 
     def __repr__(self) -> str:

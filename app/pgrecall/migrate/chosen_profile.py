@@ -8,19 +8,18 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, Text, bindparam, text
 
 from pgrecall.core.validation import require_schema_name, require_text
-from pgrecall.errors import SchemaOutdated
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.execution.inspection import schema_missing
 from pgrecall.migrate.connecting import Target, own_connection
 from pgrecall.migrate.state import pin_transaction, read_status
-from pgrecall.schema import DEFAULT_SCHEMA, migrate_up
+from pgrecall.schema import DEFAULT_SCHEMA
 
 
 def set_default_profile(target: Target, name: str | None, *, schema: str = DEFAULT_SCHEMA) -> None:
     """Makes a profile, built in or installed, that of each call that names none.
 
     None goes back to hybrid. psql obeys at once, running programs some seconds later. Call this as
-    the schema's owner. Raises UnknownName for another name, SchemaMissing and SchemaOutdated.
+    the schema's owner. Raises UnknownName for another name, and SchemaMissing.
     """
     if name is not None:
         require_text("name", name)
@@ -49,9 +48,4 @@ def _connected(target: Target, schema: str) -> Iterator[Connection]:
         pin_transaction(connection)
         if read_status(connection, schema).revision is None:
             raise schema_missing(schema)
-        there = text("SELECT to_regprocedure(:name) IS NOT NULL")
-        if not connection.scalar(there, {"name": f'"{schema}".set_default_profile(text)'}):
-            raise SchemaOutdated(
-                f"schema {schema!r} has functions of an older pgrecall: {migrate_up(schema)}"
-            )
         yield connection

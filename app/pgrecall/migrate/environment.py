@@ -20,7 +20,7 @@ from pgrecall.core.resources import with_extension
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.inspection import VERSION_TABLE
-from pgrecall.migrate import indexes, repeatable
+from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import LOCK_TIMEOUT, own_connection, require_usable
 from pgrecall.migrate.installing import install_profiles
 from pgrecall.migrate.locking import each_transaction, exclusive, guarding
@@ -73,9 +73,6 @@ def run(context: EnvironmentContext) -> None:
         for comment in _comments(settings):
             context.execute(comment)
         if _is_upgrade(context):
-            context.execute("BEGIN")
-            indexes.replace(context.get_context())
-            context.execute("COMMIT")
             _apply_repeatable(context, settings)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
@@ -115,11 +112,8 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
                 _run(context)
             connection.rollback()
             heads = context.get_context().get_current_heads()
+            connection.rollback()
             if _is_upgrade(context) and revision_of(heads) == REVISION:
-                if indexes.pending(connection, settings.schema):
-                    connection.rollback()
-                    indexes.replace(context.get_context())
-                connection.rollback()
                 with connection.begin():
                     _apply_repeatable(context, settings)
                     install_profiles(connection, settings)

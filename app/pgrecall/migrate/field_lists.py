@@ -15,7 +15,6 @@ from textwrap import fill
 from pgrecall.schema.fields import (
     COUNTERS,
     FIELD,
-    LATER,
     NEW,
     RECORD,
     SHOWN,
@@ -30,8 +29,7 @@ _GROUPS: Mapping[str, tuple[Field, ...]] = {
     "columns": tuple(field for field in TABLE if field.part == "memory"),
     "counters": tuple(field for field in USAGE if field.name in COUNTERS),
     "memory": SHOWN,
-    "new": tuple(field for field in NEW if field not in LATER),
-    "new later": tuple(field for field in NEW if field in LATER),
+    "new": NEW,
     "record": RECORD,
     "state": STATE_COLUMNS,
     "table": TABLE,

@@ -3,10 +3,8 @@
 @MAX_VALUES@, @MAX_VALUES,@   a limit or known words, and the same as it is read: 1,000
 @arguments@                   what recall and others take after the agent; `, k DEFAULT 20`
                               before the second @ gives one of them another default
-@later@, @named_later@        what they take behind all others, and the same as it is passed on
-@given@, @passed@             the agent and the names of these arguments, without and with the later
+@passed@                      the agent and the names of these arguments
 @filters@, @filtering@        the names of the filters, and the filters as arguments
-@first@, @newer@              the filters as arguments in two parts: newer ones stand behind others
 @filtered@                    the filters as they are passed on: tags => tags
 @named_filters@, @sizes@      the name of each filter that is not NULL, and the sizes of lists
 @numbers@                     the number of each parameter, as recall passes them
@@ -63,13 +61,10 @@ _FIRST = {
     "query_text": "text DEFAULT NULL",
     "profile": "text DEFAULT NULL",
     "k": "integer DEFAULT 10",
+    "weights": "jsonb DEFAULT NULL",
+    "half_life": "float8 DEFAULT NULL",
 }
-_LATER = {"normalise_weights": "boolean DEFAULT false", "half_life": "float8 DEFAULT NULL"}
-"""Arguments that came later: functions that clients call only gain them behind all others. Filters
-that came later are those that FilterArguments lists behind `where`."""
-_LAST = {"max_per": "jsonb DEFAULT NULL"}
-"""The same, which came after those filters."""
-_LEFT_OUT = ("max_per", "where", "normalise_weights", "dates", "timezone")
+_LEFT_OUT = ("where", "dates", "timezone")
 """Arguments that have no meaning in SQL, or stand elsewhere."""
 _TYPES: dict[Any, str] = {
     Sequence[str]: "text[]",
@@ -160,23 +155,9 @@ def _declared() -> tuple[dict[str, str], dict[str, str]]:
     return _FIRST | {name: kind for name, kind in types.items() if name not in _FIRST}, filters
 
 
-def _filters(*, newer: bool) -> dict[str, str]:
-    names = [*FilterArguments.__annotations__]
-    place = names.index("where")
-    chosen = names[place:] if newer else names[:place]
-    return {name: said for name, said in _declared()[1].items() if name in chosen}
-
-
-def _later() -> dict[str, str]:
-    return _LATER | _filters(newer=True) | _LAST
-
-
-def _given() -> list[str]:
-    return ["agent", *_declared()[0], *_filters(newer=False)]
-
-
 def _passed() -> list[str]:
-    return [*_given(), *_later()]
+    arguments, filters = _declared()
+    return ["agent", *arguments, *filters]
 
 
 def _default(value: object) -> str:
@@ -201,7 +182,8 @@ def _passed_on(names: Iterable[str]) -> str:
 
 
 def _arguments(found: re.Match[str]) -> str:
-    lines = _lines(_declared()[0] | _filters(newer=False))
+    arguments, filters = _declared()
+    lines = _lines(arguments | filters)
     for name, default in re.findall(r"(\w+) DEFAULT ([\w.]+)", found["others"]):
         lines = re.sub(rf"\b({name} \w+ DEFAULT) [\w.]+", rf"\1 {default}", lines)
     return lines
@@ -327,16 +309,9 @@ def _sizes() -> str:
 
 
 _INSERTED: Mapping[str, Callable[[], str]] = {
-    "@later@": lambda: _lines(_later()),
-    "@named_later@": lambda: _passed_on(_later()),
-    "@given@": lambda: _names(_given()),
     "@passed@": lambda: _names(_passed()),
     "@filters@": lambda: _names([*_declared()[1]]),
     "@filtering@": lambda: _lines(_declared()[1]),
-    "@first@": lambda: _lines(_filters(newer=False)),
-    "@newer@": lambda: "".join(
-        f",\n    {name} {said}" for name, said in _filters(newer=True).items()
-    ),
     "@filtered@": lambda: _passed_on(_declared()[1]),
     "@named_filters@": _named_filters,
     "@sizes@": _sizes,

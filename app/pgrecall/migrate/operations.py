@@ -16,13 +16,16 @@ from pgrecall.migrate.connecting import LOCK_TIMEOUT
 from pgrecall.migrate.settings import SETTINGS, Settings
 
 
-class EmbeddingColumn(UserDefinedType[Any]):
-    """`vector(n)` or `halfvec(n)`, by the settings of the run."""
+class VectorColumn(UserDefinedType[Any]):
+    """A type of pgvector, in the schema where that is installed."""
 
     cache_ok = True
 
+    def __init__(self, type_: str) -> None:
+        self.type_ = type_
+
     def get_col_spec(self, **_: Any) -> str:
-        return f"{extension()}.{settings().column_type}"
+        return f"{extension()}.{self.type_}"
 
 
 def settings() -> Settings:

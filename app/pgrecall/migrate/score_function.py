@@ -66,11 +66,11 @@ _TYPES = {
     "apply_decay": "boolean",
     **{field.name: field.kind.type for field in FIELDS},
 }
-_LATER = (
+_ASKED = (
     *("keyword", "query", "taste", "moment", "query_entities", "period_from", "period_to"),
     "apply_decay",
 )
-"""Arguments behind the columns of the memory and its usage."""
+"""Arguments of a query, behind the columns of the memory and its usage."""
 _NAME = re.compile(r"E?'(?:[^'\\]|''|\\.)*'|\b([a-z]\w*)\b(?!\()")
 
 
@@ -168,8 +168,8 @@ def _names(values: Iterable[str], types: Mapping[str, str]) -> list[str]:
     """The arguments that these expressions read: columns in the order of their first use, and then
     the others."""
     names = [name for value in values for name in _NAME.findall(value) if name in types]
-    of_rows = dict.fromkeys(name for name in names if name not in _LATER)
-    return [*of_rows, *(name for name in _LATER if name in names)]
+    of_rows = dict.fromkeys(name for name in names if name not in _ASKED)
+    return [*of_rows, *(name for name in _ASKED if name in names)]
 
 
 def quoted_lines(text: str) -> str:

@@ -15,7 +15,7 @@ from pgrecall.core.validation import require_schema_name
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.migrate import indexes, repeatable
+from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import Target, connected
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
 
@@ -28,8 +28,7 @@ class Status:
     revision: str | None
     head: str
     pending: list[str]
-    """Pending revisions, as `number: description`, followed by pending indexes and files of
-    functions."""
+    """Pending revisions, as `number: description`, followed by pending files of functions."""
     postgres: str
     pgvector: str | None
     dimensions: int | None
@@ -177,15 +176,11 @@ def require_same_language(before: Status, language: str) -> None:
 
 
 def _unapplied(connection: Connection, schema: str, revision: str | None) -> list[str]:
-    """Indexes to build or drop, and files of functions that differ from those in the schema, if it
-    is at the newest revision."""
+    """Files of functions that differ from those in the schema, if it is at the newest revision."""
     if revision != REVISION:
         return []
     schemas = (schema, extension_schema(connection) or "public")
-    return [
-        *(f"index {name}" for name in indexes.pending(connection, schema)),
-        *(f"sql/{path}" for path in repeatable.pending(connection, *schemas)),
-    ]
+    return [f"sql/{path}" for path in repeatable.pending(connection, *schemas)]
 
 
 def _embedding_model(connection: Connection, schema: str) -> str | None:

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.statement import Statement
-from pgrecall.core.steps import Ask, Keep, Operation, Run
+from pgrecall.core.steps import Keep, Operation, Run
 from pgrecall.errors import UnknownName
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Tables
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import from_values
@@ -20,9 +20,6 @@ def default_profile(tables: Tables, otherwise: Profile = profiles.DEFAULT) -> Op
     It is kept, so a change is obeyed some seconds later. Raises UnknownName if the database
     does not have that profile.
     """
-    layout: Layout = yield Ask("layout")
-    if not layout.has_default_profile:
-        return otherwise
     [(name,)] = yield Run(_name(tables), keep=Keep())
     if name is None:
         return otherwise

@@ -250,12 +250,9 @@ FIELDS: Final = (
         "0",
         part="usage",
     ),
-    # Fields that came later. They are the last arguments of SQL functions and the last columns of
-    # the view, where those of the release before are called by position.
 )
 FIELD: Final = {field.name: field for field in FIELDS}
 CHECKS: Final = {field.name: field.check for field in FIELDS}
-LATER: Final = FIELDS[FIELDS.index(FIELD["feedback_down"]) + 1 :]
 
 
 def _named(names: Iterable[str]) -> tuple[Field, ...]:

@@ -21,8 +21,6 @@ class Layout:
     """The model that makes the embeddings of this schema; None until an embedder has made one."""
     distributed: bool = False
     """True if Citus distributes the tables over several nodes."""
-    has_default_profile: bool = False
-    """True if the schema's functions know a default profile."""
     compiles: bool = False
     """True if the server compiles (JIT) cheaper statements than PostgreSQL does by default."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-REVISION: Final = "0013"
+REVISION: Final = "0001"
 EMBEDDING_INDEX: Final = "embedding_index"
 """The optional revision after 0001. If it is applied, Alembic's table names it, not 0001."""
 
