@@ -1,4 +1,4 @@
-"""`make studio-pictures`: pictures of the studio's views, with the demo's memories.
+"""`make pictures`: pictures of the studio's views, with the demo's memories.
 
 All of them are written into build/pictures, to be looked at: each view in light and dark, on a
 screen and on a telephone. Those that pages show are written into docs/pictures, too.

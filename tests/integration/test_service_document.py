@@ -1,6 +1,6 @@
 """Requests that schemathesis makes from the OpenAPI document, with another owner's ids among them.
 
-`make fuzz-service` sends 2,000.
+PGRECALL_SERVICE_REQUESTS=2000 sends that many.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """No call reads more pages, much, because PostgreSQL was never told how much there is, or long ago.
 
-Pages, not times: those of two runs are the same. `make test-statistics` runs it at full size.
+Pages, not times: those of two runs are the same. PGRECALL_TEST_FULL_SIZE=1 runs it at full size.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ def test_without_extras_the_command_says_what_to_install(wheel: Path, tmp_path: 
     assert done.returncode == 1
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert "pip install 'pgrecall[cli]'" in done.stderr
+    assert "pip install 'pgrecall[local]'" in done.stderr
 
 
 def test_the_library_needs_no_more_than_its_core(wheel: Path, tmp_path: Path) -> None:

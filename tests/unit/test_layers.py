@@ -94,16 +94,11 @@ def test_no_docstring_begins_with_a_question_word() -> None:
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = {
-    name: lines
-    for name, lines in PROJECT["optional-dependencies"].items()
-    if name not in ("compare", "docs", "peers", "release", "test")
-}
 
 
 def declared() -> Iterator[Requirement]:
     """What users install, ourselves aside."""
-    for lines in (PROJECT["dependencies"], *EXTRAS.values()):
+    for lines in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()):
         for line in lines:
             if Requirement(line).name != "pgrecall":
                 yield Requirement(line)

@@ -24,7 +24,7 @@ except ModuleNotFoundError as problem:
 
     def main() -> None:
         """Says what to install."""
-        sys.exit(f"The command line needs {_missing}: pip install 'pgrecall[cli]'")
+        sys.exit(f"The command line needs {_missing}: pip install 'pgrecall[local]'")
 finally:
     gc.freeze()
     gc.enable()

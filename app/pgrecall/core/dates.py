@@ -385,6 +385,6 @@ def _languages() -> frozenset[str]:
         from dateparser.data.languages_info import language_order
     except ImportError as problem:
         raise ExtraMissing(
-            "finding dates in texts needs dateparser: pip install 'pgrecall[dates]'"
+            "finding dates in texts needs dateparser: pip install 'pgrecall[local]'"
         ) from problem
     return frozenset(language_order)

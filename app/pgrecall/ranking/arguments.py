@@ -71,7 +71,7 @@ class SearchArguments(FilterArguments, total=False):
     dates: Annotated[str | None, _language]
     """Finds `query_time` in the query's text, relative to `as_of` and in `timezone`, if the profile
     weighs time. "auto" means English; other languages are given by their code, such as "de"; "off"
-    finds none. Default: "auto" if the extra `dates` is installed, or else "off"."""
+    finds none. Default: "auto" if the extra `local` is installed, or else "off"."""
     timezone: str | tzinfo | None
     """The user's time zone, such as "Europe/Berlin". Days that `dates` finds begin and end at its
     midnights, and `context` writes the dates of memories in it. Default: that of the repository, or
