@@ -12,7 +12,7 @@ from benchmarks.evaluation import owners, quality, speed, tuning
 from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
-from pgrecall.cli.drawing import drawn
+from pgrecall.core.drawing import drawn
 from pgrecall.evaluation.evaluation_grid import floor_grids
 
 
@@ -44,7 +44,7 @@ def main(
     owners.print_owners(console, by_owner, without_dates)
     owners.print_lending(console, lent)
     for grid in floor_grids(by_owner):
-        console.print(*drawn(grid))
+        console.print(drawn(grid))
     owners.print_silence(console, silent, by_owner)
     with progress_bar() as progress, server() as url:
         times = speed.measured(url, seed, progress)

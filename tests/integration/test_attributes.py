@@ -73,7 +73,7 @@ def test_the_number_stands_beside_the_value_in_explanations(mine: Owner) -> None
     id_ = mine.add(plain("page", metadata={"views": 25.5}))
     explained = mine.explain(id_, profile=alone(Attribute(name="v", metadata="views", most=100)))
 
-    assert "0.2550 (25.5)" in explained._repr_html_()
+    assert "0.2550 (25.5)" in str(explained._repr_html_())
     assert explained.record()["account"][0]["number"] == 25.5
 
 

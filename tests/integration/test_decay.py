@@ -12,6 +12,7 @@ from psycopg import connect
 from psycopg.rows import dict_row
 
 from pgrecall import Decay, NewMemory, Profile, Recency, Similarity, score
+from pgrecall.core.display import Bar
 from pgrecall.core.limits import SMALLEST_SHARE
 from pgrecall.migrate.score_function import readable
 from pgrecall.scoring.hit_grid import hit_grid
@@ -91,8 +92,8 @@ def test_a_hit_shows_the_decay_once_and_its_parts_sum_to_the_score(mine: Owner) 
     assert hit.contributions == pytest.approx(parts)
     assert fsum(hit.contributions.values()) == pytest.approx(hit.score)
     assert hit.record()["signals"]["decay"] == round(left, 6)
-    [row] = hit_grid([hit]).rows
-    assert row[2].parts == hit.contributions  # type: ignore[union-attr]
+    [row, _] = hit_grid([hit]).rows
+    assert row[2] == Bar(hit.contributions)
     assert list(hit.contributions) == ["similarity", "importance"]
     explained = mine.explain(hit.memory.id, NORTH, as_of=before(-2), profile=profile)
     assert explained.decay == hit.signals["decay"]

@@ -250,7 +250,7 @@ def test_a_search_says_when_nothing_is_on_the_subject(mine: Owner, connection: C
         assert hits.relevance == pytest.approx(best, abs=1e-6)
         assert hits.on_subject is on_subject
         assert ("nothing on this subject" in str(hits)) is not on_subject
-        assert ("nothing on this subject" in hits._repr_html_()) is not on_subject
+        assert ("nothing on this subject" in str(hits._repr_html_())) is not on_subject
         rows = recall(connection, "hybrid", mine.name, query=query, query_text=words)
         assert {row["on_subject"] for row in rows} == {on_subject}
         assert max(row["relevance"] for row in rows) == pytest.approx(best, abs=1e-6)

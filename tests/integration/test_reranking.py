@@ -544,13 +544,15 @@ def test_its_number_and_the_change_of_place_are_shown(engine: Engine) -> None:
     assert str(hits[0]) == f"{hits[0].score:.3f} [2 +2] tea 2"
     assert ", reranked: 2" in repr(hits)
     assert ", not reranked: the reranker failed: ValueError" in repr(stood)
-    assert "reranked</th>" in hits._repr_html_()
-    assert "2 +2" in hits._repr_html_()
-    assert "not reranked" in stood._repr_html_()
-    assert "rerank" not in repr(plain) + plain._repr_html_() + str(plain) + str(plain[0].record())
+    assert "reranked" in str(hits._repr_html_())
+    assert "2 +2" in str(hits._repr_html_())
+    assert "not reranked" in str(stood._repr_html_())
+    assert "rerank" not in repr(plain) + str(plain._repr_html_()) + str(plain) + str(
+        plain[0].record()
+    )
     assert hits[0].record()["rerank_score"] == 2
     assert hits[0].record()["moved"] == 2
-    assert "reranked" in repo.context("ada", **ASKED, rerank=Fake())._repr_html_()
+    assert "reranked" in str(repo.context("ada", **ASKED, rerank=Fake())._repr_html_())
 
 
 def test_the_log_and_its_time(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:

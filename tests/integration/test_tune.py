@@ -712,7 +712,7 @@ def test_a_signal_is_added_that_does_what_the_start_cannot(everybody: Owners) ->
     assert found.difference.low > 0.5
     assert ("similarity", "–") in [one[:2] for one in found.changes]
     assert "held-out queries that rise: 24" in str(found)
-    assert "<table" in found._repr_html_()
+    assert "<pre>" in str(found._repr_html_())
 
 
 def test_a_clear_gain_is_not_refused_for_a_baseline_that_is_as_good(everybody: Owners) -> None:

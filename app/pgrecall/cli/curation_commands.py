@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Column
-from rich.text import Text
 
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
@@ -20,12 +18,12 @@ from pgrecall.cli.output import (
     number,
     plain,
     progress_bar,
-    right,
     table,
     warnings,
     working,
 )
 from pgrecall.cli.parsers import option
+from pgrecall.core.display import Cell, Verbatim, numbers
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.erased import Erased
 from pgrecall.lifecycle.garbage import GarbageRun
@@ -49,13 +47,12 @@ def near_duplicates(call: Call) -> Output:
     rows = (
         (
             f"{pair.similarity:.4f}",
-            f"{plain(pair.older_content)}\n{ids[pair.older_id]}",
-            f"{plain(pair.newer_content)}\n{ids[pair.newer_id]}",
+            Verbatim(f"{plain(pair.older_content)}\n{ids[pair.older_id]}"),
+            Verbatim(f"{plain(pair.newer_content)}\n{ids[pair.newer_id]}"),
         )
         for pair in pairs
     )
-    texts = (Column(name, ratio=1, overflow="fold") for name in ("older", "newer"))
-    shown = table(*right("similarity"), *texts, rows=rows)
+    shown = table(*numbers("similarity"), "older", "newer", rows=rows)
     return Output(pairs, shown, otherwise="no near duplicates")
 
 
@@ -66,11 +63,11 @@ def clusters(call: Call) -> Output:
         clusters = call()
         members = [memory.id for cluster in clusters for memory in cluster.memories]
         ids = short_ids(call.repo, call.agent, members)
-    lines: list[Text] = []
+    lines: list[Cell | str] = []
     for place, cluster in enumerate(clusters, start=1):
-        lines.append(Text(f"cluster {place}", style="bold"))
+        lines.append(Cell(f"cluster {place}", "bold"))
         for member, share in zip(cluster.memories, cluster.similarities, strict=True):
-            lines.append(Text(f"  {share:.3f}  {ids[member.id]}  {plain(member.content)}"))
+            lines.append(f"  {share:.3f}  {ids[member.id]}  {member.content}")
     records = (
         {
             "ids": [str(member.id) for member in cluster.memories],

@@ -7,7 +7,6 @@ import shutil
 import sys
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,11 +15,11 @@ from pgrecall.cli.app import App
 from pgrecall.cli.configuration import current
 from pgrecall.cli.database import Database
 from pgrecall.cli.embedding import EmbedderName, make_embedder
-from pgrecall.cli.hit_table import render_hits
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.output import Output, console
 from pgrecall.cli.parsers import option
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.scoring.hit_grid import hit_grid
 from pgrecall.scoring.profiles import DEFAULT
 
 app = App()
@@ -51,9 +50,8 @@ def demo(
             milliseconds = (time.monotonic() - start) * 1000
             ids = short_ids(repo, demo_.AGENT, [hit.memory.id for hit in hits])
             title = f"“{query}”  ({milliseconds:.0f} ms)"
-            table = render_hits(hits, ids, datetime.now(UTC), title, query)
             notice = [hits.notice] if hits.notice else []
-            Output((), *table, *notice, "").print(json=False)
+            Output((), hit_grid(hits, title=title, ids=ids), *notice, "").print(json=False)
     command = [_program(), "search", "what does Ines like?", "--agent", demo_.AGENT]
     values = {"database_url": database.url_option, "schema": database.schema, "embedder": embedder}
     known = {"schema": DEFAULT_SCHEMA} | {name: value for name, (value, _) in current().items()}

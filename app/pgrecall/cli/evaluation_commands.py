@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.options import Profiles
@@ -18,7 +15,7 @@ from pgrecall.cli.output import (
     require_writable,
 )
 from pgrecall.cli.parsers import argument, option
-from pgrecall.core.display import Part, plain
+from pgrecall.core.display import Cell, Part, Tone, plain
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError, PgRecallError
 from pgrecall.evaluation.evaluation_grid import evaluation_grids, floor_grids
@@ -32,7 +29,7 @@ from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 
 app = App()
 
-TONES = {"better": "green", "thin": "yellow", "no better": "red"}
+TONES: dict[str, Tone] = {"better": "good", "thin": "warn", "no better": "bad"}
 """Verdict → the color of the summary."""
 
 QueriesFile = Annotated[
@@ -217,7 +214,7 @@ def _queries(call: Call, file: Path | None, *, judged: bool) -> list[JudgedQuery
     return queries
 
 
-def _missing(missing: int, call: Call) -> list[Text]:
+def _missing(missing: int, call: Call) -> list[Part]:
     """A note about relevant memories that the agents do not have."""
     if not missing:
         return []
@@ -228,13 +225,13 @@ def _missing(missing: int, call: Call) -> list[Text]:
         f"{missing:,} relevant {'memory does' if one else 'memories do'} not exist for {owners} "
         f"and {'counts' if one else 'count'} as not found"
     )
-    return [Text(text, style="yellow")]
+    return [Cell(text, "warn")]
 
 
-def _tuning(tuning: Tuning) -> list[Part | RenderableType]:
-    summary, *parts = tuning.parts()
+def _tuning(tuning: Tuning) -> list[Part]:
+    summary, *parts = tuning._parts()
     assert isinstance(summary, str)
-    lines: list[Part | RenderableType] = list(parts)
+    lines: list[Part] = list(parts)
     if tuning.precision is not None:
         lines.append(_proposal(tuning.floor, tuning.precision, tuning.held_out.k))
     if tuning.arguments:
@@ -242,12 +239,12 @@ def _tuning(tuning: Tuning) -> list[Part | RenderableType]:
             f"--{name.replace('_', '-')} {value}" for name, value in tuning.arguments.items()
         )
         lines.append(f"search with {' '.join(options)}")
-    return [*lines, Text(plain(summary), style=TONES[tuning.verdict])]
+    return [*lines, Cell(plain(summary), TONES[tuning.verdict])]
 
 
-def _proposal(floor: Floor | None, precision: float, k: int) -> RenderableType:
+def _proposal(floor: Floor | None, precision: float, k: int) -> Part:
     if floor is None:
-        return Text(f"no min_relevance reaches a precision of {precision:g}", style="yellow")
+        return Cell(f"no min_relevance reaches a precision of {precision:g}", "warn")
     return (
         f"proposed: min_relevance {floor.min_relevance:.3f}. Of the held-out queries, "
         f"{floor.silent:.0%} of those without an answer find nothing, and {floor.lost:.0%} of "

@@ -10,8 +10,6 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, cast
 
-from rich.console import RenderableType
-
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.embedding import StoresTexts
@@ -19,6 +17,7 @@ from pgrecall.cli.output import Output, counted, plain, warnings
 from pgrecall.cli.output import table as listed_table
 from pgrecall.cli.parsers import argument, option, standard_input
 from pgrecall.cli.transfer_commands import bar
+from pgrecall.core.display import Part
 from pgrecall.core.quoting import cut, shortened
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.memories.importing import Imported, Preview, import_file
@@ -209,7 +208,7 @@ def _opened(source: str) -> tuple[Path | BinaryIO, int | None]:
     return file, file.stat().st_size or None
 
 
-def _foreseen(done: Imported, preview: Preview, noun: str) -> Iterator[RenderableType]:
+def _foreseen(done: Imported, preview: Preview, noun: str) -> Iterator[Part]:
     """The findings of a dry run for people."""
     rows = (
         (

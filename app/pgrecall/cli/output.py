@@ -12,13 +12,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, RenderableType
-from rich.table import Column, Table
-from rich.text import Text
+from rich.console import Console
 
-from pgrecall.cli.drawing import drawn
-from pgrecall.core.display import Part, Verbatim
+from pgrecall.core.display import Cell, Column, Grid, Part, Verbatim
 from pgrecall.core.display import plain as plain
+from pgrecall.core.drawing import drawn
 from pgrecall.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,9 +49,9 @@ class Output:
     def __init__(
         self,
         records: Iterable[Any],
-        *parts: Part | RenderableType,
+        *parts: Part,
         otherwise: str | None = None,
-        notes: Sequence[Part | RenderableType] = (),
+        notes: Sequence[Part] = (),
         problem: Exception | None = None,
     ) -> None:
         """Records are mappings, dataclasses, or have a method `record`. A part that is a str is one
@@ -63,22 +61,23 @@ class Output:
         self._records = list(records)
         self._parts = parts
         if not self._records and otherwise is not None:
-            self._parts = (Text(otherwise, style="yellow"),)
+            self._parts = (Cell(otherwise, "warn"),)
         self._notes, self._problem = notes, problem
 
     def print(self, *, json: bool) -> None:
         """Prints one JSON object per line, or what people read."""
         for record in self._records if json else ():
             _write(json_.dumps(record_of(record), ensure_ascii=False, default=_as_json) + "\n")
-        for part in () if json else _drawn(self._parts):
+        for part in () if json else self._parts:
             if isinstance(part, Verbatim):
                 _write(part.text)
             else:
                 # In a pipe no line is broken, such as one with a token; tables are.
-                piped = isinstance(part, Text) and not console.is_terminal
-                console.print(part, highlight=False, soft_wrap=piped)
-        for note in () if json else _drawn(self._notes):
-            warnings.print(note, highlight=False, soft_wrap=isinstance(note, Text))
+                piped = not isinstance(part, Grid) and not console.is_terminal
+                console.print(drawn(part), highlight=False, soft_wrap=piped)
+        for note in () if json else self._notes:
+            is_line = not isinstance(note, Grid)
+            warnings.print(drawn(note), highlight=False, soft_wrap=is_line)
         if self._problem is not None:
             raise self._problem
 
@@ -104,11 +103,6 @@ def print_lines(lines: Sequence[str]) -> None:
 
 def _write(text: str) -> None:
     print(text, end="")  # noqa: T201
-
-
-def _drawn(parts: Iterable[Any]) -> Iterator[Any]:
-    for part in parts:
-        yield from drawn(part)
 
 
 def _as_json(value: Any) -> str:
@@ -142,22 +136,9 @@ def counted(count: int, one: str, several: str) -> str:
     return f"{count:,} {one if count == 1 else several}"
 
 
-def right(*names: str) -> list[Column]:
-    """Columns of numbers."""
-    return [Column(Text(plain(name)), justify="right", no_wrap=True) for name in names]
-
-
-def table(
-    *columns: Column | str, rows: Iterable[Sequence[Any]], title: str = "", expand: bool = False
-) -> Table:
-    """A table; its cells are plain text, unless they are Text."""
-    headings = (Column(Text(plain(one))) if isinstance(one, str) else one for one in columns)
-    grid = Table(*headings, show_edge=False, pad_edge=False, title_justify="left")
-    grid.expand = expand
-    grid.title = Text(plain(title)) if title else None
-    for row in rows:
-        grid.add_row(*map(cell, row))
-    return grid
+def table(*columns: Column | str, rows: Iterable[Sequence[Any]], title: str = "") -> Grid:
+    """A table, of which a str is a column."""
+    return Grid([Column(one) if isinstance(one, str) else one for one in columns], [*rows], title)
 
 
 def size(number: int) -> str:
@@ -165,19 +146,9 @@ def size(number: int) -> str:
     return f"{number / 2**20:,.1f} MiB"
 
 
-def facts(rows: Iterable[tuple[str, Any]]) -> Table:
+def facts(rows: Iterable[tuple[str, Any]]) -> Grid:
     """A table of names and values."""
-    grid = Table(show_header=False, show_edge=False)
-    for name, value in rows:
-        grid.add_row(name, cell(value))
-    return grid
-
-
-def cell(value: Any) -> Text:
-    """Text as it is, anything else as plain text, line by line."""
-    if isinstance(value, Text):
-        return value
-    return Text("\n".join(map(plain, str(value).splitlines())))
+    return Grid([Column(), Column()], [(name, Verbatim(str(value))) for name, value in rows])
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from rich.table import Column
 from sqlalchemy import text
 
 from pgrecall import migrate
@@ -12,7 +11,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.output import Output, table
 from pgrecall.cli.parsers import argument, load_profile, option
-from pgrecall.core.display import Verbatim
+from pgrecall.core.display import Column, Verbatim
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
@@ -40,14 +39,14 @@ def list_(database: Database, installed: Installed = False) -> Output:
     if installed:
         listed_ = [{"name": name, "comment": comment} for name, comment, _ in _installed(database)]
         rows = [tuple(one.values()) for one in listed_]
-        return Output(listed_, table(Column("profile", style="bold"), "score", rows=rows))
+        return Output(listed_, table(Column("profile", tone="bold"), "score", rows=rows))
     rows = [
         (profile.name, " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile))
         for profile in BUILT_IN.values()
     ]
     return Output(
         map(as_values, BUILT_IN.values()),
-        table(Column("profile", style="bold"), "score", rows=rows),
+        table(Column("profile", tone="bold"), "score", rows=rows),
     )
 
 

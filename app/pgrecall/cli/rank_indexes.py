@@ -11,15 +11,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Column
 
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.database import Agent
 from pgrecall.cli.embedding import EmbedsTexts
 from pgrecall.cli.options import Profiles
-from pgrecall.cli.output import Output, plain, right, table, warnings
+from pgrecall.cli.output import Output, plain, table, warnings
 from pgrecall.cli.parsers import option
+from pgrecall.core.display import Column, numbers
 from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
@@ -74,9 +74,9 @@ def maintain(call: Call) -> Output:
 def list_(call: Call) -> Output:
     """List rank indexes: what has changed since each was built, and which are due."""
     shown = table(
-        Column("agent", overflow="fold"),
-        *right("memories", "written", "changed", "used", "MiB", "built"),
-        Column("due", style="yellow"),
+        "agent",
+        *numbers("memories", "written", "changed", "used", "MiB", "built"),
+        Column("due", tone="warn"),
         rows=map(_row, statuses := call()),
     )
     least = call.arguments["at_least"]
@@ -119,8 +119,8 @@ def check(
                 )
             )
     is_low = any(check.recall < min_recall for check in checks)
-    columns = right("queries", "in index", "recall", "worst", "exact ms", "index ms", "faster")
-    shown = table(Column("profile", style="bold"), *columns, rows=map(_check_row, checks))
+    columns = numbers("queries", "in index", "recall", "worst", "exact ms", "index ms", "faster")
+    shown = table(Column("profile", tone="bold"), *columns, rows=map(_check_row, checks))
     return Output(checks, shown, problem=typer.Exit(1) if is_low else None)
 
 
@@ -134,7 +134,7 @@ def _build(call: Call, otherwise: str) -> Output:
     with _progress(call.repo) as advance:
         indexes = call(on_progress=advance)
     rows = ((one.agent_id, f"{one.memories:,}", f"{one.seconds:.1f}") for one in indexes)
-    shown = table("agent", *right("memories", "seconds"), rows=rows)
+    shown = table("agent", *numbers("memories", "seconds"), rows=rows)
     return Output(indexes, shown, otherwise=otherwise)
 
 

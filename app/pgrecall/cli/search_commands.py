@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
-from pgrecall.cli.hit_table import render_hits
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.output import Output
 from pgrecall.cli.parsers import option
 from pgrecall.context.assembled import account_grid
 from pgrecall.context.styles import STYLES
 from pgrecall.core.dates import period_record, period_text
-from pgrecall.core.display import Part, Verbatim, age
+from pgrecall.core.display import Verbatim
 from pgrecall.ranking.hits import rerank_record, rerank_text
-from pgrecall.search.explanation import Explanation, signal_grid, term_grid
+from pgrecall.scoring.hit_grid import hit_grid
+from pgrecall.search.explanation import Explanation
 
 app = App()
-
-
-def _as_of(call: Call) -> datetime:
-    """The moment at which ages are shown."""
-    moment: datetime = call.arguments.get("as_of") or datetime.now(UTC)
-    return moment
 
 
 @app.method(
@@ -46,8 +40,9 @@ def search(call: Call) -> Output:
     notes += [hits.notice] if hits.notice else []
     about = period_record(hits.query_time) | rerank_record(hits)
     records = (hit.record() | about for hit in hits)
-    shown = render_hits(hits, ids, _as_of(call), title, query=hits.query_text)
-    return Output(records, *shown, notes=notes)
+    as_of: datetime | None = call.arguments.get("as_of")
+    shown = hit_grid(hits, title=title, ids=ids, as_of=as_of)
+    return Output(records, shown, otherwise="nothing found", notes=notes)
 
 
 @app.method(
@@ -69,26 +64,8 @@ def explain(call: Call) -> Output:
     share of each signal. For a memory that is not found, it shows which filter or limit excludes
     it, or which score it needs.
     """
-    explanation = call()
-    return Output([explanation], *_explanation(explanation, _as_of(call)))
-
-
-def _explanation(explanation: Explanation, as_of: datetime) -> list[Part]:
-    hit = explanation.hit
-    verdict = f"{explanation.verdict}, age {age(hit.memory.created_at, as_of)}"
-    parts: list[Part] = [hit.memory.content, verdict]
-    if hit.lender is not None:
-        parts.append(f"{hit.lent:.6f} of it lent by {hit.lender}, in the same session")
-    if hit.beside is not None:
-        parts.append(f"comes along with {hit.beside}")
-    parts += [*explanation.reasons, signal_grid(explanation)]
-    parts += [
-        f"{signal.name}: {signal.of_terms:.4f} of the terms by weight "
-        f"x {signal.length_factor:.4f} for its length"
-        for signal in explanation.signals
-        if signal.of_terms is not None
-    ]
-    return [*parts, term_grid(explanation)] if explanation.terms else parts
+    explanation: Explanation = call()
+    return Output([explanation], *explanation._parts())
 
 
 @app.method(

@@ -7,15 +7,15 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
-from rich.table import Column
 
 from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.database import Database
 from pgrecall.cli.migrate_commands import shards
-from pgrecall.cli.output import Output, facts, plain, right, size, table
+from pgrecall.cli.output import Output, facts, size, table
 from pgrecall.cli.parsers import argument, option
+from pgrecall.core.display import numbers
 from pgrecall.execution import MemoryRepository
 from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastUpkeep, Problem
 from pgrecall.memories.overview import Overview, overview
@@ -65,11 +65,10 @@ def status(
         "problems": [asdict(one) for one in problems],
         "last_upkeep": asdict(health.last_upkeep) if health and health.last_upkeep else None,
     }
-    found = [(one.problem, plain(one.name), plain(one.why), plain(one.remedy)) for one in problems]
-    wide = [Column(name, overflow="fold") for name in ("of", "why", "what to do")]
+    found = [(one.problem, one.name, one.why, one.remedy) for one in problems]
     parts: list[Any] = [facts(_rows(schema, held, health))]
     if found:
-        parts += ["", table("needs doing", *wide, rows=found)]
+        parts += ["", table("needs doing", "of", "why", "what to do", rows=found)]
     return Output([record], *parts, problem=typer.Exit(1) if found else None)
 
 
@@ -89,7 +88,7 @@ def estimate(call: Call) -> Output:
         (one.part, size(one.bytes), "" if one.seconds is None else f"{one.seconds:,.0f}")
         for one in parts
     ]
-    return Output(parts, table("", *right("size", "seconds"), rows=rows))
+    return Output(parts, table("", *numbers("size", "seconds"), rows=rows))
 
 
 def _of_schema(schema: Status) -> list[Problem]:

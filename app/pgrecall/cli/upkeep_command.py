@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Column
 
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
-from pgrecall.cli.output import Output, plain, right, table, warnings
+from pgrecall.cli.output import Output, plain, table, warnings
+from pgrecall.core.display import numbers
 from pgrecall.lifecycle.upkeep import UpkeepRun, UpkeepTask
 
 app = App(name="upkeep", help="Do what has to be done from time to time.", no_args_is_help=True)
@@ -38,9 +38,9 @@ def run(call: Call) -> Output:
         made: UpkeepRun = call(on_progress=advance)
     rows = [_row(task, "due" if made.dry_run else "done") for task in made.done]
     rows += [_row(task, "left") for task in made.left]
-    shown = table("task", Column("of", overflow="fold"), "why", *right("seconds"), "", rows=rows)
+    shown = table("task", "of", "why", *numbers("seconds"), "", rows=rows)
     return Output([made], shown if rows else "nothing is due")
 
 
 def _row(task: UpkeepTask, state: str) -> tuple[Any, ...]:
-    return str(task.task), plain(task.name), plain(task.why), f"{task.seconds:.1f}", state
+    return str(task.task), task.name, task.why, f"{task.seconds:.1f}", state

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from rich.table import Column
-
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.output import Output, changed, number, table
@@ -57,12 +55,12 @@ def history(call: Call) -> Output:
     """Show the events of a memory, oldest first; also if it has been deleted since."""
     events = call()
     shown = table(
-        Column("when", no_wrap=True),
-        Column("event", no_wrap=True),
-        Column("what changed", ratio=2, overflow="fold"),
-        Column("why", ratio=1, overflow="fold"),
-        Column("who", overflow="fold"),
-        Column("run", overflow="fold"),
+        "when",
+        "event",
+        "what changed",
+        "why",
+        "who",
+        "run",
         rows=(
             (
                 f"{event.occurred_at:%Y-%m-%d %H:%M:%S}",
@@ -90,11 +88,13 @@ def changes(call: Call) -> Output:
     """Show what changed lately, newest first: in the memories of one agent, or of all."""
     found: list[Change] = call()
     shown = table(
-        Column("when", no_wrap=True),
-        *(Column(name, overflow="fold") for name in ("whose", "memory")),
-        Column("event", no_wrap=True),
-        Column("what changed", ratio=2, overflow="fold"),
-        *(Column(name, overflow="fold") for name in ("why", "who")),
+        "when",
+        "whose",
+        "memory",
+        "event",
+        "what changed",
+        "why",
+        "who",
         rows=(
             (
                 f"{one.event.occurred_at:%Y-%m-%d %H:%M:%S}",

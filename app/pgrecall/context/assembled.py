@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from uuid import UUID
 
 from pgrecall.core.dates import Period, period_record, period_text
-from pgrecall.core.display import LONGEST_TEXT, Cell, Column, Grid, Tone, Verbatim, line, numbers
+from pgrecall.core.display import (
+    LONGEST_TEXT,
+    Cell,
+    Column,
+    Displayed,
+    Grid,
+    Part,
+    Tone,
+    Verbatim,
+    line,
+    numbers,
+)
 from pgrecall.core.memory import brief
 from pgrecall.ranking.hits import off_subject, rerank_record, rerank_text
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
@@ -63,7 +74,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class Context(Displayed):
     """The memories for one prompt. `str` of it is its text, so f"{context}" is, too."""
 
     text: str
@@ -117,10 +128,8 @@ class Context:
     def __repr__(self) -> str:
         return f"Context({self.account}, {len(self.left_out):,} left out, {line(self.text, 60)!r})"
 
-    def _repr_html_(self) -> str:
-        from pgrecall.core.html_display import html_of
-
-        return html_of(Verbatim(self.text), account_grid(self), *self.notes)
+    def _parts(self) -> Iterable[Part]:
+        return [Verbatim(self.text), account_grid(self), *self.notes]
 
     @property
     def notice(self) -> str:

@@ -1,17 +1,16 @@
-"""Tables that records show: described once, and drawn as text, as HTML or by the command line."""
+"""Tables of records: described once, and drawn by rich on a terminal and as HTML."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
 
 from pgrecall.core.quoting import cut
 
-Tone = Literal["", "bold", "dim", "good", "bad", "match"]
+Tone = Literal["", "bold", "dim", "good", "bad", "warn"]
 
 CONTROL = re.compile(
     "[\u0000-\u0008\u000e-\u001b\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
@@ -27,12 +26,6 @@ _LISTED = 10
 """Items of a list that its `repr` shows."""
 _READ = 4
 """So many times as many characters are read of a text as are shown."""
-_ENDING = re.compile(r"(?<=\w{3})(?:ies|es|s|ed|ing|e|y|i)\Z")
-_FREQUENT = (
-    "a about an and are as at be by can did do does for from had has have he her his how i in is "
-    "it its me my of on or our she that the their them they this to was we were what when where "
-    "which who why will with you your"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +34,21 @@ class Cell:
 
     text: str
     tone: Tone = ""
-    matches: frozenset[str] = frozenset()
-    """Roots of words to emphasise."""
 
-    def spans(self) -> Iterator[tuple[str, Tone]]:
-        """The text in parts, each with its tone."""
-        text = plain(self.text)
-        for part in re.split(r"(\w+)", text) if self.matches else [text]:
-            if part:
-                yield part, "match" if self.matches and root(part) in self.matches else self.tone
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Text of several lines."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Parts of a number in [0, 1], drawn end to end: the length of the bar is their sum."""
+    """Parts of a number in [0, 1], each in a color: as blocks end to end, or named."""
 
     parts: Mapping[str, float]
-
-    def lengths(self, width: int) -> Iterator[tuple[str, int]]:
-        """The name and the length of each part, for a bar of 1 that has this width."""
-        end = 0.0
-        for name, part in self.parts.items():
-            start, end = end, end + part
-            yield name, round(end * width) - round(start * width)
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +58,41 @@ class Column:
     name: str = ""
     right: bool = False
     tone: Tone = ""
-    shade: int | None = None
-    """The number of the color that the part of this name has in bars."""
     wide: bool = False
-    """It gets what width the others leave."""
+    """It takes the width that the other columns leave."""
     cut: bool = False
     """Its cells have one line, of which a terminal shows the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table."""
+    """A table; without names of columns, it has no heading."""
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[str | Cell | Bar]]
+    rows: Sequence[Sequence[str | Cell | Verbatim | Bar]]
     title: str = ""
     line_after: int | None = None
     """The number of the row that a line follows."""
-    stacked: bool = False
-    """Where there is little width: each row is a line, and its last two cells one below."""
+
+
+Part = str | Cell | Verbatim | Bar | Grid
+"""A part of a displayed record; a str is a line."""
+
+
+class Displayed:
+    """A record that a notebook shows as HTML, if rich is installed."""
+
+    __slots__ = ()
+
+    def _parts(self) -> Iterable[Part]:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str | None:
+        try:
+            from pgrecall.core.drawing import html_of
+        except ModuleNotFoundError:
+            return None
+        return html_of(self._parts())
 
 
 @runtime_checkable
@@ -99,13 +100,6 @@ class ShowsCells(Protocol):
     """A record that says what a table shows of it: column → text."""
 
     def cells(self) -> Mapping[str, str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Verbatim:
-    """Text of several lines."""
-
-    text: str
 
 
 def numbers(*names: str) -> list[Column]:
@@ -149,22 +143,10 @@ def age(created_at: datetime | None, as_of: datetime) -> str:
     return "now"
 
 
-def root(word: str) -> str:
-    """A word without case, accents and an English ending. The database compares stems of its own;
-    this is only good enough to emphasise words."""
-    letters = unicodedata.normalize("NFKD", word.casefold())
-    return _ENDING.sub("", "".join(one for one in letters if not unicodedata.combining(one)))
-
-
-def roots(words: Iterable[str]) -> frozenset[str]:
-    """The roots of the words, without those that every text has."""
-    frequent = _FREQUENT.split()
-    return frozenset(root(word) for word in words if word.casefold() not in frequent)
-
-
-def roots_of(text: str | None) -> frozenset[str]:
-    """The roots of the words of a text."""
-    return roots(re.findall(r"\w+", text or ""))
+def share(contribution: float) -> str:
+    """A contribution without its leading zero; empty if it is too small to be shown."""
+    shown = f"{contribution:.2f}"
+    return "" if float(shown) == 0 else shown.removeprefix("0")
 
 
 def brief_list(items: Sequence[object], title: str) -> str:
@@ -189,39 +171,32 @@ def _cells(item: object) -> Mapping[str, str]:
     return {type(item).__name__: line(item)}
 
 
-Part = str | Grid | Verbatim
-"""A part of what shows a record; a str is a line."""
-
-
-def text_of(*parts: Part) -> str:
+def text_of(parts: Iterable[Part]) -> str:
     """The parts as text, one below the other."""
-    return "\n".join(map(_text, parts))
+    return "\n".join(_table(one) if isinstance(one, Grid) else _text(one) for one in parts)
 
 
-def _text(part: Part) -> str:
-    if isinstance(part, str):
-        return plain(part)
-    return lines(part.text) if isinstance(part, Verbatim) else "\n".join(_text_lines(part))
-
-
-def _text_lines(grid: Grid) -> Iterator[str]:
-    """A table of texts, without color."""
+def _table(grid: Grid) -> str:
     written = [[column.name for column in grid.columns]]
-    written += [[_cell_text(cell) for cell in row] for row in grid.rows]
+    written += [[_text(cell) for cell in row] for row in grid.rows]
     widths = [max(map(len, cells)) for cells in zip(*written, strict=True)]
-    if grid.title:
-        yield plain(grid.title)
+    shown = [plain(grid.title)] if grid.title else []
     for number, cells in enumerate(written):
         padded = (
             cell.rjust(width) if column.right else cell.ljust(width)
             for cell, width, column in zip(cells, widths, grid.columns, strict=True)
         )
-        yield "  ".join(padded).rstrip()
+        shown.append("  ".join(padded).rstrip())
         if number == 0 or number - 1 == grid.line_after:
-            yield "  ".join("-" * width for width in widths)
+            shown.append("  ".join("-" * width for width in widths))
+    return "\n".join(shown)
 
 
-def _cell_text(cell: str | Cell | Bar) -> str:
-    if isinstance(cell, Bar):
-        return "".join("█" * length for _, length in cell.lengths(20))
-    return plain(cell if isinstance(cell, str) else cell.text)
+def _text(one: str | Cell | Verbatim | Bar) -> str:
+    match one:
+        case Verbatim(text):
+            return lines(text)
+        case Bar(parts):
+            return "  ".join(f"{plain(name)}={share(part)}" for name, part in parts.items())
+        case Cell(text) | text:
+            return plain(text)

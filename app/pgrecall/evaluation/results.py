@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pgrecall.core.display import line, text_of
+from pgrecall.core.display import Displayed, Part, line, text_of
 from pgrecall.evaluation.evaluation_grid import evaluation_grids, floor_grids, metric_names
 from pgrecall.evaluation.relevance_thresholds import Floor
 from pgrecall.scoring.profile import Profile
@@ -101,7 +101,7 @@ class ProfileEvaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Displayed):
     """A comparison of profiles by the same judged queries."""
 
     k: int
@@ -136,12 +136,10 @@ class Evaluation:
         return f"Evaluation({queries:,} queries, {name}: {', '.join([*shown, *more])})"
 
     def __str__(self) -> str:
-        return text_of(*evaluation_grids(self), *floor_grids(self))
+        return text_of(self._parts())
 
-    def _repr_html_(self) -> str:
-        from pgrecall.core.html_display import html_of
-
-        return html_of(*evaluation_grids(self), *floor_grids(self))
+    def _parts(self) -> Iterable[Part]:
+        return [*evaluation_grids(self), *floor_grids(self)]
 
     def record(self) -> dict[str, Any]:
         """The evaluation as plain JSON values."""

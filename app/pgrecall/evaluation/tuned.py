@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from pgrecall.core.display import Cell, Column, Grid, Part, line, numbers, text_of
+from pgrecall.core.display import Cell, Column, Displayed, Grid, Part, line, numbers, text_of
 from pgrecall.evaluation.evaluation_grid import evaluation_grids, metric_names
 from pgrecall.evaluation.relevance_thresholds import Floor
 from pgrecall.evaluation.results import Difference, Evaluation
@@ -44,7 +44,7 @@ class MovedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuning:
+class Tuning(Displayed):
     """The profile that tuning found, and how well it does on queries that did not choose it."""
 
     start: Profile
@@ -173,14 +173,9 @@ class Tuning:
         )
 
     def __str__(self) -> str:
-        return text_of(*self.parts())
+        return text_of(self._parts())
 
-    def _repr_html_(self) -> str:
-        from pgrecall.core.html_display import html_of
-
-        return html_of(*self.parts())
-
-    def parts(self) -> list[Part]:
+    def _parts(self) -> list[Part]:
         """The parts that show it: the verdict, and tables of what changed, of the evidence, and of
         queries that rise and fall."""
         return [

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from pgrecall.core.display import brief_list, grid_of
+from pgrecall.core.display import Displayed, Part, brief_list, grid_of
 
 T = TypeVar("T")
 
 
-class Page(list[T]):
+class Page(list[T], Displayed):
     """A page of a list."""
 
     __slots__ = ("next", "total")
@@ -34,8 +34,6 @@ class Page(list[T]):
     def __str__(self) -> str:
         return "\n".join(map(str, self)) if self else "[]"
 
-    def _repr_html_(self) -> str:
-        from pgrecall.core.html_display import html_of
-
-        shown = grid_of(self) if self else "nothing"
-        return html_of(shown, *(() if self.next is None else ("more: pass next as after",)))
+    def _parts(self) -> Iterable[Part]:
+        more = [] if self.next is None else ["more: pass next as after"]
+        return [grid_of(self) if self else "nothing", *more]

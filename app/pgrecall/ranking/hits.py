@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, Protocol
 
 from pgrecall.core.dates import Period
-from pgrecall.core.display import LONGEST_TEXT, brief_list, line, roots_of
+from pgrecall.core.display import LONGEST_TEXT, Displayed, Part, brief_list, line
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 Strategy = Literal["auto", "exact", "index"]
@@ -14,7 +14,7 @@ Strategy = Literal["auto", "exact", "index"]
 that is faster and finds as much."""
 
 
-class Hits(list[ScoredMemory]):
+class Hits(list[ScoredMemory], Displayed):
     """The hits of one search, best first."""
 
     __slots__ = (
@@ -90,15 +90,12 @@ class Hits(list[ScoredMemory]):
         lines = [self.notice, *map(str, self)] if self.notice else map(str, self)
         return "\n".join(lines) if self else "[]"
 
-    def _repr_html_(self) -> str:
-        from pgrecall.core.html_display import html_of
+    def _parts(self) -> Iterable[Part]:
         from pgrecall.scoring.hit_grid import hit_grid
 
-        matches, title = roots_of(self.query_text), f"by {self.profile}"
-        if self.reranked is not None:
-            title += f", {rerank_text(self)}"
-        notes = [self.notice] if self.notice else []
-        return html_of(*notes, hit_grid(self, title=title, matches=matches))
+        reranked = f", {rerank_text(self)}" if self.reranked is not None else ""
+        shown = hit_grid(self, title=f"by {self.profile}{reranked}")
+        return [self.notice, shown] if self.notice else [shown]
 
 
 def off_subject(relevance: float | None, floor: float | None) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.display import line
+from pgrecall.core.display import Displayed, Part, line
 from pgrecall.core.memory import Memory, brief
 
 RECORD_DECIMALS = 6
@@ -34,7 +34,7 @@ class ScoredValues(Breakdown):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredMemory:
+class ScoredMemory(Displayed):
     """One hit of a search.
 
     `similarity` is the cosine similarity in [0, 1], or None if the memory has no embedding: a
@@ -79,11 +79,10 @@ class ScoredMemory:
         judged."""
         return "" if self.rerank_score is None else f"{self.rerank_score:.4g} {self.moved:+}"
 
-    def _repr_html_(self) -> str:
-        from pgrecall.core.html_display import html_of
+    def _parts(self) -> Iterable[Part]:
         from pgrecall.scoring.hit_grid import hit_grid
 
-        return html_of(hit_grid([self]))
+        return [hit_grid([self])]
 
     def record(self) -> dict[str, Any]:
         """The hit as plain JSON values, numbers rounded to six decimals.

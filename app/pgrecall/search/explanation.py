@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pgrecall.core.dates import Period, period_record, period_text
-from pgrecall.core.display import Cell, Column, Grid, line, numbers, roots, text_of
+from pgrecall.core.display import (
+    LONGEST_TEXT,
+    Bar,
+    Cell,
+    Column,
+    Displayed,
+    Grid,
+    Part,
+    line,
+    numbers,
+    text_of,
+)
 from pgrecall.core.memory import brief
 from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
@@ -55,7 +67,7 @@ class TermAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Displayed):
     """Why a search returned one memory, or why not.
 
     `rank` counts from 1 among all memories that pass the filters. For a memory that does not pass,
@@ -109,20 +121,24 @@ class Explanation:
         return f"Explanation({self.verdict!r}{reasons}, {brief(self.hit.memory)})"
 
     def __str__(self) -> str:
-        return text_of(line(self.hit.memory.content), self.verdict, *self.reasons)
+        return text_of([line(self.hit.memory.content), self.verdict, *self.reasons])
 
-    def _repr_html_(self) -> str:
-        from pgrecall.core.html_display import html_of
-        from pgrecall.scoring.hit_grid import hit_grid
-
-        matches = roots(one.term for one in self.terms if one.matched)
-        return html_of(
-            hit_grid([self.hit], matches=matches),
-            self.verdict,
-            *self.reasons,
-            signal_grid(self),
-            *([term_grid(self)] if self.terms else []),
-        )
+    def _parts(self) -> Iterable[Part]:
+        yield line(self.hit.memory.content, LONGEST_TEXT)
+        yield Bar(self.hit.contributions)
+        yield self.verdict
+        if self.hit.beside is not None:
+            yield f"comes along with {self.hit.beside}"
+        yield from self.reasons
+        yield signal_grid(self)
+        for signal in self.signals:
+            if signal.of_terms is not None:
+                yield (
+                    f"{signal.name}: {signal.of_terms:.4f} of the terms by weight "
+                    f"x {signal.length_factor:.4f} for its length"
+                )
+        if self.terms:
+            yield term_grid(self)
 
     def record(self) -> dict[str, Any]:
         """The explanation as plain JSON values, numbers rounded to six decimals."""

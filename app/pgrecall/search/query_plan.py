@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pgrecall.core.display import Verbatim, lines, quoted
+from pgrecall.core.display import Displayed, Part, Verbatim, lines, quoted
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPlan:
+class QueryPlan(Displayed):
     """The statement of a search and its plan."""
 
     statement: str
@@ -25,10 +26,8 @@ class QueryPlan:
     def __str__(self) -> str:
         return lines(f"{self.statement}\n\n{self.plan}")
 
-    def _repr_html_(self) -> str:
-        from pgrecall.core.html_display import html_of
-
-        return html_of(Verbatim(self.statement), Verbatim(self.plan))
+    def _parts(self) -> Iterable[Part]:
+        return [Verbatim(self.statement), Verbatim(self.plan)]
 
     def record(self) -> dict[str, Any]:
         """The fields as plain JSON values."""
