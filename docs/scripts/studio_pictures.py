@@ -82,7 +82,6 @@ def prepare(url: str) -> Mapping[str, str]:
         "memory": f"memory/{memory.id}?{urlencode(asked)}",
         "judge": f"judge?{urlencode(asked)}",
         "browse": f"browse?{urlencode({'owner': demo.AGENT})}",
-        "upkeep": f"upkeep?{urlencode({'owner': demo.AGENT})}",
     }
 
 

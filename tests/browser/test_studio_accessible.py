@@ -15,7 +15,7 @@ from tests.integration.serving import Service
 
 SCREENS = ({"width": 1440, "height": 900}, {"width": 390, "height": 844})
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-VIEWS = ("welcome", "ask", "adjusted", "compare", "memory", "judge", "browse", "upkeep")
+VIEWS = ("welcome", "ask", "adjusted", "compare", "memory", "judge", "browse")
 OWNER = "ines of axe"
 
 
@@ -45,7 +45,6 @@ def addresses(studio: Service) -> dict[str, str]:
         "memory": asking(OWNER, view=f"memory/{ids[0]}", k=2),
         "judge": asking(OWNER, view="judge"),
         "browse": f"#browse?{plain}",
-        "upkeep": f"#upkeep?{plain}",
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall import Label, NewMemory, profiles
 from tests.browser.conftest import Open
-from tests.browser.test_studio import QUESTION, asking, owner, set_slider
+from tests.browser.test_studio import QUESTION, asking, owner
 from tests.integration.serving import Service
 
 __all__ = ["owner"]
@@ -98,16 +98,6 @@ def test_as_of_names_its_day(studio: Service, page_at: Open, owner: str) -> None
     assert page.get_by_text("A text that was edited since").count() == 1
 
 
-def test_work_on_an_index_says_what_it_did(studio: Service, page_at: Open, owner: str) -> None:
-    page = page_at(f"#upkeep?owner={owner}", key=studio.key(owner, scope="maintain"))
-    page.get_by_role("button", name="Build it").click()
-    page.get_by_text("It is built.").wait_for()
-    page.get_by_role("button", name="Drop it").wait_for()
-    assert page.get_by_role("button", name="Do what is due").count() == 0
-    page.get_by_role("button", name="Drop it").click()
-    page.get_by_text("It is dropped.").wait_for()
-
-
 def test_a_successor_keeps_what_is_not_changed(
     studio: Service, page_at: Open, owner: str, sought: str
 ) -> None:
@@ -183,14 +173,10 @@ def test_keys_mark_after_asking_and_take_back(studio: Service, page_at: Open, ow
 
 
 def test_what_was_copied_is_said(studio: Service, page_at: Open, owner: str) -> None:
-    page = page_at(asking(owner), key=studio.key(owner, scope="maintain"))
+    page = page_at(asking(owner), key=studio.key(owner))
     page.locator(".hit").first.wait_for()
     page.get_by_role("button", name="TOML").click()
     page.locator("small").get_by_text(" as TOML").wait_for()
-    set_slider(page, "recency", 0.5)
-    page.get_by_label("Save as profile").fill("My profile")
-    assert "the first is a letter" in page.locator("#rule-of-names").inner_text()
-    assert not page.get_by_label("Save as profile").evaluate("one => one.checkValidity()")
 
 
 ADVISE = """async ([candidates, sought, shares, k]) => {
@@ -242,25 +228,3 @@ def test_the_weight_advised_is_the_nearest(studio: Service, page_at: Open, owner
                 assert one["shares"]["time"] == pytest.approx(0.2, abs=2e-5)
     assert advised > lowered + 10
     assert lowered > 5
-
-
-MOVEMENT = """async (moved) => {
-    const { movement } = await import("/studio/core/verdict.js");
-    return movement(moved);
-}"""
-
-
-@pytest.mark.parametrize(
-    ("gain", "before", "after", "said"),
-    [
-        (0.5, 3, 1, "place 3 → place 1"),
-        (-0.5, 3, None, "place 3 → not found"),
-        (0.1, 1, 1, "place 1 stays, other answers rise"),
-        (-0.1, 1, 1, "place 1 stays, other answers fall"),
-    ],
-)
-def test_what_tuning_moves_is_said(
-    studio: Service, page_at: Open, gain: float, before: int, after: int | None, said: str
-) -> None:
-    moved = {"gain": gain, "before": before, "after": after}
-    assert page_at(url=studio.url).evaluate(MOVEMENT, moved) == said

@@ -26,7 +26,7 @@ NAMED_AS_OBJECTS_ARE = ("constructor", "__proto__", "toString", "hasOwnProperty"
 
 
 def every_view(memory: object) -> list[str]:
-    return ["ask", "compare", "judge", "browse", "upkeep", f"memory/{memory}"]
+    return ["ask", "compare", "judge", "browse", f"memory/{memory}"]
 
 
 def load(page: Any, address: str) -> None:

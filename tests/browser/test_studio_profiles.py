@@ -1,4 +1,4 @@
-"""What sliders found is taken along: as a profile in the database, or as text that runs."""
+"""Profiles that are installed are there to choose, and what sliders found is taken along."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from pgrecall.migrate.installing import installed
-from pgrecall.scoring import profile_file
-from tests.browser.conftest import OWN_KEY, Open
+from pgrecall.migrate.installing import install
+from pgrecall.scoring import profile_file, profiles
+from tests.browser.conftest import Open
 from tests.browser.test_studio import asking, owner, texts
 from tests.integration.serving import Service
 
@@ -18,47 +18,19 @@ __all__ = ["owner"]
 QUESTION = "what's Ines' way to work?"
 
 
-def test_a_profile_is_saved_and_ranks_from_then_on(
-    studio: Service, page_at: Open, own: str, owner: str
+def test_an_installed_profile_is_chosen_and_ranks(
+    studio: Service, page_at: Open, owner: str
 ) -> None:
-    page = page_at(asking(owner, half_life=7), key=OWN_KEY, url=own)
+    engine: Any = studio.repo._bind
+    with engine.begin() as connection:
+        install(connection, "pgrecall", profiles.hybrid.with_half_life(7).renamed("fresher"))
+    page = page_at(asking(owner), key=studio.key(owner))
     page.locator(".hit").first.wait_for()
     signals = page.locator(".sliders label").all_inner_texts()
-    expect(page.locator("output[for=half-life]")).to_have_text("90 d → 7 d")
-    page.get_by_label("Save as profile").fill("fresher")
-    page.get_by_role("button", name="Save", exact=True).click()
-
-    expect(page.get_by_role("combobox", name="Profile", exact=True)).to_have_value("fresher")
+    page.get_by_role("combobox", name="Profile", exact=True).select_option("fresher")
     expect(page.locator(".summary")).to_contain_text("by fresher")
     expect(page.get_by_label("half-life")).to_have_attribute("aria-valuetext", "7 d")
-    assert "half_life" not in page.url  # it is the profile's own now
     assert page.locator(".sliders label").all_inner_texts() == signals
-    engine: Any = studio.repo._bind
-    with engine.connect() as connection:
-        [saved] = [one for one in installed(connection, "pgrecall") if one["name"] == "fresher"]
-    assert saved["signals"]["recency"]["half_life"] == 7
-
-    done = page.get_by_text("Saved as fresher.")
-    done.wait_for()
-    page.get_by_label("half-life").press("ArrowLeft")
-    page.get_by_label("Save as profile").fill("fresher")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("There is a profile fresher").wait_for()
-    page.wait_for_url("**half_life=*")
-    done.wait_for(state="detached")
-    page.get_by_role("button", name="Reset").click()
-    expect(page.get_by_label("Save as profile")).to_have_count(0)
-    assert done.count() == 0  # it does not come back
-    with engine.connect() as connection:
-        assert saved in installed(connection, "pgrecall")
-
-    page.get_by_label("half-life").press("ArrowLeft")
-    page.get_by_label("Save as profile").fill("fresher")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("button", name="Replace it").click()
-    done.wait_for()
-    with engine.connect() as connection:
-        assert saved not in installed(connection, "pgrecall")
 
 
 @pytest.fixture

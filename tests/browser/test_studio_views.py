@@ -191,7 +191,7 @@ def test_an_owner_without_memories_is_told_what_to_do(studio: Service, page_at: 
     assert page.get_by_text("pgrecall add").count() == 1
 
 
-def test_profiles_are_evaluated_and_tuned_on_judged_queries(
+def test_profiles_are_evaluated_on_judged_queries(
     studio: Service, page_at: Open, owner: str
 ) -> None:
     [answer] = studio.repo.list(owner, text="tram")
@@ -202,16 +202,12 @@ def test_profiles_are_evaluated_and_tuned_on_judged_queries(
     page.get_by_role("button", name="Evaluate hybrid and five_factor").click()
     few = "Too few to tell on 9 questions: nDCG@10 hybrid 1.00, five_factor"
     page.get_by_text(few).wait_for()
-    page.get_by_role("button", name="Tune hybrid").click()
-    page.get_by_text("tuning needs at least 10 judged questions").wait_for()
 
     page.locator(".hit").first.get_by_role("button", name="Answers", exact=True).click()
     heading(page, "10 judged questions").wait_for()
     page.get_by_role("button", name="Evaluate hybrid and five_factor").click()
     said = "five_factor is worse than hybrid on 10 questions: nDCG@10 hybrid 1.00, five_factor .63"
     page.get_by_text(said).wait_for()
-    page.get_by_role("button", name="Tune hybrid").click()
-    page.get_by_text("on 10 held-out questions").wait_for()
 
 
 def test_sliders_are_evaluated_and_a_verdict_goes_with_what_it_is_of(
@@ -237,43 +233,3 @@ def test_sliders_are_evaluated_and_a_verdict_goes_with_what_it_is_of(
 
     page.get_by_role("combobox", name="Beside").select_option("tiered")
     verdict.wait_for(state="detached")
-
-
-def test_what_is_due_is_done_by_a_button(studio: Service, page_at: Open, owner: str) -> None:
-    page = page_at(f"#upkeep?owner={owner}", key=studio.key(owner, scope="maintain"))
-    heading(page, f"{owner}: 2 memories").wait_for()
-    heading(page, "Rank index nothing is due").wait_for()
-
-    page.get_by_role("button", name="Build it").click()
-    page.get_by_role("button", name="Drop it").click()
-    page.get_by_text("There is none, and none is needed").wait_for()
-    page.get_by_role("link", name=owner, exact=True).wait_for()
-
-
-def test_what_waits_for_a_decision_is_due(studio: Service, page_at: Open, owner: str) -> None:
-    studio.repo.add(owner, "Ines has a new passport.", requires_approval=True)
-    outdated = studio.repo.add(owner, "Ines lives in Faro.")
-    studio.repo.feedback(owner, outdated, "outdated")
-    page = page_at(f"#upkeep?owner={owner}", key=studio.key(owner))
-    due = page.get_by_role("region", name="What is due")
-    due.get_by_text("1 memory was called outdated").wait_for()
-    due.get_by_role("link", name="Ines has a new passport.").click()
-    page.get_by_role("button", name="Approve").click()
-    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
-    page.get_by_text("Approve: done.").first.wait_for()
-
-    page.get_by_role("link", name="Look after").click()
-    due.get_by_text("1 memory was called outdated").wait_for()
-    assert due.get_by_role("link").all_inner_texts() == ["Ines lives in Faro."]
-
-
-def test_who_may_not_save_a_profile_is_told_why(studio: Service, page_at: Open, owner: str) -> None:
-    page = page_at(asking(owner, half_life=7), key=studio.key(owner, scope="maintain"))
-    page.locator(".hit").first.wait_for()
-    page.get_by_label("Save as profile").fill("not_to_be_saved")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("no member of the owner of the schema").wait_for()
-
-    page = page_at(asking(owner, half_life=7), key=studio.key(owner))
-    page.locator(".hit").first.wait_for()
-    assert page.get_by_label("Save as profile").count() == 0

@@ -100,17 +100,10 @@ REQUESTS = {
     "GET /memories/{memory_id}/links": "links.of",
     "GET /memories/{memory_id}/labels": "labels.of",
     "POST /judgements": "evaluation.judge",
-    "GET /sizes": "upkeep.sizes",
     "GET /judgements": "evaluation.judged_queries",
     "POST /evaluate": "evaluation.evaluate",
-    "POST /tune": "evaluation.tune",
-    **{
-        f"POST /rank-indexes/{verb}": f"rank_indexes.{verb}"
-        for verb in ("build", "maintain", "drop")
-    },
     "POST /search": "search",
     "POST /context": "context",
-    "POST /candidates": "candidates",
     "POST /explain": "explain",
     "POST /feedback": "feedback",
     "POST /outcomes": "record_outcome",
@@ -119,7 +112,6 @@ REQUESTS = {
 OF_THE_SERVICE = {
     "/key",
     "/profiles",
-    "/profiles/{name}",
     "/status",
     "/metrics",
     "/health",
@@ -255,7 +247,7 @@ def test_psql_has_the_defaults_of_python(engine: Engine) -> None:
 
 def of_http(document: Any) -> Compared:
     for path, operations in document["paths"].items():
-        if path.startswith("/v1/") or path in OF_THE_SERVICE:
+        if path in OF_THE_SERVICE:
             continue
         for verb, operation in operations.items():
             request = f"{verb.upper()} {path}"
@@ -265,7 +257,6 @@ def of_http(document: Any) -> Compared:
                 name = schema["$ref"].rpartition("/")[2]
                 there |= document["components"]["schemas"][name]["properties"]
             told = {name: one.get("default") for name, one in there.items()}
-            told.pop("from", None)  # in place of the queries themselves
             yield request, told, defaults_of(REQUESTS[request])
 
 

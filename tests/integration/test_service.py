@@ -19,12 +19,11 @@ import pytest
 from pgrecall import LocalEmbedder, profiles
 from pgrecall.core.vectors import components_of
 from pgrecall.errors import PgRecallError
+from pgrecall.scoring.profile_file import as_values
 from pgrecall.service.bearer import OPEN, Key
-from pgrecall.service.bodies_in_flight import OF_ALL, OF_ONE
 from pgrecall.service.connections import MAX_HEAD
 from pgrecall.service.gate import MAX_READ_BODY, Gate
 from pgrecall.service.problems import STATUSES, Problem, to_problem
-from pgrecall.service.rate_limit import Buckets
 from tests.integration.serving import MOST, TEA, Service, Slow, gated, service_on, settings, stored
 from tests.unit.test_layers import CLASSES, ROOT
 
@@ -166,6 +165,35 @@ def test_a_context_an_explanation_and_what_is_learned(client: httpx.Client) -> N
     )
 
 
+def test_profiles_are_evaluated_on_a_limited_number_of_judged_queries(
+    service: Service, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = service.client(agent)
+    slow = profiles.hybrid.with_half_life(365).renamed("slow")
+    body = {"profiles": ["hybrid", as_values(slow)], "k": 5}
+    none = client.post("/evaluate", json=body)
+    assert (none.status_code, "POST /judgements" in none.json()["detail"]) == (422, True)
+
+    memory = stored(client)
+    for query in ("what does Ines drink?", "tea or coffee?"):
+        judged = {"query": query, "memory_id": memory, "answers": True}
+        assert client.post("/judgements", json=judged).json() == {"changed": True}
+    found = service.repo.evaluation.evaluate(
+        agent, service.repo.evaluation.judged_queries(agent), profiles=["hybrid", slow], k=5
+    )
+    assert client.post("/evaluate", json=body).json() == found.record()
+
+    reader = service.client(agent, scope="read")
+    assert reader.post("/evaluate", json=body).status_code == 403
+    assert client.post("/evaluate", json={"teams": ["bob"]}).status_code == 403
+    refused: list[Any] = [{"profiles": []}, {"profiles": ["none"]}, {"queries": []}]
+    for wrong in refused:
+        assert client.post("/evaluate", json=wrong).status_code == 422
+    monkeypatch.setattr("pgrecall.service.memory_routes.MOST_QUERIES", 1)
+    many = client.post("/evaluate", json=body)
+    assert (many.status_code, "at most 1: use" in many.json()["detail"]) == (422, True)
+
+
 def test_owners_profiles_and_status(service: Service, agent: str) -> None:
     client = service.client(agent, f"team:{agent}", scope="maintain")
     for owner in (agent, f"team:{agent}"):
@@ -275,33 +303,19 @@ def test_the_document_has_an_example_of_every_body(service: Service) -> None:
     assert "before scoring" in described["min_relevance"]["description"]
 
 
-async def test_requests_beyond_those_that_may_wait_are_refused_at_once() -> None:
+async def test_readiness_and_metrics_take_no_turn() -> None:
     app = Slow()
-    async with gated(app, concurrency=2, waiting=3) as client:
-        tasks = [asyncio.create_task(client.get("/search")) for _ in range(9)]
-        refused = await asyncio.wait_for(asyncio.gather(*tasks[5:]), 5)
-        assert {(one.status_code, one.headers["retry-after"]) for one in refused} == {(503, "1")}
-        metrics = asyncio.create_task(client.get("/metrics"))
-        while app.running < 3:
-            await asyncio.sleep(0)
-        app.go.set()
-        assert (await metrics).status_code == 200
-        assert [(await task).status_code for task in tasks[:5]] == [200] * 5
-        assert (await client.get("/search")).status_code == 200
-        assert app.running == 7
-
-
-async def test_readiness_takes_no_turn() -> None:
-    app = Slow()
-    async with gated(app, concurrency=1, waiting=0) as client:
+    async with gated(app, concurrency=1) as client:
         busy = asyncio.create_task(client.get("/search"))
         while not app.running:
             await asyncio.sleep(0)
         ready = asyncio.create_task(client.get("/ready"))
-        while app.running < 2:
+        metrics = asyncio.create_task(client.get("/metrics"))
+        while app.running < 3:
             await asyncio.sleep(0)
         app.go.set()
-        assert ((await ready).status_code, (await busy).status_code) == (200, 200)
+        answers = await asyncio.gather(ready, metrics, busy)
+        assert [one.status_code for one in answers] == [200] * 3
 
 
 async def test_a_request_that_takes_too_long_ends_and_gives_its_turn_back() -> None:
@@ -321,7 +335,7 @@ async def test_a_body_that_does_not_arrive_holds_no_turn() -> None:
         yield b"{"
         await asyncio.Event().wait()
 
-    async with gated(app, concurrency=1, waiting=0, timeout=0.1) as client:
+    async with gated(app, concurrency=1, timeout=0.1) as client:
         kind = {"Content-Type": "application/json"}
         stuck = asyncio.create_task(client.post("/search", content=slow(), headers=kind))
         await asyncio.sleep(0)
@@ -397,15 +411,6 @@ def test_the_root_leads_to_a_page_that_loads_nothing(service: Service) -> None:
     assert "default-src 'none'" in page.headers["content-security-policy"]
 
 
-def test_a_bucket_holds_two_seconds_and_fills_again() -> None:
-    buckets = Buckets(0.01)
-    assert buckets.wait("a") == 0
-    assert 99 < buckets.wait("a") <= 100
-    assert buckets.wait("b") == 0
-    fast = Buckets(5)
-    assert [fast.wait("a") > 0 for _ in range(11)] == [False] * 10 + [True]
-
-
 def test_scopes_include_those_before_them() -> None:
     key = Key("", ("ada",), "write")
     assert [key.may(scope) for scope in ("read", "write", "maintain")] == [True, True, False]
@@ -422,29 +427,6 @@ class OneKey:
 
     async def key(self, key_id: str, secret: str, seconds: float) -> Key:
         return Key(key_id, ("ada",), "read")
-
-
-async def test_bodies_in_flight_are_limited_by_caller_and_in_all() -> None:
-    app, kind = Slow(), {"Content-Type": "application/json"}
-    gate = Gate(app, settings(max_body=100, concurrency=99), None)
-
-    async def posted(address: str) -> httpx.Response:
-        transport = httpx.ASGITransport(gate, client=(address, 1))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as one:
-            return await one.post("/search", content=b"x" * 100, headers=kind)
-
-    held: list[asyncio.Task[httpx.Response]] = []
-    for address in range(OF_ALL // OF_ONE):
-        held += [asyncio.create_task(posted(f"{address}")) for _ in range(OF_ONE)]
-        while app.running < len(held):
-            await asyncio.sleep(0)
-        refused = await posted(f"{address}")
-        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-    refused = await posted("another")
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    app.go.set()
-    assert {one.status_code for one in await asyncio.gather(*held)} == {200}
-    assert (await posted("another")).status_code == 200
 
 
 async def test_a_key_that_may_only_read_has_smaller_bodies() -> None:
@@ -507,8 +489,8 @@ def test_headers_and_bodies_that_do_not_end_are_closed(
         ((), 0),
         ((HALF,), 0),
         ((HALF + b"\r\n", ANSWERED, b"\r\n"), 1),
-        ((HALF + b"\r\n" + HALF,), 1),
-        ((body,), 1),  # 401, before the rest of its body came
+        ((HALF + b"\r\n", ANSWERED, HALF), 1),
+        ((body, ANSWERED, b"}"), 1),  # 401, before the rest of its body came
     ):
         began = time.monotonic()
         assert spoken(service.port, *parts).count(b"HTTP/1.1 ") == answers, parts

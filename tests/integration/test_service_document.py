@@ -128,9 +128,6 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
         [{"memory_id": ID, "outcome": "success"}],
         [{"memory_id": ID, "outcome": "success", "touch": None}],
     ),
-    "POST /v1/memories": ([{"content": "d", "tags": ["x"]}], [{"content": " "}]),
-    "PATCH /v1/memories/{memory_id}": ([{}], [{"entities": [""]}]),
-    "POST /v1/search": ([{"tags": [""]}], [{"tags": ["\0"]}]),
     "GET /memories": (
         [{"order": ["-trust", "id"], "tags": [" "]}],
         [{"order": ["content"]}, {"order": ["--id"]}, {"after": " "}],

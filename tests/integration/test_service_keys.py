@@ -27,7 +27,6 @@ from pgrecall.migrate.service_keys import (
     revoke_key,
     rotate_key,
 )
-from pgrecall.service.gate import LONG
 from pgrecall.testing import new_database
 from tests.integration.serving import ROLE, Service, service_on
 
@@ -97,9 +96,6 @@ def requests_about_many() -> Iterator[tuple[str, str, Any]]:
     yield "POST", "/context", {"query": SECRET, "min_relevance": 0}
     yield "POST", "/candidates", {"query": SECRET}
     yield "GET", "/judgements", None
-    yield "GET", "/sizes", None
-    for path in LONG:
-        yield "POST", path, {}
     yield "POST", "/memories", {"content": "mine"}
     yield "POST", "/memories/batch", {"memories": [{"content": "mine"}]}
     yield "PUT", "/memories", {"key": f"{SECRET}-key", "content": "mine"}
@@ -193,15 +189,15 @@ def test_without_a_valid_key_nothing_is_answered(service: Service, header: str) 
         for method, path, body in [*requests_about(str(UUID(int=0)))][:3]
     ]
     answers.append(client.get("/metrics", headers={"Authorization": header}))
-    assert {one.status_code for one in answers} <= {401, 429}
-    assert all(one.status_code == 429 or one.headers["www-authenticate"] for one in answers)
+    assert {one.status_code for one in answers} == {401}
+    assert all(one.headers["www-authenticate"] for one in answers)
 
 
 def test_a_key_with_another_secret_is_none(service: Service) -> None:
     token = service.key("mallory")
     for wrong in (token[:-1] + ("0" if token[-1] != "0" else "1"), token[:-1], token + "0"):
         answer = httpx.get(f"{service.url}/memories", headers={"Authorization": f"Bearer {wrong}"})
-        assert answer.status_code in (401, 429)
+        assert answer.status_code == 401
     other = f"mos_live_{token.removeprefix('pgr_')}"
     answer = httpx.get(f"{service.url}/memories", headers={"Authorization": f"Bearer {other}"})
     assert answer.status_code == 200
@@ -227,7 +223,7 @@ def test_keys_end_when_they_are_revoked_or_rotated(
 ) -> None:
     with (
         new_database(server_url, local_template) as url,
-        service_on(url, local_embedder, rate=2.0, key_seconds=0.0) as service,
+        service_on(url, local_embedder, key_seconds=0.0) as service,
     ):
         engine: Any = service.repo._bind
         first, second = service.client("ada"), service.client("ada")
@@ -254,11 +250,7 @@ def test_keys_end_when_they_are_revoked_or_rotated(
             )
         assert token.split("_")[2] not in row
         assert fresh.split("_")[2] not in row
-
-        limited = next(
-            answer for _ in range(200) if (answer := second.get("/memories")).status_code == 429
-        )
-        assert int(limited.headers["retry-after"]) >= 1
+        assert second.get("/memories").status_code == 200
 
 
 def test_the_hash_of_a_secret_says_nothing_and_no_secret_fits_no_hash() -> None:

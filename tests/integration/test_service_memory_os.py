@@ -109,8 +109,14 @@ def test_its_examples_as_a_python_client(service: Service, token: str, agent: st
     assert client.call("DELETE", f"/memories/{short['id']}")["deleted"]
     with pytest.raises(LookupError, match=r"404, 'NOT_FOUND'"):
         client.call("GET", f"/memories/{short['id']}")
-    with pytest.raises(LookupError, match=r"400, 'VALIDATION_ERROR'"):
-        client.call("POST", "/search", query="x", limit=101)
+    for path, body in (
+        ("/search", {"query": "x", "limit": 101}),
+        ("/search", {"query": "x", "tags": ["\0"]}),
+        ("/memories", {"content": " "}),
+        ("/memories", {"content": "x", "importance_score": 2}),
+    ):
+        with pytest.raises(LookupError, match=r"400, 'VALIDATION_ERROR'"):
+            client.call("POST", path, **body)
     with pytest.raises(LookupError, match=r"401, 'UNAUTHORIZED'"):
         Client("mos_live_none", f"{service.url}/v1").call("GET", "/memories")
 

@@ -9,6 +9,7 @@ import pytest
 
 from pgrecall import Attribute, Profile, profiles
 from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.migrate.installing import install
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.service.bodies import MAX_PROFILE
 from pgrecall.testing import new_database
@@ -120,32 +121,15 @@ def test_profiles_are_listed_with_the_default(client: httpx.Client) -> None:
     assert told["profiles"] == [one | flags for one in own.values()]
 
 
-def test_a_tenant_installs_no_profile_where_requests_run_as_a_role_that_may_not(
-    service: Service, client: httpx.Client, agent: str
-) -> None:
-    writer = service.client(agent).put("/profiles/slow", json=as_values(SLOW))
-    assert (writer.status_code, "scope maintain" in writer.text) == (403, True)
-    refused = client.put("/profiles/slow", json=as_values(SLOW))
-    assert refused.status_code == 403
-    assert "pgrecall_service" in refused.json()["detail"]
-    assert "owner of the schema pgrecall" in refused.json()["detail"]
-
-
-def test_the_owner_of_the_schema_installs_a_profile_and_replaces_it(
+def test_installed_profiles_are_listed_with_their_definitions(
     server_url: str, local_template: str, local_embedder: LocalEmbedder
 ) -> None:
     with (
         new_database(server_url, local_template) as url,
         service_on(url, local_embedder, keyed=False, role=None) as service,
     ):
-        client = service.client()
-        for profile in (SLOW, SLOW.with_half_life(2)):
-            body = as_values(profile)
-            assert client.put("/profiles/slow", json=body).json() == body
-            [*_, own] = client.get("/profiles").json()["profiles"]
-            assert own == body | {"built_in": False, "installed": True}
-        for name, status in (("hybrid", 422), ("Not a name", 422), ("other", 422)):
-            assert client.put(f"/profiles/{name}", json=as_values(SLOW)).status_code == status
-        unnamed = as_values(SLOW)
-        del unnamed["name"]
-        assert client.put("/profiles/another", json=unnamed).json()["name"] == "another"
+        engine: Any = service.repo._bind
+        with engine.begin() as connection:
+            install(connection, "pgrecall", SLOW)
+        [*_, own] = service.client().get("/profiles").json()["profiles"]
+        assert own == as_values(SLOW) | {"built_in": False, "installed": True}

@@ -1,4 +1,4 @@
-"""Sizes of an owner: in Python, in psql and over HTTP."""
+"""Sizes of an owner: in Python and in psql."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory
-from tests.integration.serving import Service, stored
 from tests.integration.support import at
 
 
@@ -47,12 +46,3 @@ def test_memories_are_counted_by_status_type_and_month(
     assert [row.value for row in few if row.counted_by == "memory_type"] == ["fact"]
     nothing = repo.upkeep.sizes("nobody")
     assert (nothing.memories, nothing.bytes, nothing.by_month) == (0, 0, {})
-
-
-def test_a_request_tells_the_sizes(service: Service, agent: str) -> None:
-    client = service.client(agent, scope="read")
-    stored(service.client(agent))
-    told = client.get("/sizes").json()
-    assert told == service.repo.upkeep.sizes(agent).record()
-    assert (told["memories"], told["by_status"]) == (1, {"active": 1})
-    assert client.get("/sizes", params={"owner": "bob"}).status_code == 403

@@ -65,15 +65,8 @@ def serve(
     concurrency: Annotated[
         int, option("Requests a worker answers at a time, each on its own connection.", min=1)
     ] = 8,
-    waiting: Annotated[
-        int, option("Requests that may wait for their turn; more are answered 503.", min=0)
-    ] = 64,
     timeout: Annotated[float, option("Seconds for reading and for answering.", min=0.1)] = 30.0,
     max_body: Annotated[int, option("Bytes of a request's body.", min=1)] = 8 * 1024 * 1024,
-    rate: Annotated[
-        float | None,
-        option("Requests per second with one key. Default: no limit.", min=0.1),
-    ] = None,
     role: Annotated[
         str | None,
         option(
@@ -119,8 +112,6 @@ def serve(
             max_body=max_body,
             timeout=timeout,
             concurrency=concurrency,
-            waiting=waiting,
-            rate=None if rate is None else rate / workers,
         )
         os.environ[SETTINGS] = json.dumps(
             [asdict(settings), embedder, find_entities, rerank, timezone and str(timezone)]

@@ -17,7 +17,6 @@ from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import record_of
 from pgrecall.memories.added import Added, Outcome
 from pgrecall.memories.batch import Batch
-from pgrecall.memories.owner_sizes import Sizes
 from pgrecall.memories.page import Page
 from pgrecall.migrate.service_keys import Scope
 from pgrecall.ranking.hits import Hits
@@ -118,14 +117,6 @@ class ProblemAnswer:
     errors: list[dict[str, str]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorV1Answer:
-    """An error in the format of Memory OS."""
-
-    error: dict[str, Any]
-    meta: dict[str, str]
-
-
 def shown(result: Any, called: str | None = None) -> Any:
     """A result as the answer shows it, under the name `called` if it needs one. Raises
     MemoryNotFound for None."""
@@ -150,7 +141,7 @@ def shown(result: Any, called: str | None = None) -> Any:
             return record_of(result)
         case Candidates():
             return CandidatesAnswer(**result.record())
-        case Context() | Explanation() | Sizes():
+        case Context() | Explanation():
             return result.record()
     if called is None:
         return result

@@ -23,7 +23,6 @@ from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.access import require_policies
 from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.service import (
-    long_routes,
     memory_os_routes,
     memory_routes,
     pages,
@@ -31,10 +30,9 @@ from pgrecall.service import (
     service_routes,
     studio_page,
 )
-from pgrecall.service.answers import ErrorV1Answer, ProblemAnswer
 from pgrecall.service.compressing import Compressing
 from pgrecall.service.database_metrics import DatabaseMetrics
-from pgrecall.service.document import DocumentedApp, errors_as
+from pgrecall.service.document import DocumentedApp, errors
 from pgrecall.service.gate import Gate
 from pgrecall.service.key_cache import KeyRing
 from pgrecall.service.mcp_route import McpRoute, serve_mcp
@@ -60,11 +58,10 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
     )
     app.state.settings, app.state.own = settings, own
     app.state.make_repository = make_repository
-    for module in (memory_routes, long_routes, profile_routes, service_routes):
-        app.include_router(module.router, responses=errors_as(ProblemAnswer))
-    app.include_router(memory_os_routes.router, responses=errors_as(ErrorV1Answer))
-    app.include_router(pages.router)
-    app.include_router(studio_page.router)
+    for module in (memory_routes, profile_routes, service_routes):
+        app.include_router(module.router, responses=errors())
+    for module in (memory_os_routes, pages, studio_page):
+        app.include_router(module.router)
     app.router.routes.append(Route(McpRoute.path, McpRoute(), methods=["POST"]))
     for kind in (PgRecallError, Problem, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answered)

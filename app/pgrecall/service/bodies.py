@@ -56,15 +56,16 @@ class Body(BaseModel):
         return {name: getattr(self, name) for name in names}
 
 
-def example(**fields: Any) -> ConfigDict:
-    """A model_config with an example for the OpenAPI document."""
-    return ConfigDict(json_schema_extra={"examples": [fields]})
-
-
 class ProfileBody(Body):
     """A profile, as a profile file has it."""
 
-    model_config = example(signals={"similarity": {"weight": 0.7}, "importance": {"weight": 0.3}})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"signals": {"similarity": {"weight": 0.7}, "importance": {"weight": 0.3}}}
+            ]
+        }
+    )
 
     name: str = "unnamed"
     signals: Annotated[dict[str, dict[str, Any]], Field(min_length=1, max_length=64)]

@@ -1,11 +1,10 @@
-"""Answers are compressed for clients that accept it, except those that are sent line by line."""
+"""Answers are compressed for clients that accept it, except those of MCP."""
 
 from __future__ import annotations
 
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pgrecall.service.gate import LONG
 from pgrecall.service.mcp_route import McpRoute
 
 LEAST_BYTES = 4_096
@@ -15,13 +14,13 @@ LEVEL = 1
 
 
 class Compressing(GZipMiddleware):
-    """Compresses what routes answer at once."""
+    """Compresses what routes answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app, minimum_size=LEAST_BYTES, compresslevel=LEVEL)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in (*LONG, McpRoute.path):
+        if scope["type"] != "http" or scope["path"] == McpRoute.path:
             await self.app(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

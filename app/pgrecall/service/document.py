@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from pgrecall.service.answers import ProblemAnswer
 from pgrecall.service.bounds import COMPONENTS, SHOWN
 from pgrecall.service.gate import is_public
 
@@ -20,7 +21,6 @@ _MEANINGS = {
     415: "The body is not JSON",
     421: "Without keys, the service is addressed as localhost only",
     422: "A value cannot be used",
-    429: "Too many requests with this key",
     501: "It needs an extra that is not installed",
     503: "Overloaded, or without a database: try again later",
     504: "It took too long",
@@ -28,9 +28,11 @@ _MEANINGS = {
 _BEARER = {"type": "http", "scheme": "bearer", "description": "A token of `pgrecall keys create`."}
 
 
-def errors_as(model: type) -> dict[int | str, dict[str, Any]]:
+def errors() -> dict[int | str, dict[str, Any]]:
     """The errors of a router, for its argument `responses`."""
-    return {status: {"model": model, "description": text} for status, text in _MEANINGS.items()}
+    return {
+        status: {"model": ProblemAnswer, "description": text} for status, text in _MEANINGS.items()
+    }
 
 
 class DocumentedApp(FastAPI):
@@ -53,7 +55,7 @@ class DocumentedApp(FastAPI):
                 _refuse_nul(operation.get("parameters"))
                 operation["security"] = [] if is_public(path) else [{"key": []}]
                 for status, response in operation["responses"].items():
-                    if int(status) >= 400 and not path.startswith("/v1/"):
+                    if int(status) >= 400:
                         as_json = response["content"].pop("application/json")
                         response["content"]["application/problem+json"] = as_json
         return document

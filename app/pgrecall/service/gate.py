@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable
 from hmac import compare_digest
 
 from starlette.datastructures import Headers
@@ -14,10 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.migrate.service_keys import presented
 from pgrecall.service.bearer import OPEN, Key
-from pgrecall.service.bodies_in_flight import BodiesInFlight
 from pgrecall.service.key_cache import KeyRing
 from pgrecall.service.problems import Problem, to_problem
-from pgrecall.service.rate_limit import Buckets
 from pgrecall.service.request_metrics import REFUSED, REQUESTS, RUNNING, WAITING
 from pgrecall.service.rls_session import OWNERS
 from pgrecall.service.service_settings import ServiceSettings
@@ -27,21 +24,11 @@ KEY = "pgrecall.key"
 PUBLIC = ("/", "/docs", "/health", "/ready", "/openapi.json")
 """Answered without a key and without waiting for a turn; so are the files of the studio's page."""
 STUDIO = "/studio"
-LONG = (
-    "/evaluate",
-    "/tune",
-    *(f"/rank-indexes/{verb}" for verb in ("build", "maintain", "drop")),
-)
-"""Answered line by line, without a limit of time; few at a time, so that turns are left."""
 METRICS = "/metrics"
 """Needs a key, but no turn."""
 MAX_READ_BODY = 4 * 1024 * 1024
 """Bytes of a body with a key that may only read: the longest query, escaped, with filters."""
-MOST_METRICS = 8
-"""The most requests for metrics at a time."""
 _LOOPBACK = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
-WRONG_KEYS_PER_SECOND = 10.0
-"""The limit for one address; each wrong key costs a query."""
 
 
 class Gate:
@@ -55,12 +42,6 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: ServiceSettings, ring: KeyRing | None) -> None:
         self._app, self._settings, self._ring = app, settings, ring
         self._turns = asyncio.Semaphore(settings.concurrency)
-        self._room = _Room(settings.concurrency + settings.waiting)
-        self._room_of_metrics = _Room(MOST_METRICS)
-        self._room_of_long = _Room(max(1, settings.concurrency // 4))
-        self._bodies = BodiesInFlight(settings.max_body)
-        self._rates = Buckets(settings.rate) if settings.rate else None
-        self._wrong_keys = Buckets(WRONG_KEYS_PER_SECOND)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or is_public(scope["path"]):
@@ -79,58 +60,43 @@ class Gate:
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers, began = Headers(scope=scope), time.monotonic()
-        metrics = scope["path"] == METRICS
-        with self._room_of_metrics if metrics else self._room:
-            scope[KEY] = key = await self._key(scope, headers)
+        scope[KEY] = key = await self._key(headers)
         seconds = self._settings.timeout - (time.monotonic() - began)
         OWNERS.set(key.owners or ())
-        with self._bodies.of(_caller(scope) if key is OPEN else key.id) as take:
-            most = self._settings.max_body
-            if not key.may("write"):
-                most = min(most, MAX_READ_BODY)
-            replayed = _replayed(await self._body(headers, receive, most, take), receive)
-            if metrics:
-                await self._app(scope, replayed, answer)
-            elif scope["path"] in LONG:
-                with self._room_of_long:
-                    await self._answer_within(None, scope, replayed, answer)
-            else:
-                await self._answer_within(seconds, scope, replayed, answer)
+        most = self._settings.max_body
+        if not key.may("write"):
+            most = min(most, MAX_READ_BODY)
+        replayed = _replayed(await self._body(headers, receive, most), receive)
+        if scope["path"] == METRICS:
+            await self._app(scope, replayed, answer)
+        else:
+            await self._answer_within(seconds, scope, replayed, answer)
 
-    async def _key(self, scope: Scope, headers: Headers) -> Key:
+    async def _key(self, headers: Headers) -> Key:
         if self._ring is None:
             for address in (headers.get("host", ""), headers.get("origin", "http://localhost")):
                 if not _LOOPBACK.fullmatch(address):
                     raise Problem(421, "a service without keys is addressed as localhost only")
             if headers.get("sec-fetch-site") == "cross-site":  # a GET of a page has no Origin
                 raise Problem(421, "a service without keys answers no web page of another site")
-            return self._opened(scope, headers)
+            return self._opened(headers)
         parts = presented(headers.get("authorization", ""))
         key = None if parts is None else await self._ring.key(*parts, self._settings.timeout)
         if key is None:
-            raise self._refusal(scope)
-        if self._rates and (wait := self._rates.wait(key.id)):
-            raise Problem(429, "too many requests with this key", retry_after=wait)
+            raise _no_key()
         return key
 
-    def _opened(self, scope: Scope, headers: Headers) -> Key:
+    def _opened(self, headers: Headers) -> Key:
         """The key of a service without stored ones, which may have one for this run."""
         own = self._settings.run_key
         if own is None:
             return OPEN
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not compare_digest(token.encode(), own.encode()):
-            raise self._refusal(scope)
+            raise _no_key()
         return OPEN
 
-    def _refusal(self, scope: Scope) -> Problem:
-        if wait := self._wrong_keys.wait(_caller(scope)):
-            return Problem(429, "too many requests without a valid key", retry_after=wait)
-        return Problem(401, "the request needs a valid key: Authorization: Bearer …")
-
-    async def _body(
-        self, headers: Headers, receive: Receive, most: int, take: Callable[[int], None]
-    ) -> bytes:
+    async def _body(self, headers: Headers, receive: Receive, most: int) -> bytes:
         body = bytearray()
         length = headers.get("content-length", "0")
         too_large = f"a body may have at most {most:,} bytes"
@@ -146,7 +112,6 @@ class Gate:
                     part = message.get("body", b"")
                     if len(body) + len(part) > most:
                         raise Problem(413, too_large)
-                    take(len(part))
                     body += part
         except TimeoutError:
             raise Problem(408, "the body took too long to arrive") from None
@@ -156,7 +121,7 @@ class Gate:
         return bytes(body)
 
     async def _answer_within(
-        self, seconds: float | None, scope: Scope, receive: Receive, answer: _Answer
+        self, seconds: float, scope: Scope, receive: Receive, answer: _Answer
     ) -> None:
         began, status = time.perf_counter(), 0
         try:
@@ -175,15 +140,14 @@ class Gate:
 
     async def _acquire_slot(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         """Ends, and gives the turn back, once the request's connection is free or closed."""
-        with self._room:
-            with WAITING.track_inprogress():
-                await self._turns.acquire()
-            answer.has_turn = True
-            try:
-                with RUNNING.track_inprogress():
-                    await self._app(scope, receive, answer)
-            finally:
-                self._turns.release()
+        with WAITING.track_inprogress():
+            await self._turns.acquire()
+        answer.has_turn = True
+        try:
+            with RUNNING.track_inprogress():
+                await self._app(scope, receive, answer)
+        finally:
+            self._turns.release()
 
 
 def is_public(path: str) -> bool:
@@ -191,24 +155,8 @@ def is_public(path: str) -> bool:
     return path in PUBLIC or path == STUDIO or path.startswith(f"{STUDIO}/")
 
 
-def _caller(scope: Scope) -> str:
-    """The address that a request comes from."""
-    return str((scope.get("client") or ("",))[0])
-
-
-class _Room:
-    """Admits as many requests as may be present at a time; raises Problem for more."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._present = most, 0
-
-    def __enter__(self) -> None:
-        if self._present >= self._most:
-            raise Problem(503, "too many requests are waiting", retry_after=1)
-        self._present += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._present -= 1
+def _no_key() -> Problem:
+    return Problem(401, "the request needs a valid key: Authorization: Bearer …")
 
 
 class _Answer:

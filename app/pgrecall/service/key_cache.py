@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall.core.time_limit import TookTooLong, within
-from pgrecall.errors import DatabaseUnavailable
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.service_keys import matches
 from pgrecall.schema import tables
@@ -21,15 +20,12 @@ MOST = 10_000
 """The most keys cached. Beyond it, the cache is cleared."""
 LOOKUP_SECONDS = 2.0
 """The most that a lookup may take, waiting for others included."""
-GRACE_SECONDS = 30.0
-"""Seconds for which a key, even a revoked one, is accepted while look-ups fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
     key: Key
     hash: bytes
-    read_at: float
     until: float
 
 
@@ -58,14 +54,8 @@ class KeyRing:
             try:
                 cached = await within(min(seconds, LOOKUP_SECONDS), self._looked_up(key_id))
             except TookTooLong:
-                cached = self._again(key_id)
-                if cached is None:
-                    late = "the key cannot be looked up: the database does not answer"
-                    raise Problem(503, late, retry_after=1) from None
-            except DatabaseUnavailable:
-                cached = self._again(key_id)
-                if cached is None:
-                    raise
+                late = "the key cannot be looked up: the database does not answer"
+                raise Problem(503, late, retry_after=1) from None
         stored, key = (cached.hash, cached.key) if cached else (None, None)
         return key if matches(secret, stored) else None
 
@@ -73,21 +63,12 @@ class KeyRing:
         cached = self._cached.get(key_id)
         return cached if cached and time.monotonic() <= cached.until else None
 
-    def _again(self, key_id: str) -> _Cached | None:
-        """The key as read up to GRACE_SECONDS ago; the next requests need not look it up."""
-        cached, now = self._cached.get(key_id), time.monotonic()
-        if cached is None or now > cached.read_at + GRACE_SECONDS:
-            return None
-        until = min(now + self._seconds, cached.read_at + GRACE_SECONDS)
-        self._cached[key_id] = again = replace(cached, until=until)
-        return again
-
     async def _looked_up(self, key_id: str) -> _Cached | None:
         async with self._turn:
             return self._fresh(key_id) or await self._read(key_id)
 
     async def _read(self, key_id: str) -> _Cached | None:
-        read_at = time.monotonic()
+        until = time.monotonic() + self._seconds
         with map_errors():
             async with self._engine.connect() as connection:
                 row = (await connection.execute(self._query, {"id": key_id})).first()
@@ -97,5 +78,5 @@ class KeyRing:
         if len(self._cached) >= MOST:
             self._cached.clear()
         key = Key(key_id, tuple(row.owners), row.scope)
-        self._cached[key_id] = read = _Cached(key, row.hash, read_at, read_at + self._seconds)
+        self._cached[key_id] = read = _Cached(key, row.hash, until)
         return read

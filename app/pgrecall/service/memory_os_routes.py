@@ -10,11 +10,10 @@ import time
 from collections.abc import Mapping
 from hashlib import sha256
 from math import log
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
 from fastapi import APIRouter
-from pydantic import Field
 from starlette.responses import Response
 
 from pgrecall.core.memory import Memory, NewMemory
@@ -26,40 +25,31 @@ from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.scorer import score
 from pgrecall.scoring.signals import Recency
 from pgrecall.service.answers import answer
-from pgrecall.service.bodies import Body, Limit, MaxTokens, Name, Vector, Word, example
-from pgrecall.service.bounds import BOUNDS
+from pgrecall.service.bodies import Body, Limit, MaxTokens, Vector
 from pgrecall.service.caller import Caller, Reader, Writer
 
 IN_METADATA = ("external_id", "source_id", "parent_memory_id")
 """Fields of Memory OS that are stored in the metadata."""
 _COLUMNS = {"importance_score": "importance", "confidence_score": "confidence"}
 _FILTERS = {"tier": "tiers", "memory_nature": "memory_natures", "content_type": "content_types"}
-
-Content = Annotated[str, Field(json_schema_extra=BOUNDS["content"])]
-Share = Annotated[float, Field(json_schema_extra=BOUNDS["importance"])]
-Query = Annotated[str, Field(json_schema_extra=BOUNDS["query"])]
-Cursor = Annotated[str, Field(json_schema_extra=BOUNDS["after"])]
-NewWords = Annotated[list[Word], Field(json_schema_extra=BOUNDS["tags"])]
-Words = Annotated[list[str], Field(json_schema_extra=BOUNDS["tags"])]
 Tier = Literal["short", "medium", "long"]
 
 
 class UpdateV1(Body):
     """Fields of a memory to change."""
 
-    content: Content | None = None
-    content_type: Word | None = None
+    content: str | None = None
+    content_type: str | None = None
     tier: Tier | None = None
-    memory_nature: Word | None = None
-    importance_score: Share | None = None
-    confidence_score: Share | None = None
+    memory_nature: str | None = None
+    importance_score: float | None = None
+    confidence_score: float | None = None
     parent_memory_id: str | None = None
     external_id: str | None = None
     source_id: str | None = None
     metadata: dict[str, Any] | None = None
-    tags: NewWords | None = None
-    entities: NewWords | None = None
-    model_config = example(importance_score=0.95, metadata={"verified": True})
+    tags: list[str] | None = None
+    entities: list[str] | None = None
 
     def columns(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """The fields by their names here, with `stored`, the memory's metadata before."""
@@ -73,52 +63,46 @@ class UpdateV1(Body):
 class CreateV1(UpdateV1):
     """A new memory."""
 
-    content: Content
-    model_config = example(content="User prefers dark mode", tier="long", importance_score=0.8)
+    content: str
 
 
 class SearchV1(Body):
-    """A search by the six-factor score."""
+    """A search by the six-factor score; `threshold` is the least combined score of a result."""
 
-    query: Query | None = None
+    query: str | None = None
     embedding: Vector | None = None
-    threshold: Share = Field(0.0, description="The least combined score of a result.")
+    threshold: float = 0.0
     limit: Limit = 20
     tier: Tier | None = None
     memory_nature: str | None = None
     content_type: str | None = None
-    tags: Words | None = None
-    entities: Words | None = None
+    tags: list[str] | None = None
+    entities: list[str] | None = None
     metadata: dict[str, Any] | None = None
-    model_config = example(query="interface preferences", threshold=0.3, limit=5, tier="long")
 
 
 class FeedbackV1(Body):
     """Feedback on a memory."""
 
-    memory_id: Name
+    memory_id: str
     type: Feedback
     context: str | None = None
-    model_config = example(memory_id="mem_123", type="useful", context="It answered the question")
 
 
 class ContextV1(Body):
     """A query whose memories to return as text."""
 
-    query: Query
+    query: str
     max_tokens: MaxTokens = 4000
     tier: Tier | None = None
     format: Literal["text", "json"] = "text"
-    model_config = example(query="What does the user prefer?", max_tokens=2000)
 
 
-Record = dict[str, Any]
-_routes = APIRouter(tags=["Memory OS"])
+_routes = APIRouter(include_in_schema=False)
 
 
-@_routes.post("/memories", status_code=201, response_model=Record)
+@_routes.post("/memories", status_code=201)
 async def create(caller: Writer, body: CreateV1) -> Response:
-    """Create a memory."""
     fields = {"content_type": "text", "tier": "short", **body.columns({})}
     parent = body.parent_memory_id and (await _read(caller, body.parent_memory_id)).id
     added = await caller.repo.add(caller.owner, NewMemory(**fields), duplicates="allow")
@@ -127,45 +111,40 @@ async def create(caller: Writer, body: CreateV1) -> Response:
     return _enveloped(_shown(await _read(caller, str(added))), 201)
 
 
-@_routes.get("/memories", response_model=Record)
+@_routes.get("/memories")
 async def list_memories(
     caller: Reader,
     limit: Limit = 20,
-    after: Cursor | None = None,
+    after: str | None = None,
     tier: Tier | None = None,
     memory_nature: str | None = None,
     content_type: str | None = None,
 ) -> Response:
-    """List memories, newest first."""
     filters = _filters(tier=tier, memory_nature=memory_nature, content_type=content_type)
     page = await caller.repo.list(caller.owner, limit=limit, after=after, **filters)
     return _enveloped([_shown(one) for one in page], next=page.next)
 
 
-@_routes.get("/memories/{memory_id}", response_model=Record)
-async def get(caller: Reader, memory_id: Name) -> Response:
-    """Get a memory."""
+@_routes.get("/memories/{memory_id}")
+async def get(caller: Reader, memory_id: str) -> Response:
     return _enveloped(_shown(await _read(caller, memory_id)))
 
 
-@_routes.patch("/memories/{memory_id}", response_model=Record)
-async def update(caller: Writer, memory_id: Name, body: UpdateV1) -> Response:
-    """Update a memory."""
+@_routes.patch("/memories/{memory_id}")
+async def update(caller: Writer, memory_id: str, body: UpdateV1) -> Response:
     memory = await _read(caller, memory_id)
     changes = body.columns(memory.metadata)
     return _enveloped(_shown(await caller.repo.update(caller.owner, memory.id, **changes)))
 
 
-@_routes.delete("/memories/{memory_id}", response_model=Record)
-async def delete(caller: Writer, memory_id: Name) -> Response:
-    """Delete a memory."""
+@_routes.delete("/memories/{memory_id}")
+async def delete(caller: Writer, memory_id: str) -> Response:
     await caller.repo.delete(caller.owner, (await _read(caller, memory_id)).id)
     return _enveloped({"id": memory_id, "deleted": True})
 
 
-@_routes.post("/search", response_model=Record)
+@_routes.post("/search")
 async def search(caller: Reader, body: SearchV1) -> Response:
-    """Search by the six-factor score."""
     hits = await caller.repo.search(
         caller.owner,
         body.query if body.embedding is None else body.embedding,
@@ -179,17 +158,15 @@ async def search(caller: Reader, body: SearchV1) -> Response:
     return _enveloped({**data, "threshold": body.threshold})
 
 
-@_routes.post("/feedback", response_model=Record)
+@_routes.post("/feedback")
 async def feedback(caller: Writer, body: FeedbackV1) -> Response:
-    """Record feedback: useful, not_useful, outdated or incorrect."""
     rated = await _read(caller, body.memory_id)
     memory = await caller.repo.feedback(caller.owner, rated.id, body.type, body.context)
     return _enveloped({**body.model_dump(), "relevance_score": _relevance(memory)})
 
 
-@_routes.post("/context", response_model=Record)
+@_routes.post("/context")
 async def context(caller: Reader, body: ContextV1) -> Response:
-    """Memories for a prompt, as text of at most max_tokens."""
     began = time.perf_counter()
     arguments = {"max_tokens": body.max_tokens, "touch": caller.touch(), **_filters(tier=body.tier)}
     packed = await caller.repo.context(caller.owner, body.query, profile=tiered, **arguments)
@@ -208,7 +185,7 @@ async def context(caller: Reader, body: ContextV1) -> Response:
 
 router = APIRouter()
 for _prefix in ("/v1", "/api/v1"):  # its examples have both
-    router.include_router(_routes, prefix=_prefix, include_in_schema=_prefix == "/v1")
+    router.include_router(_routes, prefix=_prefix)
 
 
 def _filters(**fields: Any) -> dict[str, Any]:
@@ -242,18 +219,15 @@ DECAY_RATES = {tier: log(2) / (24 * days) for tier, days in _recency.half_lives_
 """Per hour."""
 
 
-def _brief(memory: Memory) -> dict[str, Any]:
-    """The fields that a memory and a result of a search have in common."""
-    own = {name: one for name, one in memory.metadata.items() if name not in IN_METADATA}
-    same = ("content", "tier", "memory_nature", "created_at")
-    shown = {"id": _name(memory), "content_type": memory.content_type or "text", "metadata": own}
-    return shown | {name: getattr(memory, name) for name in same}
-
-
 def _shown(memory: Memory) -> dict[str, Any]:
-    same = ("last_accessed_at", "tags", "entities", "updated_at", "expires_at")
+    same = (
+        *("content", "tier", "memory_nature", "created_at", "updated_at", "expires_at"),
+        *("last_accessed_at", "tags", "entities"),
+    )
     return {
-        **_brief(memory),
+        "id": _name(memory),
+        "content_type": memory.content_type or "text",
+        "metadata": {name: v for name, v in memory.metadata.items() if name not in IN_METADATA},
         **{name: getattr(memory, name) for name in same},
         **{name: memory.metadata.get(name) for name in IN_METADATA},
         "relevance_score": _relevance(memory),
@@ -268,9 +242,11 @@ def _shown(memory: Memory) -> dict[str, Any]:
 
 
 def _result(hit: ScoredMemory) -> dict[str, Any]:
+    same = ("id", "content", "content_type", "metadata", "tier", "memory_nature", "created_at")
+    shown = _shown(hit.memory)
     relevance = hit.signals["recency"] * hit.signals["usefulness"]
     scores = {"similarity": hit.similarity, "combined_score": hit.score}
-    return {**_brief(hit.memory), **scores, "relevance_score": relevance}
+    return {name: shown[name] for name in same} | scores | {"relevance_score": relevance}
 
 
 def _enveloped(data: Any, status: int = 200, **meta: Any) -> Response:

@@ -8,15 +8,16 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
+from pydantic import Field, create_model
 from starlette.responses import Response
 
 from pgrecall.core.label import Label
 from pgrecall.core.memory import Memory, NewMemory
-from pgrecall.errors import MemoryNotFound
+from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.link import Link
 from pgrecall.service import answers
-from pgrecall.service.bodies import MEMORY_FIELDS, Body, method_named, request_model
+from pgrecall.service.bodies import MEMORY_FIELDS, AnyProfile, Body, method_named, request_model
 from pgrecall.service.caller import Caller, Reader, Writer, require_scope
 
 _CALLED = {
@@ -33,6 +34,8 @@ ID = "01993f7e-7b0a-7000-8000-000000000001"
 TEA = {"content": "Ines drinks her tea without milk.", "memory_type": "fact"}
 COFFEE = {"content": "Ines switched to coffee."}
 DRINK = {"query": "what does Ines drink?"}
+MOST_PROFILES, MOST_QUERIES = 20, 200
+"""Of an evaluation."""
 
 
 def route(
@@ -73,6 +76,7 @@ def route(
         response_model=returns,
         summary=" ".join(documentation.partition("\n\n")[0].split()),
         operation_id=request,
+        include_in_schema=method != "candidates",  # it is for the studio
     )
 
 
@@ -129,7 +133,6 @@ route(
     answers=True,
     **DRINK,
 )
-route("GET /sizes", "upkeep.sizes", Reader, dict[str, Any])
 route("GET /judgements", "evaluation.judged_queries", Reader, dict[str, list[dict[str, Any]]])
 
 
@@ -144,3 +147,37 @@ async def delete(
     elif not (deleted := await caller.repo.delete(caller.owner, memory_id, reason=reason)):
         raise MemoryNotFound()
     return answers.answer({"deleted": deleted})
+
+
+EvaluateBody = create_model(
+    "EvaluateBody",
+    __base__=request_model(
+        "evaluation.evaluate",
+        without=("queries", "agents", "on_progress", "profiles"),
+        in_url=False,
+        k=10,
+    ),
+    profiles=(
+        Annotated[list[AnyProfile], Field(min_length=1, max_length=MOST_PROFILES)] | None,
+        None,
+    ),
+)
+
+
+@router.post("/evaluate", response_model=dict[str, Any])
+async def evaluate(caller: Writer, body: EvaluateBody) -> Response:  # type: ignore[valid-type]
+    """Measure how well profiles find what answers the owner's judged queries, at most 200."""
+    arguments: dict[str, Any] = body.sent_fields()  # type: ignore[attr-defined]
+    caller.require_teams(arguments.get("teams") or ())
+    for profile in arguments.get("profiles") or ():
+        await caller.require_profile(profile)
+    queries = await caller.repo.evaluation.judged_queries(caller.owner)
+    if not queries:
+        raise InputError("no query is judged yet: judge some by POST /judgements")
+    if len(queries) > MOST_QUERIES:
+        raise InputError(
+            f"{len(queries):,} queries are judged, and a request evaluates at most {MOST_QUERIES}: "
+            "use `pgrecall evaluate`"
+        )
+    found = await caller.repo.evaluation.evaluate(caller.owner, queries, **arguments)
+    return answers.answer(found.record())

@@ -31,8 +31,6 @@ STATUSES: tuple[tuple[type[errors.PgRecallError], int], ...] = (
     (errors.PgRecallError, 500),
 )
 """The first class that an error is one of decides."""
-_CODES = {400: "VALIDATION_ERROR", 429: "RATE_LIMIT_EXCEEDED"}
-"""Memory OS's codes, where they are not the name of the status."""
 
 _logger = logging.getLogger(__name__)
 
@@ -75,7 +73,7 @@ class Problem(Exception):
 
     def _of_memory_os(self) -> JSONResponse:
         status = 400 if self.status == 422 else self.status
-        code = _CODES.get(status, HTTPStatus(status).name)
+        code = "VALIDATION_ERROR" if status == 400 else HTTPStatus(status).name
         error = {"code": code, "message": self.detail, "details": dict(self.wrong or {})}
         meta = {"request_id": f"req_{uuid4().hex}"}
         return JSONResponse({"error": error, "meta": meta}, status, self.headers)

@@ -27,9 +27,5 @@ class ServiceSettings:
     """Seconds for reading a body, and for answering it."""
     concurrency: int = 8
     """Requests that one worker answers at a time, each on a connection of its own."""
-    waiting: int = 64
-    """Requests that may wait for their turn; more are answered 503."""
-    rate: float | None = None
-    """Requests per second that one worker accepts with one key; bursts of twice as many."""
     key_seconds: float = 2.0
     """Seconds for which a key is cached, and for which a revoked one may still be used."""

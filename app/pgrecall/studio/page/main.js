@@ -11,7 +11,6 @@ const VIEWS = {
   ask: () => import("./views/ask.js"),
   compare: () => import("./views/compare.js"),
   judge: () => import("./views/judge.js"),
-  upkeep: () => import("./views/upkeep.js"),
   browse: () => import("./views/browse.js"),
   memory: () => import("./views/memory.js"),
 };

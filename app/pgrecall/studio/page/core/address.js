@@ -3,7 +3,7 @@
  *
  * #ask?owner=ines&q=tea&profile=hybrid&k=10&w.keyword=0.5&half_life=30
  */
-export const VIEWS = ["ask", "compare", "judge", "upkeep", "browse", "memory"];
+export const VIEWS = ["ask", "compare", "judge", "browse", "memory"];
 
 const ID = /^[\w-]+$/; // nothing that would lead a request to another path
 const MOMENTS = ["as_of", "after", "before"];

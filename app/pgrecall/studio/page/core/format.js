@@ -54,11 +54,6 @@ export function readable(text) {
     .replace("invalidation_reason", "reason");
 }
 
-/** A sentence about judged queries, which are questions on the page. */
-export function ofQuestions(text) {
-  return text.replaceAll("queries", "questions");
-}
-
 /** "5 mo", "today"; "?" for an unknown age. */
 export function age(moment, now = Date.now()) {
   const days = ageInDays(moment, now);
@@ -80,12 +75,6 @@ const IN_DAYS = 120;
 /** A half-life, in days as long as people count these. */
 export function halfLife(days) {
   return days < IN_DAYS ? `${whole.format(Number(days.toPrecision(2)))} d` : span(days);
-}
-
-export function bytes(number) {
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
-  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, number)) / 3));
-  return `${whole.format(+(number / 1000 ** power).toFixed(power ? 1 : 0))} ${units[power]}`;
 }
 
 /** A moment as the value of an <input type="datetime-local">, and back. */

@@ -19,10 +19,3 @@ export function verdict({ k, profiles: [first, second] }) {
 export function interval(mean, low, high) {
   return `${signed(mean)} [${signed(low)},\u00a0${signed(high)}]`; // the brackets stay on one line
 }
-
-/** What tuning does to a question: "place 3 → place 1", by its best answer; others may move alone. */
-export function movement({ gain, before, after }) {
-  const placed = (rank) => (rank === null ? "not found" : `place ${rank}`);
-  if (before !== after) return `${placed(before)} → ${placed(after)}`;
-  return `${placed(after)} stays, other answers ${gain > 0 ? "rise" : "fall"}`;
-}

@@ -1,52 +1,43 @@
-/** Compares two profiles on judged queries, and tunes one of them. */
+/** Compares two profiles on judged queries. */
 import { html, useEffect, useState } from "../html.js";
 import { counted, share } from "../core/format.js";
 import { named } from "../core/profile.js";
 import { interval, verdict } from "../core/verdict.js";
 import * as service from "../service/memories.js";
-import { useStudio } from "./hooks.js";
-import { Progress, useLongWork } from "./long_work.js";
-import { Tuned } from "./tuned.js";
+import { useAnswer, useStudio } from "./hooks.js";
+import { Obstacle } from "./obstacle.js";
 
 const METRICS = {
   ndcg: { label: "order", meaning: "How near the order is to the best one: nDCG." },
   recall: { label: "found", meaning: "The share of the answers that are among the hits." },
   mrr: { label: "first answer", meaning: "1 / place of the first answer, on average." },
 };
-const SOURCES = { judged: "judged here", recorded: "recorded, with outcomes of their use" };
 
 /** `first` and `second` are profiles. */
 export function Evaluation({ first, second, k, judged }) {
-  const { owner } = useStudio();
-  const [from, setFrom] = useState("judged");
-  const [evaluating, tuning] = [useLongWork(), useLongWork()];
+  const { owner, announce } = useStudio();
+  const [asked, setAsked] = useState(null);
   const [isEmpty, setEmpty] = useState(false); // asked for, with nothing judged
+  const { value: found, error, isLoading } = useAnswer(
+    asked && ((signal) => service.evaluate(owner, asked, signal)), [asked],
+  );
   useEffect(() => {
     setEmpty(false);
-    evaluating.stop();
-    tuning.stop();
-  }, [JSON.stringify([judged, first, second, k]), from]);
-  const unlessEmpty = (work) => () => (from === "judged" && !judged.length ? setEmpty(true) : work());
-  const both = { profiles: [named(first), named(second)], k, from };
-  const evaluate = () => evaluating.start((signal) => service.evaluate(owner, both, signal));
-  const tune = () => tuning.start((signal) => service.tune(owner, { start: named(first), k, from }, signal));
+    setAsked(null);
+  }, [JSON.stringify([judged, first, second, k])]);
+  useEffect(() => found && announce("Done."), [found]);
+  const evaluate = () =>
+    judged.length ? setAsked({ profiles: [named(first), named(second)], k }) : setEmpty(true);
   return html`<section class="panel" aria-labelledby="evaluation">
     <h2 id="evaluation">Which profile is better?</h2>
-    <label class="field">Questions
-      <select value=${from} onChange=${(event) => setFrom(event.target.value)}>
-        ${Object.entries(SOURCES).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}
-      </select>
-    </label>
     <div class="buttons">
-      <button type="button" class="main" disabled=${evaluating.isRunning} onClick=${unlessEmpty(evaluate)}>
+      <button type="button" class="main" disabled=${isLoading} onClick=${evaluate}>
         Evaluate ${first.name} and ${second.name}</button>
-      <button type="button" disabled=${tuning.isRunning} onClick=${unlessEmpty(tune)}>Tune ${first.name}</button>
     </div>
     ${isEmpty && html`<p class="problem" role="alert">Nothing is judged yet: mark hits with ✓ first.</p>`}
-    <${Progress} work=${evaluating} label="Evaluating" />
-    <${Progress} work=${tuning} label="Tuning" />
-    ${evaluating.result && html`<${Evaluated} found=${evaluating.result} />`}
-    ${tuning.result && html`<${Tuned} found=${tuning.result} />`}
+    ${error && html`<${Obstacle} problem=${error} />`}
+    ${isLoading && html`<p class="loading">Evaluating …</p>`}
+    ${found && html`<${Evaluated} found=${found} />`}
   </section>`;
 }
 

@@ -1,9 +1,8 @@
-/** Takes what the sliders found along: as text, or as a profile in the database. */
+/** Takes what the sliders found along, as text. */
 import { html, useState } from "../html.js";
 import { definition, toPython, toSql, toToml } from "../core/profile.js";
 import { adjusted } from "../core/setting.js";
 import { useStudio } from "./hooks.js";
-import { SaveProfile, Saved } from "./save_profile.js";
 
 export function Export({ ranking }) {
   const { address, owner, announce } = useStudio();
@@ -36,7 +35,5 @@ export function Export({ ranking }) {
     </div>
     ${outcome && html`<small>${outcome}</small>`}
     ${copied && html`<pre tabindex="0" aria-label=${`As ${copied}`}><code>${texts[copied]()}</code></pre>`}
-    <${Saved} />
-    ${isChanged && html`<${SaveProfile} found=${found} />`}
   </div>`;
 }

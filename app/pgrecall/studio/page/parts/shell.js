@@ -7,7 +7,7 @@ import { Skip } from "./controls.js";
 import { useAnswer, useStudio } from "./hooks.js";
 import { KeyForm } from "./obstacle.js";
 
-const VIEWS = { ask: "Ask", compare: "Compare", judge: "Judge", browse: "Browse", upkeep: "Look after" };
+const VIEWS = { ask: "Ask", compare: "Compare", judge: "Judge", browse: "Browse" };
 
 export function Shell({ said, children }) {
   const { session, retry, address } = useStudio();

@@ -1,5 +1,5 @@
 /** What can be asked about memories, and what can be done to them: one function for each route. */
-import { lines, request } from "./requests.js";
+import { request } from "./requests.js";
 
 const post = (path, owner, body, signal) => request(path, { method: "POST", owner, body, signal });
 const to = (id, verb = "") => `memories/${id}${verb && `/${verb}`}`;
@@ -7,8 +7,6 @@ const to = (id, verb = "") => `memories/${id}${verb && `/${verb}`}`;
 export const session = (signal) => request("key", { signal });
 export const profiles = (signal) => request("profiles", { signal });
 export const owners = (search, signal) => request("owners", { search, signal });
-export const sizes = (owner, signal) => request("sizes", { owner, signal });
-export const status = (signal) => request("status", { signal });
 
 export const candidates = (owner, body, signal) => post("candidates", owner, body, signal);
 export const explain = (owner, body, signal) => post("explain", owner, body, signal);
@@ -25,8 +23,4 @@ export const erase = (owner, id) => request(to(id), { method: "DELETE", owner, s
 
 export const judgements = (owner, signal) => request("judgements", { owner, signal });
 export const judge = (owner, body) => post("judgements", owner, body);
-export const evaluate = (owner, body, signal) => lines("evaluate", { method: "POST", owner, body, signal });
-export const tune = (owner, body, signal) => lines("tune", { method: "POST", owner, body, signal });
-export const rankIndex = (owner, verb, body, signal) =>
-  lines(`rank-indexes/${verb}`, { method: "POST", owner, body, signal });
-export const saveProfile = (name, body) => request(`profiles/${encodeURIComponent(name)}`, { method: "PUT", body });
+export const evaluate = (owner, body, signal) => post("evaluate", owner, body, signal);

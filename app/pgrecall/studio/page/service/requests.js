@@ -13,29 +13,7 @@ class Problem extends Error {
 }
 
 /** The JSON of an answer. Raises Problem. `owner` goes into the URL, beside `search`. */
-export async function request(path, options = {}) {
-  return (await sent(path, options)).json();
-}
-
-/** The values that a long request answers line by line, of which the last one has the result. */
-export async function* lines(path, options = {}) {
-  const response = await sent(path, options);
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) throw new Problem(0, "The service ended before the work did.");
-    const parts = (rest + value).split("\n");
-    rest = parts.pop();
-    for (const line of parts.map((part) => JSON.parse(part))) {
-      if (line.problem) throw problemOf(line.problem, line.problem.status);
-      yield line;
-      if ("result" in line) return;
-    }
-  }
-}
-
-async function sent(path, { method = "GET", body, owner, search = {}, signal }) {
+export async function request(path, { method = "GET", body, owner, search = {}, signal } = {}) {
   const headers = key() ? { Authorization: `Bearer ${key()}` } : {};
   const options = { method, headers, signal };
   if (body !== undefined) {
@@ -47,7 +25,7 @@ async function sent(path, { method = "GET", body, owner, search = {}, signal }) 
     throw new Problem(0, "The service does not answer.");
   });
   if (!response.ok) throw problemOf(await response.json().catch(() => ({})), response.status);
-  return response;
+  return response.json();
 }
 
 /** A list is written as several values of its name, and what is undefined not at all. */

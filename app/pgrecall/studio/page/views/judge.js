@@ -14,7 +14,6 @@ import { Obstacle } from "../parts/obstacle.js";
 import { Missing } from "../parts/missing.js";
 import { useAdjustedRanking, useRanking } from "../parts/ranking.js";
 import { Other } from "../parts/relations.js";
-import { Saved } from "../parts/save_profile.js";
 import { Side } from "../parts/side.js";
 import { Welcome } from "../parts/welcome.js";
 import * as service from "../service/memories.js";
@@ -39,7 +38,6 @@ export function View() {
     <${QuestionForm} again=${retry} />
     <${Side} label="Judged questions and profiles" summary=${`${counted(judged.length, "judged question")}, evaluate`}>
       <div class="row"><${ProfileChoice} /><${HitCount} /></div>
-      <${Saved} />
       <${ProfileChoice} name="with" label="Beside" otherwise=${second.name} />
       ${found.error && html`<${Obstacle} problem=${found.error} />`}
       ${may("write")
