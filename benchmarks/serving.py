@@ -10,7 +10,6 @@ import asyncio
 import json
 import multiprocessing
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -139,11 +138,11 @@ def _alone(url: str, begin: float, seconds: float) -> float:
 
 
 @contextmanager
-def service(url: str, workers: int, *, role: bool, waiting: int = 64) -> Iterator[int]:
+def service(url: str, workers: int, *, role: bool) -> Iterator[int]:
     """The service as a process; yields its port."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = int(free.getsockname()[1])
-    options = ["--workers", workers, "--concurrency", CONCURRENCY, "--waiting", waiting]
+    options = ["--workers", workers, "--concurrency", CONCURRENCY]
     options += ["--role", ROLE] if role else []
     command = [str(PROGRAM), "serve", "--port", str(port), *map(str, options)]
     process = subprocess.Popen(
@@ -212,8 +211,6 @@ async def _client(
             status = await _status(reader)
             answers.append((status, time.perf_counter() - began))
             turn += 1
-            if status == 503:  # as Retry-After says
-                await asyncio.sleep(random.uniform(0.5, 1.5))
     except (OSError, asyncio.IncompleteReadError):
         answers.append((0, 0.0))
     writer.close()
@@ -232,8 +229,7 @@ async def _status(reader: asyncio.StreamReader) -> int:
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
     await reader.readexactly(length)
-    status = int(head.split(b" ", 2)[1])
-    return status if status != 503 or b"retry-after:" in head else -503
+    return int(head.split(b" ", 2)[1])
 
 
 def rate(answers: list[Answer], seconds: float) -> float:
@@ -252,9 +248,9 @@ def _times(answers: list[Answer]) -> list[Measurement]:
 
 
 def overload(url: str, seconds: float) -> list[Measurement]:
-    """300 clients where 8 requests run and 16 wait; readiness is asked for meanwhile."""
+    """300 clients where 8 requests run at a time; readiness is asked for meanwhile."""
     with_keys(url, False)
-    with service(url, 1, role=False, waiting=16) as port:
+    with service(url, 1, role=False) as port:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, context) as executor:
             running = executor.submit(_clients, port, "", 300, seconds, None)
@@ -262,11 +258,10 @@ def overload(url: str, seconds: float) -> list[Measurement]:
             ready = _elsewhere(_readiness, port, seconds / 2)
             answers = running.result()
     statuses = [status for status, _ in answers]
-    refused, good = statuses.count(503), statuses.count(200)
+    good = statuses.count(200)
     return [
         Measurement("overload: answered 200", good / seconds, "1/s"),
-        Measurement("  answered 503 with Retry-After", refused / seconds, "1/s"),
-        Measurement("  answered anything else", len(answers) - refused - good, "", 0),
+        Measurement("  answered anything else", len(answers) - good, "", 0),
         Measurement("  slowest readiness", max(taken for _, taken in ready) * 1000, "ms", 1000),
         Measurement("  readiness refused", sum(status != 200 for status, _ in ready), "", 0),
     ]

@@ -233,3 +233,16 @@ def test_sliders_are_evaluated_and_a_verdict_goes_with_what_it_is_of(
 
     page.get_by_role("combobox", name="Beside").select_option("tiered")
     verdict.wait_for(state="detached")
+
+
+def test_what_waits_for_approval_is_found_and_approved(
+    studio: Service, page_at: Open, owner: str
+) -> None:
+    studio.repo.add(owner, "Ines has a new passport.", requires_approval=True)
+    page = page_at(f"#browse?owner={owner}&status=pending", key=studio.key(owner))
+    page.get_by_text("1 of 1 memory").wait_for()
+    page.locator(".hit").get_by_role("link").first.click()
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+    page.get_by_text("Approve: done.").first.wait_for()
+    assert studio.repo.list(owner, statuses=["pending"]) == []
