@@ -217,9 +217,9 @@ def _owner(
     load_s = time.perf_counter() - began
     memories = _bytes(loaded, "pgrecall.agent_memories")
     with _taking(loaded, progress, f"building the HNSW index of {name}") as hnsw:
-        migrate.embedding_index(loaded.url)
+        migrate.upgrade(loaded.url, embedding_index=True)
     hnsw_bytes = _bytes(loaded, "pgrecall.ix_agent_memories_embedding")
-    migrate.embedding_index(loaded.url, drop=True)  # it would slow down writing
+    migrate.upgrade(loaded.url, embedding_index=False)  # it would slow down writing
     # A new one each time: a client caches for some seconds when an index was built.
     with (
         repository(loaded.url) as repo,

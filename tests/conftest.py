@@ -83,18 +83,9 @@ def pgrecall_dimensions() -> int:
     return DIMENSIONS
 
 
-def accept_pgvector(url: str, schema: str = "pgrecall") -> None:
-    """Accepts a pgvector older than 0.8.3 by its name, as Debian's is. It goes into clones."""
-    found = migrate.status(url, schema=schema)
-    if found.hnsw == "refused":
-        migrate.accept_pgvector(url, found.pgvector, schema=schema)
-
-
 @pytest.fixture(scope="session")
-def template(server_url: str, pgrecall_template: str) -> str:
+def template(pgrecall_template: str) -> str:
     """The name of a migrated database to clone: vector(8)."""
-    url = make_url(server_url).set(database=pgrecall_template)
-    accept_pgvector(url.render_as_string(hide_password=False))
     return pgrecall_template
 
 
@@ -103,7 +94,6 @@ def local_template(server_url: str) -> Iterator[str]:
     """The name of a migrated database to clone, for vectors of the local embedder."""
     with new_database(server_url) as url:
         migrate.upgrade(url)
-        accept_pgvector(url)
         yield str(make_url(url).database)
 
 

@@ -81,7 +81,7 @@ class Databases:
             rows = tracked(progress, source, source.total, f"loading {source.name}")
             load_rows(url, rows, dimensions=source.dimensions, embedding_type=source.embedding_type)
             with index_builds(url, progress, "building the HNSW index"):
-                migrate.embedding_index(url)  # for the peers
+                migrate.upgrade(url, embedding_index=True)  # for the peers
             self._loaded[source] = Loaded(source, url)
             for agent in source.indexed:
                 self.build(self._loaded[source], agent, progress)

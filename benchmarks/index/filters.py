@@ -66,7 +66,7 @@ def _with_team(loaded: Loaded, setting: Setting, databases: Databases, progress:
     """Puts a team's memories beside the agent's, with a rank index; how many they are."""
     owner_id = f"team:{TEAM}"
     team = Memories(((owner_id, setting.rows(TEAM_ROWS)),), (), setting.now, setting.seed + 10)
-    migrate.embedding_index(loaded.url, drop=True)  # no peer is asked from here on
+    migrate.upgrade(loaded.url, embedding_index=False)  # no peer is asked from here on
     with psycopg.connect(loaded.url) as connection:
         rows = tracked(progress, team, team.total, f"loading a team of {team.total:,}")
         copy_rows(connection, rows)

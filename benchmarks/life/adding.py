@@ -35,9 +35,7 @@ ADD, BY_HAND = "add", "two prepared INSERTs and COMMIT"
 
 def adding(url: str, progress: Progress, *, index: bool, seed: int) -> list[Measurement]:
     """Each contender adds the same memories, with an event each, to the same table."""
-    migrate.upgrade(url, dimensions=DIMENSIONS)
-    if index:
-        migrate.embedding_index(url)
+    migrate.upgrade(url, dimensions=DIMENSIONS, embedding_index=index)
     vectors = np.random.default_rng(seed).normal(size=(BATCH, DIMENSIONS)).astype(np.float32)
     memories = [
         NewMemory(f"Memory {n}: what came of the matter of day {n % 365}.", embedding=vector)

@@ -14,7 +14,7 @@ from pgrecall.migrate.state import qualified_language
 
 revision = "0001"
 down_revision = None
-branch_labels = ("pgrecall",)
+branch_labels = None
 depends_on = None
 
 BOUND = ("content_hash", "folded", "lexemes", "term_key", "term_keys")

@@ -3,8 +3,7 @@
 --   psql -f index_health.sql
 --   psql -v schema=memories -f index_health.sql
 -- schema: pgrecall. Reads only the catalogue and the statistics. An invalid index is the rest of a
--- build that was interrupted: DROP INDEX it; `pgrecall migrate embedding-index` builds
--- ix_…_embedding.
+-- build that was interrupted: `pgrecall migrate up` builds it again.
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema pgrecall \endif

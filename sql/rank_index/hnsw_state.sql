@@ -29,36 +29,21 @@ CREATE OR REPLACE FUNCTION version_parts(version text) RETURNS integer[]
 COMMENT ON FUNCTION version_parts IS
     'Returns the numbers of a version, which compare in order.';
 
--- The function is SECURITY DEFINER, since only the owner may call accepted_pgvector, which
--- accept_pgvector creates.
 CREATE OR REPLACE FUNCTION hnsw_state() RETURNS text
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
-DECLARE
-    version text := pgvector_version();
-    accepted text;
-BEGIN
-    IF version_parts(version) >= '{0,8,3}' THEN
-        RETURN 'allowed';
-    ELSIF to_regprocedure('accepted_pgvector()') IS NOT NULL THEN
-        EXECUTE 'SELECT accepted_pgvector()' INTO accepted;
-    END IF;
-    RETURN CASE WHEN accepted = version THEN 'accepted' ELSE 'refused' END;
-END
-$function$;
+    LANGUAGE sql STABLE SET search_path FROM CURRENT
+    RETURN CASE WHEN version_parts(pgvector_version()) >= '{0,8,3}' THEN 'allowed'
+                ELSE 'refused' END;
 
 COMMENT ON FUNCTION hnsw_state IS
     'Returns whether pgrecall builds, writes and searches HNSW graphs with the pgvector of this '
-    'server: allowed; accepted (older than 0.8.3, but accept_pgvector was called for it); or '
-    'refused.';
+    'server: allowed, or refused where it is older than 0.8.3.';
 
 CREATE OR REPLACE FUNCTION require_hnsw() RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF hnsw_state() = 'refused' THEN
         RAISE EXCEPTION 'pgvector % can corrupt HNSW indexes: install 0.8.3 or newer and run '
-            '`ALTER EXTENSION vector UPDATE`, or accept it as the owner of the schema: '
-            '`pgrecall migrate accept-pgvector %`', pgvector_version(), pgvector_version()
-            USING ERRCODE = 'PM008';
+            '`ALTER EXTENSION vector UPDATE`', pgvector_version() USING ERRCODE = 'PM008';
     END IF;
 END
 $function$;

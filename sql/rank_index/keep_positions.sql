@@ -75,7 +75,6 @@ CREATE OR REPLACE FUNCTION index_positions(
     RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
-    SET max_parallel_maintenance_workers = 0
     SET maintenance_work_mem = '64MB'
 AS $function$
 DECLARE
@@ -83,10 +82,6 @@ DECLARE
     command text;
 BEGIN
     PERFORM set_config('maintenance_work_mem', kilobytes || 'kB', true);
-    IF version_parts(pgvector_version()) >= '{0,8,2}' THEN  -- CVE-2026-3172
-        PERFORM set_config('max_parallel_maintenance_workers', s.reset_val, true)
-           FROM pg_settings s WHERE s.name = 'max_parallel_maintenance_workers';
-    END IF;
     EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (memory_id, index_id)', positions);
     command := format($$
         CREATE INDEX %I ON %s

@@ -2,7 +2,7 @@
 -- - it was replaced or dropped after its name was read: uses are no longer noted in its table,
 -- - so much was written or changed that scoring all memories takes less,
 -- - the query has words and the text language was changed after the build,
--- - this version of pgvector may have corrupted its graph and is not accepted,
+-- - this version of pgvector may have corrupted its graph,
 -- - the role may not read all that this needs,
 -- - a policy guards memories, and either none guards the positions yet or words count: the indexes
 -- of words cannot be used behind a policy, and each term would take a scan of all positions.

@@ -85,7 +85,7 @@ BEGIN
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
             WHEN NOT has_words THEN 'its words are those of a former language, not used'
             WHEN hnsw_state() = 'refused'
-            THEN 'pgvector ' || pgvector_version() || ' is not accepted, not used'
+            THEN 'pgvector ' || pgvector_version() || ' is too old for it, not used'
             WHEN outside > allowed
             THEN to_char(outside, 'FM999,999,999,999') || ' memories written or changed since'
             WHEN used > greatest(max_beside, memories / 3)

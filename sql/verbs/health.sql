@@ -65,9 +65,8 @@ BEGIN
             remedy := run;
             RETURN NEXT;
         ELSIF index.due IS NOT NULL THEN
-            why := format('pgvector %s is not accepted', pgvector_version());
-            remedy := format('install pgvector 0.8.3, or pgrecall migrate accept-pgvector %s',
-                             pgvector_version());
+            why := format('pgvector %s is too old for it', pgvector_version());
+            remedy := 'install pgvector 0.8.3 or newer, and ALTER EXTENSION vector UPDATE';
             RETURN NEXT;
         ELSIF index.used > 0 AND index.built_at < now() - interval '1 day' AND NOT is_distributed()
               AND NOT EXISTS (  -- counters that were reset since say nothing

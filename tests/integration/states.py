@@ -27,7 +27,6 @@ from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.testing import new_database
 from tests.calls import CALLS, GOOD, PROCEDURES, Direction, Things, works
-from tests.conftest import accept_pgvector
 from tests.integration.tenants import furnish, things_of
 from tests.migrations.asking import rows, run, values
 
@@ -326,7 +325,6 @@ def filled(
     with ExitStack() as opened:
         tiny = opened.enter_context(new_database(server))
         migrate.upgrade(tiny, dimensions=shape.dimensions, embedding_type=shape.embedding_type)
-        accept_pgvector(tiny)
         never = rows(tiny, KNOWN)
         _keep(tiny)
         few = max(1, shape.memories // 1000)

@@ -20,7 +20,6 @@ from sqlalchemy import Engine, NullPool, create_engine, make_url
 from pgrecall import MemoryRepository, embedded, migrate
 from pgrecall.migrate.connecting import database_url
 from pgrecall.testing import hurry, new_database
-from tests.conftest import accept_pgvector
 from tests.integration.owner import north
 from tests.integration.support import at
 from tests.migrations.asking import rows, run, value
@@ -40,7 +39,6 @@ def engine_of(url: str) -> Engine:
 def filled(url: str) -> MemoryRepository:
     """An owner with a rank index, and a key, in a schema that is made here."""
     migrate.upgrade(url, dimensions=DIMENSIONS)
-    accept_pgvector(url)
     repo = MemoryRepository(engine_of(url))
     new = [north(f"number {n}", embedding=at(n % 90), importance=n / MANY) for n in range(MANY)]
     repo.add_many("zoe", new)

@@ -207,11 +207,11 @@ def test_without_a_database_it_ends_with_three_and_without_a_schema_with_four(
 ) -> None:
     asked = ("search", "tea", "--agent", "a", "--database-url")
     nowhere = run(*asked, f"postgresql:///x?host={tmp_path}")
-    index = run("migrate", "embedding-index", "--database-url", empty_url)
+    down = run("migrate", "language", "german", "--database-url", empty_url)
 
     assert nowhere.code == 3
     assert "no connection to the database" in nowhere.err
-    for done in (run(*asked, empty_url), index):
+    for done in (run(*asked, empty_url), down):
         assert done.code == 4
         assert "pgrecall migrate up" in done.err
     assert "pgrecall migrate up" in run("status", "--database-url", empty_url).out
@@ -219,12 +219,12 @@ def test_without_a_database_it_ends_with_three_and_without_a_schema_with_four(
 
 def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     database = ("--database-url", empty_url)
-    index = ("migrate", "embedding-index", *database)
+    index = ("migrate", "up", *database)
     up = run("migrate", "up", "--dimensions", "12", "--embedding-type", "halfvec", *database)
     [status] = run("migrate", "status", "--json", *database).records
-    built = run(*index)
+    built = run(*index, "--embedding-index")
     [again] = run(*index, "--json").records
-    [dropped] = run(*index, "--drop", "--json").records
+    [dropped] = run(*index, "--no-embedding-index", "--json").records
     down = run("migrate", "down", "--yes", *database)
     [after] = run("migrate", "status", "--json", *database).records
 

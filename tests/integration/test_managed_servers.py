@@ -17,7 +17,7 @@ from pgrecall.cli.main import app
 from pgrecall.errors import InputError, MigrationFailed
 from pgrecall.testing import new_database
 from tests.calls import CALLS, GOOD, PROCEDURES, Things, selected, works
-from tests.conftest import DIMENSIONS, accept_pgvector
+from tests.conftest import DIMENSIONS
 from tests.integration.tenants import furnish, guard, outcome, things_of
 from tests.migrations.asking import as_role, run
 
@@ -38,7 +38,6 @@ def managed(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             migrate.upgrade(owner, dimensions=DIMENSIONS)
         run(url, f"GRANT USAGE ON SCHEMA extensions TO {OWNER}")
         migrate.upgrade(owner, dimensions=DIMENSIONS)
-        accept_pgvector(owner)
         file = tmp_path_factory.mktemp("profile") / "own.json"
         file.write_text(PROFILE, encoding="utf-8")
         app(["profiles", "install", str(file), "--database-url", owner], standalone_mode=False)

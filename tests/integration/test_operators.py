@@ -14,7 +14,6 @@ from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError
 from pgrecall.migrate.connecting import database_url
 from pgrecall.testing import new_database
-from tests.conftest import accept_pgvector
 from tests.integration.commands import Run
 from tests.integration.owner import north, plain
 from tests.integration.support import NORTH, sql
@@ -121,7 +120,6 @@ def test_estimates_are_near_a_real_run(
     words = [f"{word}{n}" for word in ("rain", "letter", "harbour") for n in range(900)]
     with new_database(server_url) as url:
         migrate.upgrade(url, dimensions=dimensions, embedding_type=embedding_type)
-        accept_pgvector(url)
         engine = create_engine(database_url(url))
         repo = MemoryRepository(engine)
         for _ in range(3):

@@ -122,8 +122,7 @@ def test_a_migration_calls_nothing_that_was_planted(server_url: str) -> None:
         run(url, "CREATE EXTENSION vector")
         as_attacker(url, *planted())
 
-        assert migrate.upgrade(url, dimensions=DIMENSIONS).pending == []
-        migrate.embedding_index(url)
+        assert migrate.upgrade(url, dimensions=DIMENSIONS, embedding_index=True).pending == []
         migrate.downgrade(url)
 
 
@@ -165,8 +164,8 @@ COMMANDS = """
     delete THREE --yes; erase FOUR --yes; keys create --owner a --json; keys rotate KEY;
     keys list; keys revoke KEY; status; migrate status; migrate up;
     migrate protect --role ROLE; migrate grant --reader ROLE; migrate revoke ROLE;
-    migrate language german; migrate embedding-model another; migrate accept-pgvector PGVECTOR;
-    migrate embedding-index; migrate down --yes
+    migrate language german; migrate embedding-model another;
+    migrate up --embedding-index; migrate down --yes
 """
 """In this order: each finds what those before have left. They are the agent's where they may be."""
 OTHERS = {
@@ -216,8 +215,7 @@ def test_no_command_calls_what_was_planted(
         command = fast_runner(monkeypatch, capsys, url, local_embedder)
         monkeypatch.setenv("PGRECALL_AGENT", "a")
         named = dict(zip(("ONE", "TWO", "THREE", "FOUR"), map(str, ids), strict=False))
-        [pgvector] = values(url, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-        named |= {"FOLDER": str(tmp_path), "ROLE": role, "PGVECTOR": pgvector}
+        named |= {"FOLDER": str(tmp_path), "ROLE": role}
         for line in lines:
             given = [re.sub("|".join(named), lambda m: named[m[0]], part) for part in line]
             done = command(*given)

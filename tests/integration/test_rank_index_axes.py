@@ -15,7 +15,6 @@ from pgrecall.migrate.connecting import database_url
 from pgrecall.rank_index.space import AXES_STEP, SIGNAL_AXES
 from pgrecall.ranking.hits import Strategy
 from pgrecall.testing import new_database
-from tests.conftest import accept_pgvector
 from tests.integration.owner import plain
 from tests.integration.rank_indexes import A, build, due, found, maintain
 from tests.integration.support import sql
@@ -31,7 +30,6 @@ def wide(server_url: str) -> Iterator[Engine]:
     """A schema for embeddings of WIDE dimensions."""
     with new_database(server_url) as url:
         migrate.upgrade(url, dimensions=WIDE)
-        accept_pgvector(url)
         engine = create_engine(database_url(url))
         yield engine
         engine.dispose()

@@ -17,7 +17,7 @@ from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, InputError
 from pgrecall.rank_index.index import M
-from tests.conftest import DIMENSIONS, accept_pgvector
+from tests.conftest import DIMENSIONS
 from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     AGED,
@@ -423,8 +423,6 @@ def test_any_layout_can_have_rank_indexes_and_schemas_keep_theirs_apart(empty_ur
     halfvec = EmbeddingType.HALFVEC
     migrate.upgrade(empty_url, dimensions=DIMENSIONS, embedding_type=halfvec, schema="select")
     migrate.upgrade(empty_url, dimensions=3, schema="small")
-    for schema in ("select", "small"):
-        accept_pgvector(empty_url, schema)
     options = {"connect_args": {"options": "-c search_path=pg_catalog"}}
     engine = create_engine(empty_url, poolclass=NullPool, **options)
     repo, small = (MemoryRepository(engine, schema=schema) for schema in ("select", "small"))

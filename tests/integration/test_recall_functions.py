@@ -34,7 +34,7 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity
 from pgrecall.testing import new_database
-from tests.conftest import DIMENSIONS, accept_pgvector
+from tests.conftest import DIMENSIONS
 from tests.integration.owner import north
 from tests.integration.recalling import DECAYING, Connection, Rows, install, recall
 from tests.integration.support import NORTH, NOW, at, before, read
@@ -483,7 +483,6 @@ def test_pgvector_may_be_in_a_schema_of_its_own(server_url: str) -> None:
             connection.execute("CREATE SCHEMA extensions")
             connection.execute("CREATE EXTENSION vector SCHEMA extensions")
         migrate.upgrade(url, schema=schema, dimensions=DIMENSIONS, embedding_type="halfvec")
-        accept_pgvector(url, schema)
         two_memories(MemoryRepository(create_engine(url, poolclass=NullPool), schema=schema))
         call = CALL.format(vector="extensions.halfvec").replace("pgrecall", schema)
         with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection_:

@@ -18,7 +18,6 @@ from pgrecall import GarbageRun, MemoryRepository, NewMemory, QueryPlan, migrate
 from pgrecall.errors import PgRecallError
 from pgrecall.testing import new_database
 from tests.calls import CALLS, GOOD, MAINTAINING, PROCEDURES, Things, Work, selected, works
-from tests.conftest import accept_pgvector
 from tests.integration.conftest import repository_on
 from tests.integration.support import at, in_full
 from tests.integration.tenants import (
@@ -458,7 +457,6 @@ def test_the_recipe_can_be_run_again_and_be_undone(own: str) -> None:
 def test_the_recipe_serves_a_schema_of_another_name(empty_url: str, shared: str) -> None:
     schema = "other"
     migrate.upgrade(empty_url, dimensions=8, schema=schema)
-    accept_pgvector(empty_url, schema)
     migrate.grant(empty_url, WRITER, "writer", schema=schema)
     repo = repository_on("sync", empty_url, schema=schema)
     for tenant in OWN:

@@ -14,7 +14,6 @@ from sqlalchemy import make_url
 
 from pgrecall import migrate
 from pgrecall.testing import new_database
-from tests.conftest import accept_pgvector
 from tests.migrations.asking import run
 
 _numbers = count()
@@ -44,7 +43,6 @@ def template_of_3(server_url: str) -> Iterator[str]:
     """A migrated database to clone: vector(3)."""
     with new_database(server_url) as url:
         migrate.upgrade(url, dimensions=3)
-        accept_pgvector(url)
         yield str(make_url(url).database)
 
 

@@ -1,36 +1,36 @@
-"""The optional index over embeddings, a revision on a branch of its own."""
+"""The optional index over embeddings: a setting, which revision 0002 obeys."""
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from io import StringIO
+from pathlib import Path
 
 import psycopg
 import pytest
 from alembic import command
-from alembic.config import Config
 
 from pgrecall import NewMemory, migrate
-from pgrecall.errors import DatabaseUnavailable, SchemaError, SchemaMissing
+from pgrecall.errors import DatabaseUnavailable, InputError, SchemaError
 from pgrecall.migrate import Status
 from pgrecall.schema import REVISION
-from tests.conftest import accept_pgvector
 from tests.migrations.asking import (
-    ROOT,
     alembic,
     open_transaction,
+    psql,
     repository,
     rows,
+    run,
     terminate,
     value,
     values,
     wait_until,
     wait_until_blocked,
 )
+from tests.migrations.conftest import compared
 from tests.migrations.schema_dump import dump
+from tests.migrations.test_host_environment import host
 
 INDEX = "ix_agent_memories_embedding"
 BUILD, DROP = "CREATE INDEX CONCURRENTLY", "DROP INDEX CONCURRENTLY"
@@ -47,17 +47,20 @@ def built(url: str) -> dict[str, tuple[bool, int]]:
     return {name: (valid, oid) for name, valid, oid in rows(url, query, [INDEX])}
 
 
+def build(url: str) -> Status:
+    return migrate.upgrade(url, embedding_index=True)
+
+
 def drop(url: str) -> Status:
-    return migrate.embedding_index(url, drop=True)
+    return migrate.upgrade(url, embedding_index=False)
 
 
 def test_it_is_built_once_and_dropped_without_a_trace(empty_url: str) -> None:
     migrate.upgrade(empty_url, dimensions=3, embedding_type="halfvec")
-    accept_pgvector(empty_url)
     before = migrate.status(empty_url)
     without = dump(empty_url)
 
-    status = migrate.embedding_index(empty_url)
+    status = build(empty_url)
 
     assert not before.embedding_index
     assert status == replace(before, embedding_index=True)
@@ -68,14 +71,14 @@ def test_it_is_built_once_and_dropped_without_a_trace(empty_url: str) -> None:
         f"CREATE INDEX {INDEX} ON pgrecall.agent_memories USING hnsw "
         "(embedding halfvec_cosine_ops) WITH (m='16', ef_construction='64')"
     ]
-    assert migrate.embedding_index(empty_url) == status == migrate.upgrade(empty_url)
+    assert build(empty_url) == status == migrate.upgrade(empty_url)
     assert built(empty_url) == found
     assert drop(empty_url) == before == drop(empty_url)
     assert dump(empty_url) == without
 
 
 def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(migrated: str) -> None:
-    migrate.embedding_index(migrated)
+    build(migrated)
     repo = repository(migrated)
 
     for among in (repo, repo.teams):
@@ -91,81 +94,120 @@ def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(migra
     assert any(INDEX in line for line in plan), plan
 
 
-def test_without_a_schema_it_is_refused(empty_url: str) -> None:
-    for change in (migrate.embedding_index, drop):
-        with pytest.raises(SchemaMissing, match=r"no pgrecall tables.*pgrecall migrate up"):
-            change(empty_url)
+def test_a_new_schema_has_it_at_once_and_going_below_its_revision_drops_it(empty_url: str) -> None:
+    assert migrate.upgrade(empty_url, dimensions=3, embedding_index=True).embedding_index
 
-    assert migrate.status(empty_url).pgvector is None, "nothing was done"
+    below = migrate.downgrade(empty_url, revision="0001")
+
+    assert (below.revision, below.embedding_index, built(empty_url)) == ("0001", False, {})
+    assert len(below.pending) == 1
+    assert not migrate.upgrade(empty_url).embedding_index
+    assert build(empty_url).embedding_index
+    assert migrate.downgrade(empty_url).revision is None
 
 
-def test_plain_alembic_builds_the_same_and_has_it_on_a_branch_of_its_own(
-    empty_url: str, migrated: str
-) -> None:
-    def current() -> str:
-        said = StringIO()
-        given = Namespace(x=[f"url={empty_url}"])
-        command.current(Config(ROOT / "alembic.ini", stdout=said, cmd_opts=given))
-        return said.getvalue()
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_text_through_psql_builds_and_drops_it(empty_url: str, asked: bool) -> None:
+    psql(empty_url, migrate.sql(dimensions=3, embedding_index=asked))
+    assert migrate.status(empty_url).embedding_index == asked
+    first = dump(empty_url)
 
-    alembic(empty_url, "stamp", "head")
-    assert values(empty_url, VERSIONS) == [REVISION]
-    alembic(empty_url, "stamp", "base")
+    psql(empty_url, migrate.sql(dimensions=3, start=REVISION, embedding_index=not asked))
+    assert migrate.status(empty_url).embedding_index != asked
+    psql(empty_url, migrate.sql(dimensions=3, start=REVISION))
+    assert migrate.status(empty_url).embedding_index != asked
+    psql(empty_url, migrate.sql(dimensions=3, start=REVISION, embedding_index=asked))
+    assert dump(empty_url) == first
 
+
+def test_plain_alembic_builds_and_drops_the_same(empty_url: str, migrated: str) -> None:
     alembic(empty_url, "-x", "dimensions=3", "upgrade", "head")
-    accept_pgvector(empty_url)
     assert (values(empty_url, VERSIONS), built(empty_url)) == ([REVISION], {})
     assert dump(empty_url) == dump(migrated)
     with pytest.raises(SchemaError, match=r"vector\(3\).*vector\(6\)"):
         alembic(empty_url, "-x", "dimensions=6", "upgrade", "head")
-    alembic(empty_url, "check")
-    assert current() == f"{REVISION} (head)\n"
+    with pytest.raises(InputError, match="embedding_index must be on or off, got 'yes'"):
+        alembic(empty_url, "-x", "embedding_index=yes", "upgrade", "head")
 
-    alembic(empty_url, "upgrade", "embedding_index@head")
-    found = built(empty_url)
-    assert [valid for valid, _ in found.values()] == [True]
+    alembic(empty_url, "-x", "embedding_index=on", "upgrade", "head")
     alembic(empty_url, "upgrade", "head")
-    alembic(empty_url, "check")
-    assert "embedding_index (head)" in current()
-    assert built(empty_url) == found
-    assert migrate.status(empty_url) == migrate.embedding_index(migrated)
+    assert [valid for valid, _ in built(empty_url).values()] == [True]
+    assert migrate.status(empty_url) == build(migrated)
+    assert dump(empty_url) == dump(migrated)
 
-    alembic(empty_url, "downgrade", "embedding_index@base")
+    alembic(empty_url, "-x", "embedding_index=off", "upgrade", "head")
     assert (values(empty_url, VERSIONS), built(empty_url)) == ([REVISION], {})
-    alembic(empty_url, "upgrade", "heads")
+    alembic(empty_url, "-x", "embedding_index=on", "upgrade", "heads")
     alembic(empty_url, "downgrade", "base")
     assert values(empty_url, VERSIONS) == []
     routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
     assert values(empty_url, routines) == []
 
 
+@compared
+def test_no_check_finds_a_difference_in_any_state_of_it(migrated: str, tmp_path: Path) -> None:
+    """Neither ours nor a host's, whose metadata has nothing of ours."""
+    config = host(migrated, tmp_path)
+    repo = repository(migrated)
+    repo.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(1, 21)])
+    invalid = (
+        f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'pgrecall.{INDEX}'::regclass"
+    )
+    states: list[Callable[[], object]] = [
+        lambda: migrate.upgrade(migrated),
+        lambda: repo.rank_indexes.build(agent_id="a", at_least=1),
+        lambda: build(migrated),
+        lambda: run(migrated, invalid),
+        lambda: migrate.upgrade(migrated),
+        lambda: drop(migrated),
+    ]
+    seen = []
+    for change in states:
+        change()
+        alembic(migrated, "check")
+        command.check(config)
+        seen.append([valid for valid, _ in built(migrated).values()])
+
+    assert seen == [[], [], [True], [False], [True], []]
+
+
 CHANGES = pytest.mark.parametrize(
-    ("change", "statement"), [(migrate.embedding_index, BUILD), (drop, DROP)], ids=[BUILD, DROP]
+    ("change", "statement"), [(build, BUILD), (drop, DROP)], ids=[BUILD, DROP]
 )
 
 
-@CHANGES
+@pytest.mark.parametrize(
+    ("change", "statement", "repeat"),
+    [
+        (build, BUILD, build),
+        (build, BUILD, migrate.upgrade),
+        (build, BUILD, drop),
+        (drop, DROP, drop),
+    ],
+    ids=["build", "build, any upgrade", "build, drop", "drop"],
+)
 def test_a_change_that_was_cut_off_is_repeated(
-    migrated: str, background: ThreadPoolExecutor, change: Callable[[str], Status], statement: str
+    migrated: str,
+    background: ThreadPoolExecutor,
+    change: Callable[[str], Status],
+    statement: str,
+    repeat: Callable[[str], Status],
 ) -> None:
     if change is drop:
-        migrate.embedding_index(migrated)
+        build(migrated)
     with open_transaction(migrated, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
         running = background.submit(change, migrated)
         terminate(migrated, wait_until_blocked(migrated, statement))
         with pytest.raises(DatabaseUnavailable):
             running.result()
     cut_off = migrate.status(migrated)
-    if change is not drop:  # what a build leaves can be dropped too
-        assert drop(migrated).invalid_indexes == []
-        assert built(migrated) == {}
-
-    repeated = change(migrated)
-
-    assert cut_off.embedding_index == (change is drop)
     assert cut_off.invalid_indexes == [INDEX]
-    assert (repeated.embedding_index, repeated.invalid_indexes) == (change is not drop, [])
-    assert [valid for valid, _ in built(migrated).values()] == [True] * (change is not drop)
+    assert not cut_off.embedding_index
+
+    repeated = repeat(migrated)
+
+    assert (repeated.embedding_index, repeated.invalid_indexes) == (repeat is not drop, [])
+    assert [valid for valid, _ in built(migrated).values()] == [True] * (repeat is not drop)
 
 
 @CHANGES
@@ -178,7 +220,7 @@ def test_it_waits_for_older_transactions_and_holds_up_nobody(
 ) -> None:
     """Giving up would leave an invalid index."""
     if change is drop:
-        migrate.embedding_index(migrated)
+        build(migrated)
     monkeypatch.setattr("pgrecall.migrate.environment.LOCK_TIMEOUT", "50ms")
     waiting = (
         "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' "

@@ -283,8 +283,8 @@ def test_a_role_that_may_use_a_schema_but_not_fill_it(empty_url: str, role: str)
         assert f'`GRANT USAGE, CREATE ON SCHEMA "pgrecall" TO {role}`' in str(refusal.value)
     run(empty_url, f'GRANT USAGE, CREATE ON SCHEMA "pgrecall" TO {role}')
     assert migrate.upgrade(url, dimensions=3).pending == []
-    assert migrate.embedding_index(url).embedding_index
-    assert not migrate.embedding_index(url, drop=True).embedding_index
+    assert migrate.upgrade(url, embedding_index=True).embedding_index
+    assert not migrate.upgrade(url, embedding_index=False).embedding_index
     assert migrate.downgrade(url).revision is None
 
 
@@ -304,7 +304,6 @@ def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
         for attempt in (
             migrate.upgrade,
             migrate.downgrade,
-            migrate.embedding_index,
             lambda url: repository(url).count("a"),
         ):
             with pytest.raises(SchemaTooNew) as refusal:

@@ -17,7 +17,6 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import migrate
 from pgrecall.errors import InputError, SchemaError
-from tests.conftest import accept_pgvector
 from tests.migrations.asking import alembic, engine_of, run, value
 from tests.migrations.conftest import compared
 from tests.migrations.schema_dump import dump
@@ -127,8 +126,7 @@ def test_a_host_s_connection_is_used_and_given_back_as_it_was(empty_url: str) ->
         own.commit()
 
         assert migrate.upgrade(own, dimensions=3).pending == []
-        accept_pgvector(empty_url)
-        assert migrate.embedding_index(own).embedding_index
+        assert migrate.upgrade(own, embedding_index=True).embedding_index
         assert not own.in_transaction()
         assert own.exec_driver_sql(shown).one() == before
         own.commit()

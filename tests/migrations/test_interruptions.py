@@ -75,7 +75,7 @@ def test_a_failing_migration_leaves_nothing_half_done(
     assert values(empty_url, routines) == []
     run(empty_url, "DROP TABLE pgrecall.memory_events")
     assert migrate.upgrade(engine, dimensions=3).pending == []
-    assert migrate.embedding_index(engine).embedding_index
+    assert migrate.upgrade(engine, embedding_index=True).embedding_index
     assert migrate.downgrade(engine).revision is None
 
 
@@ -153,7 +153,7 @@ def test_who_may_only_read_keeps_no_migration_waiting(migrated: str, role: str) 
         with pytest.raises(psycopg.errors.InsufficientPrivilege), reader.transaction():
             reader.execute(LOCK)
 
-        assert migrate.embedding_index(migrated).embedding_index
+        assert migrate.upgrade(migrated, embedding_index=True).embedding_index
 
 
 def test_a_run_that_loses_its_lock_goes_no_further(
@@ -163,15 +163,16 @@ def test_a_run_that_loses_its_lock_goes_no_further(
         "SELECT pid FROM pg_locks WHERE relation = 'pgrecall.alembic_version'::regclass "
         "AND mode = 'ShareUpdateExclusiveLock'"
     )
+    run(migrated, "UPDATE pgrecall.installed_sql SET hash = NULL WHERE file = 'verbs/touch.sql'")
     with open_transaction(migrated, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
-        running = background.submit(migrate.embedding_index, migrated)
+        running = background.submit(migrate.upgrade, migrated, embedding_index=True)
         wait_until_blocked(migrated, "CREATE INDEX CONCURRENTLY")
         terminate(migrated, value(migrated, holders))
 
     with pytest.raises(DatabaseUnavailable):
         running.result()
-    assert not migrate.status(migrated).embedding_index
-    assert migrate.embedding_index(migrated).embedding_index
+    assert migrate.status(migrated).pending == ["sql/verbs/touch.sql"]
+    assert migrate.upgrade(migrated).pending == []
 
 
 def test_a_table_locked_by_others_gives_up_soon(
@@ -211,7 +212,7 @@ def test_an_engine_is_left_as_it_was_and_so_is_an_open_transaction(empty_url: st
     migrate.upgrade(engine)
     with pytest.raises(PgRecallError):
         migrate.upgrade(engine, dimensions=4)
-    migrate.embedding_index(engine)
+    migrate.upgrade(engine, embedding_index=True)
     with engine.connect() as one, engine.connect() as two:
         assert [one.execute(settings).all(), two.execute(settings).all()] == [before, before]
         assert one.get_isolation_level() == "READ COMMITTED"

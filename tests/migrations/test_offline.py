@@ -147,7 +147,7 @@ def test_everything_works(each_url: str, where: str, embedding_type: str) -> Non
     assert migrate.downgrade(each_url).revision is None
     assert migrate.upgrade(each_url, dimensions=3, embedding_type=embedding_type).pending == []
     assert dump(each_url) == offline
-    assert migrate.embedding_index(each_url).embedding_index
+    assert migrate.upgrade(each_url, embedding_index=True).embedding_index
 
     assert value(each_url, "SHOW search_path") == '"$user", public'
     repo = repository(each_url)

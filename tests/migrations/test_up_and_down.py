@@ -49,7 +49,7 @@ def test_down_drops_everything_of_ours_and_leaves_the_rest(empty_url: str) -> No
     for among in (repo, repo.teams):
         among.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(60)])
         among.rank_indexes.build(agent_id="a", at_least=1)
-    migrate.embedding_index(empty_url, schema=schema)
+    migrate.upgrade(empty_url, embedding_index=True, schema=schema)
     ours = f'"{schema}"'
     assert len([name for name in values(empty_url, RELATIONS, ours) if "ranks" in name]) > 2
     assert len(values(empty_url, ROUTINES, ours)) > 3
@@ -95,7 +95,7 @@ def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
 def test_several_schemas_in_one_database(migrated: str) -> None:
     one = migrate.status(migrated)
     two = migrate.upgrade(migrated, dimensions=4, embedding_type="halfvec", schema="two")
-    assert migrate.embedding_index(migrated) == replace(one, embedding_index=True)
+    assert migrate.upgrade(migrated, embedding_index=True) == replace(one, embedding_index=True)
     for schema, dimensions in (("pgrecall", 3), ("two", 4)):
         repo = repository(migrated, schema)
         repo.add_many(
@@ -115,7 +115,7 @@ def test_several_schemas_in_one_database(migrated: str) -> None:
 
 def test_the_code_is_written_against_the_newest_revision() -> None:
     scripts = ScriptDirectory(str(migrations_folder()))
-    of_tables = [one.revision for one in scripts.walk_revisions("base", "pgrecall@head")][::-1]
+    of_tables = [one.revision for one in scripts.walk_revisions()][::-1]
 
     assert of_tables == [f"{number:04}" for number in range(1, len(of_tables) + 1)], (
         "older and newer are told apart by comparing the numbers as text"

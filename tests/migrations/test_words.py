@@ -456,5 +456,5 @@ def test_a_language_set_in_psql_does_not_stop_later_migrations(migrated: str) ->
     for name in ("elsewhere.mine", 'public."My English"'):
         run(migrated, OWN.format(name), f"SELECT pgrecall.change_text_language('{name}')")
 
-        assert migrate.embedding_index(migrated).pending == []
+        assert migrate.upgrade(migrated).pending == []
     assert migrate.downgrade(migrated).revision is None

@@ -1,4 +1,4 @@
-"""pgrecall migrate up, down, status, distribute, grant, protect, language, embedding-…, accept-…"""
+"""pgrecall migrate up, down, status, distribute, grant, protect, language, embedding-model"""
 
 from __future__ import annotations
 
@@ -26,18 +26,24 @@ app = App(
 )
 
 LANGUAGE = "Language that words are compared in: a text search configuration, simple for any."
+INDEX = (
+    "Build or drop an HNSW index over embeddings, for your own SQL that orders by <=>. It makes "
+    "adding memories several times slower. Default: as it was."
+)
 
 
 @app.method(
     migrate.upgrade,
     "pgrecall migrate up",
     "pgrecall migrate up --dimensions 1536",
+    "pgrecall migrate up --embedding-index",
     without=("revision",),
     dimensions=option("Length of embeddings, for a new schema; it cannot change. Default: 256."),
     embedding_type=option(
         "vector (4 bytes per number) or halfvec (2), for a new schema. Default: vector."
     ),
     language=option(f"{LANGUAGE} Default: english."),
+    embedding_index=option(INDEX),
 )
 def up(call: Call) -> Output:
     """Create the schema, or upgrade it to this version.
@@ -158,34 +164,6 @@ def embedding_model(call: Call) -> Output:
     return Output([record], f"{call.schema} holds embeddings of {model}")
 
 
-@app.method(
-    migrate.embedding_index,
-    "pgrecall migrate embedding-index",
-    "pgrecall migrate embedding-index --drop",
-    drop=option("Drop it again."),
-)
-def embedding_index(call: Call) -> Output:
-    """Build an HNSW index over embeddings, for your own SQL that orders by <=>.
-
-    pgrecall does not use it. It makes adding memories several times slower, and takes about as
-    much space as the embeddings.
-    """
-    return _status(call())
-
-
-@app.method(
-    migrate.accept_pgvector,
-    "pgrecall migrate accept-pgvector 0.8.0",
-    version=Annotated[str, argument("The version that is installed.")],
-)
-def accept_pgvector(call: Call) -> Output:
-    """Accept the risk of HNSW indexes in a version of pgvector older than 0.8.3, as the owner.
-
-    It can corrupt an index that is written and vacuumed. Any other old version is refused again.
-    """
-    return _status(call())
-
-
 @app.method(migrate.distribute, "pgrecall migrate distribute")
 def distribute(call: Call) -> Output:
     """Distribute the tables over the nodes of a Citus cluster, each owner's rows on one node.
@@ -212,6 +190,7 @@ def sql(
     extension_schema: Annotated[
         str, option("Schema in which pgvector is installed, or will be.")
     ] = migrate.DEFAULT_EXTENSION_SCHEMA,
+    embedding_index: Annotated[bool | None, option(INDEX)] = None,
     start: Annotated[str | None, option("Revision of the database now.")] = None,
     schema: Schema = DEFAULT_SCHEMA,
 ) -> None:
@@ -222,6 +201,7 @@ def sql(
         language=language,
         schema=schema,
         extension_schema=extension_schema,
+        embedding_index=embedding_index,
         start=start,
     )
     print(text, end="")  # noqa: T201

@@ -24,10 +24,7 @@ from pgrecall.migrate import Status
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.schema import migrate_up
 
-_HNSW = {
-    "accepted": "; its indexes are accepted, though they can be corrupted: install 0.8.3 or newer",
-    "refused": "; its indexes are refused: install 0.8.3 or newer",
-}
+_HNSW = {"refused": "; its indexes are refused: install 0.8.3 or newer"}
 app = App()
 
 
@@ -97,13 +94,9 @@ def _of_schema(schema: Status) -> list[Problem]:
     if schema.dimensions is None:
         return [Problem("migration", name, "the schema does not exist", remedy)]
     pending = f"{len(schema.pending)} pending"
-    rebuilt = "pgrecall migrate embedding-index"
     return [
         *([Problem("migration", name, pending, remedy)] if schema.pending else ()),
-        *(
-            Problem("invalid index", index, "not built", rebuilt)
-            for index in schema.invalid_indexes
-        ),
+        *(Problem("invalid index", index, "not built", remedy) for index in schema.invalid_indexes),
     ]
 
 

@@ -19,7 +19,7 @@ from pgrecall.errors import (
     SchemaOutdated,
     SchemaTooNew,
 )
-from pgrecall.schema import REVISION, Layout, migrate_up, revision_of, tables
+from pgrecall.schema import REVISION, Layout, migrate_up, tables
 from pgrecall.schema.verbs import call
 
 VERSION_TABLE: Final = "alembic_version"
@@ -77,7 +77,7 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
     require_settings(*(setting.decode() for setting in settings))
     require_pgvector(pgvector)
     versions = yield Run(Statement(f'SELECT version_num FROM "{schema}".{VERSION_TABLE}'))  # noqa: S608  checked
-    revision = revision_of(name for (name,) in versions) or ""
+    revision = max((name for (name,) in versions), default="")
     if revision < REVISION:
         raise SchemaOutdated(
             f"schema {schema!r} is at revision {revision or 'none'}, this pgrecall needs "

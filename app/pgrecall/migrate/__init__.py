@@ -11,7 +11,7 @@ from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHE
 
 if TYPE_CHECKING:
     from pgrecall.migrate.access import LEVELS, grant, protect, revoke
-    from pgrecall.migrate.commands import accept_pgvector, downgrade, embedding_index, sql, upgrade
+    from pgrecall.migrate.commands import downgrade, sql, upgrade
     from pgrecall.migrate.connecting import Target
     from pgrecall.migrate.distributing import Distribution, distribute
     from pgrecall.migrate.environment import include_name
@@ -27,13 +27,11 @@ __all__ = [
     "Distribution",
     "Status",
     "Target",
-    "accept_pgvector",
     "change_embedding_model",
     "change_language",
     "default_profile",
     "distribute",
     "downgrade",
-    "embedding_index",
     "grant",
     "include_name",
     "protect",
@@ -46,8 +44,7 @@ __all__ = [
 
 _LAZY = {
     **dict.fromkeys(("LEVELS", "grant", "protect", "revoke"), "access"),
-    "accept_pgvector": "commands",
-    **dict.fromkeys(("downgrade", "embedding_index", "sql", "upgrade"), "commands"),
+    **dict.fromkeys(("downgrade", "sql", "upgrade"), "commands"),
     "Target": "connecting",
     **dict.fromkeys(("Distribution", "distribute"), "distributing"),
     "include_name": "environment",

@@ -6,11 +6,12 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from pgrecall.core.quoting import cut
 from pgrecall.core.resources import migrations_folder
@@ -26,7 +27,7 @@ from pgrecall.errors import (
     SchemaError,
 )
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.execution.inspection import schema_missing, too_new
+from pgrecall.execution.inspection import too_new
 from pgrecall.migrate.connecting import Target, own_connection, require_usable
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
@@ -38,7 +39,7 @@ from pgrecall.migrate.settings import (
     embedding_type,
 )
 from pgrecall.migrate.state import Status, pin_transaction, read_status, require_same_language
-from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX
+from pgrecall.schema import DEFAULT_SCHEMA
 
 
 def upgrade(
@@ -47,6 +48,7 @@ def upgrade(
     dimensions: int | None = None,
     embedding_type: str | None = None,
     language: str | None = None,
+    embedding_index: bool | None = None,
     schema: str = DEFAULT_SCHEMA,
     revision: str = "head",
 ) -> Status:
@@ -54,8 +56,11 @@ def upgrade(
 
     `dimensions` and `embedding_type` ("vector" or "halfvec") cannot be changed later. Their default
     is what the schema has, or 256 and vector for a new one. `language` is the text search
-    configuration for words, by default english; "simple" suits any language. Opens a connection of
-    its own. Concurrent runs on one schema wait for each other.
+    configuration for words, by default english; "simple" suits any language. `embedding_index`
+    builds or drops an HNSW index on embeddings by cosine distance, concurrently. It is only for
+    statements of your own that order by `<=>`: no search of pgrecall uses it, and it makes adding
+    memories several times slower. By default it stays as it is, and a new schema has none. Opens a
+    connection of its own. Concurrent runs on one schema wait for each other.
 
     Raises InputError, PgvectorUnusable, MigrationFailed, or SchemaError if the schema exists with
     other embeddings or another language.
@@ -63,6 +68,7 @@ def upgrade(
     require_name("revision", revision)
     with _migrating(target, schema) as (connection, before):
         settings = _settings(before, dimensions, embedding_type, language)
+        settings = replace(settings, embedding_index=embedding_index)
         _require_known(before)
         with _failing_as_ours():
             command.upgrade(_config(settings, connection), revision)
@@ -96,15 +102,22 @@ def sql(
     language: str = DEFAULT_LANGUAGE,
     schema: str = DEFAULT_SCHEMA,
     extension_schema: str = DEFAULT_EXTENSION_SCHEMA,
+    embedding_index: bool | None = None,
     start: str | None = None,
 ) -> str:
     """The upgrade as SQL to run by hand; needs no database.
 
     `extension_schema` is the schema where pgvector is or will be installed; the SQL refuses to run
-    if it is elsewhere. `start` is the present revision of the database, if any.
+    if it is elsewhere. `embedding_index` is that of `upgrade`; `start` is the present revision of
+    the database, if any.
     """
     settings = Settings(
-        schema, dimensions, _embedding_type(embedding_type), language, extension_schema
+        schema,
+        dimensions,
+        _embedding_type(embedding_type),
+        language,
+        extension_schema,
+        embedding_index,
     )
     if start is not None:
         require_name("start", start)
@@ -113,45 +126,6 @@ def sql(
     with _failing_as_ours():
         command.upgrade(config, f"{start}:head" if start else "head", sql=True)
     return output.getvalue()
-
-
-def embedding_index(target: Target, *, schema: str = DEFAULT_SCHEMA, drop: bool = False) -> Status:
-    """Builds or drops the HNSW index on embeddings, by cosine distance and concurrently.
-
-    It is only for statements of your own that order by `<=>`. No search of pgrecall uses it, and it
-    makes adding memories several times slower. Raises SchemaMissing if there is no schema.
-    """
-    with _migrating(target, schema) as (connection, before):
-        _require_known(before)
-        if before.revision is None:
-            raise schema_missing(schema)
-        config = _config(_settings(before, None, None, None), connection)
-        with _failing_as_ours():
-            if drop:
-                command.stamp(config, EMBEDDING_INDEX)  # to remove an interrupted build too
-                command.downgrade(config, f"{EMBEDDING_INDEX}@base")
-            else:
-                command.upgrade(config, EMBEDDING_INDEX)
-        return _status(connection, schema)
-
-
-def accept_pgvector(target: Target, version: str | None, *, schema: str = DEFAULT_SCHEMA) -> Status:
-    """Accepts the risk of HNSW indexes in a version of pgvector older than 0.8.3.
-
-    It must be the version that the database has, and any other one is refused again. None accepts
-    no version. Call this as the schema's owner. Raises InputError for another version, and
-    SchemaMissing.
-    """
-    if version is not None:
-        require_name("version", version)
-    with _migrating(target, schema) as (connection, before):
-        if before.hnsw is None:
-            raise schema_missing(schema)
-        pin_transaction(connection)
-        accept = text(f'SELECT "{schema}".accept_pgvector(:version)')
-        connection.execute(accept, {"version": version})
-        connection.commit()
-        return _status(connection, schema)
 
 
 _alembic = threading.Lock()

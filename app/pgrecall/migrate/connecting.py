@@ -188,7 +188,7 @@ def _lent(connection: Connection) -> Iterator[None]:
 
 _SESSION = text(
     "SELECT name, current_setting(name) FROM pg_settings "
-    "WHERE name IN ('search_path', 'lock_timeout', 'max_parallel_maintenance_workers')"
+    "WHERE name IN ('search_path', 'lock_timeout')"
 )
 """The settings that a concurrent build of an index changes."""
 _SET = text("SELECT set_config(:name, :value, false)")

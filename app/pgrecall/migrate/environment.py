@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
+from alembic.operations import Operations
 from alembic.runtime.environment import EnvironmentContext
 from psycopg.errors import DuplicateObject, DuplicateSchema, DuplicateTable, UniqueViolation
 from sqlalchemy import Column, Connection, text
@@ -34,17 +35,16 @@ from pgrecall.migrate.settings import (
     embedding_type,
 )
 from pgrecall.migrate.state import (
+    EMBEDDING_INDEX,
     extension_schema,
     pin_transaction,
     read_status,
     require_same_language,
 )
-from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
+from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
 
-OPTIONAL_INDEX = "ix_agent_memories_embedding"
-"""The index of the branch embedding_index. A comparison of the tables ignores it."""
-TABLES = "pgrecall"
-"""The branch of the tables."""
+INDEXING = "0002"
+"""The revision that builds the index on embeddings, or drops it."""
 _POSITIONS = re.compile("ranks_[0-9a-f]{32}")
 """Partitions of rank_positions, which functions of the schema create and drop."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
@@ -73,6 +73,8 @@ def run(context: EnvironmentContext) -> None:
         for comment in _comments(settings):
             context.execute(comment)
         if _is_upgrade(context):
+            if context.get_starting_revision_argument():  # or its revision has just written it
+                _settle_embedding_index(context)
             _apply_repeatable(context, settings)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
@@ -111,9 +113,11 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
                 context.configure(connection=connection, **_options(settings))
                 _run(context)
             connection.rollback()
-            heads = context.get_context().get_current_heads()
+            at = context.get_context().get_current_revision()
             connection.rollback()
-            if _is_upgrade(context) and revision_of(heads) == REVISION:
+            if _is_upgrade(context) and at == REVISION:
+                _settle_embedding_index(context)
+                connection.rollback()
                 with connection.begin():
                     _apply_repeatable(context, settings)
                     install_profiles(connection, settings)
@@ -139,6 +143,13 @@ def _is_upgrade(context: EnvironmentContext) -> bool:
     return bool(context.get_context().opts["fn"].__name__ == "upgrade")
 
 
+def _settle_embedding_index(context: EnvironmentContext) -> None:
+    """Lets the index on embeddings be as the settings say, in a schema at the newest revision."""
+    revision: Any = context.script.get_revision(INDEXING)
+    with Operations.context(context.get_context()):
+        revision.module.upgrade()
+
+
 def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> None:
     """Applies functions and views, to a schema at the newest revision."""
     for statement in repeatable.statements(settings):
@@ -150,25 +161,8 @@ _CREATED_BY_ANOTHER = (UniqueViolation, DuplicateSchema, DuplicateObject, Duplic
 
 
 def _run(context: EnvironmentContext) -> None:
-    with _optional_branch_left_out(context), context.begin_transaction():
+    with context.begin_transaction():
         context.run_migrations()
-
-
-@contextmanager
-def _optional_branch_left_out(context: EnvironmentContext) -> Iterator[None]:
-    """Makes "head" and "heads" mean the branch of the tables, so the optional one is ignored."""
-    script: Any = context.script
-    revisions = script.revision_map
-    current_head, get_revisions = revisions.get_current_head, script.get_revisions
-    revisions.get_current_head = lambda branch=None: current_head(branch or TABLES)
-    if EMBEDDING_INDEX not in context.get_context().get_current_heads():
-        script.get_revisions = lambda names: get_revisions(
-            f"{TABLES}@head" if names == "heads" else names
-        )
-    try:
-        yield
-    finally:
-        revisions.get_current_head, script.get_revisions = current_head, get_revisions
 
 
 def _settled(connection: Connection, context: EnvironmentContext, settings: Settings) -> Settings:
@@ -183,6 +177,7 @@ def _settled(connection: Connection, context: EnvironmentContext, settings: Sett
         before.dimensions,
         before.embedding_type,
         settings.language,
+        embedding_index=settings.embedding_index,
     )
     if "language" in options:
         require_same_language(before, settings.language)
@@ -282,7 +277,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "include_schemas": True,
         "include_name": lambda name, kind, _: (
             (kind != "schema" or name == settings.schema)
-            and (kind != "index" or name != OPTIONAL_INDEX)
+            and (kind != "index" or name != EMBEDDING_INDEX)
             and not (kind == "table" and name is not None and _POSITIONS.fullmatch(name))
         ),
         "transaction_per_migration": True,
@@ -300,7 +295,10 @@ def _compare_type(
 
 def _settings_from_arguments(context: EnvironmentContext) -> Settings:
     arguments = context.get_x_argument(as_dictionary=True)
-    known = {"dimensions", "embedding_type", "extension_schema", "language", "schema", "url"}
+    known = {
+        *("dimensions", "embedding_index", "embedding_type", "extension_schema", "language"),
+        *("schema", "url"),
+    }
     unknown = sorted(arguments.keys() - known)
     if unknown:
         raise InputError(
@@ -309,12 +307,16 @@ def _settings_from_arguments(context: EnvironmentContext) -> Settings:
     dimensions = arguments.get("dimensions", str(DEFAULT_DIMENSIONS))
     if not re.fullmatch("[0-9]{1,9}", dimensions):
         raise InputError(f"-x dimensions must be a whole number, got {shortened(dimensions)}")
+    index = arguments.get("embedding_index")
+    if index not in (None, "on", "off"):
+        raise InputError(f"-x embedding_index must be on or off, got {shortened(index)}")
     return Settings(
         schema=arguments.get("schema", DEFAULT_SCHEMA),
         dimensions=int(dimensions),
         embedding_type=embedding_type(arguments.get("embedding_type", "vector")),
         language=arguments.get("language", DEFAULT_LANGUAGE),
         extension_schema=arguments.get("extension_schema", DEFAULT_EXTENSION_SCHEMA),
+        embedding_index=None if index is None else index == "on",
     )
 
 

@@ -53,11 +53,9 @@ def load_pgvector() -> None:
 
 
 def require_hnsw() -> None:
-    """Refuses an HNSW index where pgvector is too old and not accepted, as rank indexes do.
-
-    Before 0.8.2, a parallel build may use memory that is not its own (CVE-2026-3172).
-    """
-    op.execute(_REQUIRE_HNSW)
+    """Refuses an HNSW index where pgvector is too old for it, as functions of the schema do."""
+    with op.get_context().autocommit_block():
+        op.execute(_REQUIRE_HNSW)
 
 
 # Without the functions of the schema, which are applied after revisions.
@@ -65,20 +63,11 @@ _REQUIRE_HNSW = """
     DO $$
     DECLARE
         version text := (SELECT extversion FROM pg_extension WHERE extname = 'vector');
-        parts integer[] := string_to_array(
-            substring(version, '^[0-9]+(?:[.][0-9]+)*'), '.')::integer[];
-        accepted text;
     BEGIN
-        IF parts < '{0,8,2}' THEN
-            PERFORM set_config('max_parallel_maintenance_workers', '0', false);
-        END IF;
-        IF to_regprocedure('accepted_pgvector()') IS NOT NULL THEN
-            EXECUTE 'SELECT accepted_pgvector()' INTO accepted;
-        END IF;
-        IF parts < '{0,8,3}' AND version IS DISTINCT FROM accepted THEN
+        IF string_to_array(substring(version, '^[0-9]+(?:[.][0-9]+)*'), '.')::integer[]
+           < '{0,8,3}' THEN
             RAISE EXCEPTION 'pgvector % can corrupt HNSW indexes: install 0.8.3 or newer and run '
-                '`ALTER EXTENSION vector UPDATE`, or accept it as the owner of the schema: '
-                '`pgrecall migrate accept-pgvector %`', version, version USING ERRCODE = 'PM008';
+                '`ALTER EXTENSION vector UPDATE`', version USING ERRCODE = 'PM008';
         END IF;
     END $$
 """
@@ -94,13 +83,12 @@ def create_index_concurrently(
     repeated.
     """
     schema = settings().schema
+    valid = is_valid(name)
+    if valid:
+        return
     with _outside_of_transactions():
-        if not context.is_offline_mode():
-            valid = _is_valid(schema, name)
-            if valid:
-                return
-            if valid is False:
-                _drop_index(name, table)
+        if valid is False:
+            _drop_index(name, table)
         op.create_index(
             name,
             table,
@@ -140,13 +128,17 @@ def _drop_index(name: str, table: str) -> None:
     )
 
 
-def _is_valid(schema: str, name: str) -> bool | None:
-    valid: bool | None = op.get_bind().scalar(
-        text(
-            "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
-            "JOIN pg_namespace n ON n.oid = c.relnamespace "
-            "WHERE n.nspname = :schema AND c.relname = :name"
-        ),
-        {"schema": schema, "name": name},
+def is_valid(name: str) -> bool | None:
+    """False for an index whose build was interrupted; None: there is none, or nobody knows, since
+    the run is offline."""
+    if context.is_offline_mode():
+        return None
+    query = text(
+        "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+        "JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = :schema AND c.relname = :name"
     )
+    with op.get_context().autocommit_block():
+        bind = op.get_bind()
+        valid: bool | None = bind.scalar(query, {"schema": settings().schema, "name": name})
     return valid

@@ -1,4 +1,4 @@
-"""The settings that a schema is created with."""
+"""The settings of a schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ SETTINGS, TARGET = "pgrecall_settings", "connection"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings that a schema is created with. Later migrations cannot change them.
+    """The settings that a schema is created with. Later migrations cannot change them, but for the
+    index on embeddings.
 
     Raises InputError for a name or number of dimensions that cannot be used.
     """
@@ -33,6 +34,8 @@ class Settings:
     """The text search configuration for words."""
     extension_schema: str = DEFAULT_EXTENSION_SCHEMA
     """The schema of pgvector; online, it is read from the database."""
+    embedding_index: bool | None = None
+    """True to have an index on embeddings; None: as it was, and none in a new schema."""
 
     def __post_init__(self) -> None:
         require_schema_name(self.schema)

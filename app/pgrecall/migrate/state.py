@@ -17,7 +17,10 @@ from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import Target, connected
-from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
+from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
+
+EMBEDDING_INDEX = "ix_agent_memories_embedding"
+"""The optional index on embeddings, as revision 0002 names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ class Status:
     embedding_index: bool
     """True if the optional index on embeddings has been built."""
     hnsw: str | None
-    """Permission to build rank indexes and the index on embeddings: "allowed"; "refused", where
-    pgvector is older than 0.8.3; or "accepted", by `accept_pgvector`."""
+    """Permission to build rank indexes and the index on embeddings: "allowed", or "refused" where
+    pgvector is older than 0.8.3."""
     nodes: Mapping[str, int]
     """Node, as host:port, → number of its shards with memories; empty unless Citus distributes the
     schema."""
@@ -59,8 +62,7 @@ def status(target: Target, *, schema: str = DEFAULT_SCHEMA) -> Status:
 
 def read_status(connection: Connection, schema: str) -> Status:
     versions = MigrationContext.configure(connection, opts={"version_table_schema": schema})
-    applied = versions.get_current_heads()
-    revision = revision_of(applied)
+    revision = max(versions.get_current_heads(), default=None)
     scripts = ScriptDirectory(str(migrations_folder()))
     known = {script.revision for script in scripts.walk_revisions()}
     pending = (
@@ -83,14 +85,15 @@ def read_status(connection: Connection, schema: str) -> Status:
         ),
         {"schema": schema},
     ).one_or_none()
-    invalid = connection.scalars(
+    indexes = connection.execute(
         text(
-            "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+            "SELECT c.relname, i.indisvalid "
+            "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
             "JOIN pg_namespace n ON n.oid = c.relnamespace "
-            "WHERE n.nspname = :schema AND NOT i.indisvalid ORDER BY 1"
+            "WHERE n.nspname = :schema AND (NOT i.indisvalid OR c.relname = :index) ORDER BY 1"
         ),
-        {"schema": schema},
-    )
+        {"schema": schema, "index": EMBEDDING_INDEX},
+    ).all()
     types = {str(type_) for type_ in EmbeddingType}
     is_ours = column is not None and column.typname in types
     return Status(
@@ -103,9 +106,9 @@ def read_status(connection: Connection, schema: str) -> Status:
         dimensions=column.atttypmod if column is not None and is_ours else None,
         embedding_type=EmbeddingType(column.typname) if column is not None and is_ours else None,
         language=_language(connection, schema),
-        invalid_indexes=list(invalid),
+        invalid_indexes=[name for name, valid in indexes if not valid],
         embedding_model=_embedding_model(connection, schema),
-        embedding_index=EMBEDDING_INDEX in applied,
+        embedding_index=(EMBEDDING_INDEX, True) in {(name, valid) for name, valid in indexes},
         hnsw=_called(connection, schema, "hnsw_state"),
         nodes=read_nodes(connection, schema),
     )
