@@ -119,7 +119,6 @@ def _sample(url: str) -> dict[str, float]:
         "collect_garbage, dry run": lambda: repository.upkeep.collect_garbage(
             agent_id="one", dry_run=True
         ),
-        "recorded_queries": lambda: repository.evaluation.recorded_queries("one"),
         "search": lambda: repository.search("one", query, query_text="tea milk"),
         "search, labels": lambda: repository.search("one", query, labels=["onelabel"]),
     }

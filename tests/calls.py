@@ -96,7 +96,6 @@ def operations(
         "evaluation.evaluate": Operation({"queries": judged}, ["hybrid"]),
         "evaluation.judge": Operation({"memory_id": one, "query": "why?"}, True, "judgement"),
         "evaluation.judged_queries": Operation({}, []),
-        "evaluation.recorded_queries": Operation({}, ["memory 1"]),
         "evaluation.tune": Operation({"queries": judged}, ["hybrid", "hybrid_tuned"]),
         "explain": Operation({"memory_id": one, **query}, 1),
         "feedback": Operation({"memory_id": one, "kind": "useful"}, "memory 1", "feedback"),
@@ -167,7 +166,7 @@ def operations(
 
 READING = {
     *("candidates", "context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
-    *("evaluation.recorded_queries", "evaluation.tune", "explain", "get", "get_many", "history"),
+    *("evaluation.tune", "explain", "get", "get_many", "history"),
     *("labels.find", "labels.of", "links.of", "list", "names.aliases", "names.unknown", "owners"),
     *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
     *("upkeep.changes", "upkeep.estimate"),

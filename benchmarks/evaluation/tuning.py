@@ -108,10 +108,8 @@ def _judged(
     before = repo.evaluation.evaluate(None, judged, profiles=[start], k=K).profiles[0]
     after, promised = before, 0.0
     if tuning.proposed is not None:
-        promised = tuning.gain.mean
-        after = repo.evaluation.evaluate(
-            None, judged, profiles=[tuning.proposed], k=K, **tuning.arguments
-        ).profiles[0]
+        promised = tuning.difference.mean
+        after = repo.evaluation.evaluate(None, judged, profiles=[tuning.proposed], k=K).profiles[0]
     is_proposed = tuning.proposed is not None
     return Judged(before.overall.means, after.overall.means, promised, is_proposed)
 

@@ -1,12 +1,7 @@
 -- What the signals of each memory need, and those that do not depend on a query. Joins are full for
 -- the same reason as in every.
 SELECT agent_memories.agent_id, agent_memories.id, :known
-  FROM (SELECT :then_known
-          FROM memories
-          FULL JOIN former
-            ON former.memory_id = memories.id --? recorded
-           AND (former.agent_id = memories.agent_id) --? recorded teams
-       ) agent_memories
+  FROM memories agent_memories
   FULL JOIN usages memory_usage
     ON memory_usage.memory_id = agent_memories.id --? usage
    AND (memory_usage.agent_id = agent_memories.agent_id) --? usage teams

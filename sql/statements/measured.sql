@@ -2,10 +2,8 @@
 -- memories. On Citus, the rows of owners on several nodes are read to one place.
 --with memories AS NOT MATERIALIZED owned_memories --? !divided
 --with memories AS MATERIALIZED owned_memories --? divided
---with usages AS NOT MATERIALIZED owned_usage --? !divided !recorded
---with usages AS MATERIALIZED owned_usage --? divided !recorded
---with usages AS no_usage --? recorded
---with former AS MATERIALIZED former --? recorded
+--with usages AS NOT MATERIALIZED owned_usage --? !divided
+--with usages AS MATERIALIZED owned_usage --? divided
 --with tasted AS MATERIALIZED tasted --? tasted
 --with known AS MATERIALIZED known --? !one
 --with known AS NOT MATERIALIZED known --? one

@@ -64,7 +64,6 @@ FUNCTIONS = {
     "maintain_rank_indexes": "rank_indexes.maintain",
     "drop_rank_index": "rank_indexes.drop",
     "rank_index_states": "rank_indexes.status",
-    "recorded_queries": "evaluation.recorded_queries",
     "judge": "evaluation.judge",
     "judged_queries": "evaluation.judged_queries",
 }

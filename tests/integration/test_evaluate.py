@@ -38,7 +38,7 @@ from pgrecall import (
 )
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
 from pgrecall.evaluation.bootstrap import intervals
-from pgrecall.evaluation.relevance_thresholds import proposed, table_of
+from pgrecall.evaluation.relevance_thresholds import table_of
 from pgrecall.evaluation.results import METRICS
 from pgrecall.scoring.signals import (
     Clock,
@@ -693,8 +693,6 @@ def test_floors_counted_by_hand(engine: Engine) -> None:
     uneven = [floor for floor in floors if floor != own and round(floor * 100) / 100 != floor]
     assert [round(floor, 5) for floor in uneven] == [0.3, 0.86603]
     assert [floors[floor].silent for floor in uneven] == [0.5, 1.0]
-    for share, floor in ((0.5, uneven[1]), (0.9, uneven[0])):
-        assert proposed([*floors.values()], share) == floors[floor]
     assert found.profiles[0].overall.queries == 2
     assert found.record()["floors"][40]["silent"] == 0.5
 
@@ -707,7 +705,6 @@ def test_a_memory_that_gives_way_is_found_by_a_higher_floor() -> None:
     recalls = [floors[floor].recall for floor in (0, 0.4, 0.41, 0.6, 0.61)]
     assert recalls == [0, 0, 1, 1, 0]
     assert [floors[floor].lost for floor in (0.9, 0.91)] == [0, 1]
-    assert proposed([*floors.values()], 0.5) is None
     [nobody, *_] = table_of([crowded, (None, [], 0)])
     assert (nobody.min_relevance, nobody.silent) == (0, 1)
 
@@ -778,39 +775,3 @@ def test_questions_without_an_answer_alone_are_refused(
     with pytest.raises(InputError, match="no judged query has a relevant memory"):
         repo.evaluation.evaluate(AGENT, [queries[0]])
     assert repo.evaluation.evaluate(AGENT, [queries[1]]).floors is None
-
-
-def test_a_tuning_proposes_a_floor_and_judges_it_by_queries_that_did_not_choose_it(
-    answers: tuple[MemoryRepository, list[JudgedQuery]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo, _ = answers
-    for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
-        monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
-    dice = random.Random("tuned")
-    usual: dict[str, Any] = {"embedding": similar(0.9), "created_at": before(3)}
-    memories = [NewMemory(f"answer {n}", importance=dice.random(), **usual) for n in range(40)]
-    ids = repo.add_many("tuned", memories)
-    known = [JudgedQuery(at(n / 10), [ids[n]]) for n in range(40)]
-    unknown = [JudgedQuery(at(90 + n), []) for n in range(10)]
-
-    found = repo.evaluation.tune(
-        "tuned", [*known, *unknown], start="five_factor", precision=0.9, as_of=NOW
-    )
-
-    everything = repo.evaluation.evaluate(
-        "tuned", [*known, *unknown], profiles=[found.found], as_of=NOW
-    )
-    assert everything.floors is not None
-    chosen = proposed(everything.floors, 0.9)
-    assert chosen is not None
-    assert found.floor is not None
-    assert found.floor.min_relevance == chosen.min_relevance
-    # The highest of them needs a higher floor than the others choose.
-    assert (found.floor.silent < 1, chosen.silent, found.floor.lost) == (True, 1, 0)
-    if found.proposed is not None:
-        assert found.proposed.min_relevance == chosen.min_relevance
-    with pytest.raises(InputError, match=r"precision needs .* got 1 without one"):
-        repo.evaluation.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
-    for bad in (0, 1.1, True):
-        with pytest.raises(InputError, match="precision must be above 0 and at most 1"):
-            repo.evaluation.tune("tuned", [*known, *unknown], precision=bad)

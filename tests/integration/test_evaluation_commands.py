@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from errno import ENOSPC
@@ -19,7 +18,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.repositories import Evaluations
 from pgrecall.scoring.profile_file import as_values
-from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
+from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
 from tests.integration.commands import CONTROLS, EVIL, Run
 from tests.integration.support import NOW, before
 
@@ -206,23 +205,6 @@ def test_missing_memories_are_told(run: Run, tmp_path: Path, world: World) -> No
     assert quiet.records[0]["missing"] == 12
 
 
-def test_recorded_queries_are_evaluated_and_tuned_by(run: Run, world: World, agent: str) -> None:
-    for owner, number in ((agent, 12), (f"{agent} too", 3)):
-        ids = world.repo.add_many(owner, [NewMemory(f"{WORDS[n]} {n}") for n in range(number)])
-        for n, memory in enumerate(ids):
-            world.repo.feedback(owner, memory, "useful", query=f"{WORDS[n]}?")
-    recall = ("evaluate", "--recorded", "-p", "hybrid", "--json", "-a", agent)
-
-    [alone], [both] = run(*recall).records, run(*recall, "-a", f"{agent} too").records
-    [tuned] = run("tune", "-a", agent, "--recorded", "--folds", 3, "--json").records
-
-    numbers = [alone["profiles"][0][name] for name in ("queries", "recall")]
-    numbers += [both["profiles"][0][name] for name in ("queries", "owners")]
-    assert numbers == [12, 1.0, 15, 2]
-    held_out = tuned["held_out"]["profiles"][0]["queries"]
-    assert (held_out, tuned["start"]["name"]) == (12, profiles.DEFAULT.name)
-
-
 def test_queries_that_people_judged_are_evaluated_and_tuned_by(
     run: Run, world: World, agent: str
 ) -> None:
@@ -242,23 +224,21 @@ def test_queries_that_people_judged_are_evaluated_and_tuned_by(
     assert tuned["held_out"]["profiles"][0]["queries"] == 12
 
 
-NOT_BOTH = "give one of these: a file of judged queries, --judged, or --recorded"
+NOT_BOTH = "give one of these: a file of judged queries, or --judged"
 BAD: list[tuple[list[str], str]] = [
     (["evaluate"], NOT_BOTH),
-    (["evaluate", "queries.jsonl", "--recorded"], NOT_BOTH),
-    (["evaluate", "--judged", "--recorded"], NOT_BOTH),
+    (["evaluate", "queries.jsonl", "--judged"], NOT_BOTH),
     (["evaluate", "--judged"], "no queries are judged for"),
     (["evaluate", "none.jsonl"], "none.jsonl is not a file"),
-    (["evaluate", "--recorded"], "no queries are recorded for"),
     (["evaluate", "queries.jsonl", "-p", "magic"], "unknown profile 'magic'"),
     (["evaluate", "queries.jsonl", "-p", "none.toml"], "none.toml cannot be read"),
     (["evaluate", "queries.jsonl", "-p", ","], "at least one profile"),
     (["evaluate", "queries.jsonl", "--as-of", "soon"], "--as-of"),
     (["evaluate", "bad.jsonl"], "bad.jsonl, line 1: not JSON"),
     (["tune"], NOT_BOTH),
-    (["tune", "queries.jsonl", "--recorded"], NOT_BOTH),
+    (["tune", "queries.jsonl", "--judged"], NOT_BOTH),
     (["tune", "none.jsonl"], "none.jsonl is not a file"),
-    (["tune", "--recorded"], "no queries are recorded for"),
+    (["tune", "--judged"], "no queries are judged for"),
     (["tune", "queries.jsonl", "--start", "magic"], "unknown profile 'magic'"),
     (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file must end in .toml or .json"),
     (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml already exists"),
@@ -291,9 +271,9 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     found = profiles.load(tmp_path / "mine.json")
     assert (shown.code, found.name) == (0, "mine")
     for said in (
-        *("changed", "similarity", "importance", "before", "after", "0.6"),
+        *("weight", "similarity", "importance", "before", "after", "0.6"),
         *("written to mine.json", "start_tuned is better than start on 60 held-out questions"),
-        *("held-out queries that rise", "all queries: 60"),
+        "all queries: 60",
     ):
         assert said in " ".join(shown.out.split())
     assert ("searching" in shown.err, "100%" in shown.err) == (True, True)
@@ -303,34 +283,6 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     assert (second["profile"], set(first["by_group"])) == ("mine", {"even", "odd"})
     assert second["ndcg_difference"][1] > 0
     assert run("search", "tea", "-a", AGENT, "--profile", "mine.json", "--json").records
-
-
-def test_arguments_that_come_with_the_profile_are_told_as_options(
-    run: Run, tmp_path: Path, world: World
-) -> None:
-    """The answer is the turn behind that which has the word of the question."""
-    lines = []
-    for session in range(18):
-        said = (f"the {WORDS[session % 9]} of house {session}?", "yes, before noon", "well")
-        _, relevant, _ = world.repo.add_many(
-            "talks",
-            [
-                NewMemory(text, session=f"{session}", turn=turn, created_at=before(1))
-                for turn, text in enumerate(said)
-            ],
-        )
-        query = f"{WORDS[session % 9]} of house {session}?"
-        lines.append({"query": query, "relevant": [str(relevant)]})
-    path = written(tmp_path / "talks.jsonl", lines)
-    profiles.save(Profile("old", {Keyword(): 0.9, Importance(): 0.1}), tmp_path / "old.toml")
-    asked = ("tune", path, "-a", "talks", "--start", "old.toml", "-k", 3, *AS_OF)
-
-    shown = run(*asked)
-    [alone] = run(*asked, "--no-arguments", "--force", "--json").records
-
-    assert re.search(r"search with --expand-session \d --lend 0\.\d+", shown.out)
-    assert "lend" in shown.out.split("changed")[1]
-    assert alone["found_arguments"] == {}
 
 
 def test_what_was_tuned_is_told_before_its_file_fails(
@@ -402,7 +354,6 @@ def test_several_agents_are_evaluated_together(run: Run, tmp_path: Path, world: 
             ((path, "-a", "owner-0"), "query 4 is about the memories of 'owner-1'"),
             ((unnamed,), "unnamed.jsonl, line 1: a line needs agent"),
             ((unnamed, "-a", "owner-0", "-a", "owner-1"), "a line needs agent"),
-            (("--recorded",), "--recorded needs --agent"),
             (("--judged",), "--judged needs --agent"),
         ):
             refused = run(command, *more)

@@ -67,7 +67,6 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryReposit
             assert not told(NAME, first)
         assert not own.links.of(NAME, second)
         assert not own.search(NAME, NORTH)
-        assert not own.evaluation.recorded_queries(NAME)
         assert not own.rank_indexes.status(agent_id=NAME)
         assert not own.rank_indexes.drop(NAME)
         assert not own.links.remove(NAME, first, second, "next")

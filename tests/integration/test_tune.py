@@ -21,13 +21,10 @@ from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS, Difference
 from pgrecall.evaluation.tuned import FEWEST
 from pgrecall.scoring.signals import (
-    Clock,
     Confidence,
-    Curve,
     EntityOverlap,
     Frequency,
     Importance,
-    Keyword,
     Recency,
     Similarity,
     Time,
@@ -119,10 +116,6 @@ def queries(world: World) -> list[JudgedQuery]:
     return labelled_by(world.repo, PLANTED, 60)
 
 
-def half_life_of(profile: Profile) -> float:
-    return next(s.half_life_in_days for s in profile.signals if isinstance(s, Recency))
-
-
 def test_planted_weights_are_found_again_and_the_record_says_all_in_plain_values(
     world: World, queries: list[JudgedQuery]
 ) -> None:
@@ -134,16 +127,8 @@ def test_planted_weights_are_found_again_and_the_record_says_all_in_plain_values
     assert [one.profile for one in found.held_out.profiles] == [START, found.found]
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.9
     record = found.record()
-    assert list(record) == [
-        *("verdict", "summary", "proposed", "arguments", "changes", "start", "found"),
-        *("found_arguments", "held_out", "moved", "floor"),
-    ]
+    assert list(record) == ["verdict", "summary", "proposed", "start", "found", "held_out"]
     assert (record["verdict"], record["proposed"]) == ("better", record["found"])
-    assert record["changes"][0] == {
-        "parameter": "similarity",
-        "before": "0.2",
-        "after": f"{found.found.weights['similarity']:.3g}",
-    }
     assert record["found"]["name"] == found.found.name == "start_tuned"
     assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
     assert record["held_out"]["profiles"][1]["queries"] == 60
@@ -159,49 +144,6 @@ def test_weights_are_chosen_for_scores_after_the_decay(world: World) -> None:
     assert found.found.weights == pytest.approx(planted.weights, abs=0.06)
     assert found.found.decay == decay
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.9
-
-
-@pytest.mark.parametrize(
-    ("days", "curve"), [(10.0, Curve.EXPONENTIAL), (30.0, Curve.HYPERBOLIC), (10.0, Curve.LINEAR)]
-)
-def test_a_planted_half_life_is_found_again(world: World, days: float, curve: Curve) -> None:
-    """Within a factor: a longer half-life with more weight ranks much the same."""
-    recency = Recency(half_life=90.0, curve=curve, clock=Clock.LATEST)
-    start = Profile("aging", {Similarity(): 0.3, recency: 0.4, Importance(): 0.3})
-    asked = labelled_by(world.repo, start.with_half_life(days), 30, k=5)
-
-    found = tuned(world, asked, start)
-
-    assert days / 2 < half_life_of(found.found) < days * 2
-    assert found.found.weights == pytest.approx(start.weights, abs=0.15)
-    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
-
-
-def test_queries_are_asked_about_their_own_moments(world: World) -> None:
-    planted, dice = AGING.with_half_life(10), random.Random("moments")
-    moments = [before(dice.uniform(0, 60)) if number % 3 else None for number in range(40)]
-    asked = [JudgedQuery(vector(dice), (), as_of=moment) for moment in moments]
-
-    found = tuned(world, [answered(world.repo, planted, query) for query in asked], AGING)
-
-    assert 5 < half_life_of(found.found) < 20
-    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
-
-
-@quickly
-def test_a_half_life_may_be_a_whole_number_and_a_rate_become_one(
-    world: World, queries: list[JudgedQuery]
-) -> None:
-    linear = Profile("linear", {Similarity(): 0.5, Recency(half_life=30, curve=Curve.LINEAR): 0.5})
-    rate = Profile("rate", {Similarity(): 0.5, Recency(rate=0.005): 0.5})
-    for start in (profiles.trust, linear):
-        assert tuned(world, queries[:12], start).start == start
-
-    found = tuned(world, labelled_by(world.repo, rate.with_half_life(10), 24), rate).found
-
-    [recency] = [signal for signal in found.signals if isinstance(signal, Recency)]
-    assert recency.rate is None
-    assert recency.half_life == pytest.approx(10, rel=1.2)
 
 
 @quickly
@@ -246,11 +188,6 @@ def test_every_query_is_held_out_once_and_ranked_as_a_search_ranks_it(
     for name in METRICS:
         [value] = alone.profiles[0].per_query[name]
         assert found.held_out.profiles[1].per_query[name][0] == value
-    moved = {one.number: one for one in found.moved}
-    pairs = zip(*(one.per_query["ndcg"] for one in found.held_out.profiles), strict=True)
-    gains = {number: new - old for number, (old, new) in enumerate(pairs) if new != old}
-    assert {number: one.gain for number, one in moved.items()} == gains
-    assert [one.gain for one in found.moved] == sorted((m.gain for m in found.moved), reverse=True)
 
 
 @quickly
@@ -309,7 +246,7 @@ def test_recency_tells_known_from_unknown_ages_and_nothing_of_one_age(
     start = AGING.with_weights(similarity=0.1, recency=0.3, importance=0.6)
     asked = labelled_by(world.repo, planted, 20, owner=agent)
     found = world.repo.evaluation.tune(agent, asked, start=start, as_of=NOW).found
-    assert (found.weights["recency"], half_life_of(found)) == (0.3, 90)
+    assert found.weights["recency"] == 0.3
     assert found.weights["similarity"] > 0.4
 
     some = [new(n, created_at=before(1) if n % 2 else None) for n in range(80)]
@@ -348,19 +285,6 @@ def test_time_may_come_in_where_it_had_no_weight(world: World) -> None:
     queries = [answered(world.repo, planted, query, k=3) for query in asked]
 
     assert tuned(world, queries, start).found.weights["time"] > 0.2
-
-
-@quickly
-def test_half_lives_by_tier_or_type_stay(world: World) -> None:
-    by_type = Recency(half_life=60, half_lives_by_type=(("task", 2.0),))
-    by_tier = Recency(half_life=90, half_lives_by_tier=(("short", 5.0), ("medium", 20.0)))
-    for recency in (by_type, by_tier):
-        start = Profile("start", {Similarity(): 0.2, recency: 0.2, Importance(): 0.6})
-        planted = start.with_weights(similarity=0.5, recency=0.4, importance=0.1)
-
-        found = tuned(world, labelled_by(world.repo, planted, 12), start)
-
-        assert [*found.found.signals] == [*start.signals]
 
 
 @quickly
@@ -482,7 +406,8 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"start": 7}, InputError, r"profile.*int"),
     ({"k": 0}, InputError, r"k must lie within 1"),
     ({"folds": 1}, InputError, r"folds must lie within 2"),
-    ({"arguments": 1}, InputError, r"arguments must be True or False"),
+    ({"arguments": False}, UnknownName, r"arguments"),
+    ({"precision": 0.9}, UnknownName, r"precision"),
     ({"as_of": NOW.replace(tzinfo=None)}, InputError, r"as_of.*time zone"),
     ({"seed": -1}, InputError, r"seed must lie within 0"),
     ({"min_score": 0.5}, UnknownName, r"min_score.*memory_types"),
@@ -662,6 +587,7 @@ def test_what_is_planted_in_all_owners_is_found_again_and_none_is_in_both_parts(
     assert found.found.weights == pytest.approx(PLANTED_IN_ALL.weights, abs=0.1)
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
     assert found.proposed == found.found
+    assert found.difference.low > 0
     assert (found.questions, found.held_out.profiles[0].overall.owners) == (24, 6)
 
 
@@ -680,10 +606,8 @@ def test_what_owners_are_judged_by_their_own_queries_did_not_choose(everybody: O
     for agent in AGENTS[:2]:
         assert after.by_group[agent].means["ndcg"] < 0.6
     assert after.overall.means["ndcg"] < before.overall.means["ndcg"]
-    assert found.proposed != found.found
-    alone = replace(found, rivals={})
-    assert (alone.verdict, alone.proposed) == ("no better", None)
-    assert "No profile is proposed." in alone.summary
+    assert (found.verdict, found.proposed) == ("no better", None)
+    assert "No profile is proposed." in found.summary
 
 
 def test_one_question_to_two_owners_is_two_questions(everybody: Owners) -> None:
@@ -702,84 +626,18 @@ def test_one_question_to_two_owners_is_two_questions(everybody: Owners) -> None:
         )
 
 
-def test_a_signal_is_added_that_does_what_the_start_cannot(everybody: Owners) -> None:
-    start = Profile("start", {Recency(half_life=30): 0.9, Importance(): 0.1})
-
-    found = everybody.repo.evaluation.tune(None, everybody.queries, start=start, as_of=NOW)
-
-    assert found.proposed == found.found
-    assert found.found.weights["similarity"] > 0.5
-    assert found.difference.low > 0.5
-    assert ("similarity", "–") in [one[:2] for one in found.changes]
-    assert "held-out queries that rise: 24" in str(found)
-    assert "<pre>" in str(found._repr_html_())
-
-
-def test_a_clear_gain_is_not_refused_for_a_baseline_that_is_as_good(everybody: Owners) -> None:
-    """Only one that is clearly better is proposed instead."""
-    found = everybody.repo.evaluation.tune(None, everybody.queries, start=WEIGHT, as_of=NOW)
-    hybrid = found.held_out.baselines[-1]
-
-    def beside(mean: float, low: float, high: float) -> Tuning:
-        return replace(found, rivals={"hybrid": Difference(mean, low, high, 24)})
-
-    alike, better, worse = beside(0.002, -0.01, 0.014), beside(0.1, 0.05, 0.15), beside(-0.1, -1, 0)
-    assert (alike.proposed, alike.as_good) == (found.found, ["hybrid"])
-    assert "About as good: hybrid." in alike.summary
-    assert (better.proposed, better.as_good) == (hybrid.profile, [])
-    assert better.gain == hybrid.overall.differences["ndcg"]
-    assert "hybrid seems better" in better.summary
-    assert "It is clearly better than weight_tuned, too." in better.summary
-    assert (worse.proposed, worse.as_good) == (found.found, [])
-
-
 def test_a_gain_that_could_be_chance_is_thin_and_a_tiny_one_is_none(everybody: Owners) -> None:
-    found = everybody.repo.evaluation.tune(None, everybody.queries, start=WEIGHT, as_of=NOW)
+    found = everybody.repo.evaluation.tune(None, everybody.queries, start=OF_OWNERS, as_of=NOW)
 
     def with_gain(mean: float, low: float, questions: int) -> str:
         start, after = found.held_out.profiles
         differences = {"ndcg": Difference(mean, low, 0.5, 24)}
         overall = replace(after.overall, differences=differences)
         held_out = replace(found.held_out, profiles=(start, replace(after, overall=overall)))
-        return replace(found, held_out=held_out, questions=questions, rivals={}).verdict
+        return replace(found, held_out=held_out, questions=questions).verdict
 
     assert with_gain(0.004, 0.001, FEWEST) == "better"
     assert with_gain(0.004, 0.001, FEWEST - 1) == "no better"
     assert with_gain(0.02, 0.01, FEWEST - 1) == "thin"
     assert with_gain(0.02, -0.01, 500) == "thin"
     assert with_gain(0.004, -0.01, 500) == "no better"
-
-
-def test_words_are_brought_in_where_they_tell(everybody: Owners) -> None:
-    """Words that say much of which memory answers."""
-    dice = random.Random("words")
-    planted = Profile("p", {Similarity(): 0.3, Keyword(): 0.6, Importance(): 0.1})
-    texts = [" ".join(dice.sample(WORDS, 3)) for _ in range(24)]
-    asked = [JudgedQuery(vector(dice), (), query_text=text) for text in texts]
-    queries = [answered(everybody.repo, planted, query, AGENTS[0], k=3) for query in asked]
-
-    def tuned(start: Profile, number: int = 12) -> Tuning:
-        return everybody.repo.evaluation.tune(AGENTS[0], queries[:number], start=start, as_of=NOW)
-
-    found = tuned(Profile("start", {Similarity(): 0.6, Importance(): 0.4}), 24)
-    assert list(found.found.weights) == ["similarity", "importance", "keyword"]
-    assert 0.4 < found.found.weights["keyword"] < 0.8
-    assert list(found.start.weights) == ["similarity", "importance"]
-    assert found.proposed == found.found
-    assert tuned(ALIKE.renamed("meaning")).found.weights["keyword"] > 0.2
-    # A profile with words gets no second signal of them.
-    start = Profile("start", {Keyword(b=0.5): 0.5, Similarity(): 0.3, Usefulness(): 0.2})
-    assert list(tuned(start).found.weights)[:3] == list(start.weights)
-
-
-def test_words_that_tell_nothing_are_left_out_again(everybody: Owners) -> None:
-    """The memories that have them are labelled by meaning alone."""
-    queries = [
-        replace(query, query_text=" ".join(WORDS[place % 7 : place % 7 + 2]))
-        for place, query in enumerate(everybody.queries)
-    ]
-
-    found = everybody.repo.evaluation.tune(None, queries, start=PLANTED_IN_ALL, as_of=NOW)
-
-    assert list(found.found.weights) == ["similarity", "importance"]
-    assert sum(found.found.weights.values()) == pytest.approx(1)

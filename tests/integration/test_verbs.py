@@ -162,7 +162,7 @@ GOOD: dict[str, dict[str, Any]] = {
         key: {"memory_ids": ["a"]}
         for key in ["forget", "revive", "approve", "reject", "invalidate", "erase"]
     },
-    **{key: {} for key in ["recorded_queries", "near_duplicates", "clusters"]},
+    **{key: {} for key in ["near_duplicates", "clusters"]},
     **{
         key: {}
         for key in [

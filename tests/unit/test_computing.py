@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from pgrecall.core.computing import Abandoned, computed, go_on
-from pgrecall.evaluation.weight_search import Candidate, Space, searched
+from pgrecall.evaluation.weight_search import Space, searched
 
-SPACE = Space(Candidate((0.5, 0.5), (0, 0)), [[True], [True]])
+SPACE = Space((0.5, 0.5), [True, True])
 
 
 def test_a_search_for_weights_ends_with_the_call_that_waits_for_it() -> None:
@@ -24,7 +24,7 @@ async def _cancelled_while_searching() -> None:
     ended = threading.Event()
     after = 0
 
-    def worth(weights: Sequence[float], variants: Sequence[int]) -> float:
+    def worth(weights: Sequence[float]) -> float:
         nonlocal after
         compared.set()
         if cancelled.wait(5):

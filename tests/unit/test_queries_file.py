@@ -40,7 +40,6 @@ def test_every_key_is_read(file: Path) -> None:
             "query_text": "Ines drink",
             "query_entities": ["Ines"],
             "agent": "another",
-            "recorded": True,
             "query_time": ["2026-05-01T00:00:00+02:00", "2026-06-01T00:00:00+02:00"],
             "irrelevant": [str(TWO)],
         },
@@ -61,7 +60,6 @@ def test_every_key_is_read(file: Path) -> None:
             query_text="Ines drink",
             query_entities=["Ines"],
             agent_id="another",
-            recorded=True,
             query_time=(
                 datetime(2026, 5, 1, tzinfo=timezone(timedelta(hours=2))),
                 datetime(2026, 6, 1, tzinfo=timezone(timedelta(hours=2))),
@@ -143,7 +141,7 @@ def test_a_bad_line_is_named_by_its_number(file: Path) -> None:
 LATE: list[dict[str, Any]] = [
     *({"query": " "}, {"relevant": {"x": "much"}}, {"relevant": {"x": 0}}, {"group": 5}),
     *({"relevant": {"x": math.nan}}, {"time": "2026-06-01T12:00"}, {"query_text": 5}),
-    *({"query_entities": "Ann"}, {"agent": ""}, {"agent": 5}, {"recorded": "yes"}),
+    *({"query_entities": "Ann"}, {"agent": ""}, {"agent": 5}),
 ]
 
 
@@ -179,7 +177,7 @@ SAVED = [
     ),
     JudgedQuery("no entities", [ONE], query_entities=[]),
     JudgedQuery([0.25, -1.0], [ONE], query_text="words of a vector"),
-    JudgedQuery("of another", [ONE], agent_id="another", recorded=True),
+    JudgedQuery("of another", [ONE], agent_id="another"),
     JudgedQuery("without an answer", []),
 ]
 

@@ -21,7 +21,6 @@ from pgrecall.errors import InputError, PgRecallError
 from pgrecall.evaluation.evaluation_grid import evaluation_grids, floor_grids
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
-from pgrecall.evaluation.relevance_thresholds import Floor
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.execution import MemoryRepository
 from pgrecall.scoring import profiles
@@ -39,9 +38,6 @@ QueriesFile = Annotated[
         "have group, time, query_time and agent.",
         show_default=False,
     ),
-]
-Recorded = Annotated[
-    bool, option("Use the queries recorded with feedback and outcomes.", "--recorded")
 ]
 Judged = Annotated[
     bool, option("Use the queries that people judged, as by `pgrecall judge`.", "--judged")
@@ -85,14 +81,13 @@ def judge(
 @app.method(
     "evaluation.evaluate",
     "pgrecall evaluate queries.jsonl --agent zoe -p five_factor -p hybrid",
-    "pgrecall evaluate --recorded --agent zoe",
+    "pgrecall evaluate --judged --agent zoe",
     profiles=Profiles,
     **JUDGED,
 )
 def evaluate(
     call: Call,
     file: QueriesFile = None,
-    recorded: Recorded = False,
     judged: Judged = False,
 ) -> Output:
     """Measure how well profiles find the memories that answer judged queries.
@@ -105,10 +100,10 @@ def evaluate(
     Queries that name no relevant memory show what each min_relevance does: how many of them find
     nothing, and how much recall that costs.
     """
-    _require_source(file, recorded=recorded, judged=judged)
+    _require_source(file, judged=judged)
     compared = call.arguments.get("profiles") or list(BUILT_IN.values())
     with progress_bar("ranking") as advance:
-        queries = _queries(call, file, judged=judged)
+        queries = _queries(call, file)
         evaluation = call(agent_id=None, queries=queries, profiles=compared, on_progress=advance)
     return Output(
         [evaluation],
@@ -121,38 +116,30 @@ def evaluate(
 @app.method(
     "evaluation.tune",
     "pgrecall tune queries.jsonl --agent zoe --start five_factor --output tuned.toml",
-    "pgrecall tune --recorded --agent zoe --precision 0.9",
+    "pgrecall tune --judged --agent zoe",
     start=option(
         "Profile to start from: a name, or a .toml or .json file. Default: that of `pgrecall "
         "profiles default`, at first hybrid."
     ),
     folds=option("Parts of the queries, or of the agents; each is judged by what the others find."),
-    arguments=option("Propose arguments of a search, too: expand_session and lend."),
-    precision=option(
-        "Propose a min_relevance: of the queries that find nothing, at least this share has no "
-        "answer, 0 to 1."
-    ),
     **JUDGED,
 )
 def tune(
     call: Call,
     file: QueriesFile = None,
-    recorded: Recorded = False,
     judged: Judged = False,
     output: Annotated[
         Path, option("File for the profile: .toml or .json.", "--output", "-o")
     ] = Path("tuned.toml"),
     force: Annotated[bool, option("Overwrite the file.", "--force")] = False,
 ) -> Output:
-    """Search for a profile that finds more, and write it to a file.
+    """Search for better weights of a profile's signals, and write the profile to a file.
 
-    Weights, signals and their parameters may change, and arguments of a search may be proposed
-    beside the profile. Each part of the judged queries is ranked by what the other parts find; with
-    several agents, each agent is in one part. The profile is only written if nDCG@k rises there.
-    The table of what changed, and the queries that rise and fall, say what it does. --precision
-    proposes a min_relevance, too. The same --seed gives the same profile.
+    Each part of the judged queries is ranked by what the other parts find; with several agents,
+    each agent is in one part. The profile is only written if nDCG@k rises there. The same --seed
+    gives the same profile.
     """
-    _require_source(file, recorded=recorded, judged=judged)
+    _require_source(file, judged=judged)
     if output.suffix.lower() not in (".toml", ".json"):
         raise InputError(f"{output}: the name of a profile file must end in .toml or .json")
     if output.exists() and not force:
@@ -160,15 +147,18 @@ def tune(
     require_writable(output)
     DEFAULT.renamed(output.stem)  # a name that no profile can have is reported before the work
     with progress_bar("searching") as advance:
-        queries = _queries(call, file, judged=judged)
+        queries = _queries(call, file)
         tuning: Tuning = call(agent_id=None, queries=queries, on_progress=advance)
     problem = None
     if tuning.proposed is not None:
         problem = _failure(profiles.save, tuning.proposed.renamed(output.stem), output)
     is_written = tuning.proposed is not None and problem is None
+    summary, *parts = tuning._parts()
+    assert isinstance(summary, str)
     return Output(
         [tuning.record() | {"written": str(output) if is_written else None}],
-        *_tuning(tuning),
+        *parts,
+        Cell(plain(summary), TONES[tuning.verdict]),
         *([f"written to {output}"] if is_written else []),
         notes=_missing(tuning.held_out.missing, call),
         problem=problem,
@@ -184,33 +174,26 @@ def _failure(function: Any, *arguments: Any) -> PgRecallError | None:
     return None
 
 
-def _require_source(file: Path | None, *, recorded: bool, judged: bool) -> None:
+def _require_source(file: Path | None, *, judged: bool) -> None:
     """Raises InputError unless there is one source of queries."""
-    if (file is not None) + recorded + judged != 1:
-        raise InputError("give one of these: a file of judged queries, --judged, or --recorded")
+    if (file is not None) == judged:
+        raise InputError("give one of these: a file of judged queries, or --judged")
     if file is not None and not file.is_file():
         raise InputError(f"{file} is not a file")
 
 
-def _queries(call: Call, file: Path | None, *, judged: bool) -> list[JudgedQuery]:
-    """The file's queries, or those judged or recorded; raises InputError where there are none."""
+def _queries(call: Call, file: Path | None) -> list[JudgedQuery]:
+    """The file's queries, or those judged; raises InputError where there are none."""
     agents: Sequence[str] = call.arguments.get("agents", ())
     repo: MemoryRepository = call.repo
     if file is not None:
         agent = agents[0] if len(agents) == 1 else None
         return load_queries(file, agent, of_teams=bool(repo._tables.prefix))
-    how = "judged" if judged else "recorded"
     if not agents:
-        raise InputError(f"--{how} needs --agent: the agent whose queries were {how}")
-    of = repo.evaluation.judged_queries if judged else repo.evaluation.recorded_queries
-    queries = [query for agent in agents for query in of(agent)]
-    if not queries and judged:
-        raise InputError(f"no queries are judged for {listed(agents)}; use `pgrecall judge`")
+        raise InputError("--judged needs --agent: the agent whose queries were judged")
+    queries = [query for agent in agents for query in repo.evaluation.judged_queries(agent)]
     if not queries:
-        raise InputError(
-            f"no queries are recorded for {listed(agents)}; record them with "
-            "`pgrecall feedback … --query` or `pgrecall outcome … --query`"
-        )
+        raise InputError(f"no queries are judged for {listed(agents)}; use `pgrecall judge`")
     return queries
 
 
@@ -226,27 +209,3 @@ def _missing(missing: int, call: Call) -> list[Part]:
         f"and {'counts' if one else 'count'} as not found"
     )
     return [Cell(text, "warn")]
-
-
-def _tuning(tuning: Tuning) -> list[Part]:
-    summary, *parts = tuning._parts()
-    assert isinstance(summary, str)
-    lines: list[Part] = list(parts)
-    if tuning.precision is not None:
-        lines.append(_proposal(tuning.floor, tuning.precision, tuning.held_out.k))
-    if tuning.arguments:
-        options = (
-            f"--{name.replace('_', '-')} {value}" for name, value in tuning.arguments.items()
-        )
-        lines.append(f"search with {' '.join(options)}")
-    return [*lines, Cell(plain(summary), TONES[tuning.verdict])]
-
-
-def _proposal(floor: Floor | None, precision: float, k: int) -> Part:
-    if floor is None:
-        return Cell(f"no min_relevance reaches a precision of {precision:g}", "warn")
-    return (
-        f"proposed: min_relevance {floor.min_relevance:.3f}. Of the held-out queries, "
-        f"{floor.silent:.0%} of those without an answer find nothing, and {floor.lost:.0%} of "
-        f"the others; recall@{k} {floor.recall:.3f}"
-    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -37,8 +36,6 @@ from pgrecall.scoring.signals import (
     requires_embedding,
 )
 
-_LEARNED = ("usefulness", "importance", "confidence", "trust")
-"""The columns whose changes are recorded as events with the former value."""
 _OF_QUERIES = {
     name: f"queries.{name}"
     for name in ("query", "query_text", "query_entities", "period_from", "period_to", "names")
@@ -179,9 +176,7 @@ class Batch:
         """Executes the statement of this name, with these places."""
         values = Values(self.options)
         more = dict(places(values, self)) | values.places | _OF_QUERIES
-        columns = tables.memories.c.keys()
         more["owner_taste"] = expression.TASTES["teams" in self.options]
-        more["then_known"] = _as_recorded(*columns) if "recorded" in self.options else "memories.*"
         # Citus could run the call on a node that does not have these owners.
         more["shares"] = _SHARES_APART if self.search.spans_nodes else _SHARES
         options = self.options
@@ -285,10 +280,10 @@ def _batches(
             query.query_time is not None,
             bool(query.query_entities),
         )
-        alike.setdefault((has_values, query.recorded, query.as_of), {})[number] = query
+        alike.setdefault((has_values, query.as_of), {})[number] = query
     ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
     parts = ((key, part) for key, several in alike.items() for part in _parts(several, most))
-    for (has_values, recorded, moment), several in parts:
+    for (has_values, moment), several in parts:
         query = next(iter(several.values()))
         of_group = replace(
             search,
@@ -299,9 +294,9 @@ def _batches(
             as_of=moment,
             tasted_at=search.tasted_at and taste_as_of(search.tasted_at, moment),
         )
-        pattern = has_values, recorded, moment is None, of_group.tasted_at is not None
+        pattern = has_values, moment is None, of_group.tasted_at is not None
         if pattern not in ranked:
-            ranked[pattern] = _ranked(of_group, profiles, recorded=recorded)
+            ranked[pattern] = _ranked(of_group, profiles)
         in_effect, options = ranked[pattern]
         options |= {"one"} if len(several) == 1 else set()
         yield Batch(of_group, in_effect, options, several)
@@ -317,7 +312,7 @@ def _parts(
 
 
 def _ranked(
-    search: Search, profiles: Sequence[Profile], *, recorded: bool
+    search: Search, profiles: Sequence[Profile]
 ) -> tuple[Sequence[Profile], frozenset[str]]:
     """The profiles with the weights that they have in a search, and the options of a statement."""
     has_query = search.query is not None
@@ -327,7 +322,6 @@ def _ranked(
     of_each = [replace(search, profile=one).options for one in in_effect]
     more = {
         "embedding": all("embedding" in options for options in of_each),
-        "recorded": recorded,
         "period": search.query_time is not None and _read(profiles, Time),
         "least_similarity": search.min_similarity is not None,
     }
@@ -375,15 +369,3 @@ def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
         "valid_from": period[0],
         "valid_until": period[1],
     }
-
-
-@lru_cache
-def _as_recorded(*columns: str) -> str:
-    """The columns of memories, with former values of those that changed."""
-    return ", ".join(
-        f"CASE WHEN jsonb_exists(former.its, '{name}') THEN (former.its ->> '{name}')::float8 "
-        f"ELSE memories.{name} END AS {name}"
-        if name in _LEARNED
-        else f"memories.{name}"
-        for name in columns
-    )

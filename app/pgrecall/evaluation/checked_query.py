@@ -13,7 +13,6 @@ from pgrecall.core.dates import Period
 from pgrecall.core.quoting import shortened
 from pgrecall.core.validation import (
     in_list,
-    require_bool,
     require_id,
     require_name,
     require_query,
@@ -37,7 +36,6 @@ class CheckedQuery:
     query_text: str | None
     query_entities: Sequence[str] | None
     agent_id: str | None
-    recorded: bool
     query_time: Period | None
     names: int | None = None
     """How many names stand for query_entities, if these were found in the text."""
@@ -63,7 +61,6 @@ def checked_query(query: object) -> CheckedQuery:
         require_id(one)
     if query.group is not None:
         require_name("group", query.group)
-    require_bool("recorded", query.recorded)
     owner = query.agent_id
     entities = values.get("query_entities")
     if entities is None and not isinstance(query.query, str) and text is None:
@@ -77,7 +74,6 @@ def checked_query(query: object) -> CheckedQuery:
         query_entities=entities,
         query_time=values.get("query_time"),
         agent_id=str(owner) if isinstance(owner, UUID) else owner,
-        recorded=query.recorded,
     )
 
 

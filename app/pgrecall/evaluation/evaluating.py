@@ -98,8 +98,7 @@ def evaluate(
 
     Queries may concern several agents: each is ranked among the memories of its own `agent_id`, or
     of `agent_id` given here. If `agent_id` or `agents` are given, queries about others are refused.
-    From five owners on, intervals are over owners, each with all its queries. For queries recorded
-    from use (`JudgedQuery.recorded`) signals are as they were before the query.
+    From five owners on, intervals are over owners, each with all its queries.
 
     With `rerank`, as `search` has it, `profiles` are measured after the reranker, under the name
     <name>_reranked, and compared with the baselines and the first profile without it. It is called

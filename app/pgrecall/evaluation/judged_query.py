@@ -30,9 +30,6 @@ class JudgedQuery:
     """Its entities; None: those found in its text."""
     agent_id: str | UUID | None = None
     """The owner whose memories it is about; None: the evaluation's `agent_id`."""
-    recorded: bool = False
-    """True if its labels come from use. Then changes by feedback, outcomes and use after its
-    `as_of` are ignored."""
     query_time: tuple[datetime, datetime] | None = None
     """Its period, start and end."""
     irrelevant: Iterable[UUID | str] = ()

@@ -21,7 +21,7 @@ from pgrecall.memories.record import id_of_source
 
 KEYS = (
     *("query", "relevant", "group", "time", "query_text", "query_entities", "query_time"),
-    *("agent", "recorded", "irrelevant"),
+    *("agent", "irrelevant"),
 )
 
 
@@ -33,9 +33,9 @@ def load_queries(
     A line is a JSON object with `query` (a text, or a vector as a list of numbers) and `relevant`:
     a list of memory ids, or an object from id to gain; empty if no memory answers. Optional keys
     are `agent` (default: `agent_id`), `group`, `time` (the `as_of`, ISO 8601 with a time zone),
-    `query_text`, `query_entities`, `query_time` (two times), `recorded` and `irrelevant` (ids). An
-    id that is not a UUID is a key, such as one from an imported file; with `of_teams` it is that of
-    a team's memory. Raises InvalidLine with file and line number, and InputError if the file has no
+    `query_text`, `query_entities`, `query_time` (two times) and `irrelevant` (ids). An id that is
+    not a UUID is a key, such as one from an imported file; with `of_teams` it is that of a team's
+    memory. Raises InvalidLine with file and line number, and InputError if the file has no
     query or cannot be read.
     """
     path = path_of(path)
@@ -83,8 +83,6 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
         record["query_entities"] = list(query.query_entities)
     if query.agent_id is not None:
         record["agent"] = str(query.agent_id)
-    if query.recorded:
-        record["recorded"] = True
     if query.query_time is not None:
         record["query_time"] = [moment.isoformat() for moment in query.query_time]
     if irrelevant := [*map(str, query.irrelevant)]:
@@ -107,7 +105,7 @@ def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQue
     query = values["query"]
     if not isinstance(query, str) and not _are_numbers(query):
         raise InputError(f"query must be a text or a list of numbers, got {shortened(query)}")
-    named, recorded = values.get("agent"), values.get("recorded")
+    named = values.get("agent")
     owner = agent_id if named is None else require_name("agent", named)
     if isinstance(owner, UUID):
         owner = str(owner)
@@ -122,7 +120,6 @@ def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQue
         query_text=values.get("query_text"),
         query_entities=values.get("query_entities"),
         agent_id=named,
-        recorded=False if recorded is None else recorded,
         query_time=_period(values.get("query_time")),
         irrelevant=_ids("irrelevant", values["irrelevant"], whose)
         if values.get("irrelevant") is not None

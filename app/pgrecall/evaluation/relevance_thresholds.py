@@ -8,9 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Operation
-from pgrecall.errors import InputError
 from pgrecall.evaluation.batches import Asked, Batch, Values
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.scoring.profile import Profile
@@ -24,13 +22,6 @@ Reach = tuple[float | None, Sequence[tuple[float, float]], int]
 """Of one query: the highest relevance of any memory, None if none is ranked; for each relevant
 memory its relevance and the floor above which it is among the k best (negative: with any floor);
 and the number of relevant memories."""
-
-
-def require_precision(value: object) -> float:
-    """A number above 0 and at most 1; raises InputError."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise InputError(f"precision must be above 0 and at most 1, got {shortened(value)}")
-    return float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +47,6 @@ class Floor:
         }
 
 
-def proposed(floors: Sequence[Floor], precision: float) -> Floor | None:
-    """The floor by which most queries without an answer return nothing, on the condition that at
-    least this share of the queries that return nothing have no answer. None if no floor meets it.
-    """
-    candidates = [one for one in floors if (one.precision or 0) >= precision and one.silent]
-    return max(candidates, key=lambda one: (one.silent, -one.min_relevance), default=None)
-
-
 def table_of(reaches: Sequence[Reach], others: Iterable[float] = ()) -> list[Floor]:
     """The floors of STEPS, `others`, and each at which one more query without an answer returns
     nothing, in order."""
@@ -74,19 +57,7 @@ def table_of(reaches: Sequence[Reach], others: Iterable[float] = ()) -> list[Flo
 
 
 def _floor(reaches: Sequence[Reach], floor: float) -> Floor:
-    return _summed(floor, [_effect(reach, floor) for reach in reaches])
-
-
-def _effect(reach: Reach, floor: float) -> tuple[bool, float | None]:
-    """True if a query returns nothing above this floor; and its recall, if it has an answer."""
-    best, relevant, answers = reach
-    is_silent = best is None or best < floor
-    if not answers:
-        return is_silent, None
-    return is_silent, sum(above < floor <= one for one, above in relevant) / answers
-
-
-def _summed(floor: float, effects: Sequence[tuple[bool, float | None]]) -> Floor:
+    effects = [_effect(reach, floor) for reach in reaches]
     answered = [(is_silent, recall) for is_silent, recall in effects if recall is not None]
     lost = sum(is_silent for is_silent, _ in answered)
     silent = sum(is_silent for is_silent, recall in effects if recall is None)
@@ -97,6 +68,15 @@ def _summed(floor: float, effects: Sequence[tuple[bool, float | None]]) -> Floor
         silent / (silent + lost) if silent + lost else None,
         math.fsum(recall for _, recall in answered) / len(answered),
     )
+
+
+def _effect(reach: Reach, floor: float) -> tuple[bool, float | None]:
+    """True if a query returns nothing above this floor; and its recall, if it has an answer."""
+    best, relevant, answers = reach
+    is_silent = best is None or best < floor
+    if not answers:
+        return is_silent, None
+    return is_silent, sum(above < floor <= one for one, above in relevant) / answers
 
 
 def evaluate_floors(
@@ -122,24 +102,6 @@ def reached(
         (its[0].best if its else None, tuple(_relevant(its).values()), len(query.relevant))
         for its, query in zip(rows.values(), checked, strict=True)
     ]
-
-
-def cross_validated(
-    reaches: Sequence[Reach], folds: Sequence[int], precision: float
-) -> Floor | None:
-    """The floor that is proposed by all queries, and what happens to the queries of each fold by
-    the floor that the others propose. None if no floor meets the precision."""
-    chosen = proposed(table_of(reaches), precision)
-    if chosen is None:
-        return None
-    effects = []
-    for fold in dict.fromkeys(folds):
-        of_fold = [place for place, its in enumerate(folds) if its == fold]
-        others = [one for one, its in zip(reaches, folds, strict=True) if its != fold]
-        floor = proposed(table_of(others), precision)
-        least = 0.0 if floor is None else floor.min_relevance
-        effects += [_effect(reaches[place], least) for place in of_fold]
-    return _summed(chosen.min_relevance, effects)
 
 
 def _places(values: Values, batch: Batch) -> dict[str, str]:

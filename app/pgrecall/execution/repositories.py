@@ -11,7 +11,7 @@ from pgrecall.execution.shown_repository import shown
 
 if TYPE_CHECKING:
     from pgrecall.context import assembling
-    from pgrecall.evaluation import evaluating, judging, recording, tuning
+    from pgrecall.evaluation import evaluating, judging, tuning
     from pgrecall.lifecycle import (
         collecting,
         consolidating,
@@ -42,7 +42,6 @@ else:
     assembling = LazyModule("context.assembling")
     evaluating = LazyModule("evaluation.evaluating")
     judging = LazyModule("evaluation.judging")
-    recording = LazyModule("evaluation.recording")
     tuning = LazyModule("evaluation.tuning")
     collecting = LazyModule("lifecycle.collecting")
     consolidating = LazyModule("lifecycle.consolidating")
@@ -140,7 +139,6 @@ class Evaluations(Namespace[R_co]):
     tune = method(lambda: tuning.tune)
     judge = method(lambda: judging.judge)
     judged_queries = method(lambda: judging.judged_queries)
-    recorded_queries = method(lambda: recording.recorded_queries)
 
 
 class Transfer(Namespace[R_co]):

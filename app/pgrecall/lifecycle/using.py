@@ -60,7 +60,7 @@ def record_outcome(
 
     An outcome sets `last_accessed_at`. `touch` also counts a retrieval; pass False if the search
     that found the memory has counted it. `query` is what the memory was found for; it is stored in
-    the history for `evaluation.recorded_queries`.
+    the history.
 
     `key` is your own name for this outcome: a call that is repeated with it counts once, so that
     one whose answer was lost (`may_have_changed` of the error) can safely be made again.
@@ -129,8 +129,7 @@ def feedback(
     usefulness set on write, 0.5 by default. `useful` is one vote up, `not_useful` one down,
     `outdated` one down and a mark for review, `incorrect` three down. `context` is free text,
     stored in the history as the reason. `query` is what the memory was found for; it is stored in
-    the history for `evaluation.recorded_queries`. `key` is your own name for it, as for
-    `record_outcome`.
+    the history. `key` is your own name for it, as for `record_outcome`.
 
     Raises MemoryNotFound or InputError.
     """

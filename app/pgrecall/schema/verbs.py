@@ -39,7 +39,6 @@ COLUMNS: Final[Mapping[str, str]] = {
     "rank_index_states": "agent_id, due, shrunk, relation, space, as_of, built_at, "
     "written_until, memories, used_at_least, m, ef_construction, seconds, candidates, "
     "candidates_alone, candidates_by_profile, written, changed, used, bytes, has_words",
-    "recorded_queries": "query, memory_ids, as_of",
     "remember": "memory_id, outcome, similarity, same_subject",
     "remember_rows": "ordinal, memory_id, outcome, similarity, same_subject",
     "restore_rows": "ordinal, memory_id, outcome",

@@ -1,2 +1,0 @@
--- The turns of owners, in the order in which they are beside each other.
---then in_order
