@@ -5,7 +5,7 @@ BIN := .venv/bin
 LOWEST_PYTHON ?= python3.11
 # Several processes; a file's tests stay in one.
 PYTEST := python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
-EXTRAS := langchain,langgraph,local,openai,parquet,service,telemetry,tiktoken
+EXTRAS := langchain,langgraph,local,openai,service,telemetry
 # The lowest of the core; the service needs a newer one, which tests/lowest.txt has.
 CORE := psycopg==3.2.1 psycopg-binary==3.2.1
 SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_stored_vector.py \

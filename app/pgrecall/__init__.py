@@ -8,14 +8,11 @@ if TYPE_CHECKING:
     from pgrecall.context.assembled import Context, LeftOut, Packed
     from pgrecall.context.styles import Style
     from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
-    from pgrecall.core.http_reranker import HttpReranker
     from pgrecall.core.label import Label
     from pgrecall.core.memory import Memory, MemoryChanges, NewMemory, NewMemoryDict
     from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
-    from pgrecall.core.model_rerankers import FastEmbedReranker, SentenceTransformersReranker
     from pgrecall.core.openai_embedder import OpenAIEmbedder
     from pgrecall.core.rerankers import Rerank, Reranker
-    from pgrecall.core.tokens import tiktoken_counter
     from pgrecall.errors import (
         DatabaseConflict,
         DatabaseError,
@@ -37,7 +34,6 @@ if TYPE_CHECKING:
         NotCompliant,
         PgRecallError,
         PgvectorUnusable,
-        RerankFailed,
         SchemaError,
         SchemaMissing,
         SchemaOutdated,
@@ -132,7 +128,6 @@ __all__ = [
     "Explanation",
     "ExtraMissing",
     "FastEmbedEmbedder",
-    "FastEmbedReranker",
     "FilterArguments",
     "Floor",
     "Frequency",
@@ -140,7 +135,6 @@ __all__ = [
     "GarbageRun",
     "Health",
     "Hits",
-    "HttpReranker",
     "Importance",
     "Imported",
     "InputError",
@@ -178,7 +172,6 @@ __all__ = [
     "RankIndexStatus",
     "Recency",
     "Rerank",
-    "RerankFailed",
     "Reranker",
     "SchemaError",
     "SchemaMissing",
@@ -189,7 +182,6 @@ __all__ = [
     "Scores",
     "SearchArguments",
     "SentenceTransformersEmbedder",
-    "SentenceTransformersReranker",
     "ServerInUse",
     "SignalAccount",
     "SignalBound",
@@ -222,26 +214,22 @@ __all__ = [
     "save_queries",
     "score",
     "score_all",
-    "tiktoken_counter",
 ]
 
 _MODULES = {
     "context.assembled": "Context LeftOut Packed",
     "context.styles": "Style",
     "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
-    "core.http_reranker": "HttpReranker",
     "core.label": "Label",
     "core.memory": "Memory MemoryChanges NewMemory NewMemoryDict",
     "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
-    "core.model_rerankers": "FastEmbedReranker SentenceTransformersReranker",
     "core.openai_embedder": "OpenAIEmbedder",
     "core.rerankers": "Rerank Reranker",
-    "core.tokens": "tiktoken_counter",
     "errors": "DatabaseConflict DatabaseError DatabaseReadOnly DatabaseTimeout "
     "DatabaseUnavailable DuplicateMemory EmbedderMismatch EmbedderRequired "
     "EmbeddingFailed ExtraMissing InputError InvalidLine InvalidMemory InvalidProfile "
     "InvalidVector MemoryNotFound MigrationFailed NotCompliant PgRecallError "
-    "PgvectorUnusable RerankFailed SchemaError SchemaMissing SchemaOutdated SchemaTooNew "
+    "PgvectorUnusable SchemaError SchemaMissing SchemaOutdated SchemaTooNew "
     "ServerInUse SupersessionConflict UnknownName",
     "evaluation.relevance_thresholds": "Floor",
     "evaluation.judged_query": "JudgedQuery",

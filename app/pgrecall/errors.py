@@ -14,7 +14,6 @@ PgRecallError
 ├── DuplicateMemory                  another active memory of the owner has the same text
 ├── SupersessionConflict             a memory cannot take the place of another unless forced
 ├── EmbeddingFailed                  an endpoint made no embeddings
-├── RerankFailed                     an endpoint judged no texts; a search goes on without it
 ├── ServerInUse                      an embedded server that others use is not stopped
 ├── ExtraMissing (also ImportError)  an optional dependency is not installed
 └── DatabaseError                    the database refused a statement or cannot be used
@@ -88,10 +87,6 @@ class SupersessionConflict(PgRecallError):
 
 class EmbeddingFailed(PgRecallError):
     """The embedder made no embeddings."""
-
-
-class RerankFailed(PgRecallError):
-    """The reranker judged no texts."""
 
 
 class ServerInUse(PgRecallError):

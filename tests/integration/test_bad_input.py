@@ -31,7 +31,6 @@ from pgrecall import (
     profiles,
     score,
 )
-from pgrecall.core.tokens import tiktoken_counter
 from pgrecall.errors import InputError, InvalidLine, PgRecallError
 from pgrecall.evaluation.queries_file import load_queries, save_queries
 from pgrecall.memories.file_export import export_file
@@ -178,7 +177,6 @@ CALLS: dict[str, Call] = {
     "save_queries": _alone(lambda path: save_queries(path, [])),
     "save": _alone(lambda path: profiles.save(FIVE, path)),
     "save what": _alone(lambda what: profiles.save(what, "nowhere/at-all.toml")),
-    "tiktoken_counter": _alone(tiktoken_counter),
     "with_weights": (
         lambda repo, **given: FIVE.with_weights(**given),
         {},

@@ -433,7 +433,7 @@ def test_help_shows_no_type_beside_a_flag_and_no_name_of_python(run: Run) -> Non
 
 
 def test_an_export_is_imported_again(run: Run, url: str, tmp_path: Path) -> None:
-    file, facts, bad = (tmp_path / name for name in ("a.jsonl.gz", "facts.parquet", "bad.jsonl"))
+    file, facts, bad = (tmp_path / name for name in ("a.jsonl.gz", "facts.jsonl", "bad.jsonl"))
     run("add", "Ines drinks tea", "--agent", "a", "--type", "fact")
     run("add", "Ines has a cat", "--agent", "b")
     run("add", "tea of the team", "--agent", "a", "--of-team")

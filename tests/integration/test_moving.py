@@ -32,7 +32,7 @@ OWNERS = {"ada": 90, "bob": 25, "team:red": 25}
 TABLES = (*("agent_memories", "memory_usage", "memory_events", "memory_labels", "memory_links"),)
 AS_OF = datetime(2027, 3, 1, tzinfo=UTC)
 QUERIES = 200
-FORMATS = ("all.jsonl", "all.jsonl.gz", "all.parquet")
+FORMATS = ("all.jsonl", "all.jsonl.gz")
 
 
 @pytest.fixture(scope="module")
@@ -346,5 +346,3 @@ def test_a_resumed_export_that_was_complete_adds_nothing(source: Engine, tmp_pat
     (tmp_path / "other.jsonl.part").write_text('{"content": "no export"}\n')
     with pytest.raises(InputError, match="is not an export that can be resumed"):
         export_file(repo, tmp_path / "other.jsonl", resume=True)
-    with pytest.raises(InputError, match="a Parquet file cannot be resumed"):
-        export_file(repo, tmp_path / "other.parquet", resume=True)

@@ -17,7 +17,7 @@ with contextlib.redirect_stdout(io.StringIO()) as shown, contextlib.suppress(Sys
     main()
 assert "Zoe plays the cello." in shown.getvalue()
 """
-OTHERS = {"dateparser", "fastapi", "httpx", "mcp", "pyarrow", "rich.progress", "wordllama"}
+OTHERS = {"dateparser", "fastapi", "httpx", "mcp", "rich.progress", "wordllama"}
 COMMON = {
     *("cli", "context", "core", "embedded", "errors", "execution", "memories", "migrate"),
     *("ranking", "schema", "scoring"),

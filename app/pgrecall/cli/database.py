@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder
 from pgrecall.core.entity_finding import Entities
 from pgrecall.core.resources import PACKAGE, migrations_folder, sql_folder, state_of
-from pgrecall.core.tokens import TokenCounter, estimated_tokens, tiktoken_counter
 from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
 
@@ -92,7 +90,6 @@ class Database:
                 engine,
                 schema=self.schema,
                 embedder=self.embedder,
-                token_counter=token_counter(),
                 entities=self.entities,
             )
             yield repo.teams if of_team else repo
@@ -108,12 +105,6 @@ class Database:
 
         migrate.upgrade(url, schema=self.schema)
         note.write_text(code, encoding="utf-8")
-
-
-def token_counter() -> TokenCounter:
-    """tiktoken where PGRECALL_TIKTOKEN names an encoding."""
-    encoding = os.environ.get("PGRECALL_TIKTOKEN")
-    return tiktoken_counter(encoding) if encoding else estimated_tokens
 
 
 def data_folder() -> Path:

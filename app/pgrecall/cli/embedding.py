@@ -30,8 +30,7 @@ EmbedderName = Annotated[
     ),
 ]
 RERANKER = option(
-    "Reranker of the best hits, as MODULE:OBJECT, or with arguments, such as: "
-    "\"pgrecall:HttpReranker('https://api.jina.ai/v1/rerank', 'jina-reranker-v3')\".",
+    "Reranker of the best hits: a function, as MODULE:OBJECT, or with arguments.",
     "--rerank",
     envvar=VARIABLES["rerank"],
     metavar="MODULE:OBJECT",

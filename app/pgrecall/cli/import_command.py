@@ -51,7 +51,7 @@ def import_(
     source: Annotated[
         str,
         argument(
-            "JSON Lines or .csv, may be gzipped; .parquet; or - for standard input. With --from: "
+            "JSON Lines or .csv, may be gzipped; or - for standard input. With --from: "
             "the URL of a database.",
             metavar="FILE|URL",
         ),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.database import Database, token_counter
+from pgrecall.cli.database import Database
 from pgrecall.cli.embedding import (
     EmbedderName,
     FindEntities,
@@ -60,7 +60,6 @@ def mcp(
             engine,
             schema=database.schema,
             embedder=make_embedder(embedder),
-            token_counter=token_counter(),
             entities=entities(find_entities),
             reranker=None if rerank is None else make_reranker(rerank),
             timezone=timezone,

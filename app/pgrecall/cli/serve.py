@@ -23,7 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.database import Database, token_counter
+from pgrecall.cli.database import Database
 from pgrecall.cli.embedding import (
     EmbedderName,
     FindEntities,
@@ -251,7 +251,6 @@ def maker(
             engine,
             schema=schema,
             embedder=make_embedder(embedder),
-            token_counter=token_counter(),
             entities=entities(find_entities),
             reranker=None if rerank is None else make_reranker(rerank),
             timezone=timezone,

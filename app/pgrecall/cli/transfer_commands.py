@@ -64,15 +64,13 @@ class Exporting(FilterArguments, total=False):
     "pgrecall export zoe.jsonl --agent zoe",
     "pgrecall export everything.jsonl.gz --events",
     "pgrecall export - --agent zoe > zoe.jsonl",
-    "pgrecall export facts.parquet --agent zoe --type fact",
+    "pgrecall export facts.jsonl --agent zoe --type fact",
 )
 def export(
     repo: MemoryRepository,
     file: Annotated[
         Path,
-        argument(
-            "A new file: .jsonl, gzipped if it ends with .gz, or .parquet; - is standard output."
-        ),
+        argument("A new file: .jsonl, gzipped if it ends with .gz; - is standard output."),
     ],
     events: Annotated[bool, option("Export the history of each memory too.", "--events")] = False,
     resume: Annotated[

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 from pgrecall.core.quoting import shortened
-from pgrecall.errors import ExtraMissing, InputError
+from pgrecall.errors import InputError
 
 TokenCounter = Callable[[str], int]
 """A function from a text to its number of tokens."""
@@ -30,16 +25,6 @@ PIECES = "|".join(
 different characters (except for spaces), so their order does not matter."""
 MAX_TOKENS = 2**31 - 1
 
-_ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings"
-_HASHES = {
-    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
-    "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-}
-"""SHA-256 of each encoding's file, as in tiktoken 0.14, which downloads any other file again."""
-
-
 _PIECES = re.compile(PIECES)
 
 
@@ -53,41 +38,6 @@ def estimated_tokens(text: str) -> int:
     tokenizer.
     """
     return len(_PIECES.findall(text))
-
-
-def tiktoken_counter(encoding: Any = "o200k_base") -> TokenCounter:
-    """A counter for OpenAI's models, from a `tiktoken.Encoding` or the name of one.
-
-    Nothing is downloaded: an encoding given by name must be in tiktoken's cache
-    (TIKTOKEN_CACHE_DIR). Special tokens that occur in a text are counted as ordinary text.
-
-    Raises ExtraMissing without tiktoken, and InputError for an encoding that is not in the cache.
-    """
-    try:
-        import tiktoken
-    except ImportError as problem:
-        raise ExtraMissing(
-            "counting by tiktoken needs tiktoken: pip install 'pgrecall[tiktoken]'"
-        ) from problem
-    if isinstance(encoding, str):
-        _require_at_hand(encoding)
-        encoding = tiktoken.get_encoding(encoding)
-    if not isinstance(encoding, tiktoken.Encoding):
-        raise InputError(
-            f"encoding must be a tiktoken.Encoding or a name, got {type(encoding).__name__}"
-        )
-    loaded: tiktoken.Encoding = encoding
-
-    def count(text: str) -> int:
-        try:
-            return len(loaded.encode(text, disallowed_special=()))
-        except ValueError:  # tiktoken fails on very long runs of spaces; split the text
-            if len(text) < 2:
-                raise
-            middle = len(text) // 2
-            return count(text[:middle]) + count(text[middle:])
-
-    return count
 
 
 def require_counter(counter: object) -> TokenCounter:
@@ -115,23 +65,3 @@ def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
             )
         numbers.append(number)
     return numbers
-
-
-def _require_at_hand(name: str) -> None:
-    if name not in _HASHES:
-        raise InputError(
-            f"unknown encoding {shortened(name)}; known are {', '.join(_HASHES)}; for others "
-            "pass a tiktoken.Encoding"
-        )
-    # tiktoken names the files of its cache like this.
-    key = hashlib.sha1(f"{_ENCODINGS}/{name}.tiktoken".encode(), usedforsecurity=False).hexdigest()
-    folders = [os.environ.get("TIKTOKEN_CACHE_DIR"), os.environ.get("DATA_GYM_CACHE_DIR")]
-    named = [folder for folder in folders if folder is not None]
-    folder = Path(named[0]) if named else Path(tempfile.gettempdir()) / "data-gym-cache"
-    table = folder / key
-    if not table.is_file() or hashlib.sha256(table.read_bytes()).hexdigest() != _HASHES[name]:
-        raise InputError(
-            f"the encoding {name} is not on this machine, or its file is damaged: copy "
-            f"{name}.tiktoken to the folder TIKTOKEN_CACHE_DIR under the name {key}, or pass a "
-            "tiktoken.Encoding"
-        )

@@ -17,11 +17,9 @@ from pgrecall.core.validation import require_bool, require_callable
 from pgrecall.errors import InputError
 from pgrecall.memories.exporting import BATCH_SIZE
 from pgrecall.memories.lines import file_of_memories, require_new
-from pgrecall.memories.parquet_file import ParquetWriter, is_parquet
 from pgrecall.ranking.filters import FilterArguments
 
 _PIECE = 2**20
-_ROW_GROUP = 5_000
 
 
 class Exporter(Protocol):
@@ -56,13 +54,12 @@ def export_file(
 ) -> int:
     """Writes memories to a new file that `import_file` reads, and returns how many.
 
-    The format follows from the name: JSON Lines (.jsonl, .ndjson or no suffix), gzipped if it ends
-    with .gz, or Parquet if it ends with .parquet (extra `parquet`). The other arguments are those
-    of `transfer.export`. The file is written as <path>.part, and renamed once it is complete; it
-    shows the database at one moment.
+    The file has JSON Lines (.jsonl, .ndjson or no suffix), and is gzipped if its name ends with
+    .gz. The other arguments are those of `transfer.export`. It is written as <path>.part, and
+    renamed once it is complete; it shows the database at one moment.
 
     If an export was interrupted, `resume` goes on behind the last memory in <path>.part, with the
-    database as it is by then; give the same arguments. A Parquet file cannot be resumed.
+    database as it is by then; give the same arguments.
     `on_progress` is called after each batch with the number of memories written. Raises InputError.
     """
     path = require_new(file_of_memories(path))
@@ -70,16 +67,14 @@ def export_file(
     require_callable("on_progress", on_progress)
     part = path.with_name(f"{path.name}.part")
     shown = shortened(path, LONGEST)
-    if resume and is_parquet(path):
-        raise InputError(f"{shown}: a Parquet file cannot be resumed")
-    if not resume and part.exists() and not is_parquet(path):
+    if not resume and part.exists():
         raise InputError(
             f"{shortened(part, LONGEST)} is there from an interrupted export: resume it, or delete "
             "it"
         )
     exported = 0
     try:
-        writer = ParquetWriter(part) if is_parquet(path) else _LinesWriter(part)
+        writer = _LinesWriter(part)
 
         def write(lines: list[str]) -> None:
             nonlocal exported
@@ -88,13 +83,13 @@ def export_file(
             on_progress(exported)
 
         try:
-            after = writer.last() if resume and isinstance(writer, _LinesWriter) else None
+            after = writer.last() if resume else None
             store.transfer.export(
                 write,
                 agent_id=agent_id,
                 after=after,
                 events=events,
-                batch_size=_ROW_GROUP if is_parquet(path) else BATCH_SIZE,
+                batch_size=BATCH_SIZE,
                 filters=filters,
             )
         finally:

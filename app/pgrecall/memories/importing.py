@@ -33,7 +33,6 @@ from pgrecall.memories.lines import (
     lines_of,
     name_of,
 )
-from pgrecall.memories.parquet_file import is_parquet, rows_of
 from pgrecall.memories.reading import stored_ids
 from pgrecall.memories.rejects import Rejects
 from pgrecall.schema import TEAM, Tables
@@ -145,7 +144,7 @@ def import_file(
     on_reject: Callable[[int, str], None] = lambda number, reason: None,
     dry_run: bool = False,
 ) -> Imported:
-    """Stores each line of a file as a memory: .jsonl or .csv, gzipped or not, or .parquet.
+    """Stores each line of a file as a memory: .jsonl or .csv, gzipped or not.
 
     An open binary file may be given instead, such as `sys.stdin.buffer`, of JSON Lines.
 
@@ -184,8 +183,6 @@ def _reading(file: Source, renaming: Mapping[str, str]) -> Reading:
     def read() -> Iterator[Read]:
         if of_path is not None and is_csv(of_path):
             rows = csv_rows(of_path)
-        elif of_path is not None and is_parquet(of_path):
-            rows = rows_of(of_path)
         else:
             rows = lines_of(file, cut_long=True)
         return map(Read._make, ((*row, None) for row in rows))

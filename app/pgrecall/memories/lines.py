@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from pgrecall.core.quoting import LONGEST, cut, path_of, shortened
 from pgrecall.errors import InputError, InvalidLine
-from pgrecall.memories.parquet_file import SUFFIX, is_parquet
 
 MOST_LINE_BYTES = 32 * 2**20
 """The most bytes of one line: the longest content with six bytes for each byte, and as much for
@@ -69,11 +68,11 @@ def file_of_memories(path: object, *also: str) -> Path:
     Without a suffix it is JSON Lines."""
     file = path_of(path)
     name = PurePath(file.name.lower().removesuffix(".gz"))
-    if name.suffix not in (*_SUFFIXES, *also) and not is_parquet(file):
-        others = f", CSV ({CSV}, also gzipped)" if CSV in also else ""
+    if name.suffix not in (*_SUFFIXES, *also):
+        others = f" and CSV ({CSV}, also gzipped)" if CSV in also else ""
         raise InputError(
             f"{shortened(file, LONGEST)}: {name.suffix} is no format of memories; there are JSON "
-            f"Lines (.jsonl or .ndjson, gzipped with .gz behind){others} and Parquet ({SUFFIX})"
+            f"Lines (.jsonl or .ndjson, gzipped with .gz behind){others}"
         )
     return file
 
