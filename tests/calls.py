@@ -115,7 +115,6 @@ def operations(
         "names.alias": Operation({"alias": "Kate", "entity": "Emi"}, True),
         "names.aliases": Operation({}, []),
         "names.remove": Operation({"alias": "Kate"}, 0),
-        "names.unknown": Operation({"texts": "Where does Kate live?"}, ["Kate"]),
         "list": Operation({"order": "-id", "limit": 2}, ["memory 4", "memory 3"]),
         "owners": Operation({}, ["agent", "another"]),
         "plan": Operation(query, "exact"),
@@ -167,7 +166,7 @@ def operations(
 READING = {
     *("candidates", "context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
     *("evaluation.tune", "explain", "get", "get_many", "history"),
-    *("labels.find", "labels.of", "links.of", "list", "names.aliases", "names.unknown", "owners"),
+    *("labels.find", "labels.of", "links.of", "list", "names.aliases", "owners"),
     *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
     *("upkeep.changes", "upkeep.estimate"),
     *("upkeep.near_duplicates", "upkeep.sizes"),

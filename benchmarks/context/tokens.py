@@ -1,6 +1,6 @@
 """`python -m benchmarks.context.tokens`: what the default counter finds, and what markers take up.
 
-Beside tiktoken, whose tables must be on disk (TIKTOKEN_CACHE_DIR), as for `tiktoken_counter`.
+Beside tiktoken, whose tables must be on disk (TIKTOKEN_CACHE_DIR).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
+import tiktoken
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -26,7 +27,7 @@ from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 from pgrecall import Memory
 from pgrecall.context.styles import STYLES, Style, marked
 from pgrecall.core.resources import demo_memories
-from pgrecall.core.tokens import TokenCounter, estimated_tokens, tiktoken_counter
+from pgrecall.core.tokens import TokenCounter, estimated_tokens
 
 ROOT = Path(__file__).parents[2]
 MEMORIES, SIZES, DRAWS, GOAL = 10, range(36, 45), 300, 0.25
@@ -41,7 +42,11 @@ def main(
     seed: int = 0,
 ) -> None:
     """Compares the default counter with a tokenizer, and measures what styles add to memories."""
-    chance, real = random.Random(seed), tiktoken_counter(encoding)
+    chance, encoder = random.Random(seed), tiktoken.get_encoding(encoding)
+
+    def real(text: str) -> int:
+        return len(encoder.encode(text, disallowed_special=()))
+
     demo = [json.loads(line) for line in demo_memories().read_text().splitlines()]
     console = Console()
     table = Table(title=f"tokens by default / by {encoding}", title_justify="left")

@@ -262,13 +262,15 @@ def test_the_asynchronous_repository_awaits_it(async_engine: AsyncEngine, agent:
         return memory.entities
 
     async def all_stored() -> list[list[str]]:
-        return [await stored(one) for one in (finder, lambda text: ["Ole"], "auto", None)]
+        return [
+            await stored(one) for one in (finder, lambda text: ["Ole"], capitalised_names, None)
+        ]
 
     assert asyncio.run(all_stored()) == [["Ines"], ["Ole"], ["Ines"], []]
 
 
-def test_the_built_in_one_finds_known_entities_and_names(shared_engine: Engine, agent: str) -> None:
-    repo = MemoryRepository(shared_engine, entities="auto")
+def test_capitalised_names_come_with_known_entities(shared_engine: Engine, agent: str) -> None:
+    repo = MemoryRepository(shared_engine, entities=capitalised_names)
     repo.add(agent, north("x", entities=["oat milk", "Ines Castro"]))
     repo.add(f"{agent} other", north("x", entities=["tea"]))
 
@@ -313,6 +315,6 @@ def test_what_is_no_finder_or_no_list_of_names_is_refused(
         return [text]
 
     with pytest.raises(InputError, match="entities must be a function"):
-        MemoryRepository(shared_engine, entities="automatic")  # type: ignore[arg-type]
+        MemoryRepository(shared_engine, entities="auto")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="needs the AsyncMemoryRepository"):
         MemoryRepository(shared_engine, entities=finder).add(agent, north("a"))

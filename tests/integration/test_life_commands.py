@@ -71,21 +71,6 @@ def run(
 # Store
 
 
-def test_entities_are_found_if_asked_for(run: Run, mine: Owner, tmp_path: Path) -> None:
-    file = tmp_path / "memories.jsonl"
-    file.write_text('{"content": "c Ole met Ines"}\n', encoding="utf-8")
-
-    run("add", "a Ole met Ines", "--find-entities")
-    run("upsert", "key", "b Ole met Ines", "--find-entities", "--entity", "own")
-    run("import", file, "--find-entities")
-    run("add", "d Ole met Ines")
-    run("supersede", "key", "e Ole met Ines", "--find-entities", "--force")
-
-    found = {one.content[0]: one.entities for one in mine.list(include_invalid=True)}
-    both = ["Ole", "Ines"]
-    assert found == {"a": both, "b": ["own"], "c": both, "d": [], "e": both}
-
-
 # Use
 
 

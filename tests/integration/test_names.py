@@ -102,12 +102,6 @@ def test_more_names_than_are_written_out_count_as_well(mine: Owner) -> None:
     assert score(profiles.hybrid, two_of_one).signals["entity_overlap"] == 1
 
 
-def test_names_that_nobody_has_are_told(known: Owner) -> None:
-    texts = ["Did Ole meet Kate?", "Ole and Emi", "what does Bo like"]
-    assert known.names.unknown(texts) == ["Ole", "Bo"]
-    assert known.names.unknown([]) == []
-
-
 def test_names_leave_with_what_is_erased(known: Owner) -> None:
     [emi] = [memory.id for memory in known.list(entities=["Emi"])]
     known.erase([emi], dry_run=True)

@@ -23,7 +23,7 @@ from typer.models import OptionInfo
 
 from pgrecall.cli.call import Call, Method, arguments_of, receiver_of, summary
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
-from pgrecall.cli.embedding import EMBEDDING, FindEntities, entities, make_embedder
+from pgrecall.cli.embedding import EMBEDDING, make_embedder
 from pgrecall.cli.options import SEARCH, Zone, parameter, parameters_of
 from pgrecall.cli.output import Output, until_closed
 from pgrecall.cli.parsers import MOMENTS, PARSERS, in_zone
@@ -128,7 +128,7 @@ def _common(receiver: Any) -> Iterator[Parameter]:
         yield _OF_TEAM
         for name, annotation in EMBEDDING.items():
             if annotation in get_args(receiver):
-                yield parameter(name, annotation, False if annotation is FindEntities else None)
+                yield parameter(name, annotation, None)
     yield from _DATABASE
 
 
@@ -141,8 +141,7 @@ def _opened(receiver: Any, options: Mapping[str, Any]) -> Iterator[Any]:
     embedder = None
     if "embedder" in options:
         embedder = make_embedder(options["embedder"], options.get("vector"))
-    found = entities(options.get("find_entities", False))
-    database = Database(options["database_url"], options["schema"], embedder, found)
+    database = Database(options["database_url"], options["schema"], embedder)
     if receiver is Database:
         yield database
     else:

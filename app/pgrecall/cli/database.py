@@ -15,7 +15,6 @@ from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.output import warnings
 from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder
-from pgrecall.core.entity_finding import Entities
 from pgrecall.core.resources import PACKAGE, migrations_folder, sql_folder, state_of
 from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
@@ -50,7 +49,6 @@ class Database:
     url_option: str | None
     schema: str
     embedder: Embedder | None = None
-    entities: Entities = None
 
     @contextmanager
     def url(self) -> Iterator[str]:
@@ -90,7 +88,6 @@ class Database:
                 engine,
                 schema=self.schema,
                 embedder=self.embedder,
-                entities=self.entities,
             )
             yield repo.teams if of_team else repo
 

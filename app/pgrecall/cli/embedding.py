@@ -11,7 +11,7 @@ from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.named_objects import named_object
 from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder, LocalEmbedder
-from pgrecall.core.entity_finding import Entities
+from pgrecall.core.entity_finding import EntityFinder, capitalised_names
 from pgrecall.core.quoting import shortened
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -56,15 +56,15 @@ FindEntities = Annotated[
         rich_help_panel="Common",
     ),
 ]
-EMBEDDING = {"embedder": EmbedderName, "vector": Vector, "find_entities": FindEntities}
+EMBEDDING = {"embedder": EmbedderName, "vector": Vector}
 """Parameter → its option, which stands beside the type of a repository that has it."""
 EmbedsTexts = Annotated[MemoryRepository, EmbedderName]
 """The repository of a command that embeds texts."""
 EmbedsOne = Annotated[MemoryRepository, EmbedderName, Vector]
 """The repository of a command that embeds one text, whose vector may be given instead."""
-StoresTexts = Annotated[MemoryRepository, EmbedderName, FindEntities]
+StoresTexts = Annotated[MemoryRepository, EmbedderName]
 """The repository of a command that stores texts."""
-StoresOne = Annotated[MemoryRepository, EmbedderName, Vector, FindEntities]
+StoresOne = Annotated[MemoryRepository, EmbedderName, Vector]
 """The repository of a command that stores one text, whose vector may be given instead."""
 
 
@@ -103,6 +103,6 @@ def make_embedder(name: str | None, written: str | None = None) -> Embedder:
     return named_object("--embedder", name, is_one)  # type: ignore[no-any-return]
 
 
-def entities(find_entities: bool) -> Entities:
-    """The entity finder for a command's texts."""
-    return "auto" if find_entities else None
+def entities(find_entities: bool) -> EntityFinder | None:
+    """The entity finder of a server."""
+    return capitalised_names if find_entities else None

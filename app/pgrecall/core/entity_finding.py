@@ -1,4 +1,4 @@
-"""Finds the entities of new memories: by a function of the caller, or by capital letters."""
+"""Finds the entities of new memories by a function: the caller's, or `capitalised_names`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import iscoroutine
-from typing import Literal
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError
 
 EntityFinder = Callable[[str], Iterable[str] | Awaitable[Iterable[str]]]
 """The names in a text. The asynchronous repository also takes a coroutine function."""
-Entities = EntityFinder | Literal["auto"] | None
 
 _RUN = re.compile(r"[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)*")
 """Words with single spaces between them; punctuation ends a name."""
@@ -63,25 +61,19 @@ def merged(known: Iterable[str], names: Iterable[str]) -> list[str]:
     return list({name.casefold(): name for name in (*names, *known)}.values())
 
 
-def require_finder(entities: object) -> Entities:
-    """Raises InputError for what is neither a function nor "auto"."""
+def require_finder(entities: object) -> EntityFinder | None:
+    """Raises InputError for what is no function."""
     if entities is None or callable(entities):
         return entities
-    if isinstance(entities, str) and entities == "auto":
-        return "auto"
-    raise InputError(
-        f"entities must be a function from a text to names, or 'auto', got {shortened(entities)}"
-    )
+    raise InputError(f"entities must be a function from a text to names, got {shortened(entities)}")
 
 
-def found(entities: Entities, texts: Sequence[str]) -> Found | None:
+def found(entities: EntityFinder | None, texts: Sequence[str]) -> Found | None:
     """The names in the texts; None without a finder. Raises InputError for what is no name."""
     if entities is None:
         return None
-    if entities == "auto":
-        return Found([capitalised_names(text) for text in texts], looks_up=True)
-    assert callable(entities)
-    return Found([checked_names(entities(text)) for text in texts], looks_up=False)
+    names = [checked_names(entities(text)) for text in texts]
+    return Found(names, looks_up=entities is capitalised_names)
 
 
 def checked_names(names: object) -> list[str]:

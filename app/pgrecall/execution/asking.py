@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pgrecall.core.computing import computed
 from pgrecall.core.embedders import AsyncEmbedder, Embedded, Embedder, model_name
-from pgrecall.core.entity_finding import Entities, Found, checked_names, found
+from pgrecall.core.entity_finding import EntityFinder, Found, checked_names, found
 from pgrecall.core.rerankers import Rerank
 from pgrecall.core.steps import Ask
 from pgrecall.core.tokens import TokenCounter, counted
@@ -24,7 +24,7 @@ class Tools(NamedTuple):
 
     embedder: Embedder | AsyncEmbedder | None
     token_counter: TokenCounter
-    entities: Entities
+    entities: EntityFinder | None
     reranker: Rerank | None
 
 

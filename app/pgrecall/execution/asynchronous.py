@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall.core.embedders import AsyncEmbedder, Embedder
-from pgrecall.core.entity_finding import Entities, require_finder
+from pgrecall.core.entity_finding import EntityFinder, require_finder
 from pgrecall.core.rerankers import Rerank, Reranker, require_reranker
 from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
@@ -72,7 +72,7 @@ class Repository:
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
-        entities: Entities = None,
+        entities: EntityFinder | None = None,
         reranker: Rerank | Reranker | None = None,
         slow_after: float | None = None,
         durable_touch: bool = True,

@@ -92,12 +92,11 @@ class Links(Namespace[R_co]):
 
 
 class Names(Namespace[R_co]):
-    """`repository.names`. Aliases of entities, and names that no memory has."""
+    """`repository.names`. Aliases of entities."""
 
     alias = method(lambda: naming.alias)
     remove = method(lambda: naming.remove_alias)
     aliases = method(lambda: naming.aliases)
-    unknown = method(lambda: naming.unknown)
 
 
 class RankIndexes(Namespace[R_co]):
@@ -194,7 +193,7 @@ class Methods:
 
     @property
     def names(self: M) -> Names[M]:
-        """Aliases of entities, and names that no memory has."""
+        """Aliases of entities."""
         return Names(self)
 
     @property
@@ -232,8 +231,7 @@ class MemoryRepository(Methods, synchronous.Repository):
 
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
     `token_counter` counts the tokens of texts. `entities`, a function from a text to names, finds
-    the entities of new memories that come without any; "auto" takes the owner's known entities and
-    capitalised names (`pgrecall.core.entity_finding`). The logger `pgrecall` reports calls at
+    the entities of new memories that come without any. The logger `pgrecall` reports calls at
     DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
     counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
     last counts. `profile`, a Profile or the name of a built-in one, ranks in each call that names

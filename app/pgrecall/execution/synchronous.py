@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pgrecall.core.embedders import Embedder
-from pgrecall.core.entity_finding import Entities, require_finder
+from pgrecall.core.entity_finding import EntityFinder, require_finder
 from pgrecall.core.rerankers import Rerank, Reranker, require_reranker
 from pgrecall.core.steps import Ask, Copy, Operation, Run, Uncounted
 from pgrecall.core.tokens import TokenCounter, estimated_tokens, require_counter
@@ -74,7 +74,7 @@ class Repository:
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
-        entities: Entities = None,
+        entities: EntityFinder | None = None,
         reranker: Rerank | Reranker | None = None,
         slow_after: float | None = None,
         durable_touch: bool = True,

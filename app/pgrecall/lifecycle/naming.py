@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from uuid import UUID
 
-from pgrecall.core.entity_finding import capitalised_names
 from pgrecall.core.steps import READS, VERB, Operation, needs
-from pgrecall.core.validation import require_name, require_texts
-from pgrecall.ranking.entities import known_entities
+from pgrecall.core.validation import require_name
 from pgrecall.ranking.owner_facts import expects_names
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
@@ -51,25 +48,3 @@ def aliases(tables: Tables, /, agent_id: str | UUID) -> Operation[list[tuple[str
     """Each alias, as it is compared, with the entity that it stands for, in order."""
     rows = yield call(tables, "names", agent=require_owner(tables, agent_id))
     return [(row.alias, row.entity) for row in rows]
-
-
-@needs(READS)
-def unknown(
-    tables: Tables, /, agent_id: str | UUID, texts: str | Sequence[str]
-) -> Operation[list[str]]:
-    """The names in texts that stand for no entity of the agent's memories, the most frequent first.
-
-    Pass the questions that users ask: what is returned is worth an alias, or an entity of new
-    memories. Names are found by their capital letters, as `entities="auto"` does. Raises
-    InputError.
-    """
-    agent_id = require_owner(tables, agent_id)
-    several = require_texts("texts", [texts] if isinstance(texts, str) else texts) or []
-    found: dict[str, list[int]] = {}
-    for number, text in enumerate(several):
-        for name in capitalised_names(text):
-            found.setdefault(name, []).append(number)
-    names = list(found)
-    rows = (yield known_entities(tables, [agent_id], names, subjects=True)) if names else []
-    known = {names[row.number - 1] for row in rows}
-    return sorted((name for name in names if name not in known), key=lambda one: -len(found[one]))
