@@ -1112,12 +1112,8 @@ CREATE TABLE pgrecall.owner_vectors (
     memories bigint NOT NULL,
     latest timestamp with time zone,
     computed_at timestamp with time zone NOT NULL,
-    taste real[],
-    taste_at timestamp with time zone,
-    successes bigint,
     CONSTRAINT ck_owner_vectors_computed_at CHECK (((computed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (computed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_owner_vectors_latest CHECK (((latest >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (latest <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_owner_vectors_taste_at CHECK (((taste_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (taste_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+    CONSTRAINT ck_owner_vectors_latest CHECK (((latest >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (latest <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
 );
 
 --
@@ -1155,24 +1151,6 @@ COMMENT ON COLUMN pgrecall.owner_vectors.latest IS 'The latest created_at of the
 --
 
 COMMENT ON COLUMN pgrecall.owner_vectors.computed_at IS 'When it was computed, by the server''s clock.';
-
---
--- Name: COLUMN owner_vectors.taste; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.owner_vectors.taste IS 'Mean, of length 1, of memories with more successes than failures.';
-
---
--- Name: COLUMN owner_vectors.taste_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.owner_vectors.taste_at IS 'When it was computed; NULL: there is none.';
-
---
--- Name: COLUMN owner_vectors.successes; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.owner_vectors.successes IS 'How many more successes than failures they had then.';
 
 --
 -- Name: profiles; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1222,14 +1200,12 @@ CREATE TABLE pgrecall.rank_indexes (
     likeness double precision,
     written_until timestamp with time zone NOT NULL,
     candidates_alone integer DEFAULT 400 NOT NULL,
-    latest timestamp with time zone,
     kept double precision,
     kept_since double precision,
     axes public.halfvec[],
     candidates_by_profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_rank_indexes_latest CHECK (((latest >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (latest <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_written_until CHECK (((written_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (written_until <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
 );
 
@@ -1334,12 +1310,6 @@ COMMENT ON COLUMN pgrecall.rank_indexes.written_until IS 'Memories written or ch
 --
 
 COMMENT ON COLUMN pgrecall.rank_indexes.candidates_alone IS 'The number of candidates where one signal has most of the weight.';
-
---
--- Name: COLUMN rank_indexes.latest; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.latest IS 'The latest created_at of its memories.';
 
 --
 -- Name: COLUMN rank_indexes.kept; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1735,12 +1705,6 @@ CREATE INDEX ix_memory_labels_value_kind ON pgrecall.memory_labels USING btree (
 --
 
 CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree (agent_id, target_id) WHERE (target_id IS NOT NULL);
-
---
--- Name: ix_memory_usage_successful; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE INDEX ix_memory_usage_successful ON pgrecall.memory_usage USING btree (agent_id, memory_id) WHERE (success_count > failure_count);
 
 --
 -- Name: ix_rank_positions_words; Type: INDEX; Schema: pgrecall; Owner: -

@@ -13,8 +13,6 @@ from uuid import UUID
 
 from pgrecall import (
     Added,
-    Candidate,
-    Candidates,
     Change,
     Cluster,
     Consolidation,
@@ -88,7 +86,6 @@ def operations(
     return {
         "add": Operation({"memory": new}, "inserted", "initial"),
         "add_many": Operation({"memories": [new, new]}, ["inserted", "known"], "initial"),
-        "candidates": Operation(query | {"n": 1, "k": 1}, five[:1]),
         "context": Operation(query, five),
         "count": Operation({}, 5),
         "delete": Operation(ids, 1, "deleted"),
@@ -164,7 +161,7 @@ def operations(
 
 
 READING = {
-    *("candidates", "context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
+    *("context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
     *("evaluation.tune", "explain", "get", "get_many", "history"),
     *("labels.find", "labels.of", "links.of", "list", "names.aliases", "owners"),
     *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
@@ -189,8 +186,6 @@ GOOD = {name: one.arguments for name, one in operations(ID, OTHER).items()}
 
 _SHOWN: dict[type, str] = {
     Added: "outcome",
-    Candidate: "memory",
-    Candidates: "memories",
     Change: "event.event_type",
     Cluster: "memories",
     Consolidation: "importance",
@@ -245,7 +240,6 @@ class Things(NamedTuple):
 _HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid"}
 _RERANKED = _HYBRID | {"rerank": lambda query, texts: [float(len(text)) for text in texts]}
 _MORE: dict[str, list[dict[str, Any]]] = {
-    "candidates": [_HYBRID | {"teams": ["one"]}],
     "context": [_HYBRID | {"teams": ["one"]}, _RERANKED],
     "delete": [{"text": "onesecret"}, {"text": "onesecret", "dry_run": True}],
     "evaluation.evaluate": [{"rerank": _RERANKED["rerank"]}],

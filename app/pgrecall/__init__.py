@@ -85,12 +85,10 @@ if TYPE_CHECKING:
         Keyword,
         Recency,
         Similarity,
-        Taste,
         Time,
         Trust,
         Usefulness,
     )
-    from pgrecall.search.candidate_list import Candidate, Candidates, SignalBound
     from pgrecall.search.explanation import Explanation, SignalAccount
     from pgrecall.search.query_plan import QueryPlan
 
@@ -100,8 +98,6 @@ __all__ = [
     "AsyncMemoryRepository",
     "Attribute",
     "Batch",
-    "Candidate",
-    "Candidates",
     "Change",
     "Clock",
     "Cluster",
@@ -184,7 +180,6 @@ __all__ = [
     "SentenceTransformersEmbedder",
     "ServerInUse",
     "SignalAccount",
-    "SignalBound",
     "Similarity",
     "SizeEstimate",
     "Sizes",
@@ -192,7 +187,6 @@ __all__ = [
     "Style",
     "SupersessionConflict",
     "TableState",
-    "Taste",
     "Time",
     "Trust",
     "Tuning",
@@ -264,8 +258,7 @@ _MODULES = {
     "scoring.scored_memory": "ScoredMemory ScoredValues",
     "scoring.scorer": "score score_all",
     "scoring.signals": "Clock Confidence Curve EntityOverlap Frequency Importance Keyword "
-    "Recency Similarity Taste Time Trust Usefulness",
-    "search.candidate_list": "Candidate Candidates SignalBound",
+    "Recency Similarity Time Trust Usefulness",
     "search.explanation": "Explanation SignalAccount",
     "search.query_plan": "QueryPlan",
 }

@@ -39,10 +39,8 @@ def main(
     quality.print_quality(console, found)
     with progress_bar() as progress, server() as url:
         by_owner, without_dates = owners.measured(url, held_out, progress)
-        lent = owners.lending(url, held_out, progress)
         silent = owners.silence(url, progress)
     owners.print_owners(console, by_owner, without_dates)
-    owners.print_lending(console, lent)
     for grid in floor_grids(by_owner):
         console.print(drawn(grid))
     owners.print_silence(console, silent, by_owner)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -21,8 +20,6 @@ from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity
 K = 10
 MANY = 500
 """More than an owner has."""
-TURNS, SHARE = 2, 0.3
-"""How far hits lend, and how much of their scores."""
 BEFORE = Profile(
     "hybrid before",
     {
@@ -81,31 +78,6 @@ def measured(url: str, held_out: bool, progress: Progress) -> tuple[Evaluation, 
     return found, without_dates
 
 
-def lending(url: str, held_out: bool, progress: Progress) -> Mapping[str, list[float]]:
-    """recall@K of the questions about dialogues, by searches without lending and with it; of
-    owners that are stored."""
-    engine = create_engine(database_url(url))
-    repo = MemoryRepository(engine, embedder=LocalEmbedder())
-    ways: dict[str, dict[str, Any]] = {
-        "search": {},
-        f"lend={SHARE:g}, expand_session={TURNS}": {"expand_session": TURNS, "lend": SHARE},
-    }
-    found: dict[str, list[float]] = {way: [] for way in ways}
-    asked = [
-        (owner, query)
-        for owner in dict.fromkeys(question.owner for question in questions())
-        for query in queries(owner, held_out=held_out)
-        if query.group == "dialogue"
-    ]
-    for owner, query in progress.track(asked, description="dialogues"):
-        relevant = set(query.relevant)
-        for way, arguments in ways.items():
-            hits = repo.search(owner, query.query, k=K, as_of=query.as_of, touch=False, **arguments)
-            found[way].append(len(relevant & {hit.memory.id for hit in hits}) / len(relevant))
-    engine.dispose()
-    return found
-
-
 def silence(url: str, progress: Progress) -> Mapping[float, float]:
     """Floor of relevance → the share of general questions, put to each owner, that nothing
     reaches it for; of owners that are stored."""
@@ -130,12 +102,6 @@ def print_silence(console: Console, silent: Mapping[float, float], answered: Eva
     for floor, share in silent.items():
         table.add_row(f"{floor:g}", f"{share:.2f}", f"{recalls[floor]:.3f}")
     console.print(table)
-
-
-def print_lending(console: Console, found: Mapping[str, list[float]]) -> None:
-    for way, recalls in found.items():
-        mean = statistics.fmean(recalls)
-        console.print(f"dialogue, {len(recalls)} questions, {way}: recall@{K} {mean:.3f}")
 
 
 def print_owners(console: Console, found: Evaluation, without_dates: Evaluation) -> None:

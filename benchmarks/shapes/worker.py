@@ -92,7 +92,6 @@ class World:
             "search, relevance": {"query_text": "invoice garden", "min_relevance": 0.3},
             "search, teams": {"teams": ["team"]},
             "search, turns": {"expand_session": 2},
-            "search, turns ranked": {"expand_session": 2, "lend": 0.5},
         }
         for what, arguments in searches.items():
             for owner, many in OWNERS.items():

@@ -24,7 +24,6 @@ BATCH = 10_000
 WAYS: Mapping[str, SearchArguments] = {
     "search": {},
     "expand_session=2": {"expand_session": 2},
-    "expand_session=2, lend=0.3": {"expand_session": 2, "lend": 0.3},
 }
 
 

@@ -337,12 +337,6 @@ def _create_usage() -> None:
     )
     # Room for the next version of a row on its page, so that counting moves no index entry.
     op.execute(f'ALTER TABLE "{settings().schema}".memory_usage SET (fillfactor = 70)')
-    _index(
-        "memory_usage",
-        "successful",
-        "agent_id, memory_id",
-        where="success_count > failure_count",
-    )
 
 
 def _create_events() -> None:
@@ -497,7 +491,6 @@ def _create_rank_indexes() -> None:
             "The number of candidates where one signal has most of the weight.",
             "400",
         ),
-        _moment("latest", "The latest created_at of its memories."),
         _share("kept", "How much of embeddings the axes described at its build, 0 to 1."),
         _share("kept_since", "The same of memories that were placed in it since."),
         sa.Column(
@@ -511,7 +504,7 @@ def _create_rank_indexes() -> None:
             "The number of candidates for each built-in profile that its build measured.",
             "'{}'::jsonb",
         ),
-        *_moment_checks("rank_indexes", "as_of", "built_at", "written_until", "latest"),
+        *_moment_checks("rank_indexes", "as_of", "built_at", "written_until"),
         key=("agent_id",),
     )
 
@@ -618,18 +611,7 @@ def _create_owner_vectors() -> None:
             "mean.",
         ),
         _moment("computed_at", "When it was computed, by the server's clock.", nullable=False),
-        sa.Column(
-            "taste",
-            ARRAY(REAL()),
-            comment="Mean, of length 1, of memories with more successes than failures.",
-        ),
-        _moment("taste_at", "When it was computed; NULL: there is none."),
-        sa.Column(
-            "successes",
-            sa.BigInteger(),
-            comment="How many more successes than failures they had then.",
-        ),
-        *_moment_checks("owner_vectors", "latest", "computed_at", "taste_at"),
+        *_moment_checks("owner_vectors", "latest", "computed_at"),
         key=("agent_id",),
     )
 

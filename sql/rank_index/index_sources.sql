@@ -30,7 +30,7 @@ BEGIN
             quote_nullable(left(strategy, 60))
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF strategy = 'exact' OR ranked > @MAX_K@
-       OR options && '{statuses,period,per_session,per_subject,per_day}' OR facts ? 'decay'
+       OR options && '{statuses,period}' OR facts ? 'decay'
        OR NOT 'valid' = ANY (options)
        OR NOT EXISTS (SELECT 1 FROM rank_indexes r WHERE r.agent_id = ANY (owners))
        OR cardinality(owners) > 1 AND is_distributed() THEN  -- one statement, on one node
@@ -81,8 +81,8 @@ BEGIN
     END IF;
     filtered := NOT has_words AND NOT options <@ '{
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
-        undecayed,relevance,shifted,tasted,named,given_names,min_relevance,min_similarity,
-        min_score,expand_session,lend,diversity}';
+        relevance,shifted,named,given_names,min_relevance,min_similarity,
+        min_score,expand_session,diversity}';
     candidates := greatest(
         measured, least(@PER_HIT@ * @MEASURED_HITS@, measured) * ranked / @MEASURED_HITS@);
     IF one_sided > 0 THEN

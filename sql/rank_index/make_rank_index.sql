@@ -72,8 +72,7 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT count(*) AS memories,
-           least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest,
-           coalesce(max(e.created_at), built_at) AS latest
+           least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest
       INTO there
       FROM agent_memories e
       -- OFFSET 0: looked up by key. A join might read all counters of the owner.
@@ -128,7 +127,7 @@ BEGIN
     INSERT INTO rank_indexes AS r (
         agent_id, relation, space, as_of, built_at, written_until, memories, at_least, m,
         ef_construction, seconds, candidates, candidates_alone, candidates_by_profile, likeness,
-        term_memories, common_terms, axes, latest, kept)
+        term_memories, common_terms, axes, kept)
     VALUES (
         agent, relation, rank_space(), make_rank_index_here.as_of, make_rank_index_here.built_at,
         make_rank_index_here.built_at, there.memories, make_rank_index_here.at_least,
@@ -138,18 +137,18 @@ BEGIN
         coalesce((by_profile -> 'alone')::integer, least), by_profile - 'alone', likeness,
         CASE WHEN text_language() = language THEN words.memories END,
         CASE WHEN text_language() = language THEN words.terms END, axes,
-        there.latest, kept)
+        kept)
         ON CONFLICT (agent_id) DO UPDATE
        SET (relation, space, as_of, built_at, written_until, memories, at_least, m,
             ef_construction, seconds, candidates, candidates_alone, candidates_by_profile,
-            likeness, term_memories, common_terms, axes, latest, kept, kept_since)
+            likeness, term_memories, common_terms, axes, kept, kept_since)
          = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at,
             excluded.written_until, excluded.memories,
             excluded.at_least, excluded.m, excluded.ef_construction, excluded.seconds,
             excluded.candidates, excluded.candidates_alone, excluded.candidates_by_profile,
             excluded.likeness,
             excluded.term_memories, excluded.common_terms, excluded.axes,
-            excluded.latest, excluded.kept, excluded.kept_since);
+            excluded.kept, excluded.kept_since);
     RETURN relation;
 END
 $function$;

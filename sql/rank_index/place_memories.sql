@@ -43,7 +43,6 @@ DECLARE
     gone uuid[];
     described float8;
     measured integer;
-    newest timestamptz;
 BEGIN
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (ids) ORDER BY m.id FOR KEY SHARE;
@@ -92,13 +91,11 @@ BEGIN
         USING agent, index.as_of, index.axes, ids, -longest;
     PERFORM copy_used_positions(agent, index.relation, index.since, ids);
     described := kept_on_axes(agent, index.axes, ids);
-    SELECT max(m.created_at), count(m.embedding) FILTER (WHERE m.status = 'active')
-      INTO newest, measured
+    SELECT count(m.embedding) FILTER (WHERE m.status = 'active') INTO measured
       FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids);
     UPDATE rank_indexes r
-       SET latest = greatest(r.latest, newest),
-           -- As if 200 memories had been measured before.
-           kept_since = coalesce(
+       -- As if 200 memories had been measured before.
+       SET kept_since = coalesce(
                (200 * coalesce(r.kept_since, r.kept) + measured * described) / (200 + measured),
                r.kept_since)
      WHERE r.agent_id = agent AND r.relation = index.relation;

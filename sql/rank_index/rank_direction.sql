@@ -34,10 +34,8 @@ BEGIN
                        t.half_life, t.moment, t.before, t.after
                   FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place),
                        jsonb_to_recordset(CASE
-                           WHEN NOT used THEN s.said -> 'terms'
-                           WHEN s.said ->> 'name' = 'recency' AND (s.said -> 'reads_usage')::boolean
-                           THEN '[]'
-                           ELSE coalesce(s.said #> '{undecayed,terms}', s.said -> 'terms') END) t(
+                           WHEN used AND s.said ? 'used_terms' THEN s.said -> 'used_terms'
+                           ELSE s.said -> 'terms' END) t(
                            axis integer, share float8, half_life float8,
                            moment float8, before float8, after float8)
                  WHERE query IS NOT NULL OR s.said ->> 'name' <> 'similarity') asked USING (axis)

@@ -19,7 +19,6 @@ CREATE OR REPLACE FUNCTION context(
 DECLARE
     asked record;
     most integer;
-    ranked integer;
     packing jsonb;
     sources jsonb;
     answered boolean;
@@ -56,7 +55,6 @@ BEGIN
     most := k;
     k := coalesce(consider, greatest(k, CASE WHEN reserve <> '{}' OR max_similarity IS NOT NULL
                                                 THEN 80 ELSE least(k * max_skips, 80) END));
-    ranked := most_ranked(k, lend);
     packing := jsonb_build_object(
         'budget', greatest(max_tokens - 5, 0), 'most', most, 'floor', coalesce(min_score, 0),
         'max_skips', max_skips, 'diversity', diversity, 'max_similarity', max_similarity,
@@ -66,12 +64,12 @@ BEGIN
     asked.options := asked.options || '{indents,brief}'
         || CASE WHEN diversity > 0 OR max_similarity IS NOT NULL THEN '{compares}'::text[] END;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
-        query, 'named' = ANY (asked.options), ranked, asked.options);
+        query, 'named' = ANY (asked.options), k, asked.options);
     WHILE sources IS NOT NULL LOOP
         FOR step, verdict, tokens, agent_id, id, content, memory_type, created_at, score, near,
             relevance, passed, total IN
             EXECUTE context_text(asked.facts, asked.options, sources)
-            USING ranked, asked.owners, asked.weighed, sources || packing, asked.compared,
+            USING k, asked.owners, asked.weighed, sources || packing, asked.compared,
                   @passed@
         LOOP
             answered := has_enough_hits(sources, passed, total);
@@ -84,8 +82,8 @@ BEGIN
         sources := more_candidates(sources, passed, total);
     END LOOP;
     RETURN QUERY EXECUTE context_text(asked.facts, asked.options, NULL)
-        USING ranked, asked.owners, asked.weighed,
-              ranked_apart('best', ranked, asked.options, asked.owners, @passed@) || packing,
+        USING k, asked.owners, asked.weighed,
+              ranked_apart('best', k, asked.options, asked.owners, @passed@) || packing,
               asked.compared,
               @passed@;
 END

@@ -6,8 +6,7 @@ CREATE OR REPLACE FUNCTION explain(
     @arguments@
 ) RETURNS TABLE (
     agent_id text, rank bigint, ranked bigint, returned boolean, score float8, needed_score float8,
-    signals jsonb, reasons text[], terms jsonb, relevance float8, beside uuid, lent float8,
-    lender uuid
+    signals jsonb, reasons text[], terms jsonb, relevance float8, beside uuid
 )
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -19,9 +18,7 @@ DECLARE
     described text;
     unmet text[];
     comes_along boolean;
-    crowded text[] := '{}';
     floor float8 := min_relevance;
-    most integer := most_ranked(k, lend);
     searched text := agent;
 BEGIN
     IF query IS NOT NULL OR query_text IS NOT NULL THEN
@@ -42,7 +39,7 @@ BEGIN
         statement_for('explain', asked.facts, alone(asked.options)));
     FOREACH agent IN ARRAY asked.owners LOOP
         EXECUTE described INTO own
-          USING most, asked.owners, asked.weighed, jsonb_build_object('id', memory_id),
+          USING k, asked.owners, asked.weighed, jsonb_build_object('id', memory_id),
                 asked.compared, @passed@;
         EXIT WHEN own.agent_id IS NOT NULL;
     END LOOP;
@@ -52,20 +49,20 @@ BEGIN
         asked.weighed := redistributed(asked.facts, asked.weighed, '{keyword}');
     END IF;
     EXECUTE statement_for('standing', asked.facts, asked.options) INTO standing
-      USING most, asked.owners, asked.weighed,
-            ranked_apart('scores', most, asked.options, asked.owners, @passed@)
+      USING k, asked.owners, asked.weighed,
+            ranked_apart('scores', k, asked.options, asked.owners, @passed@)
             || jsonb_build_object('whose', own.agent_id, 'id', memory_id, 'own_score', own.score),
             asked.compared,
             @passed@;
     agent := standing.last_owner;
     EXECUTE described INTO last
-      USING most, asked.owners, asked.weighed, jsonb_build_object('id', standing.last_id),
+      USING k, asked.owners, asked.weighed, jsonb_build_object('id', standing.last_id),
             asked.compared, @passed@;
     agent := searched;
     agent_id := own.agent_id;
     rank := standing.before + 1;
     ranked := standing.ranked;
-    score := standing.raised;
+    score := own.score;
     needed_score := CASE WHEN standing.last_score IS NOT NULL
                          THEN greatest(standing.last_score, min_score) END;
     signals := (
@@ -89,28 +86,15 @@ BEGIN
         signals := signals || jsonb_build_object(
             'signal', 'decay', 'value', own.signals[cardinality(asked.weighed) + 1]);
     END IF;
-    IF max_per <> '{}' THEN
-        crowded := ARRAY(
-            SELECT format('left out by max_per: %s of its %s come before it', c.before, m.key)
-              FROM jsonb_each_text(max_per) m, LATERAL (
-                   SELECT (to_jsonb(standing) ->> ('before_of_' || m.key))::bigint AS before) c
-             WHERE c.before >= m.value::integer
-             ORDER BY array_position(@GROUPS@, m.key));
-    END IF;
-    lent := standing.raised - own.score;
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e
                     WHERE e.value = 'false' ORDER BY e.key);
-    IF lend IS NOT NULL THEN
-        lender := standing.beside;
-    ELSIF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet)
-          OR crowded <> '{}' THEN
+    IF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
         beside := standing.beside;
     END IF;
     -- A turn that comes along needs neither min_score nor min_relevance.
     comes_along := beside IS NOT NULL AND array_remove(unmet, 'min_relevance') = '{}';
     IF comes_along THEN
         unmet := '{}';
-        crowded := '{}';
     END IF;
     relevance := own.relevance;
     reasons := ARRAY(SELECT CASE WHEN name = 'min_relevance'
@@ -126,8 +110,7 @@ BEGIN
                 THEN ARRAY[format('its score %s is below min_score %s',
                                   round(score::numeric, 6), min_score)]
                 ELSE '{}' END
-        || crowded
-        || CASE WHEN unmet = '{}' AND crowded = '{}' AND rank > k AND NOT comes_along
+        || CASE WHEN unmet = '{}' AND rank > k AND NOT comes_along
                 THEN ARRAY[format('outranked: it is number %s, and k is %s; '
                                   'the last memory returned scores %s, this one %s', rank, k,
                                   round(standing.last_score::numeric, 6), round(score::numeric, 6))]
@@ -152,8 +135,7 @@ COMMENT ON FUNCTION explain IS
     'Why recall with the same arguments returns a memory, or why not: its rank among the memories '
     'that pass, its score, each signal''s part of it and how far that is behind the last memory '
     'returned, the reasons that exclude it, the terms of the query by weight (left_out: no memory '
-    'has it), and its relevance. beside: the hit that it comes along with by expand_session. lent: '
-    'how much its score is raised, by a share of the score of lender.';
+    'has it), and its relevance. beside: the hit that it comes along with by expand_session.';
 
 CREATE OR REPLACE FUNCTION contributions(weights float8[], signals float8[]) RETURNS float8[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE

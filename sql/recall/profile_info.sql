@@ -21,8 +21,7 @@ COMMENT ON FUNCTION profile_info IS
     'What recall needs to know about a profile; raises PM007 with the known profiles for an '
     'unknown name.';
 
-CREATE OR REPLACE FUNCTION weights_of(
-    facts jsonb, profile text, weights jsonb, normalise boolean DEFAULT false) RETURNS float8[]
+CREATE OR REPLACE FUNCTION weights_of(facts jsonb, profile text, weights jsonb) RETURNS float8[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     names text[] := ARRAY(SELECT s ->> 'name' FROM jsonb_array_elements(facts -> 'signals') s);
@@ -47,7 +46,7 @@ BEGIN
             RAISE EXCEPTION 'profile %: the weight of % must be a number, got %',
                 quote_literal(profile), given.name, left(given.value::text, 60)
                 USING ERRCODE = 'invalid_parameter_value';
-        ELSIF NOT normalise AND given.value::numeric <> 0
+        ELSIF given.value::numeric <> 0
               AND given.value::numeric NOT BETWEEN 1e-12 AND 1 THEN
             RAISE EXCEPTION 'profile %: the weight of % must be 0 or lie within 1e-12 and 1, got %',
                 quote_literal(profile), given.name, left(given.value::text, 60)
@@ -55,13 +54,6 @@ BEGIN
         END IF;
     END LOOP;
     weighed := ARRAY(SELECT coalesce((weights ->> one)::float8, 0) FROM unnest(names) one);
-    IF normalise AND (SELECT max(one) FROM unnest(weighed) one) > 0 THEN
-        -- Divided by the largest first, as in Python.
-        weighed := ARRAY(SELECT one / (SELECT max(w) FROM unnest(weighed) w)
-                           FROM unnest(weighed) one);
-        weighed := ARRAY(SELECT one / (SELECT sum(w) FROM unnest(weighed) w)
-                           FROM unnest(weighed) one);
-    END IF;
     total := (SELECT coalesce(sum(one), 0) FROM unnest(weighed) one);
     IF abs(total - 1) > 1e-9 THEN
         RAISE EXCEPTION 'profile %: the weights must sum to 1, they sum to %',
@@ -131,7 +123,7 @@ BEGIN
         SELECT jsonb_agg(CASE WHEN s.said ? 'of_half_life'
                               THEN s.said || jsonb_build_object(
                                   'sql', s.said -> 'of_half_life', 'uncovered', true,
-                                  'terms', '[]'::jsonb)
+                                  'terms', '[]'::jsonb, 'used_terms', '[]'::jsonb)
                               ELSE s.said END ORDER BY s.place)
           FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
 END

@@ -12,7 +12,6 @@ DECLARE
     named boolean := false;
     asked_names integer;
     worded boolean;
-    tasted boolean := false;
 BEGIN
     PERFORM require_owner(agent);
     owners := ARRAY[agent];
@@ -25,15 +24,7 @@ BEGIN
     END IF;
     moment := coalesce(as_of, now());
     facts := profile_info(profile);
-    weighed := weights_of(facts, profile, weights, normalise_weights);
-    IF NOT apply_decay THEN
-        facts := jsonb_set(facts, '{signals}', (
-            SELECT jsonb_agg(CASE WHEN s.said ? 'undecayed'
-                                  THEN s.said -> 'undecayed'
-                                       || jsonb_build_object('name', s.said -> 'name')
-                                  ELSE s.said END ORDER BY s.place)
-              FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
-    END IF;
+    weighed := weights_of(facts, profile, weights);
     IF half_life IS NOT NULL THEN
         facts := with_half_life(facts, profile, half_life);
     END IF;
@@ -45,9 +36,6 @@ BEGIN
     fault := @fault@;
     IF fault IS NOT NULL THEN
         RAISE EXCEPTION '%', fault USING ERRCODE = 'invalid_parameter_value';
-    ELSIF apply_decay IS NULL THEN
-        RAISE EXCEPTION 'apply_decay must be true or false, got NULL'
-            USING ERRCODE = 'invalid_parameter_value';
     ELSIF current_setting('gin_fuzzy_search_limit') <> '0' THEN
         RAISE EXCEPTION 'gin_fuzzy_search_limit is %, with which searches miss memories at random: '
             'set it to 0', current_setting('gin_fuzzy_search_limit')
@@ -63,14 +51,6 @@ BEGIN
                 ) lists, jsonb_each(to_jsonb(lists)) one WHERE jsonb_typeof(one.value) = 'array';
     END IF;
     PERFORM require_vector(query);
-    IF max_per IS NOT NULL THEN
-        PERFORM require_max_per(max_per);
-        PERFORM require(max_per = '{}' OR lend IS NULL,
-                    'max_per does not go with lend, which ranks by raised scores: leave one out');
-        PERFORM require(max_per = '{}' OR cardinality(owners) = 1 OR NOT is_distributed(),
-                    'max_per does not go with teams on Citus, where each owner is ranked on its '
-                    'node: leave one out');
-    END IF;
     IF metadata IS NOT NULL THEN
         compared := metadata_comparisons(metadata);
         contained := coalesce((
@@ -87,9 +67,6 @@ BEGIN
         named := asked_names > 0;
         facts := facts || jsonb_build_object('names', asked_names);
     END IF;
-    IF facts @? '$.signals[*] ? (@.name == "taste")' THEN
-        tasted := has_taste(owners, as_of);
-    END IF;
     worded := query_text IS NOT NULL
         AND (facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
              OR facts ? 'min_relevance');
@@ -99,15 +76,13 @@ BEGIN
             CASE WHEN query IS NULL THEN 'similarity' END,
             CASE WHEN NOT worded THEN 'keyword' END,
             CASE WHEN NOT named THEN 'entity_overlap' END,
-            CASE WHEN query_time IS NULL THEN 'time' END,
-            CASE WHEN NOT tasted THEN 'taste' END], NULL));
+            CASE WHEN query_time IS NULL THEN 'time' END], NULL));
     END IF;
     -- Expressions without FROM, which PL/pgSQL evaluates several times as fast.
     options := array_remove(ARRAY['planned',
         @named_filters@,
         CASE WHEN include_invalid IS NOT TRUE THEN 'valid' END,
         CASE WHEN compared IS NOT NULL THEN 'compared' END,
-        CASE WHEN NOT apply_decay THEN 'undecayed' END,
         CASE WHEN cardinality(owners) > 1 THEN 'teams' END,
         CASE WHEN is_distributed() THEN 'large' END,
         CASE WHEN is_distributed() AND cardinality(owners) > 1 THEN 'divided' END,
@@ -115,18 +90,13 @@ BEGIN
         CASE WHEN query IS NOT NULL THEN 'query' END,
         CASE WHEN worded THEN 'words' END,
         CASE WHEN named THEN 'named' END,
-        CASE WHEN tasted THEN 'tasted' END,
         CASE WHEN min_relevance IS NOT NULL
                   OR facts ? 'min_relevance' AND (worded OR query IS NOT NULL)
              THEN 'relevance' END,
         CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN min_score IS NOT NULL THEN 'min_score' END,
-        CASE WHEN expand_session > 0 THEN 'expand_session' END,
-        CASE WHEN lend IS NOT NULL THEN 'lend' END,
-        CASE WHEN max_per ? 'session' THEN 'per_session' END,
-        CASE WHEN max_per ? 'subject' THEN 'per_subject' END,
-        CASE WHEN max_per ? 'day' THEN 'per_day' END
+        CASE WHEN expand_session > 0 THEN 'expand_session' END
     ], NULL);
     options := array_remove(options, 'include_invalid');
     IF statuses = '{active}' THEN
@@ -149,18 +119,6 @@ $function$;
 
 COMMENT ON FUNCTION question IS
     'Checks the arguments of recall, and returns what follows from them.';
-
-CREATE OR REPLACE FUNCTION has_taste(owners text[], as_of timestamptz) RETURNS boolean
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
-BEGIN
-    RETURN EXISTS (SELECT FROM owner_vectors v
-                    WHERE v.agent_id = ANY (owners) AND v.taste_at IS NOT NULL
-                      AND (has_taste.as_of IS NULL OR v.taste_at <= has_taste.as_of));
-END
-$function$;
-
-COMMENT ON FUNCTION has_taste IS
-    'Whether the taste of one of these owners was known at a moment.';
 
 CREATE OR REPLACE FUNCTION asked_names(
     owners text[], given text[], said text, subjects boolean, OUT entities text[],
@@ -186,25 +144,6 @@ $function$;
 
 COMMENT ON FUNCTION asked_names IS
     'Returns the entities that a text or these names stand for, and how many names these are.';
-
-CREATE OR REPLACE FUNCTION require_max_per(max_per jsonb) RETURNS void
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
-BEGIN
-    PERFORM require(jsonb_typeof(max_per) = 'object',
-                format('max_per must map %s to numbers, got %s',
-                       array_to_string(@GROUPS@::text[], ', '), left(max_per::text, 60)));
-    PERFORM require_one_of('group of max_per', m.key, @GROUPS@) FROM jsonb_each(max_per) m;
-    PERFORM require(CASE WHEN jsonb_typeof(m.value) = 'number'
-                         THEN m.value::numeric = trunc(m.value::numeric)
-                              AND m.value::numeric BETWEEN 1 AND @MOST_PER@ END,
-                format('max_per[%s] must be a whole number within 1 and @MOST_PER,@, got %s',
-                       m.key, left(m.value::text, 60)))
-       FROM jsonb_each(max_per) m;
-END
-$function$;
-
-COMMENT ON FUNCTION require_max_per IS
-    'Raises invalid_parameter_value, or PM007, for what cannot be max_per of recall.';
 
 CREATE OR REPLACE FUNCTION metadata_comparisons(metadata jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$

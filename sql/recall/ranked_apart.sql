@@ -1,6 +1,7 @@
 -- Each statement runs on the node of its owner. The rows of all are few, but for scores.
 CREATE OR REPLACE FUNCTION ranked_apart(
-    statement text, ranked integer, options text[], owners text[], agent text, @arguments@) RETURNS jsonb
+    statement text, ranked integer, options text[], owners text[], agent text, @arguments@)
+    RETURNS jsonb
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE

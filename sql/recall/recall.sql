@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION recall(
     diversity float8 DEFAULT 0
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
-    score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
+    score float8, similarity float8, signals jsonb, beside uuid,
     importance float8, tier text, key text, last_accessed_at timestamptz, steps integer,
     relevance float8, on_subject boolean
 )
@@ -16,7 +16,7 @@ CREATE OR REPLACE FUNCTION recall(
 #variable_conflict use_variable
 DECLARE
     asked record;
-    ranked integer := most_ranked(k, lend, diversity);
+    ranked integer := most_ranked(k, diversity);
     chooses jsonb := jsonb_build_object('diversity', diversity);
     sources jsonb;
     answered boolean := false;
@@ -49,8 +49,8 @@ BEGIN
     WHILE NOT answered LOOP
         answered := sources IS NULL;
         FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside,
-            lent, lender, importance, tier, key, last_accessed_at, steps, relevance, on_subject,
-            passed, total IN
+            importance, tier, key, last_accessed_at, steps, relevance, on_subject, passed,
+            total IN
             EXECUTE recall_text(asked.facts, asked.options, sources)
             USING ranked, asked.owners, asked.weighed, coalesce(sources,
                       ranked_apart('best', ranked, asked.options, asked.owners, @passed@))
@@ -75,11 +75,11 @@ $function$;
 COMMENT ON FUNCTION recall IS
     'The k best memories for a query by a profile, best first, ties by id, with score, similarity '
     'and signals. touch: count their retrieval, which moves last_accessed_at unless the profile '
-    'has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how '
-    'much the score was raised, by a share of the score of lender. expand: add memories that are '
-    'linked to the hits, up to so many steps away. on_subject: false where nothing on this subject '
-    'was found: the best relevance is below the floor of the profile, and the rows are the '
-    'nearest. diversity: choose the k by maximal marginal relevance, in the order of choice.';
+    'has accessed_by use. beside: the hit that a turn came along with by expand_session. expand: '
+    'add memories that are linked to the hits, up to so many steps away. on_subject: false where '
+    'nothing on this subject was found: the best relevance is below the floor of the profile, and '
+    'the rows are the nearest. diversity: choose the k by maximal marginal relevance, in the order '
+    'of choice.';
 
 CREATE OR REPLACE FUNCTION diverse_options(
     options text[], diversity float8, k integer, expand_session integer) RETURNS text[]
@@ -111,13 +111,11 @@ CREATE OR REPLACE FUNCTION recall_text(
 BEGIN
     RETURN format(
         'SELECT agent_id, id, content, memory_type, created_at, score, similarity, '
-        'named_signals(%L::jsonb, signals), %s, %s, importance, tier, key, last_accessed_at, %s, '
+        'named_signals(%L::jsonb, signals), %s, importance, tier, key, last_accessed_at, %s, '
         '%s%s FROM (%s) hits',
         jsonb_path_query_array(facts, '$.signals[*].name')
             || CASE WHEN facts ? 'decay' THEN '["decay"]' ELSE '[]' END::jsonb,
-        CASE WHEN 'expand_session' = ANY (options) AND NOT 'lend' = ANY (options) THEN 'beside'
-             ELSE 'NULL::uuid' END,
-        CASE WHEN 'lend' = ANY (options) THEN 'lent, lender' ELSE '0::float8, NULL::uuid' END,
+        CASE WHEN 'expand_session' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
         CASE name WHEN 'linked' THEN 'steps' ELSE '0' END,
         CASE WHEN NOT 'relevance' = ANY (options) THEN 'NULL::float8, NULL::boolean'
              WHEN facts ? 'min_relevance'
@@ -139,7 +137,7 @@ CREATE OR REPLACE FUNCTION expanded(
     diversity float8 DEFAULT 0)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
-    score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
+    score float8, similarity float8, signals jsonb, beside uuid,
     importance float8, tier text, key text, last_accessed_at timestamptz, steps integer,
     relevance float8, on_subject boolean
 )
@@ -149,8 +147,8 @@ DECLARE
     hit_owners text[] := '{}';
     hit_ids uuid[] := '{}';
 BEGIN
-    FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent,
-        lender, importance, tier, key, last_accessed_at, steps, relevance, on_subject IN
+    FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside,
+        importance, tier, key, last_accessed_at, steps, relevance, on_subject IN
         WITH hits AS MATERIALIZED (
             SELECT r.*, row_number() OVER () AS place FROM recall(
                    @passed@, false, strategy, diversity => diversity) r
@@ -165,10 +163,10 @@ BEGIN
              LIMIT k
         )
         SELECT u.agent_id, u.id, u.content, u.memory_type, u.created_at, u.score, u.similarity,
-               u.signals, u.beside, u.lent, u.lender, u.importance, u.tier, u.key,
-               u.last_accessed_at, u.steps, u.relevance, u.on_subject
+               u.signals, u.beside, u.importance, u.tier, u.key, u.last_accessed_at,
+               u.steps, u.relevance, u.on_subject
           FROM (SELECT h.* FROM hits h UNION ALL SELECT l.* FROM linked l) u
-         ORDER BY CASE WHEN expand_session > 0 AND lend IS NULL OR diversity > 0 THEN u.place END,
+         ORDER BY CASE WHEN expand_session > 0 OR diversity > 0 THEN u.place END,
                   u.score DESC, u.id
     LOOP
         RETURN NEXT;
@@ -188,7 +186,7 @@ CREATE OR REPLACE FUNCTION linked_memories(
     hit_owners text[], hit_ids uuid[], most integer, steps integer, agent text, @arguments@)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
-    score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid,
+    score float8, similarity float8, signals jsonb, beside uuid,
     importance float8, tier text, key text, last_accessed_at timestamptz, away integer,
     relevance float8, on_subject boolean
 )

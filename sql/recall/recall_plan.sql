@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION recall_plan(
 #variable_conflict use_variable
 DECLARE
     asked record;
-    ranked integer := most_ranked(k, lend, diversity);
+    ranked integer := most_ranked(k, diversity);
     chooses jsonb := jsonb_build_object('diversity', diversity);
     sources jsonb;
     statement text;

@@ -48,10 +48,6 @@ BEGIN
     END IF;
     FOR place, filler IN
         VALUES (':moment', moment), (':last_accessed_at', accessed),
-               (':owner_taste', '(SELECT tasted.query FROM tasted'
-                                || CASE WHEN 'teams' = ANY (options)
-                                        THEN ' WHERE tasted.agent_id = agent_memories.agent_id'
-                                        ELSE '' END || ')'),
                (':counted_subject', CASE WHEN 'subjects' = ANY (options)
                                          THEN 'agent_memories.subject' ELSE 'NULL' END),
                (':shifted_similarity', CASE
@@ -98,7 +94,7 @@ COMMENT ON FUNCTION statement_for IS
 CREATE OR REPLACE FUNCTION alone(options text[]) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(SELECT o FROM unnest(options) o
-                  WHERE o NOT IN ('divided', 'teams', 'min_score', 'expand_session', 'lend'))
+                  WHERE o NOT IN ('divided', 'teams', 'min_score', 'expand_session'))
            || 'alone'::text;
 
 COMMENT ON FUNCTION alone IS

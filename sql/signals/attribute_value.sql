@@ -1,6 +1,6 @@
--- `zero` and `one` are the numbers whose values are 0 and 1. Each function below uses its argument
--- often, which is cheap enough to be inlined: a column, an aggregate, or a path into metadata.
--- Numbers nearer to 0 than 1e-100 count as 0, or products with weights could underflow.
+-- `zero` and `one` are the numbers whose values are 0 and 1. The function uses its argument often,
+-- which is cheap enough to be inlined: a path into metadata. Numbers nearer to 0 than 1e-100 count
+-- as 0, or products with weights could underflow.
 CREATE OR REPLACE FUNCTION ramp(number float8, zero float8, one float8) RETURNS float8
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN abs(greatest(least(number, greatest(zero, one)), least(zero, one)) - zero)
@@ -8,23 +8,6 @@ CREATE OR REPLACE FUNCTION ramp(number float8, zero float8, one float8) RETURNS 
 
 COMMENT ON FUNCTION ramp IS
     'Returns where a number lies on the way from zero to one, in [0, 1].';
-
-CREATE OR REPLACE FUNCTION attribute_value(
-    number float8, zero float8, one float8, missing float8) RETURNS float8
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN abs(number) < 'Infinity'::float8
-                THEN ramp(CASE WHEN abs(number) >= 1e-100::float8 THEN number
-                               ELSE 0::float8 END, zero, one)
-                ELSE missing END;
-
-CREATE OR REPLACE FUNCTION attribute_value(
-    number numeric, zero float8, one float8, missing float8) RETURNS float8
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN abs(number) < 'Infinity'::numeric
-                THEN ramp(CASE WHEN abs(number) >= 1e-100::numeric
-                               THEN greatest(least(number, 1e30::numeric), -1e30::numeric)::float8
-                               ELSE 0::float8 END, zero, one)
-                ELSE missing END;
 
 CREATE OR REPLACE FUNCTION attribute_value(
     found jsonb, zero float8, one float8, missing float8) RETURNS float8
@@ -36,12 +19,6 @@ CREATE OR REPLACE FUNCTION attribute_value(
                                ELSE 0::float8 END, zero, one)
                 ELSE missing END;
 
-COMMENT ON FUNCTION attribute_value(float8, float8, float8, float8) IS
-    'Returns the value in [0, 1] of a number of one''s own, where zero and one are the ends of its '
-    'range; missing for what is no finite number.';
-COMMENT ON FUNCTION attribute_value(numeric, float8, float8, float8) IS
-    'Returns the value in [0, 1] of a number of one''s own, where zero and one are the ends of its '
-    'range; missing for what is no finite number.';
-COMMENT ON FUNCTION attribute_value(jsonb, float8, float8, float8) IS
+COMMENT ON FUNCTION attribute_value IS
     'Returns the value in [0, 1] of a number in metadata, where zero and one are the ends of its '
     'range; missing for what is no number.';

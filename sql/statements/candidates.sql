@@ -3,7 +3,6 @@
 --with asked AS MATERIALIZED asked --? asked
 --with means AS MATERIALIZED means --? shifted
 --with shifted AS MATERIALIZED shifted --? shifted
---with tasted AS MATERIALIZED tasted --? tasted
 --with worded AS MATERIALIZED worded_once --? words large
 --with asked_for AS MATERIALIZED asked_for --? words
 --with valued AS every --? listed !large

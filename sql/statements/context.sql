@@ -6,10 +6,9 @@
 --begin turned --? turns
 --begin turned --? apart !turns
 --with found AS found_alone --? apart !turns
---with found AS found_along --? along
---with found AS found_lent --? lends
+--with found AS found_along --? turns
 --with pool AS MATERIALIZED pool
---with pairs AS pairs --? along
+--with pairs AS pairs --? turns
 --with chosen AS judged
 --with hits AS described
 --then best_first

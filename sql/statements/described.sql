@@ -7,8 +7,7 @@ SELECT :columns, one.score,
      , (SELECT asked.has_terms FROM asked) AS has_terms --? redistribute by_words
      , (SELECT asked.entities FROM asked) AS query_entities --? naming
      , (SELECT asked.names FROM asked) AS names --? naming
-     , one.beside, one.hit_score --? along
-     , one.lent, one.lender --? lends
+     , one.beside, one.hit_score --? turns
      , one.passed, one.total --? indexed
      , one.place, one.cost, one.verdict, one.step, one.near --? context
      , one.step --? diverse
@@ -25,4 +24,4 @@ SELECT :columns, one.score,
   :looked_up_gathered --? apart
   CROSS JOIN LATERAL (SELECT one.share, one.coverage) words --? words
  WHERE true
-   AND (one.score >= :min_score::float8) --? min_score !along !indexed
+   AND (one.score >= :min_score::float8) --? min_score !turns !indexed

@@ -12,9 +12,6 @@ SELECT agent_memories.agent_id, agent_memories.id
            4::bigint * :n::bigint) AS part --? listed
      , coalesce(words.share, 0::float8) AS share --? words
      , words.coverage --? words
-     , agent_memories.session AS its_session --? per_session
-     , agent_memories.subject AS its_subject --? per_subject
-     , :day AS its_day --? per_day
   FROM pgrecall.agent_memories
   JOIN (SELECT 1) one_memory
     ON true

@@ -14,6 +14,6 @@ SELECT pool.*, verdict.verdict, verdict.step, verdict.near
                        WHERE one.relevant AND other.relevant
                          AND NOT one.comes_along AND NOT other.comes_along
                        ORDER BY one.place, other.place) --? compares
-     , hits => ARRAY(SELECT pairs.hit FROM pairs ORDER BY pairs.number) --? along
-     , turns => ARRAY(SELECT pairs.turn FROM pairs ORDER BY pairs.number) --? along
+     , hits => ARRAY(SELECT pairs.hit FROM pairs ORDER BY pairs.number) --? turns
+     , turns => ARRAY(SELECT pairs.turn FROM pairs ORDER BY pairs.number) --? turns
        ) verdict ON verdict.place = pool.place

@@ -2,7 +2,6 @@
 --with asked AS MATERIALIZED asked --? asked
 --with means AS MATERIALIZED means --? shifted
 --with shifted AS MATERIALIZED shifted --? shifted
---with tasted AS MATERIALIZED tasted --? tasted
 --with near AS near
 --with chosen AS near_scored
 --with hits AS described

@@ -4,7 +4,6 @@
 --with memories AS MATERIALIZED owned_memories --? divided
 --with usages AS NOT MATERIALIZED owned_usage --? !divided
 --with usages AS MATERIALIZED owned_usage --? divided
---with tasted AS MATERIALIZED tasted --? tasted
 --with known AS MATERIALIZED known --? !one
 --with known AS NOT MATERIALIZED known --? one
 --with queries AS MATERIALIZED queries

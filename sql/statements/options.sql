@@ -1,6 +1,6 @@
 -- Options that follow from others: the first is on where all that stand behind it are, and none of
 -- those with an exclamation mark. The name of the statement is an option, too.
---option usage min_trust !undecayed
+--option usage min_trust
 --option usage listed_by_usage
 --option by_words keyword words
 --option redistributes redistribute by_words
@@ -11,8 +11,6 @@
 --option turns expand_session search
 --option turns expand_session context
 --option turns expand_session standing
---option along turns !lend
---option lends turns lend
 --option indexed index search
 --option indexed index context
 --option indexed index best
@@ -21,6 +19,3 @@
 --option apart divided teams standing
 --option counts touch search
 --option diverse diversity search !turns !apart
---option limits per_session !indexed !apart
---option limits per_subject !indexed !apart
---option limits per_day !indexed !apart

@@ -14,4 +14,4 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
    AND (:labelled_each) --? labels !apart
    AND (:labelled_gathered) --? labels apart
    AND (:trusted) --? min_trust
-   AND (:relevant) --? min_relevance !along
+   AND (:relevant) --? min_relevance !turns

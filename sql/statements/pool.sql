@@ -24,11 +24,11 @@ SELECT row_number() OVER (ORDER BY priced.comes_along, priced.relevant DESC
                   FROM unnest(:reranked_owners::text[], :reranked_ids::uuid[])
                        WITH ORDINALITY given(agent_id, id, number)
                  WHERE given.agent_id = one.agent_id AND given.id = one.id) AS reranked --? reranked
-             , (one.beside IS NOT NULL) AS comes_along --? along
-             , false AS comes_along --? !along
+             , (one.beside IS NOT NULL) AS comes_along --? turns
+             , false AS comes_along --? !turns
              , (one.beside IS NOT NULL
-                OR :relevance >= :min_relevance::float8) AS relevant --? relevance along
-             , (:relevance >= :min_relevance::float8) AS relevant --? relevance !along
+                OR :relevance >= :min_relevance::float8) AS relevant --? relevance turns
+             , (:relevance >= :min_relevance::float8) AS relevant --? relevance !turns
              , true AS relevant --? !relevance
           FROM found one
           :looked_up --? !apart

@@ -6,4 +6,4 @@ SELECT best.agent_id, best.id, best.score
               :ranked_shares::float8[], :ranked_coverages::float8[])
        best(agent_id, id, score, share, coverage)
  WHERE true
-   AND (best.score >= :min_score::float8) --? along min_score
+   AND (best.score >= :min_score::float8) --? turns min_score

@@ -11,4 +11,4 @@ SELECT best.*
          ORDER BY every.score DESC, every.id
          LIMIT (SELECT :ranked::integer)) best
  WHERE true
-   AND (best.score >= :min_score::float8) --? along min_score
+   AND (best.score >= :min_score::float8) --? turns min_score

@@ -2,7 +2,6 @@
 --with asked AS MATERIALIZED asked --? asked
 --with means AS MATERIALIZED means --? shifted
 --with shifted AS MATERIALIZED shifted --? shifted
---with tasted AS MATERIALIZED tasted --? tasted
 --with worded AS MATERIALIZED worded_once --? words large
 --with sources AS source --? indexed !teams
 --with sources AS sources --? indexed teams
@@ -16,8 +15,5 @@
 --with whole AS every_large --? indexed whole large
 --with every AS every_of_both --? indexed whole
 --with every AS every_candidate --? indexed !whole
---with every AS every --? !indexed !large !limits
---with every AS every_large --? !indexed large !limits
---with unlimited AS every --? limits !large
---with unlimited AS every_large --? limits large
---with every AS limited --? limits
+--with every AS every --? !indexed !large
+--with every AS every_large --? !indexed large

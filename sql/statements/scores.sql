@@ -2,7 +2,6 @@
 --with asked AS MATERIALIZED asked --? asked
 --with means AS MATERIALIZED means --? shifted
 --with shifted AS MATERIALIZED shifted --? shifted
---with tasted AS MATERIALIZED tasted --? tasted
 --with worded AS MATERIALIZED worded_once --? words large
 --with every AS every --? !large
 --with every AS every_large --? large

@@ -10,11 +10,10 @@
 --begin turned --? turns
 --begin turned --? apart !turns
 --with chosen AS found_alone --? apart !turns
---with chosen AS found_along --? along
---with chosen AS found_lent --? lends
+--with chosen AS found_along --? turns
 --with hits AS described --? !counts
 --with hits AS MATERIALIZED described --? counts
 --with counted AS MATERIALIZED counted --? counts
---then best_first --? !along !diverse
+--then best_first --? !turns !diverse
 --then as_chosen --? diverse
---then in_passages --? along
+--then in_passages --? turns

@@ -6,8 +6,4 @@
 --with ranked AS ranked_large --? turns apart
 --with beside AS MATERIALIZED beside --? turns
 --with nearest AS nearest --? turns
---with placed AS every_alone --? !lends
---with placed AS raised --? lends
---with own AS own --? !turns
---with own AS own_beside --? turns
 --then standing_last

@@ -3,7 +3,6 @@
 --with asked AS MATERIALIZED asked --? apart asked
 --with means AS MATERIALIZED means --? apart shifted
 --with shifted AS MATERIALIZED shifted --? apart shifted
---with tasted AS MATERIALIZED tasted --? apart tasted
 --with terms AS MATERIALIZED terms --? apart words turns
 --with ranked AS ranked --? !indexed !large !apart
 --with ranked AS ranked_large --? !indexed large !apart

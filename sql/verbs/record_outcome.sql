@@ -55,7 +55,6 @@ BEGIN
             'trust', new_trust, 'trust_usage', new_usage, 'success_count', counted.success_count,
             'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count),
         reason, actor, metadata || jsonb_strip_nulls(jsonb_build_object('query', query)), key);
-    PERFORM note_outcome(agent);
     RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = record_outcome.memory_id;
 END

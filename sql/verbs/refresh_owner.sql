@@ -146,67 +146,6 @@ COMMENT ON FUNCTION compute_mean IS
     'Computes the mean of the embeddings of an owner''s active memories, each of length 1; none of '
     'fewer than @LEAST_FOR_MEAN@.';
 
--- What did well is looked up by its own index, and each memory by its key.
-CREATE OR REPLACE FUNCTION compute_taste(agent text) RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off
-    SET plan_cache_mode = force_generic_plan AS $function$
-#variable_conflict use_variable
-DECLARE
-    moment timestamptz := clock_timestamp();
-    many bigint;
-    total @extschema:vector@.vector;
-    mean real[];
-BEGIN
-    SELECT sum(used.weight), @extschema:vector@.sum(
-               CASE WHEN used.weight = 1 OR used.direction IS NULL THEN used.direction
-                    ELSE array_fill(used.weight::real,
-                                    ARRAY[@extschema:vector@.vector_dims(used.direction)]
-                                   )::@extschema:vector@.vector
-                         OPERATOR(@extschema:vector@.*) used.direction END)
-      INTO many, total
-      FROM (SELECT u.success_count - u.failure_count AS weight, m.direction
-              FROM memory_usage u
-              LEFT JOIN LATERAL (
-                   SELECT @extschema:vector@.l2_normalize(
-                              m.embedding::@extschema:vector@.vector) AS direction
-                     FROM agent_memories m
-                    WHERE m.agent_id = agent AND m.id = u.memory_id AND m.status = 'active'
-                      AND m.invalidated_at IS NULL
-                   OFFSET 0) m ON true
-             WHERE u.agent_id = agent AND u.success_count > u.failure_count) used;
-    IF @extschema:vector@.vector_norm(total) > 0 THEN
-        mean := @extschema:vector@.l2_normalize(total)::real[];
-    END IF;
-    UPDATE owner_vectors v
-       SET taste = mean, taste_at = CASE WHEN mean IS NOT NULL THEN moment END, successes = many
-     WHERE v.agent_id = agent;
-END
-$function$;
-
-COMMENT ON FUNCTION compute_taste IS
-    'Computes the mean of an owner''s memories that had more successes than failures, weighted by '
-    'how many more.';
-
-CREATE OR REPLACE FUNCTION note_outcome(agent text) RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
-DECLARE
-    known bigint;
-BEGIN
-    SELECT coalesce(v.successes, 0) INTO known FROM owner_vectors v WHERE v.agent_id = agent;
-    IF (known IS NULL OR known < 10 OR random() * known < 3)
-       AND pg_try_advisory_xact_lock(owner_lock(agent)) THEN
-        IF known IS NULL THEN
-            PERFORM compute_mean(agent);
-        END IF;
-        PERFORM compute_taste(agent);
-    END IF;
-END
-$function$;
-
-COMMENT ON FUNCTION note_outcome IS
-    'Computes the taste of an owner again: with fewer than 10 successes at each outcome, with '
-    'more, by chance, about each time that they grew by a third.';
-
 CREATE OR REPLACE FUNCTION owner_lock(agent text) RETURNS bigint
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT
     RETURN hashtextextended(format('pgrecall owner %s %s', current_schema(), agent), 0);
@@ -223,7 +162,6 @@ BEGIN
     PERFORM require_owner(agent);
     IF pg_try_advisory_xact_lock(owner_lock(agent)) THEN
         PERFORM compute_mean(agent);
-        PERFORM compute_taste(agent);
     END IF;
     SELECT u.entities, u.subjects INTO entities, subjects FROM used_names(agent) u;
     DELETE FROM entity_names n
@@ -236,8 +174,7 @@ $verb$;
 
 COMMENT ON FUNCTION refresh_owner IS
     'Computes what is known of an owner''s memories as a whole again: the mean of their '
-    'embeddings, that of what did well, and their names. Names that no memory has any more are '
-    'deleted; aliases stay.';
+    'embeddings, and their names. Names that no memory has any more are deleted; aliases stay.';
 
 CREATE OR REPLACE FUNCTION note_removed(agent text, removed integer) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -246,14 +183,13 @@ BEGIN
                                 WHERE v.agent_id = agent AND random() * v.memories < 10 * removed)
        AND pg_try_advisory_xact_lock(owner_lock(agent)) THEN
         PERFORM compute_mean(agent);
-        PERFORM compute_taste(agent);
     END IF;
 END
 $function$;
 
 COMMENT ON FUNCTION note_removed IS
-    'Computes the mean of the owner''s embeddings, and of what did well, again where a tenth of '
-    'them was deleted: at once, or, by chance, when so many were deleted one by one.';
+    'Computes the mean of the owner''s embeddings again where a tenth of them was deleted: at '
+    'once, or, by chance, when so many were deleted one by one.';
 
 CREATE OR REPLACE FUNCTION used_names(agent text, OUT entities text[], OUT subjects text[])
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_seqscan = off AS $function$

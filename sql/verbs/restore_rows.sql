@@ -95,11 +95,6 @@ BEGIN
 
     IF stored <> '{}' THEN
         PERFORM note_written(agent, memories);
-        IF EXISTS (SELECT FROM memory_usage u
-                    WHERE u.agent_id = agent AND u.memory_id = ANY (stored)
-                      AND u.success_count > u.failure_count) THEN
-            PERFORM note_outcome(agent);
-        END IF;
     END IF;
     gone := gone_memories(agent, ids);
     RETURN QUERY

@@ -35,7 +35,7 @@ def recall(
     **given: Any,
 ) -> Rows:
     """Its rows, with its arguments given by name."""
-    for name in ("metadata", "weights", "reserve", "max_per"):
+    for name in ("metadata", "weights", "reserve"):
         if given.get(name) is not None:
             given[name] = Jsonb(given[name])
     if isinstance(given.get("query_time"), tuple):

@@ -136,7 +136,7 @@ SEARCHED: dict[str, dict[str, Any]] = {
     "metadata": {"metadata": {"a": {"$gte": 5}}},
     "text": {"text": "tea"},
     "expand": {"expand": 1},
-    "expand_session": {"query_text": "tea", "expand_session": 2, "lend": 0.3},
+    "expand_session": {"query_text": "tea", "expand_session": 2},
     "teams": {"query_text": "tea", "teams": ["one"]},
     "min_relevance": {"query_text": "tea", "min_relevance": 0.1},
 }

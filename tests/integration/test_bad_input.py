@@ -126,8 +126,7 @@ def _weighed(repo: MemoryRepository, weight: Any) -> None:
 
 
 def _weighed_once(repo: MemoryRepository, weight: Any) -> None:
-    weights = {"similarity": weight, "recency": 0.5}
-    repo.search("a", NORTH, weights=weights, normalise_weights=True)
+    repo.search("a", NORTH, weights={"similarity": weight})
 
 
 UNKNOWN = MARK * 100_000

@@ -1,26 +1,21 @@
-"""Candidates: their values are those of a search, and the bound says when their order is."""
+"""Candidates, which the studio ranks: their values and bounds are those of a search."""
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import pytest
 
 from pgrecall import (
-    Candidates,
     Decay,
     InputError,
-    InvalidProfile,
     MemoryRepository,
     NewMemory,
     Profile,
     Recency,
-    UnknownName,
     profiles,
 )
 from pgrecall.core.steps import Run
@@ -29,6 +24,8 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.signals import Curve, Importance, Keyword, Similarity
 from pgrecall.search import shortlisting
+from pgrecall.search.candidate_list import Candidates
+from pgrecall.service.studio_methods import StudioMethods
 from tests.integration.support import NOW, at, before
 from tests.integration.test_profiles_agree import AGENT, EVERYTHING, TEAMS, World, about, world_at
 
@@ -48,7 +45,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "names": about(query_entities=["Ann", "Zoë"], query_text="Ann"),
     "teams": about(teams=TEAMS, query_text="dancing"),
     "a period": about(query_time=(before(60), before(30)), as_of=before(10)),
-    "filters": about(min_similarity=0.1, memory_types=["episodic", "note"], apply_decay=False),
+    "filters": about(min_similarity=0.1, memory_types=["episodic", "note"]),
     "nothing passes": about(memory_types=["none"]),
 }
 
@@ -63,20 +60,11 @@ def asked(question: str) -> dict[str, Any]:
     return {"as_of": NOW, **QUESTIONS[question]}
 
 
-def random_weights(dice: random.Random, profile: Profile) -> dict[str, float]:
-    names = dice.sample([*profile.weights], dice.randint(1, len(profile.weights)))
-    given = {name: dice.random() ** 2 + 1e-3 for name in names}
-    total = math.fsum(given.values())
-    return {name: weight / total for name, weight in given.items()}
-
-
-def in_effect(found: Candidates, weights: dict[str, float]) -> dict[str, float]:
-    """These weights after redistribution, as the page finds them."""
-    profile = found.profile.with_weights(**weights)
-    if profile.redistribute:
-        missing = [name for name, one in found.signals.items() if not one.has_value]
-        profile = profile.without(*missing)
-    return profile.weights
+def candidates(
+    repository: MemoryRepository, agent: str, query: Any = None, **asked: Any
+) -> Candidates:
+    found: Candidates = StudioMethods(repository).candidates(agent, query, **asked)  # type: ignore[arg-type,assignment]
+    return found
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda one: one.name)
@@ -86,7 +74,7 @@ def test_each_value_is_that_of_a_search(world: World, question: str, profile: Pr
     hits = world.repository.search(AGENT, touch=False, strategy="exact", **arguments)
     everything = {one.memory.id: one for one in hits}
     n = 20
-    found = world.repository.candidates(AGENT, **arguments | {"k": 5}, n=n)
+    found = candidates(world.repository, AGENT, **arguments | {"k": 5}, n=n)
 
     assert found.total == len(hits)
     assert [one.memory.id for one in found.memories[:n]] == [one.memory.id for one in hits[:n]]
@@ -96,9 +84,6 @@ def test_each_value_is_that_of_a_search(world: World, question: str, profile: Pr
         assert one.score == pytest.approx(hit.score, abs=EXACT)
         assert one.signals == pytest.approx(hit.signals, abs=EXACT)
         assert (one.similarity, one.relevance) == (hit.similarity, hit.relevance)
-        left = one.signals.get("decay", 1)
-        by_rule = math.fsum(w * one.signals[name] for name, w in found.weights.items()) * left
-        assert by_rule == pytest.approx(hit.score, abs=EXACT)
     there = {one.memory.id for one in found.memories}
     bounds = found.signals | ({} if found.decay is None else {"decay": found.decay})
     for name, bound in bounds.items():
@@ -109,26 +94,6 @@ def test_each_value_is_that_of_a_search(world: World, question: str, profile: Pr
             assert above <= there
         elif not bound.has_value:
             assert len({*values}) <= 1
-
-
-@pytest.mark.parametrize("profile", PROFILES, ids=lambda one: one.name)
-def test_an_order_that_is_called_exact_is_that_of_a_search(world: World, profile: Profile) -> None:
-    dice = random.Random(profile.name)
-    verdicts = set()
-    for question, n in product(QUESTIONS, (5, 40)):
-        arguments = asked(question) | {"k": 5, "profile": profile}
-        found = world.repository.candidates(AGENT, n=n, **arguments)
-        for _ in range(6):
-            weights = random_weights(dice, profile)
-            hits = world.repository.search(AGENT, weights=weights, touch=False, **arguments)
-            best, exact = found.ranked(in_effect(found, weights), k=5)
-            verdicts.add(exact)
-            if exact:
-                scores = [score for _, score in best]
-                assert scores == pytest.approx([hit.score for hit in hits], abs=EXACT)
-                for (one, score), hit in zip(best, hits, strict=True):
-                    assert one == hit.memory.id or abs(score - hit.score) <= EXACT
-    assert verdicts == {True, False}
 
 
 def curve(signal: Recency, age: float | None) -> float:
@@ -156,7 +121,7 @@ def test_recency_by_another_half_life_follows_from_ages(world: World, profile: P
     floor = other.decay.floor if other.decay and name == "decay" else 0.0
     arguments = asked("words and a vector")
     n = 30
-    found = world.repository.candidates(AGENT, profile=profile, n=n, **arguments | {"k": 5})
+    found = candidates(world.repository, AGENT, profile=profile, n=n, **arguments | {"k": 5})
     hits = world.repository.search(AGENT, profile=other, touch=False, **arguments)
     anew = {one.memory.id: one.signals[name] for one in hits}
     for one in found.memories:
@@ -178,8 +143,8 @@ def test_a_large_owner_has_the_same_candidates(
     def found() -> list[Candidates]:
         every = (asked(question) | {"k": 5} for question in QUESTIONS)
         return [
-            world.repository.candidates(
-                AGENT, n=20, profile=profile, by_signal=by_signal, **arguments
+            candidates(
+                world.repository, AGENT, n=20, profile=profile, by_signal=by_signal, **arguments
             )
             for arguments in every
             for profile in (profiles.hybrid, profiles.tiered, DECAYING)
@@ -200,16 +165,14 @@ def test_the_best_by_the_profile_alone_are_the_first_of_all(
     world: World, question: str, profile: Profile
 ) -> None:
     arguments = asked(question) | {"k": 5, "n": 20, "profile": profile}
-    every = world.repository.candidates(AGENT, **arguments)
-    alone = world.repository.candidates(AGENT, by_signal=False, **arguments)
+    every = candidates(world.repository, AGENT, **arguments)
+    alone = candidates(world.repository, AGENT, by_signal=False, **arguments)
     assert alone.memories == every.memories[:20]
-    assert alone.weights == every.weights
     assert [one.has_value for one in alone.signals.values() if every.total] == [
         one.has_value for one in every.signals.values() if every.total
     ]
     is_all = every.total == len(alone.memories)
     assert alone.total == (every.total if is_all else None)
-    assert alone.ranked(alone.weights, k=5)[1] is is_all
     for name, signal in every.signals.items():
         if signal.nth is not None and not is_all:
             assert alone.signals[name].nth >= signal.nth  # type: ignore[operator]
@@ -228,57 +191,46 @@ def test_what_has_no_more_of_a_signal_than_its_nth_memory_is_no_candidate(
             for n in range(60)
         ],
     )
-    last = repo.add(agent, NewMemory("The tram.", embedding=at(90), importance=0.4))
-    found = repo.candidates(agent, at(30.2), query_text="tram", profile=profile, n=5, k=2)
+    repo.add(agent, NewMemory("The tram.", embedding=at(90), importance=0.4))
+    found = candidates(repo, agent, at(30.2), query_text="tram", profile=profile, n=5, k=2)
     assert {one.memory.content for one in found.memories} == {
         *(f"Number {n}." for n in (0, 1, 2, 29, 30, 31, 32)),
         "The tram.",
     }
     assert (found.total, found.signals["importance"].nth) == (61, 0.4)
     assert found.signals["keyword"].nth == 0.0
-    best, exact = found.ranked({"keyword": 1.0}, k=1)
-    assert (best[0][0], exact) == (last, True)
-    assert found.ranked({"keyword": 1.0}, k=2)[1] is False
 
 
 def test_candidates_say_which_terms_they_have(repo: MemoryRepository, agent: str) -> None:
     both = repo.add(agent, NewMemory("The rain dances on the fires.", embedding=at(0)))
     none = repo.add(agent, NewMemory("Snow.", embedding=at(1)))
-    found = repo.candidates(
-        agent, at(0), query_text="fire, rain and nothing else", profile="hybrid"
+    found = candidates(
+        repo, agent, at(0), query_text="fire, rain and nothing else", profile="hybrid"
     )
     assert {one.memory.id: one.terms for one in found.memories} == {
-        both: ("fire", "rain"),
-        none: (),
+        both: ["fire", "rain"],
+        none: [],
     }
-    assert (found.total, found.n, found.signals["keyword"].nth) == (2, 100, None)
+    assert (found.total, found.signals["keyword"].nth) == (2, None)
     assert repo.get(agent, both).retrieval_count == 0  # type: ignore[union-attr]
 
 
 def test_what_depends_on_other_scores_is_refused(repo: MemoryRepository, agent: str) -> None:
     for arguments in (
         {"min_score": 0.5},
-        {"max_per": {"day": 1}},
         {"expand_session": 1},
-        {"expand_session": 1, "lend": 0.5},
     ):
         with pytest.raises(InputError, match=f"leave out .*{[*arguments][-1]}"):
-            repo.candidates(agent, at(0), **arguments)
+            candidates(repo, agent, at(0), **arguments)
     for n in (0, 1_001, True, "3"):
         with pytest.raises(InputError, match="n must"):
-            repo.candidates(agent, at(0), n=n)  # type: ignore[arg-type]
-    found = repo.candidates(agent, at(0), n=2, k=7, profile="trust")
-    assert (found.n, found.memories, found.total) == (7, [], 0)
-    with pytest.raises(UnknownName):
-        found.ranked({"taste": 1.0})
-    with pytest.raises(InvalidProfile):
-        found.ranked({"trust": 2.0})
+            candidates(repo, agent, at(0), n=n)
+    found = candidates(repo, agent, at(0), n=2, k=7, profile="trust")
+    assert (found.memories, found.total) == ([], 0)
 
 
 def test_the_lists_hold_more_than_the_k_best_of_everything(world: World) -> None:
     """The test of the tests: the bound decides, and not that every memory is a candidate."""
-    found = world.repository.candidates(AGENT, n=20, **asked("names") | {"k": 5})
+    found = candidates(world.repository, AGENT, n=20, **asked("names") | {"k": 5})
     assert found.total is not None
     assert len(found.memories) < found.total < EVERYTHING
-    assert found.ranked({"recency": 1.0}, k=20)[1] in (True, False)
-    assert found.bound(found.weights) is not None

@@ -21,7 +21,6 @@ from pgrecall import (
     Attribute,
     Decay,
     Explanation,
-    JudgedQuery,
     MemoryRepository,
     NewMemory,
     Profile,
@@ -32,7 +31,8 @@ from pgrecall.core.ids import new_id
 from pgrecall.errors import InputError, MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.profiles import BUILT_IN
-from pgrecall.scoring.signals import Recency, Similarity, Taste
+from pgrecall.scoring.signals import Recency, Similarity
+from pgrecall.service.studio_methods import StudioMethods
 from tests.calls import CALLS, OF_ALL, PROCEDURES
 from tests.integration.citus import URL, distributed, on_citus, one_and_several_nodes
 from tests.integration.conftest import empty
@@ -227,11 +227,6 @@ def explained(repo: MemoryRepository, memory: int, **arguments: Any) -> list[Any
 HALF = {Similarity(): 0.5}
 DECAYING = Profile("decaying", {Similarity(): 1.0}, decay=Decay(Recency(half_life=3), floor=0.2))
 VIEWED = Profile("viewed", HALF | {Attribute(name="views", metadata="views", most=12): 0.5})
-LIKED = Profile("liked", HALF | {Taste(): 0.5}, redistribute=True)
-NOW_ON = ALL | {"as_of": None}
-"""A taste is known from when it was computed."""
-
-
 ALONE = ALL | {"teams": ()}
 
 
@@ -243,7 +238,6 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     **{one: partial(ranked, profile=one) for one in BUILT_IN},
     "ties": lambda r: r.search("ada", profile="five_factor", **ALL | {"teams": ["green", "red"]}),
     "a session": lambda r: r.search("ada", "red 3", expand_session=1, min_score=0.1, **ALL),
-    "lent": lambda r: r.search("ada", "red 3", expand_session=2, lend=0.5, **ALL),
     "linked": lambda r: r.search("ada", "red 3", expand=2, **ALL),
     "filtered": lambda r: r.search(
         "ada", "blue 3", where=r.memories.c.importance > 0.4, labels=["x"], **ALL
@@ -261,13 +255,10 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     "reranked": lambda r: r.search("ada", "red 3", rerank=shortest, **ALL),
     "decayed": lambda r: r.search("ada", "red 3", profile=DECAYING, **ALL),
     "by a number in metadata": lambda r: r.search("ada", "red 3", profile=VIEWED, **ALL),
-    "by taste": lambda r: r.search("ada", "red 3", profile=LIKED, touch=False, **NOW_ON),
-    "few of a session": lambda r: r.search("ada", "red 3", **ALONE, max_per={"session": 2}),
     "diverse": lambda r: r.search("ada", "red 3", **ALONE, diversity=0.5),
     "explained": partial(explained, memory=3),
     "explained, of a team": partial(explained, memory=109, min_score=0.9),
     "explained, beside a hit": partial(explained, memory=204, expand_session=1),
-    "explained, lent": partial(explained, memory=204, expand_session=2, lend=0.5),
 }
 
 
@@ -310,7 +301,6 @@ IN_PSQL = {
     "recall": "recall('ada', '{query}', {asked})",
     "recall, with its signals": "recall('ada', '{query}', {asked}, profile => 'five_factor')",
     "a session": "recall('ada', '{query}', {asked}, expand_session => 1, min_score => 0.1)",
-    "lent": "recall('ada', '{query}', {asked}, expand_session => 2, lend => 0.5)",
     "filtered": "recall('ada', '{query}', {asked}, labels => '{{x}}', min_trust => 0)",
     "a context": "context('ada', '{query}', {asked}, max_similarity => 0.99)",
     "a context of sessions": "context('ada', '{query}', {asked}, expand_session => 1)",
@@ -352,7 +342,7 @@ def test_a_search_of_several_nodes_is_that_of_one(
     def told(of: ScoredMemory | Explanation) -> Any:
         if isinstance(of, Explanation):
             return of.rank, of.ranked, of.returned, of.reasons, of.needed_score, of.signals
-        return of.memory.owner_id, of.memory.id, of.score, of.beside, of.lent, of.lender
+        return of.memory.owner_id, of.memory.id, of.score, of.beside
 
     expected, found = (
         [told(one) for one in QUESTIONS[question](repo)]
@@ -362,38 +352,13 @@ def test_a_search_of_several_nodes_is_that_of_one(
     assert issued.phases == 1 or question == "linked"  # which is one transaction
 
 
-def test_a_number_in_a_table_that_each_node_has_counts(
-    session: psycopg.Connection, one_and_several: tuple[MemoryRepository, MemoryRepository]
-) -> None:
-    session.execute("CREATE TABLE stars (agent_id text, memory_id uuid, number integer)")
-    session.execute("SELECT create_reference_table('stars')")
-    session.execute("INSERT INTO stars VALUES ('ada', %s, 5)", [number(8)])
-    schema = session.execute("SELECT current_schema()").fetchall()[0][0]
-    of_a_table = Attribute(name="stars", table="stars", column="number", schema=schema, most=5)
-
-    hits = one_and_several[1].search("ada", profile=Profile("starred", {of_a_table: 1.0}), **ALL)
-    session.execute("DROP TABLE stars")
-
-    assert [(hit.memory.id, hit.score) for hit in hits[:1]] == [(number(8), 1.0)]
-    assert {hit.score for hit in hits[1:]} == {0.0}
-
-
-@pytest.mark.parametrize("more", [{"max_per": {"session": 2}}, {"diversity": 0.5}], ids=str)
 def test_what_compares_hits_of_several_nodes_is_refused(
-    one_and_several: tuple[MemoryRepository, MemoryRepository], more: dict[str, Any]
-) -> None:
-    with pytest.raises(InputError, match="does not go with teams on Citus"):
-        one_and_several[1].search("ada", "red 3", **ALL, **more)
-    with pytest.raises(InputError, match="candidates do not go with teams on Citus"):
-        one_and_several[1].candidates("ada", "red 3", **ALL)
-
-
-def test_lending_cannot_be_evaluated(
     one_and_several: tuple[MemoryRepository, MemoryRepository],
 ) -> None:
-    queries = [JudgedQuery("red 3", [number(3)], as_of=NOW)]
-    with pytest.raises(InputError, match="evaluate with lend does not work on Citus"):
-        one_and_several[1].evaluation.evaluate("ada", queries, expand_session=2, lend=0.5)
+    with pytest.raises(InputError, match="does not go with teams on Citus"):
+        one_and_several[1].search("ada", "red 3", **ALL, diversity=0.5)
+    with pytest.raises(InputError, match="candidates do not go with teams on Citus"):
+        StudioMethods(one_and_several[1]).candidates("ada", "red 3", **ALL)  # type: ignore[arg-type,unused-coroutine]
 
 
 def test_what_reads_tables_within_a_statement_keeps_it_from_being_parallel(

@@ -110,7 +110,6 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Answer]] = {
     "with teams": partial(searched, teams=["red", "small"]),
     "with teams and words": partial(searched, teams=["red", "small"], **WORDS),
     "with teams and turns": partial(searched, teams=["red"], expand_session=1, **WORDS),
-    "lent": partial(searched, teams=["red"], expand_session=2, lend=0.5, **WORDS),
     "of a team": lambda r: searched(r.teams, agent="red", **WORDS),
     "context": partial(packed, **WORDS),
     "context with teams": partial(packed, teams=["red", "small"], **WORDS),
@@ -151,8 +150,7 @@ def test_an_index_on_several_nodes_answers_as_on_one(
     answers = [QUESTIONS[question](repo) for repo in one_and_several]
 
     one, several = (
-        [(h.memory.owner_id, h.memory.id, h.score, h.beside, h.lent) for h in hits]
-        for _, hits in answers
+        [(h.memory.owner_id, h.memory.id, h.score, h.beside) for h in hits] for _, hits in answers
     )
     assert [strategy for strategy, _ in answers] == ["index", "index"]
     assert len(one) >= 10

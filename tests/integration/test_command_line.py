@@ -49,7 +49,7 @@ def stored(url: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.usefixtures("url")
-def test_turns_of_a_session_come_along_or_are_lent_to(run: Run) -> None:
+def test_turns_of_a_session_come_along(run: Run) -> None:
     usual = ("--agent", "talk", "--json")
     place = ("--agent", "talk", "--session", "call", "--turn")
     said = ["Shall we book Porto?", "Yes.", "The 14th suits me."]
@@ -57,14 +57,10 @@ def test_turns_of_a_session_come_along_or_are_lent_to(run: Run) -> None:
 
     asked = ("Porto", *usual, "-k", "1", "--expand-session", "2")
     along = run("search", *asked).records
-    lent = run("search", *asked, "--lend", "0.3", "-k", "2").records
-    why = run("explain", near, *asked, "--lend", "0.3").records
     packed = run("context", *asked).records
 
     assert [one["content"] for one in along] == said
     assert [one.get("beside") for one in along] == [None, hit, hit]
-    assert (lent[0]["id"], lent[1]["lender"]) == (hit, hit)
-    assert (why[0]["lender"], why[0]["lent"] > 0) == (hit, True)
     assert {one["content"] for one in packed[0]["packed"]} == set(said)
     assert "comes along with" in run("explain", near, *asked[:3], "-k1", "--expand-session=1").out
 
@@ -337,7 +333,7 @@ def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
     function = run("profiles", "show", str(profile_file), "--function")
 
     assert [profile["name"] for profile in listed] == [
-        *("hybrid", "five_factor", "last_access", "half_life", "trust", "tiered"),
+        *("hybrid", "five_factor", "last_access", "half_life", "trust", "trust_stored", "tiered"),
     ]
     assert "0.4 * decayed_trust(" in shown.out
     assert "CREATE OR REPLACE FUNCTION score_mine(" in function.out
@@ -378,6 +374,7 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
     assert "'@extschema@'" in written[0]
     assert [profile["name"] for profile in listed] == [
         *("facts", "five_factor", "half_life", "hybrid", "last_access", "mine", "tiered", "trust"),
+        "trust_stored",
     ]
     comments = {profile["name"]: profile["comment"] for profile in listed}
     assert "0.7 similarity + 0.3 recency" in comments["mine"]

@@ -293,8 +293,8 @@ def test_hits_and_their_order_are_those_of_a_search(repo: MemoryRepository, agen
         *({}, {"profile": "trust"}, {"profile": profiles.tiered}, {"min_similarity": 0.35}),
         *({"tags": ["even"]}, {"text": "tea -cup"}, {"where": [mine, text("importance > 0.2")]}),
         *({"profile": "hybrid", "query_text": "a cup"}, {"as_of": before(3.5)}),
-        {"weights": {"similarity": 2, "usefulness": 1}, "normalise_weights": True},
-        {"profile": "trust", "apply_decay": False},
+        {"weights": {"similarity": 0.6, "usefulness": 0.4}},
+        {"profile": "trust_stored"},
     ]
     for arguments in several:
         asked: dict[str, Any] = {"as_of": LATER, "touch": False} | arguments

@@ -109,6 +109,7 @@ REQUESTS = {
     "GET /owners": "owners",
 }
 OF_THE_SERVICE = {
+    "/candidates",
     "/key",
     "/profiles",
     "/status",

@@ -73,7 +73,6 @@ def chosen(ranked: Sequence[ScoredMemory], vectors: Any, k: int, diversity: floa
         {"k": 8},
         {"k": 12, "teams": ["red"]},
         {"k": 30, "min_score": 0.35},
-        {"k": 5, "max_per": {"day": 1}},
     ],
     ids=str,
 )

@@ -591,15 +591,6 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
     ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
     ({"min_similarity": -1.1}, InputError, r"min_similarity.*-1\.1"),
-    ({"lend": 0.3}, InputError, r"lend needs expand_session"),
-    ({"lend": 2, "expand_session": 1}, InputError, r"lend must lie within 0 and 1"),
-    ({"expand_session": 1}, InputError, r"expand_session of evaluate needs lend"),
-    (
-        {"queries": [replace(GOOD, query_text="tea")], "rerank": len}
-        | {"expand_session": 1, "lend": 0.3},
-        InputError,
-        "lend or rerank, not both",
-    ),
     ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
     ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
     (

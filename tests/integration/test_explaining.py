@@ -78,7 +78,7 @@ def test_a_profile_may_be_named_or_one_s_own_or_weighed_anew(
     assert contents(hits) == ["1", "2"]
     assert [hit.score for hit in hits] == pytest.approx([0.5, 0.375])
     assert found("hybrid") == found(profiles.hybrid)
-    weighed = found(mine, weights={"confidence": 3, "recency": 1}, normalise_weights=True)
+    weighed = found(mine, weights={"confidence": 0.75, "recency": 0.25})
     assert weighed[0].score == pytest.approx(0.75 * 0.5 + 0.25 * 0.5)
     alone = found(mine, weights={"confidence": 1})
     assert list(alone[0].signals) == list(alone[0].contributions) == list(mine.weights)

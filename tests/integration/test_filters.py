@@ -226,8 +226,6 @@ def test_filters_hold_for_memories_of_teams_too(stocked: MemoryRepository) -> No
     found = stocked.search("agent", NORTH, teams=["red"], touch=False, **asked)
 
     assert sorted(contents(found)) == ["ours", "reef"]
-    as_stored: dict[str, Any] = {"min_trust": 0.7, "as_of": NOW, "apply_decay": False}
-    assert contents(stocked.search("agent", NORTH, touch=False, **as_stored)) == ["reef"]
     with pytest.raises(DatabaseError, match="boolean"):  # what is no condition
         stocked.search("agent", NORTH, where=stocked.memories.c.content)
 

@@ -93,12 +93,15 @@ def halves(name: str, recency: Recency, *, required: bool = False) -> Profile:
 
 
 WITHOUT_USAGE = {
-    "stored trust": profiles.trust.without_trust_decay(),
+    "stored trust": profiles.trust_stored,
     "by type": halves("by type", by_type(Clock.CREATED_AT)),
     "by tier": halves("by tier", LINEAR, required=True),
     "columns": Profile("columns", {Similarity(): 0.1, Trust(decay=False): 0.1, **COLUMNS}),
 }
-WITH_USAGE = profiles.BUILT_IN | {"by type, later": halves("by type, later", by_type(Clock.LATEST))}
+WITH_USAGE = {
+    **{name: one for name, one in profiles.BUILT_IN.items() if name != "trust_stored"},
+    "by type, later": halves("by type, later", by_type(Clock.LATEST)),
+}
 EVERY = {**WITH_USAGE, **WITHOUT_USAGE}
 SEARCHES: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -327,7 +330,7 @@ def test_an_evaluation_joins_counters_and_words_in_full(large: Engine) -> None:
 def test_which_profiles_read_the_counters(large: Engine) -> None:
     assert all(profile.reads_usage for profile in WITH_USAGE.values())
     assert not any(profile.reads_usage for profile in WITHOUT_USAGE.values())
-    call = searching(WITHOUT_USAGE["by type"], "filters", apply_decay=False)
+    call = searching(WITHOUT_USAGE["by type"], "thresholds")
     for planned in EACH_WAY:
         [plan] = plans(large, call, planned)
         assert all(one.get("Relation Name") != "memory_usage" for one in ranked(plan))
@@ -439,7 +442,6 @@ SELECT ARRAY(SELECT format_type(argument, NULL) FROM unnest(proargtypes) AS argu
 
 
 TYPES = dict.fromkeys(("cosine", "similarity", "similarity_to"), len(EmbeddingType))
-TYPES["attribute_value"] = 3
 """How often a function is there, if more than once."""
 
 
@@ -493,7 +495,6 @@ SEARCHED: dict[str, dict[str, Any]] = {
     "search, as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
     "search, relevance": {"min_relevance": 0.1},
     "search, turns": {"expand_session": 1},
-    "search, turns ranked": {"expand_session": 1, "lend": 0.5},
     "search, linked": {"expand": 1},
 }
 SmallCall = Callable[[MemoryRepository, Any, int], Any]

@@ -48,7 +48,6 @@ from pgrecall.scoring.signals import (
     Importance,
     Recency,
     Similarity,
-    Taste,
     Time,
     Trust,
     Usefulness,
@@ -221,8 +220,6 @@ class Expected:
 def expected(world: World, profile: Profile, arguments: Mapping[str, Any]) -> list[Expected]:
     """What Python alone finds: all that pass, best first."""
     query, moment = arguments.get("query"), arguments["as_of"]
-    if not arguments.get("apply_decay", True):
-        profile = profile.without_trust_decay()
     needs_embedding = query is not None and any(
         isinstance(signal, Similarity) and signal.required for signal in profile.signals
     )
@@ -282,21 +279,16 @@ def assert_agree(
     profile: Profile,
     arguments: Mapping[str, Any],
     weigh: Weigh | None = None,
-    *,
-    normalise: bool = False,
 ) -> int:
     """How many memories there were to find, k aside."""
     asked: dict[str, Any] = {"as_of": NOW, "strategy": "exact", **arguments}
     scored, weights = profile, None
     if weigh is not None:
         weights = weigh(profile)
-        total = math.fsum(weights.values()) if normalise else 1
-        scored = profile.with_weights(**{name: weight / total for name, weight in weights.items()})
+        scored = profile.with_weights(**weights)
     wanted = expected(world, scored, asked)
 
-    hits = world.repository.search(
-        AGENT, profile=profile, weights=weights, normalise_weights=normalise, touch=False, **asked
-    )
+    hits = world.repository.search(AGENT, profile=profile, weights=weights, touch=False, **asked)
 
     assert len(hits) == len(wanted[: asked.get("k", 10)])
     assert_as_wanted(hits, wanted)
@@ -335,7 +327,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "query_entities nobody has": about(query_entities=["Nemo", "Bob"]),
     "query_entities of 32": about(query_entities=[*map(str, range(26)), *ENTITIES]),
     "no query_entities": about(query_entities=[]),
-    "trust as stored": about(apply_decay=False),
     "several, teams, future": about(
         teams=TEAMS, query_entities=["Ann"], min_similarity=0.1137, as_of=before(-100)
     ),
@@ -348,7 +339,10 @@ WEIGHED: dict[str, Weigh] = {
     "on similarity alone": lambda _: {"similarity": 1.0},
     "on the last signal alone": lambda p: {list(p.weights)[-1]: 1.0},
     "one tiny": lambda _: {"recency": 1 - 1e-12, "similarity": 1e-12},
-    "normalised": lambda p: {name: float(n) for n, name in enumerate(p.weights, start=1)},
+    "rising": lambda p: {
+        name: n / math.fsum(range(1, len(p.weights) + 1))
+        for n, name in enumerate(p.weights, start=1)
+    },
 }
 
 
@@ -369,9 +363,9 @@ def test_a_search_ranks_as_the_scorer_does(world: World, name: str) -> None:
     for question, asked in QUESTIONS.items():
         found = assert_agree(world, SYSTEMS[name], asked)
         assert (found == 0) == (question == "min_score nobody reaches")
-    for how, weigh in WEIGHED.items():
+    for weigh in WEIGHED.values():
         asked = QUESTIONS["query_entities"] | {"teams": TEAMS}
-        assert assert_agree(world, SYSTEMS[name], asked, weigh, normalise=how == "normalised") > 0
+        assert assert_agree(world, SYSTEMS[name], asked, weigh) > 0
 
 
 def test_a_search_ranks_as_the_scorer_does_on_halfvec(server_url: str) -> None:
@@ -404,7 +398,7 @@ def test_the_view_shows_the_signals_of_the_scorer_and_values_as_stored(world: Wo
         for profile in SYSTEMS.values():
             signals = score(profile, values, as_of=now).signals
             for name in {"recency", "frequency"} & signals.keys():
-                signal = found[f"{name}_{profile.name}"]
+                signal = found[f"{name}_{profile.name.removesuffix('_stored')}"]
                 assert signal == pytest.approx(signals[name], rel=1e-9, abs=1e-9)
         decayed = score(profiles.trust, values, as_of=now).signals["trust"]
         expected = None if row["trust"] is None else pytest.approx(decayed, rel=1e-9)
@@ -418,7 +412,6 @@ DERIVED = {
     "half_life_1e9": profiles.half_life.with_half_life(1e9),
     "five_factor_half_life": profiles.five_factor.with_half_life(14),
     "tiered_one_half_life": profiles.tiered.with_half_life(2.5),
-    "trust_as_stored": profiles.trust.without_trust_decay(),
     "last_access_both": profiles.last_access.with_half_life(3).with_weights(
         similarity=0.1, recency=0.9
     ),
@@ -455,7 +448,7 @@ def random_profile(dice: random.Random, name: str) -> Profile:
     )
     signals = [
         *(own, Similarity(missing=parameter()), trust, frequency, Time(unknown=parameter())),
-        *(Usefulness(), Importance(), Confidence(), EntityOverlap(), Taste()),
+        *(Usefulness(), Importance(), Confidence(), EntityOverlap()),
     ]
     chosen = [recency, *dice.sample(signals, dice.randint(0, len(signals)))]
     dice.shuffle(chosen)

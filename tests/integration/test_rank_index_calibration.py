@@ -92,7 +92,7 @@ def test_a_build_notes_one_of_the_levels_and_searches_start_there(connection: Co
     assert status.index.candidates in LEVELS
     assert status.index.candidates_alone in LEVELS
     measured = status.index.candidates_by_profile
-    assert measured.keys() == profiles.BUILT_IN.keys() - {"hybrid"}
+    assert measured.keys() == profiles.BUILT_IN.keys() - {"hybrid", "trust_stored"}
     assert status.index.candidates == max(measured.values())
     assert len({status.index, status.index}) == 1  # it can be hashed, whatever it has
 

@@ -228,7 +228,15 @@ def test_a_check_is_a_table_of_every_profile_and_counts_no_retrievals(
     shown = run(*CHECK, "-k", "3")
     records = run(*CHECK, "-k", "3", "--json").records
 
-    profiles = ["hybrid", "five_factor", "last_access", "half_life", "trust", "tiered"]
+    profiles = [
+        "hybrid",
+        "five_factor",
+        "last_access",
+        "half_life",
+        "trust",
+        "trust_stored",
+        "tiered",
+    ]
     assert (shown.code, shown.err) == (0, "")
     heading, _, *lines = shown.out.splitlines()
     assert cells(heading) == [

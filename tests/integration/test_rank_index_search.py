@@ -201,7 +201,7 @@ def test_every_built_in_profile_finds_the_exact_answer(whole: MemoryRepository, 
         # accepts.
         of_texts = ("frequency", "keyword", "time", "entity_overlap")
         strategy = "index" if leading in of_texts else "auto"
-        asked = soon | {"weights": leaning, "normalise_weights": True, "strategy": strategy}
+        asked = soon | {"weights": leaning, "strategy": strategy}
         assert mean_recall(whole, **asked) >= 0.97, leading
     assert mean_recall(whole, queries=[None], **soon) >= 0.9
     found, exact = both(whole, query=None, **soon, strategy="auto")
@@ -298,7 +298,7 @@ LEAN = {
 def leaning(signal: str) -> dict[str, Any]:
     """Little counts but this one."""
     weights = {"similarity": 0.02, signal: 0.98}
-    return {"profile": LEAN[signal], "weights": weights, "normalise_weights": True}
+    return {"profile": LEAN[signal], "weights": weights}
 
 
 def _replaced(repo: MemoryRepository, memory_id: UUID) -> None:

@@ -19,7 +19,7 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import Engine, NullPool, create_engine
 
 from pgrecall import LeftOut, MemoryRepository, NewMemory, Packed, Profile, migrate, profiles
-from pgrecall.core.checks import Between, Count, Length, Number, Texts, Words, arguments_of
+from pgrecall.core.checks import Count, Length, Number, Texts, Words, arguments_of
 from pgrecall.errors import (
     InputError,
     InvalidProfile,
@@ -99,13 +99,11 @@ ASKED: tuple[dict[str, Any], ...] = (
     {"weights": HALVES},
     {"profile": DECAYING, "query_text": "great fire"},
     {"profile": DECAYING, "half_life": 9, "teams": [TEAM]},
-    {"max_per": {"session": 1}, "query_text": "great fire", "teams": [TEAM]},
     {"diversity": 0.5, "k": 5, "query_text": "great fire"},
-    {"max_per": {"session": 2}, "expand_session": 1, "k": 5},
     {"k": 81},
     {"statuses": ["archived"]},
     {"query": None},
-    {"profile": "trust", "apply_decay": False},
+    {"profile": "trust_stored"},
     {"profile": "trust", "weights": {"similarity": 0.5, "trust": 0.5}},
     {"profile": "tiered", "query_text": "tea"},
     {"query_time": (before(60), before(50)), "query_text": "tea"},
@@ -116,11 +114,11 @@ ASKED: tuple[dict[str, Any], ...] = (
     {"min_relevance": 0.2, "query_text": "great fire", "teams": [TEAM]},
     {"min_relevance": 0.4, "profile": "five_factor"},
     {"expand_session": 2, "k": 5},
-    {"expand_session": 2, "lend": 0.3, "teams": [TEAM]},
-    {"expand_session": 1, "lend": 0.5, "min_score": 0.5, "query_text": "fire"},
-    {"expand_session": 2, "lend": 0.3, "min_relevance": 0.3, "query_text": "great fire"},
-    {"expand_session": 3, "lend": 0.2, "text": "tea or milk"},
-    {"expand_session": 2, "lend": 0.3, "query": None, "query_text": "tea"},
+    {"expand_session": 2, "teams": [TEAM]},
+    {"expand_session": 1, "min_score": 0.5, "query_text": "fire"},
+    {"expand_session": 2, "min_relevance": 0.3, "query_text": "great fire"},
+    {"expand_session": 3, "text": "tea or milk"},
+    {"expand_session": 2, "query": None, "query_text": "tea"},
     {"expand_session": 2, "weights": {"keyword": 1.0}, "query_text": "tea milk"},
 )
 
@@ -145,11 +143,10 @@ def test_both_look_through_a_rank_index_or_neither(
             for function in ("recall", "recall_plan")
         )
 
-        assert [(row["id"], row["beside"], row["lender"]) for row in rows] == [
-            (hit.memory.id, hit.beside, hit.lender) for hit in hits
+        assert [(row["id"], row["beside"]) for row in rows] == [
+            (hit.memory.id, hit.beside) for hit in hits
         ], asked
-        for name in ("score", "lent"):
-            assert [row[name] for row in rows] == near([getattr(hit, name) for hit in hits]), asked
+        assert [row["score"] for row in rows] == near([hit.score for hit in hits]), asked
         lines = [row["recall_plan"] for row in plan]
         shown = "\n".join(lines[lines.index("") :])  # after the text of the statement
         assert lines[0].startswith("/* pgrecall search */")
@@ -201,10 +198,9 @@ def test_explain_accounts_as_the_repository_does(
         {"as_of": before(100), "min_trust": 0.5, "k": 3},
         {"min_similarity": 0.3, "text": "tea -milk", "memory_types": ["task"]},
         {"query_time": (before(90), before(60)), "min_score": 0.2},
-        {"expand_session": 2, "lend": 0.3, "query_text": "fire", "k": 400},
+        {"expand_session": 2, "query_text": "fire", "k": 400},
         {"expand_session": 1, "min_relevance": 0.3, "query_text": "great nobodyhasit"},
-        {"max_per": {"session": 2}, "query_text": "fire", "k": 40},
-        {"max_per": {"session": 1}, "expand_session": 3, "k": 40, "teams": [TEAM]},
+        {"expand_session": 3, "k": 40, "teams": [TEAM]},
     )
     for id_ in every[::400]:
         for case in cases:
@@ -217,8 +213,8 @@ def test_explain_accounts_as_the_repository_does(
                 *(said.rank, said.ranked, said.returned, near(said.needed_score))
             ]
             assert len(row["reasons"]) == len(said.reasons)
-            assert (row["beside"], row["lender"]) == (said.hit.beside, said.hit.lender)
-            for name in ("score", "lent", "relevance"):
+            assert row["beside"] == said.hit.beside
+            for name in ("score", "relevance"):
                 assert row[name] == near(getattr(said.hit, name))
             if said.decay is not None:
                 assert row["signals"].pop() == {"signal": "decay", "value": near(said.decay)}
@@ -247,7 +243,7 @@ def test_context_packs_as_the_repository_does(
         {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "query_text": "fire"},
         {"max_tokens": 500, "query_time": (before(90), before(60)), "query_text": "fire"},
         {"max_tokens": 300, "expand_session": 2, "query_text": "great fire"},
-        {"max_tokens": 300, "expand_session": 1, "lend": 0.3, "min_relevance": 0.4},
+        {"max_tokens": 300, "expand_session": 1, "min_relevance": 0.4},
         {"max_tokens": 300, "query_text": "nobodyhasit", "min_relevance": 0.95},
     )
     for case in cases:
@@ -326,7 +322,6 @@ REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
     ({"created_after": "infinity"}, InputError, "created_after must lie within"),
     *(({"query_time": period}, InputError, "query_time must") for period in NO_PERIODS),
     ({"strategy": "quick"}, InputError, "one of auto, exact, index, got 'quick'"),
-    ({"apply_decay": None}, InputError, "apply_decay must be true or false"),
     ({"teams": [""]}, InputError, "agent must be an id"),
 )
 
@@ -373,8 +368,6 @@ def beyond(check: Any) -> list[Any]:
             return [least - 1, most + 1]
         case Number(least, most):
             return [least - 1e-9, most + 1e-9, float("nan")]
-        case Between(least, most):
-            return [least, most]
         case Length(most):
             return ["a" * (most + 1)]
         case Texts(int(most)):
@@ -396,7 +389,7 @@ def test_both_refuse_what_an_argument_may_not_be(
             shown = str(said.value).partition(", got")[0].rpartition("known are")[2]
             with refused(type(said.value), re.escape(shown)):
                 recall(connection, "hybrid", "agent", query=NORTH, **given)
-    good: dict[str, Any] = {"label_kinds": ["tag"], "lend": 0.5}
+    good: dict[str, Any] = {"label_kinds": ["tag"]}
     needing = {name: one.needs for name, one in ARGUMENTS.items() if one.needs is not None}
     for name, needs in needing.items():
         given = {name: good.get(name, 0.5)}
@@ -447,7 +440,7 @@ def test_the_call_of_the_documentation(own_url: str, own_repo: MemoryRepository)
     assert rows == again
     assert list(rows[0]) == [
         *("agent_id", "id", "content", "memory_type", "created_at"),
-        *("score", "similarity", "signals", "beside", "lent", "lender"),
+        *("score", "similarity", "signals", "beside"),
         *("importance", "tier", "key", "last_accessed_at", "steps", "relevance", "on_subject"),
     ]
     assert isinstance(rows[0]["id"], UUID)

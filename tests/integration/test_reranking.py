@@ -23,7 +23,6 @@ from pgrecall import (
     NewMemory,
     Rerank,
     ScoredMemory,
-    profiles,
 )
 from pgrecall.errors import InputError
 from pgrecall.execution import reranking
@@ -404,20 +403,6 @@ def test_linked_memories_stand_behind_the_hits(engine: Engine, memories: list[UU
     assert contents(stood) == contents(repo.search("ada", **ASKED, k=2, expand=1, touch=False))
 
 
-def test_turns_that_were_lent_to_are_judged_as_they_are_ranked(engine: Engine) -> None:
-    repo, fake = MemoryRepository(engine), Fake()
-    lent: dict[str, Any] = {"expand_session": 1, "lend": 0.5, "profile": profiles.hybrid}
-    plain = repo.search("ada", **ASKED, k=5, touch=False, **lent)
-
-    hits = repo.search("ada", **ASKED, k=5, rerank=Rerank(fake, top=5), touch=False, **lent)
-
-    assert [texts for _, texts in fake.calls] == [contents(plain)]
-    assert contents(hits) == sorted(contents(plain), reverse=True)
-    assert {hit.memory.id: hit.lender for hit in hits} == {
-        hit.memory.id: hit.lender for hit in plain
-    }
-
-
 REFUSED: dict[str, dict[str, Any]] = {
     "rerank=True needs a reranker: pass reranker=": {"rerank": True},
     "rerank must be a function .* or True for the repository's reranker, got 7": {"rerank": 7},
@@ -426,7 +411,7 @@ REFUSED: dict[str, dict[str, Any]] = {
         "query_text": None,
     },
     "the query is empty": {"rerank": Fake(), "query_text": " "},
-    "leave out expand_session, rank turns by lend": {"rerank": Fake(), "expand_session": 1},
+    "leave out expand_session, or write a context": {"rerank": Fake(), "expand_session": 1},
     "k must lie within 1": {"rerank": Fake(), "k": 0},
 }
 

@@ -67,7 +67,6 @@ OF_NO_OWNER = {
     ),
     *(
         "diverse_options",
-        "require_max_per",
         "require_note",
         "require_owner",
         "require_vector",

@@ -242,18 +242,12 @@ def test_every_error_of_ours_has_a_status_and_none_of_the_database_is_quoted() -
     assert "agent_memories" not in to_problem(ValueError("agent_memories")).detail
 
 
-TABLE_OF_ONES_OWN = {
-    "name": "mine",
-    "signals": {"pay": {"weight": 1, "schema": "hr", "table": "salaries", "column": "pay"}},
-}
-"""A definition that only a key with the scope maintain may give."""
 WRONG = (
     ({"k": 0}, "body.k"),
     ({"k": 101}, "body.k"),
     ({"limit": 5}, "body.limit"),
     ({"min_score": "high"}, "body.min_score"),
     ({"profile": "none"}, "unknown profile"),
-    ({"profile": TABLE_OF_ONES_OWN}, "scope maintain"),
     ({"min_score": 2}, "min_score"),
     ({"query": "a\0b"}, "query"),
     ({"query": [1.0]}, "256"),
@@ -269,8 +263,7 @@ def test_what_cannot_be_used_is_named(
 ) -> None:
     answer = client.post("/search", json=body)
 
-    forbidden = "teams" in body or body.get("profile") == TABLE_OF_ONES_OWN
-    assert answer.status_code == (403 if forbidden else 422)
+    assert answer.status_code == (403 if "teams" in body else 422)
     assert answer.headers["content-type"] == "application/problem+json"
     assert named in answer.json()["detail"]
 
@@ -504,8 +497,8 @@ def test_the_document_allows_what_the_repository_allows(service: Service, agent:
     query = {"query": "tea"}
     for path, name, needed, other in (
         ("/memories", "AddBody", {"content": "tea"}, {"turn": {"session": "s"}}),
-        ("/search", "SearchBody", query, {"lend": {"expand_session": 1}}),
-        ("/context", "ContextBody", query, {"lend": {"expand_session": 1}}),
+        ("/search", "SearchBody", query, {}),
+        ("/context", "ContextBody", query, {}),
     ):
         for field, bounds in schemas[name]["properties"].items():
             if field == "content":  # bytes, and more than a body may have here

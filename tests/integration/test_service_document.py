@@ -110,7 +110,7 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "POST /search": (
         [
             {"tags": [" "], "labels": [""], "query_text": "", "min_relevance": 0, "touch": None},
-            {"query": "tea", "min_similarity": 0, "lend": 0.5, "expand_session": 1},
+            {"query": "tea", "min_similarity": 0, "expand_session": 1},
             {"query": [0.5] * 256, "min_similarity": 0},
             {"labels": ["x"], "label_kinds": ["tag"]},
         ],
@@ -118,8 +118,6 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
             {"text": "\0"},
             *({"query": bad} for bad in ([], ["a"], 5)),
             {"label_kinds": ["tag"]},
-            {"lend": 0.5},
-            {"lend": 0.5, "expand_session": 0},
             {"min_similarity": 0, "query_text": "tea"},
             {"min_relevance": 0},
         ],

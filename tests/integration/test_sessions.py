@@ -1,4 +1,4 @@
-"""Turns of a dialogue: what makes one, what comes along with hits, and what hits lend."""
+"""Turns of a dialogue: what makes one, and what comes along with hits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import JudgedQuery, NewMemory, Profile, ScoredMemory
+from pgrecall import NewMemory, Profile, ScoredMemory
 from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Similarity
@@ -168,14 +168,10 @@ def test_sessions_of_others_of_the_same_name_do_not_mix(mine: Owner) -> None:
 
     alone = found(mine, k=1, expand_session=10)
     together = found(mine, k=2, expand_session=10, teams=[red.name])
-    lent = found(mine, k=6, expand_session=1, lend=0.5, teams=[red.name])
 
     assert [hit.memory.agent_id for hit in alone] == [mine.name] * 3
     assert [hit.memory.owner_id for hit in together] == [mine.name] * 3 + [red.stored_id] * 3
     assert contents(together) == [*"012012"]
-    scores = {(hit.memory.owner_id, hit.memory.content): hit.score for hit in lent}
-    assert scores[mine.name, "0"] == pytest.approx(0.1 + 0.5 * 0.9)
-    assert scores[red.stored_id, "0"] == pytest.approx(0.3 + 0.5 * 0.8)
 
 
 def test_what_does_not_pass_does_not_come_along(mine: Owner) -> None:
@@ -226,81 +222,9 @@ def test_links_lead_from_hits_not_from_what_came_along_which_is_touched(mine: Ow
     assert [mine.read(id_).retrieval_count for id_ in ids] == [1, 1, 1, 0]
 
 
-# What is lent
-
-
-def test_a_hit_lends_to_the_turns_beside_it(mine: Owner) -> None:
-    ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.1, 0.95])
-
-    hits = found(mine, k=4, expand_session=1, lend=0.5)
-
-    expected = {
-        "5": (0.95 + 0.05, ids[4]),  # 0.1 lends 0.05
-        "2": (0.8 + 0.15, ids[3]),
-        "3": (0.3 + 0.4, ids[2]),
-        "1": (0.2 + 0.4, ids[2]),
-    }
-    assert contents(hits) == list(expected)
-    for hit in hits:
-        score, lender = expected[hit.memory.content]
-        assert hit.score == pytest.approx(score)
-        assert (hit.lender, hit.beside) == (lender, None)
-        assert sum(hit.contributions.values()) == pytest.approx(hit.score - hit.lent)
-        assert hit.record()["lender"] == str(lender)
-
-
-def test_lending_reaches_beyond_the_k_best(mine: Owner) -> None:
-    """By a model that knows all scores."""
-    chance = random.Random(7)
-    scores = [chance.randrange(1, 101) / 100 for _ in range(80)]
-    ids = dialogue(mine, scores)
-    lenders = sorted(range(80), key=lambda n: (-scores[n], ids[n]))[:20]
-    raised = [
-        min(
-            1.0,
-            scores[n] + 0.3 * max((scores[m] for m in lenders if 0 < abs(n - m) <= 2), default=0),
-        )
-        for n in range(80)
-    ]
-
-    hits = found(mine, k=10, expand_session=2, lend=0.3)
-
-    assert max(raised) == 1.0
-    assert [hit.score for hit in hits] == pytest.approx(sorted(raised, reverse=True)[:10])
-    for hit in hits:
-        assert hit.score == pytest.approx(raised[int(hit.memory.content)])
-        assert sum(hit.contributions.values()) == pytest.approx(hit.score - hit.lent)
-    floored = found(mine, k=10, expand_session=2, lend=0.3, min_score=hits[4].score)
-    assert 5 <= len(floored) < 10
-    mine.other.add(noted("alone", 0.9))
-    [alone] = found(mine.other, expand_session=2, lend=0.3)
-    assert (alone.lent, alone.lender, "lent" in alone.record()) == (0.0, None, False)
-
-
-def test_a_long_turn_borrows_less(mine: Owner) -> None:
-    """Divided as its share of words would be; by bytes, of which each ä has two."""
-    turns = [noted("hit", 0.8), noted("ä" * 400, 0.2), noted("x" * 401, 0.1), noted("y" * 400, 0.1)]
-    mine.add_many([replace(one, session="s", turn=n) for n, one in enumerate(turns)])
-
-    hits = found(mine, k=4, expand_session=3, lend=0.5)
-
-    lent = {hit.memory.content[0]: hit.lent for hit in hits}
-    assert lent == pytest.approx({"h": 0.1, "ä": 0.4 / 1.8, "x": 0.4 / 1.002, "y": 0.4})
-    for hit in hits:
-        asked = ASKED | {"expand_session": 3, "lend": 0.5}
-        explained = mine.explain(
-            hit.memory.id, NORTH, **{k: asked[k] for k in asked if k != "touch"}
-        )
-        assert explained.hit.lent == pytest.approx(hit.lent, abs=1e-12)
-
-
 def test_what_cannot_be_asked_is_refused(mine: Owner, connection: Connection) -> None:
-    in_sql: list[dict[str, Any]] = [
-        *({"expand_session": -1}, {"expand_session": 11}, {"expand_session": None}, {"lend": 0.3}),
-        *({"expand_session": 1, "lend": 0}, {"expand_session": 1, "lend": 1}),
-        {"expand_session": 1, "lend": float("nan")},
-    ]
-    for bad in (*in_sql, {"expand_session": 1.5}, {"expand_session": 1, "lend": "0.3"}):
+    in_sql: list[dict[str, Any]] = [{"expand_session": bad} for bad in (-1, 11, None)]
+    for bad in (*in_sql, {"expand_session": 1.5}):
         with pytest.raises(InputError):
             mine.search(NORTH, **bad)
     for bad in in_sql:
@@ -311,18 +235,14 @@ def test_what_cannot_be_asked_is_refused(mine: Owner, connection: Connection) ->
 # Explaining
 
 
-def test_explain_tells_who_lent_and_what_comes_along(mine: Owner) -> None:
+def test_explain_tells_what_comes_along(mine: Owner) -> None:
     ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.5, 0.4])
     asked: dict[str, Any] = {"profile": ALONE, "as_of": NOW, "k": 2}
 
-    lent = mine.explain(ids[3], NORTH, expand_session=1, lend=0.5, **asked)
     along = mine.explain(ids[1], NORTH, expand_session=1, **asked)
     far = mine.explain(ids[0], NORTH, expand_session=1, **asked)
     hit = mine.explain(ids[4], NORTH, expand_session=1, **asked)
 
-    assert (lent.returned, lent.rank, lent.hit.lender) == (True, 2, ids[2])
-    assert lent.hit.score == pytest.approx(0.7)
-    assert lent.hit.lent == pytest.approx(0.4)
     assert (along.returned, along.rank, along.hit.beside) == (True, 5, ids[2])
     assert (far.returned, far.hit.beside) == (False, None)
     assert (hit.returned, hit.rank, hit.hit.beside) == (True, 2, None)
@@ -420,17 +340,6 @@ def test_a_floor_of_relevance_is_for_hits(mine: Owner) -> None:
     assert (far.returned, far.hit.beside) == (False, None)
 
 
-def test_what_is_lent_does_not_count_as_relevance(mine: Owner) -> None:
-    ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.05])
-    asked: dict[str, Any] = {"expand_session": 1, "lend": 0.5, "min_relevance": 0.25}
-
-    hits = found(mine, **asked)
-    why = mine.explain(ids[1], NORTH, profile=ALONE, as_of=NOW, **asked)
-
-    assert [(hit.memory.content, hit.lender) for hit in hits] == [("2", ids[3]), ("3", ids[2])]
-    assert why.reasons == ("its relevance 0.200000 is below min_relevance 0.25",)
-
-
 def test_a_context_tells_what_is_not_relevant_from_what_comes_along(mine: Owner) -> None:
     dialogue(mine, [0.01, 0.02, 0.8, 0.3, 0.05, 0.04])
     mine.add_many([noted("not relevant", 0.4), noted("relevant", 0.7)])
@@ -446,22 +355,3 @@ def test_a_context_tells_what_is_not_relevant_from_what_comes_along(mine: Owner)
     assert [one.hit.memory.content for one in few.left_out] == ["not relevant"]
     left_out = [one.hit.memory.content for one in every.left_out]
     assert left_out == ["not relevant", "4", "5", "0"]
-
-
-def test_an_evaluation_ranks_turns_as_a_search_does(mine: Owner) -> None:
-    """The 25 best lend, to turns of 60 in two sessions and to none of the rest."""
-    dice = random.Random("lent")
-    scores = [round(dice.uniform(0.2, 0.9), 3) for _ in range(60)]
-    ids = [*dialogue(mine, scores[:40]), *mine.add_many([noted("x", 0.62), noted("y", 0.4)])]
-    ids += mine.add_many([turn(f"b {n}", one, n, "b") for n, one in enumerate(scores[40:])])
-    queries = [JudgedQuery(NORTH, [id_]) for id_ in ids]
-    for lending in ({"expand_session": 2, "lend": 0.3}, {"expand_session": 1, "lend": 0.9}):
-        hits = found(mine, k=25, **lending)
-
-        evaluated = mine.evaluation.evaluate(queries, profiles=[ALONE], k=25, as_of=NOW, **lending)
-
-        ranks = {hit.memory.id: rank for rank, hit in enumerate(hits, start=1)}
-        values = dict(zip(ids, evaluated.profiles[0].per_query["mrr"], strict=True))
-        assert {id_: 1 / values[id_] for id_ in ranks} == pytest.approx(ranks)
-        assert all(1 / values[id_] > 25 for id_ in ids if id_ not in ranks)
-        assert any(hit.lender for hit in hits)

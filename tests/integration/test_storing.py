@@ -270,7 +270,7 @@ def test_where_nothing_may_be_written_only_what_writes_says_so(
 
 
 SEVERAL_STATEMENTS = {
-    *("add_many", "candidates", "context", "explain", "plan", "search", "search_many"),
+    *("add_many", "context", "explain", "plan", "search", "search_many"),
     *("transfer.copy", "transfer.export", "transfer.restore", "upkeep.health", "upkeep.run"),
     *("evaluation.evaluate", "evaluation.tune", "erase", "resolve", "upsert_many"),
     *("rank_indexes.build", "rank_indexes.drop", "rank_indexes.maintain"),

@@ -146,7 +146,7 @@ def trust() -> Iterator[Case]:
         yield Case(TRUST, {"trust": 0.6, "last_accessed_at": ago(hours)}, {"trust": 0.6 * factor})
     old = {"trust": 0.6, "trust_curve": "linear", "last_accessed_at": LONG_AGO}
     yield Case(TRUST, old, {"trust": 0})
-    yield Case(TRUST.without_trust_decay().renamed("as_stored"), old, {"trust": 0.6})
+    yield Case(profiles.trust_stored, old, {"trust": 0.6})
     yield Case(TRUST, {"last_accessed_at": before(99)}, {"trust": 0.5})
     yield Case(Profile("missing", {Trust(missing=0): 1}), {}, {"trust": 0, "score": 0})
     for hours in (0, 1, 84, 168, 336, 1_680):
@@ -228,6 +228,7 @@ WEIGHTS = {
     "last_access": {"similarity": 0.5, "importance": 0.3, "recency": 0.2},
     "half_life": {"similarity": 0.4, "recency": 0.3, "importance": 0.3},
     "trust": {"trust": 0.40, "similarity": 0.35, "recency": 0.15, "importance": 0.10},
+    "trust_stored": {"trust": 0.40, "similarity": 0.35, "recency": 0.15, "importance": 0.10},
     "tiered": {
         "similarity": 0.40,
         "recency": 0.20,

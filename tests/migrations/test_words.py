@@ -340,7 +340,7 @@ def test_a_connection_that_has_searched_before_searches_by_the_new_language(fill
 
         def seen() -> tuple[Any, ...]:
             hits = hybrid(repo, "a", "the")
-            alone = hybrid(repo, "a", "the", weights={"keyword": 1.0}, normalise_weights=True)
+            alone = hybrid(repo, "a", "the", weights={"keyword": 1.0})
             matching = [repo.count("a", text=text) for text in ("dancing", "dances")]
             filtered = [
                 len(repo.search("a", QUERY, text=text, touch=False))

@@ -33,7 +33,7 @@ later = AsyncMemoryRepository(create_async_engine(URL))
 ID = UUID(int=0)
 """
 RIGHT = """
-hits: Hits = repo.search("a", "b", k=3, tags=["c"], profile="hybrid", lend=None)
+hits: Hits = repo.search("a", "b", k=3, tags=["c"], profile="hybrid", weights=None)
 memory: Memory = repo.teams.update("a", ID, importance=0.9, trust=None, reason="b")
 changes: MemoryChanges = {"importance": 0.9}
 repo.update("a", ID, **changes)

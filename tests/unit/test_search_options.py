@@ -37,7 +37,6 @@ CASES: dict[str, tuple[str, Any]] = {
     "include_invalid": ("--include-invalid", True),
     "profile": ("-p trust", profiles.trust),
     "weights": ("--weight recency=0.3 --weight trust=0.7", {"recency": 0.3, "trust": 0.7}),
-    "normalise_weights": ("--normalise-weights", True),
     "min_score": ("--min-score 0", 0.0),
     "min_similarity": ("--min-similarity 0.2", 0.2),
     "min_relevance": ("--min-relevance 0.3", 0.3),
@@ -45,10 +44,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "query_time": ("--between 2026-05-01 2026-06-01", (MAY, JUNE)),
     "dates": ("--dates auto", "auto"),
     "timezone": ("--timezone Europe/Berlin", ZoneInfo("Europe/Berlin")),
-    "apply_decay": ("--no-apply-decay", False),
     "expand_session": ("--expand-session 2", 2),
-    "lend": ("--lend 0.3", 0.3),
-    "max_per": ("--max-per session=2 --max-per day=3", {"session": 2, "day": 3}),
     "as_of": ("--as-of 2026-06-01", JUNE),
 }
 ARGUMENTS = set(SearchArguments.__annotations__) - set(LEFT_OUT)

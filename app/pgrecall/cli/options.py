@@ -53,7 +53,6 @@ WRITTEN_AS = {
     "profile": f"Takes {', '.join(BUILT_IN)}, or a .toml or .json file.",
     "weights": "Takes SIGNAL=NUMBER, such as similarity=0.7, once for each signal; the others get "
     "0, and the sum is 1.",
-    "max_per": "Takes GROUP=NUMBER, such as session=2, once for each group.",
     "query_time": "Takes two times, such as 2026-11-01 2026-12-01; the end is excluded.",
     "dates": "Takes auto for English, the code of a language, such as de, or off.",
 }
@@ -62,10 +61,8 @@ METAVARS = {
     "query_time": "FROM TO",
     "text": "WORDS",
     "query_text": "WORDS",
-    "lend": "SHARE",
     "metadata": "CONDITION",
     "weights": "SIGNAL=NUMBER",
-    "max_per": "GROUP=NUMBER",
 }
 
 _FILTERS = FilterArguments.__annotations__

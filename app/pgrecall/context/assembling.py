@@ -208,9 +208,7 @@ def _reranked(
     text: str,
 ) -> Operation[tuple[Packing, Verdict]]:
     """How to pack in the order of the reranker, and its verdict."""
-    alone = search
-    if search.lend is None:
-        alone = replace(search, k=min(search.k, rerank.top), expand_session=0)
+    alone = replace(search, k=min(search.k, rerank.top), expand_session=0)
     hits, _ = yield from hits_of_search(tables, alone, 0, strategy, None, may_count=False)
     floor = packing.min_relevance
     hits[:] = [

@@ -52,27 +52,6 @@ class Number(NamedTuple):
         return {"minimum": self.least, "maximum": self.most}
 
 
-class Between(NamedTuple):
-    """A number between `least` and `most`, which are excluded; an error adds the `advice`."""
-
-    least: float
-    most: float
-    advice: str
-
-    def __call__(self, name: str, value: object) -> float:
-        number = Number(self.least, self.most)(name, value)
-        if not self.least < number < self.most:
-            raise InputError(
-                f"{name} must lie between {self.least} and {self.most}, got {number:g}; "
-                f"{self.advice}"
-            )
-        return number
-
-    @property
-    def schema(self) -> Schema:
-        return {"exclusiveMinimum": self.least, "exclusiveMaximum": self.most}
-
-
 class Count(NamedTuple):
     """A whole number from `least` to `most`."""
 
@@ -134,29 +113,6 @@ class Words(NamedTuple):
     @property
     def schema(self) -> Schema:
         return {"items": {"type": "string", "enum": [*self.known]}, "maxItems": MAX_VALUES}
-
-
-class Counts(NamedTuple):
-    """Whole numbers from 1 to `most`, by names of which these are known."""
-
-    known: Sequence[str]
-    most: int
-
-    def __call__(self, name: str, value: object) -> dict[str, int]:
-        if not isinstance(value, Mapping):
-            raise InputError(
-                f"{name} must map {', '.join(self.known)} to numbers, got {type(value).__name__}"
-            )
-        if unknown := [one for one in value if one not in self.known]:
-            raise UnknownName(
-                f"{name}: unknown {listed(unknown)}{did_you_mean(unknown, self.known)}; known are "
-                f"{', '.join(self.known)}"
-            )
-        return {one: Count(1, self.most)(f"{name}[{one}]", value[one]) for one in value}
-
-    @property
-    def schema(self) -> Schema:
-        return {"propertyNames": {"enum": [*self.known]}}
 
 
 SHARE, COSINE = Number(0, 1), Number(-1, 1)

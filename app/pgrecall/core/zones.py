@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, tzinfo
-from datetime import timezone as fixed
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from pgrecall.core.quoting import shortened
@@ -41,20 +40,3 @@ def _named(name: str) -> tzinfo:
         raise UnknownName(
             f"unknown time zone {shortened(name)}: give an IANA name such as 'Europe/Berlin'"
         ) from None
-
-
-def name_in_postgresql(zone: tzinfo | None) -> str:
-    """The time zone as PostgreSQL names it; None is UTC. Raises InputError for one that is neither
-    of the IANA nor an offset."""
-    key = getattr(zone, "key", None)
-    if isinstance(key, str):
-        return key
-    if zone is None:
-        return "UTC"
-    if not isinstance(zone, fixed):
-        raise InputError(
-            f"days need a time zone with an IANA name or an offset, got {shortened(zone)}"
-        )
-    behind = -zone.utcoffset(None)  # POSIX counts from the zone to UTC
-    sign, size = ("-", -behind) if behind < timedelta() else ("+", behind)
-    return f"<zone>{sign}{size}"

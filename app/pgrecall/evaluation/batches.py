@@ -16,11 +16,9 @@ from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import HalfVector, as_text
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
-from pgrecall.evaluation.tunable import Lending
 from pgrecall.ranking.composing import executes
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.owner_facts import owner_facts, taste_as_of
 from pgrecall.ranking.question import redistributed
 from pgrecall.ranking.search_parameters import Search, shift_of
 from pgrecall.schema import Layout, Tables
@@ -31,7 +29,6 @@ from pgrecall.scoring.signals import (
     Keyword,
     Signal,
     Similarity,
-    Taste,
     Time,
     requires_embedding,
 )
@@ -176,7 +173,6 @@ class Batch:
         """Executes the statement of this name, with these places."""
         values = Values(self.options)
         more = dict(places(values, self)) | values.places | _OF_QUERIES
-        more["owner_taste"] = expression.TASTES["teams" in self.options]
         # Citus could run the call on a node that does not have these owners.
         more["shares"] = _SHARES_APART if self.search.spans_nodes else _SHARES
         options = self.options
@@ -211,7 +207,6 @@ class Asked:
     as_of: datetime | None
     floors: Mapping[str, float] = field(default_factory=dict)
     """min_score and min_similarity, if given."""
-    lending: Lending | None = None
     rerank: Rerank | None = None
 
     def batches(
@@ -240,9 +235,6 @@ class Asked:
                 min_score=self.floors.get("min_score"),
                 min_similarity=self.floors.get("min_similarity"),
             )
-            if _read(profiles, Taste):
-                rows = yield owner_facts(self.tables, owners)
-                search = replace(search, tasted_at=rows[0].tasted_at)
             queries = {number: checked[number] for number in numbers}
             named: Mapping[int, Any] = {}
             if _read(profiles, EntityOverlap):
@@ -292,9 +284,8 @@ def _batches(
             query_text=query.query_text,
             query_time=query.query_time,
             as_of=moment,
-            tasted_at=search.tasted_at and taste_as_of(search.tasted_at, moment),
         )
-        pattern = has_values, moment is None, of_group.tasted_at is not None
+        pattern = has_values, moment is None
         if pattern not in ranked:
             ranked[pattern] = _ranked(of_group, profiles)
         in_effect, options = ranked[pattern]

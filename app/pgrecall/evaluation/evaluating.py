@@ -12,7 +12,7 @@ from uuid import UUID
 from pgrecall.core import checks
 from pgrecall.core.checks import K
 from pgrecall.core.rerankers import Rerank, Reranker
-from pgrecall.core.steps import READS_TOGETHER, Ask, Operation, needs
+from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import (
     in_list,
     require_count,
@@ -41,13 +41,12 @@ from pgrecall.evaluation.results import (
     ProfileEvaluation,
     Scores,
 )
-from pgrecall.evaluation.tunable import Lending
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
@@ -70,8 +69,6 @@ def evaluate(
     k: int = 10,
     min_score: float | None = None,
     min_similarity: float | None = None,
-    expand_session: int = 0,
-    lend: float | None = None,
     teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
@@ -88,8 +85,8 @@ def evaluate(
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
     `search` does, in one statement for all queries of a moment. A query is asked at its own
     `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
-    text names, as in a search. Filters, thresholds and `lend` are those of `search`. No retrieval
-    is counted.
+    text names, as in a search. Filters and thresholds are those of `search`. No retrieval is
+    counted.
 
     Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
     compared with those of the first profile, with a 95 % interval of the mean difference by paired
@@ -106,38 +103,24 @@ def evaluate(
     score stood. `floors` do not know it.
 
     Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
-    how many of them return nothing by the first profile, and how much recall that costs, without
-    `lend`.
+    how many of them return nothing by the first profile, and how much recall that costs.
 
     `on_progress(done, of)` is called after every few queries and must be a plain function. With
-    `lend` and `rerank` each query is counted several times.
+    `rerank` each query is counted twice.
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
-    least = {
-        "as_of": as_of,
-        "min_score": min_score,
-        "min_similarity": min_similarity,
-        "expand_session": expand_session,
-        "lend": lend,
-    }
+    least = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
     thresholds = checks.checked(SearchArguments, least, also=("query",))
     floors: dict[str, float] = {
         name: thresholds[name] for name in ("min_score", "min_similarity") if name in thresholds
     }
-    lending = None
-    if lend is not None:
-        lending = Lending(thresholds["expand_session"], thresholds["lend"])
-    elif expand_session:
-        raise InputError("expand_session of evaluate needs lend: turns that are added have no rank")
     checked = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     reporting = Reporting("evaluate", on_progress)
     reranker = yield from reranker_of(rerank, checked)
-    if lending is not None and reranker is not None:
-        raise InputError("evaluate takes lend or rerank, not both; leave one of them out")
     if "min_similarity" in floors and any(query.query is None for query in checked):
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
@@ -145,10 +128,7 @@ def evaluate(
     checked = yield from with_vectors(checked)
     ranked = named or ((yield from default_profile(tables)),)
     chosen = yield from narrowing(tables, chosen)
-    layout: Layout = yield Ask("layout")
-    if lending is not None and layout.distributed:
-        raise InputError("evaluate with lend does not work on Citus; leave lend out")
-    context = Asked(tables, teams, chosen, as_of, floors, lending, reranker)
+    context = Asked(tables, teams, chosen, as_of, floors, reranker)
     evaluation = yield from measured(context, answered(checked), ranked, k, seed, reporting)
     if all(query.relevant for query in checked):
         return evaluation
@@ -166,23 +146,19 @@ def measured(
     """Evaluates checked and with_vectors queries."""
     rerank, not_reranked = context.rerank, None
     compared = (*profiles, *baselines(profiles, checked, with_first=rerank is not None))
-    values = []
-    # Turns are ranked beside the hits of one profile.
-    rounds = [compared] if context.lending is None else [(one,) for one in compared]
-    reporting.of = len(checked) * (len(rounds) + (rerank is not None))
+    reporting.of = len(checked) * (1 + (rerank is not None))
     # Nobody waits to hear of a part: then all queries of a moment are one statement.
     most = None if reporting.on_progress is None else REPORTED_TOGETHER
-    for several in rounds:
-        batches = yield from context.batches(checked, several, most=most)
-        ranking = yield from ranks(context.tables, batches, context.lending, k, reporting.add)
-        if rerank is not None:
-            not_reranked = yield from rerank_ranks(
-                context.tables, batches, rerank, checked, len(profiles), ranking, reporting.add
-            )
-        values += [
-            [metrics(query.relevant, ranking[n][place], k) for n, query in enumerate(checked)]
-            for place in range(len(several))
-        ]
+    batches = yield from context.batches(checked, compared, most=most)
+    ranking = yield from ranks(context.tables, batches, ranked=reporting.add)
+    if rerank is not None:
+        not_reranked = yield from rerank_ranks(
+            context.tables, batches, rerank, checked, len(profiles), ranking, reporting.add
+        )
+    values = [
+        [metrics(query.relevant, ranking[n][place], k) for n, query in enumerate(checked)]
+        for place in range(len(compared))
+    ]
     if rerank is not None:
         others = compared[len(profiles) :]
         profiles = [profile.renamed(f"{profile.name}_reranked") for profile in profiles]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         upserting,
     )
     from pgrecall.rank_index import building, maintaining
-    from pgrecall.search import explaining, planning, searching, shortlisting
+    from pgrecall.search import explaining, planning, searching
 else:
     assembling = LazyModule("context.assembling")
     evaluating = LazyModule("evaluation.evaluating")
@@ -68,7 +68,6 @@ else:
     explaining = LazyModule("search.explaining")
     planning = LazyModule("search.planning")
     searching = LazyModule("search.searching")
-    shortlisting = LazyModule("search.shortlisting")
 
 R_co = TypeVar("R_co", covariant=True)
 M = TypeVar("M", bound="Methods")
@@ -166,7 +165,6 @@ class Methods:
     search = method(lambda: searching.search)
     search_many = method(lambda: searching.search_many)
     context = method(lambda: assembling.context)
-    candidates = method(lambda: shortlisting.candidates)
     explain = method(lambda: explaining.explain)
     plan = method(lambda: planning.plan)
     touch = method(lambda: changing.touch)

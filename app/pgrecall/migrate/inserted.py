@@ -27,7 +27,7 @@ from uuid import UUID
 from pgrecall.context import styles
 from pgrecall.context.packing import estimate_values
 from pgrecall.core import limits
-from pgrecall.core.checks import Between, Count, K, Length, Number, Texts, Words, arguments_of
+from pgrecall.core.checks import Count, K, Length, Number, Texts, Words, arguments_of
 from pgrecall.core.tokens import estimated_tokens
 from pgrecall.core.validation import require_aware, require_period
 from pgrecall.lifecycle import curating
@@ -47,7 +47,7 @@ from pgrecall.rank_index.space import (
     SIGNAL_AXES,
     VERSION,
 )
-from pgrecall.ranking.arguments import DEFAULTS, GROUPS, MOST_PER, SearchArguments
+from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.search_parameters import LEAST_LENDERS
@@ -71,7 +71,6 @@ _TYPES: dict[Any, str] = {
     Sequence[str | UUID]: "text[]",
     Mapping[str, Any]: "jsonb",
     Mapping[str, float]: "jsonb",
-    Mapping[str, int]: "jsonb",
     tuple[datetime, datetime]: "tstzrange",
     datetime: "timestamptz",
     bool: "boolean",
@@ -84,8 +83,6 @@ _LIMITS: Mapping[str, Any] = {
     **{name: one for name, one in vars(strategy).items() if name.isupper()},
     **vars(limits),
     "OPERATORS": OPERATORS,
-    "GROUPS": GROUPS,
-    "MOST_PER": MOST_PER,
     "DUPLICATES": get_args(DuplicatePolicy),
     "OUTCOMES": get_args(Outcome),
     "FEEDBACK": get_args(Feedback),
@@ -214,9 +211,6 @@ def _refused() -> Iterator[tuple[str, str, str, str | None]]:
             case Number(least, most):
                 refused = f"{name} NOT BETWEEN {least} AND {most}"
                 yield name, refused, f"must lie within {least} and {most}, got %s", name
-            case Between(least, most, advice):
-                message = f"must lie between {least} and {most}, got %s; {advice}"
-                yield name, f"NOT ({name} > {least} AND {name} < {most})", message, name
             case Length(most):
                 message = f"may have at most {most:,} characters, got %s: shorten it"
                 yield name, f"length({name}) > {most}", message, f"length({name})"
@@ -235,12 +229,9 @@ def _refused() -> Iterator[tuple[str, str, str, str | None]]:
                     yield name, refused, message, name
     for name, one in table.items():
         if one.needs is not None:
-            missing = [_IS_MISSING.get(other, f"{other} IS NULL") for other in one.needs.names]
+            missing = [f"{other} IS NULL" for other in one.needs.names]
             refused = " AND ".join((f"{name} IS NOT NULL", *missing))
             yield name, refused, one.needs.message, None
-
-
-_IS_MISSING = {"expand_session": "expand_session = 0"}
 
 
 def _limit_of(text: str) -> str:
@@ -278,8 +269,6 @@ def _numbers() -> str:
     numbers |= {"period_from": f"lower({period})", "period_to": f"upper({period})"}
     numbers |= {"owner_id": numbers["agent"], "worded_owners": numbers["owners"]}
     numbers |= {"naming_text": numbers["query_text"]}
-    numbers |= {f"per_{one}": f"({numbers['max_per']} ->> '{one}')" for one in GROUPS}
-    numbers |= {"day_zone": "pg_catalog.current_setting('TimeZone')"}
     return _as_jsonb(numbers)
 
 

@@ -8,7 +8,6 @@ from sqlalchemy import Connection, select, text
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InvalidProfile, UnknownName
-from pgrecall.migrate.attribute_tables import require_tables
 from pgrecall.migrate.repeatable import PROFILES, File, hash_of
 from pgrecall.migrate.score_function import require_function_name, score_functions
 from pgrecall.migrate.settings import Settings
@@ -43,15 +42,13 @@ def install_profile(connection: Connection, settings: Settings, profile: Profile
     """Stores the profile and creates or replaces its functions.
 
     The search_path must begin with our schema. Raises InvalidProfile for the name of a built-in
-    profile or one that cannot be part of a function's name, and for an attribute whose table or
-    column does not exist.
+    profile or one that cannot be part of a function's name.
     """
     name = require_function_name(profile)
     if name in BUILT_IN:
         raise InvalidProfile(
             f"{name} is a built-in profile, which a migration installs; give yours another name"
         )
-    require_tables(connection, profile)
     profiles = tables(settings.schema).profiles
     connection.execute(profiles.delete().where(profiles.c.name == name))
     connection.execute(profiles.insert().values(name=name, definition=as_values(profile)))

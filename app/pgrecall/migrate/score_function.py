@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from textwrap import fill, indent
 from typing import Any
 
@@ -13,10 +13,8 @@ from pgrecall.errors import InvalidProfile
 from pgrecall.rank_index import space
 from pgrecall.ranking.search_parameters import shift_of
 from pgrecall.schema.fields import FIELDS
-from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.expression import (
-    attribute_value,
     counts_subjects,
     decayed,
     factor,
@@ -33,7 +31,6 @@ from pgrecall.scoring.signals import (
     Keyword,
     Recency,
     Signal,
-    Trust,
     rate_of,
     requires_embedding,
 )
@@ -46,7 +43,6 @@ _ARGUMENTS = {
     ":period_from::timestamptz": "period_from",
     ":period_to::timestamptz": "period_to",
     ":shifted_similarity": "similarity(agent_memories.embedding, query",
-    ":owner_taste": "taste",
     ":query": "query",
     ":moment": "moment",
     ":last_accessed_at": "last_accessed_at",
@@ -57,19 +53,14 @@ _ARGUMENTS = {
 _TYPES = {
     "embedding": _VECTOR,
     "query": _VECTOR,
-    "taste": _VECTOR,
     "keyword": "float8",
     "moment": "timestamptz",
     "query_entities": "text[]",
     "period_from": "timestamptz",
     "period_to": "timestamptz",
-    "apply_decay": "boolean",
     **{field.name: field.kind.type for field in FIELDS},
 }
-_ASKED = (
-    *("keyword", "query", "taste", "moment", "query_entities", "period_from", "period_to"),
-    "apply_decay",
-)
+_ASKED = ("keyword", "query", "moment", "query_entities", "period_from", "period_to")
 """Arguments of a query, behind the columns of the memory and its usage."""
 _NAME = re.compile(r"E?'(?:[^'\\]|''|\\.)*'|\b([a-z]\w*)\b(?!\()")
 
@@ -91,15 +82,14 @@ def score_functions(profile: Profile) -> str:
     STRICT, has no SET clause, and is not marked stricter than the functions that it calls.
     """
     name = require_function_name(profile)
-    values = [_in_function(signal) for signal in profile.signals]
+    values = [_by_arguments(value(signal)) for signal in profile.signals]
     score = "\n+ ".join(
         f"weights[{number}] * {value}" for number, value in enumerate(values, start=1)
     )
-    types = _TYPES | {_number_of(one): "float8" for one in profile.signals if _is_joined(one)}
     if profile.decay is not None:
         values.append(_by_arguments(factor(profile.decay)))
         score = _by_arguments(decayed(score, values[-1]))
-    signature = [f"{one} {types[one]}" for one in _names(values, types)]
+    signature = [f"{one} {_TYPES[one]}" for one in _names(values)]
     score = indent(score, " " * 9).strip()
     return f"""\
 CREATE OR REPLACE FUNCTION score_{name}(
@@ -128,24 +118,11 @@ def readable(profile: Profile) -> str:
     for place, shown in (
         ("pgrecall.", ""),
         (":moment", "now()"),
-        (":owner_taste", "taste"),
         ("pg_catalog.octet_length", "octet_length"),
         (":last_accessed_at", "memory_usage.last_accessed_at"),
     ):
         score = score.replace(place, shown)
     return score
-
-
-def _in_function(signal: Signal) -> str:
-    """The SQL of a signal in terms of arguments, named like the columns."""
-    written = value(signal)
-    if isinstance(signal, Attribute) and _is_joined(signal):
-        written = attribute_value(signal, _number_of(signal))
-    written = _by_arguments(written)
-    if isinstance(signal, Trust) and signal.decay:
-        stored = _in_function(Trust(decay=False, missing=signal.missing))
-        return f"CASE WHEN apply_decay THEN {written} ELSE {stored} END"
-    return written
 
 
 def _by_arguments(written: str) -> str:
@@ -154,20 +131,10 @@ def _by_arguments(written: str) -> str:
     return re.sub(r"\b(agent_memories|memory_usage)\.", "", written)
 
 
-def _is_joined(signal: Signal) -> bool:
-    """True if the number stands in another table, which no IMMUTABLE function can read."""
-    return isinstance(signal, Attribute) and signal.table is not None
-
-
-def _number_of(signal: Signal) -> str:
-    """The argument that is this number."""
-    return f"its_{signal.name}"
-
-
-def _names(values: Iterable[str], types: Mapping[str, str]) -> list[str]:
+def _names(values: Iterable[str]) -> list[str]:
     """The arguments that these expressions read: columns in the order of their first use, and then
     the others."""
-    names = [name for value in values for name in _NAME.findall(value) if name in types]
+    names = [name for value in values for name in _NAME.findall(value) if name in _TYPES]
     of_rows = dict.fromkeys(name for name in names if name not in _ASKED)
     return [*of_rows, *(name for name in _ASKED if name in names)]
 
@@ -193,8 +160,7 @@ def _facts(profile: Profile) -> str:
         **({} if profile.decay is None else {DECAY: _facts_of_decay(profile.decay)}),
     }
     signals = [
-        {"name": signal.name, "weight": weight, **_followed(signal), **_without_decay(signal)}
-        for signal, weight in profile
+        {"name": signal.name, "weight": weight, **_followed(signal)} for signal, weight in profile
     ]
     lines = ",\n  ".join(json.dumps(signal) for signal in signals)
     return f'{json.dumps(facts)[:-1]},\n "signals": [\n  {lines}]}}'
@@ -217,7 +183,14 @@ def _followed(signal: Signal) -> dict[str, Any]:
     parameters["sql"] = value(signal)
     if (text := looked_up(signal)) != value(signal):
         parameters["looked_up"] = text
-    return parameters | {"terms": [term.values for term in space.terms(signal) if term.share]}
+    parameters["terms"] = _terms(space.terms(signal))
+    if (terms := _terms(space.terms_if_used(signal))) != parameters["terms"]:
+        parameters["used_terms"] = terms
+    return parameters
+
+
+def _terms(terms: Iterable[space.Term]) -> list[dict[str, float]]:
+    return [term.values for term in terms if term.share]
 
 
 def _facts_of_decay(decay: Decay) -> dict[str, Any]:
@@ -236,12 +209,6 @@ def _of_half_life(signal: Recency) -> str:
         speed = number(rate_of(1))
         half_life = f"{speed} / {half_life}"
     return value(one).replace(f":moment, {speed},", f":moment, {half_life},")
-
-
-def _without_decay(signal: Signal) -> dict[str, Any]:
-    if not isinstance(signal, Trust) or not signal.decay:
-        return {}
-    return {"undecayed": _followed(Trust(decay=False, missing=signal.missing))}
 
 
 def _wrapped(arguments: list[str]) -> str:

@@ -177,7 +177,7 @@ def direction(
             if not with_query:
                 continue  # the same for every memory
             similarity = weight
-        for term in _just_used(signal) if used else terms(signal):
+        for term in terms_if_used(signal) if used else terms(signal):
             coordinates[term.axis] += weight * term.at(elapsed)
     return similarity, coordinates
 
@@ -290,7 +290,7 @@ def _terms(signal: Signal) -> Iterator[Term]:
             yield from _frequencies(signal.cap)
 
 
-def _just_used(signal: Signal) -> tuple[Term, ...]:
+def terms_if_used(signal: Signal) -> tuple[Term, ...]:
     """The terms of a signal among memories that were just used."""
     if isinstance(signal, Trust) and signal.decay:
         return terms(replace(signal, decay=False))

@@ -125,7 +125,7 @@ def search_with_index(
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
         candidates = min(more, MAX_CANDIDATES)
-    floor = None if search.brings_along else search.min_score
+    floor = None if search.expand_session else search.min_score
     passed = [row for row in rows if floor is None or row.score >= floor]
     return Found(passed, rows[0].total)
 
@@ -160,7 +160,7 @@ def plan_index_use(
         if row.mean is not None and (row.mean_latest is None or row.mean_latest <= moment)
     }
     sources = _sources(search, owners, usable, means, moment, layout)
-    if not (search.brings_along or search.diversity):  # whose statements choose among the best
+    if not (search.expand_session or search.diversity):  # whose statements choose among the best
         search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
     return IndexPlan(run, search, sources, usable)
@@ -231,8 +231,6 @@ def _is_applicable(search: Search, strategy: Strategy) -> bool:
     filters = search.filters
     if search.weighs_time or search.profile.decay is not None:
         return False  # positions do not contain it, and it may decide the order
-    if search.max_per:
-        return False  # the best candidates may all be of one session
     if filters.include_invalid or "statuses" in filters.values:
         return False  # the index only contains active, valid memories
     if search.most > MAX_K:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from pgrecall.core import checks
-from pgrecall.core.checks import COSINE, SHARE, Between, Count, Counts, Length, Needs, Texts
+from pgrecall.core.checks import COSINE, SHARE, Count, Length, Needs, Texts
 from pgrecall.core.dates import require_dates
 from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH
 from pgrecall.core.validation import require_period
@@ -16,10 +16,6 @@ from pgrecall.errors import InputError
 from pgrecall.ranking import filters
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.profile import Profile
-
-GROUPS = ("session", "subject", "day")
-"""The groups of hits that `max_per` limits."""
-MOST_PER = 1_000
 
 
 def _weights(name: str, value: Any) -> Mapping[str, float]:
@@ -42,8 +38,6 @@ class SearchArguments(FilterArguments, total=False):
     weights: Annotated[Mapping[str, float] | None, _weights]
     """Replaces the profile's weights for this query. Signals that are not named get 0; the weights
     must sum to 1."""
-    normalise_weights: bool
-    """Divides `weights` by their sum first."""
     min_score: Annotated[float | None, SHARE]
     """Leaves out memories with a lower score."""
     min_similarity: Annotated[float | None, COSINE, Needs(("query",), "needs query")]
@@ -76,26 +70,9 @@ class SearchArguments(FilterArguments, total=False):
     """The user's time zone, such as "Europe/Berlin". Days that `dates` finds begin and end at its
     midnights, and `context` writes the dates of memories in it. Default: that of the repository, or
     else that of `as_of` for `dates`, and UTC."""
-    apply_decay: bool
-    """Uses trust after decay. False uses it as it is stored."""
     expand_session: Annotated[int, Count(0, MAX_EXPAND_SESSION)]
     """Adds up to this many turns before and after each hit, from its session. They must pass the
     filters, but `min_score`, `min_relevance` and `k` do not apply to them."""
-    lend: Annotated[
-        float | None,
-        Between(0, 1, "leave it out to lend none"),
-        Needs(("expand_session",), "needs expand_session: how many turns away a hit lends"),
-    ]
-    """A share in (0, 1): turns are ranked instead of added, and each gets this share of the score
-    of the best hit next to it on top of its own, less if it is longer than 400 bytes: divided as
-    the signal keyword is. Needs `expand_session`. The k best memories (at least 20) lend.
-    `min_score` applies to the raised score, `min_relevance` to a turn's own."""
-    max_per: Annotated[Mapping[str, int] | None, Counts(GROUPS, MOST_PER)]
-    """At most so many hits of one session, subject or day, such as {"session": 2, "day": 3}: a
-    memory is left out if that many of its session come before it. A memory that has none is not
-    limited. A day is that of observed_at, or else created_at, in `timezone`. Turns and linked
-    memories that are added to hits do not count. Such a search uses no rank index, and does not go
-    with `lend`."""
     as_of: datetime | None
     """The moment at which ages, validity and expiry are determined. Memories created later are
     hidden and do not count in the frequency of words. A memory whose last access came later counts
@@ -105,9 +82,7 @@ class SearchArguments(FilterArguments, total=False):
 
 
 DEFAULTS: Mapping[str, Any] = {
-    "normalise_weights": False,
     "teams": (),
-    "apply_decay": True,
     "expand_session": 0,
     **filters.DEFAULTS,
 }

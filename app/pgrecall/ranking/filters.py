@@ -100,8 +100,6 @@ class Filters:
     metadata: MetadataFilter | None = None
     include_invalid: bool = False
     where: Sequence[Expression] = ()
-    apply_decay: bool = True
-    """True if min_trust applies to trust after decay. An argument of search, not a filter."""
 
     @property
     def options(self) -> frozenset[str]:
@@ -111,8 +109,6 @@ class Filters:
             names |= self.metadata.options
         if not self.include_invalid:
             names.add("valid")
-        if not self.apply_decay:
-            names.add("undecayed")
         return frozenset(names)
 
     @property
@@ -136,7 +132,7 @@ class Filters:
         return cls.among(checked(FilterArguments, arguments))
 
     @classmethod
-    def among(cls, arguments: Mapping[str, Any], *, apply_decay: bool = True) -> Self:
+    def among(cls, arguments: Mapping[str, Any]) -> Self:
         """The filters among checked arguments."""
         names = FilterArguments.__annotations__
         values = {name: value for name, value in arguments.items() if name in names}
@@ -147,5 +143,4 @@ class Filters:
             include_invalid=values.pop("include_invalid", False),
             where=values.pop("where", ()),
             values=values,
-            apply_decay=apply_decay,
         )

@@ -16,7 +16,7 @@ from pgrecall.schema import Tables
 LARGE_OWNER: Final = 20_000
 """For owners with more memories than this, each search is planned again: a parallel plan saves more
 than planning costs."""
-_INTERNAL = ("axes", "latest", "kept", "kept_since", "likeness", "term_memories", "common_terms")
+_INTERNAL = ("axes", "kept", "kept_since", "likeness", "term_memories", "common_terms")
 """Columns that only SQL functions read."""
 
 
@@ -24,18 +24,13 @@ def owner_facts(tables: Tables, owners: Sequence[str], *, anew: bool = False) ->
     """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
     Each row also has `is_large`, of all these owners together, `has_names` and `has_subjects`, if
-    there are names by which a question may call entities and subjects of memories, `tasted_at`,
-    since when the taste of one is known, and `now`, the time of the server.
+    there are names by which a question may call entities and subjects of memories, and `now`, the
+    time of the server.
     Rows may be cached ones, unless they are to be read `anew`. An outdated row is harmless: an
     index that has been replaced returns no candidates, so every memory is scored, and the first
-    names and the first taste of an owner count some seconds later.
+    names of an owner count some seconds later.
     """
     return Run(_statement(tables), {"owners": list(owners)}, keep=Keep(anew))
-
-
-def taste_as_of(tasted_at: datetime, as_of: datetime | None) -> datetime | None:
-    """`tasted_at`; None if a search as of this moment is before it. A search without one is now."""
-    return tasted_at if as_of is None or tasted_at <= as_of else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,6 @@ class Unindexed:
     is_large: bool
     has_names: bool
     has_subjects: bool
-    tasted_at: datetime | None
     now: datetime
     agent_id: None = None
 

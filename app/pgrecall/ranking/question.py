@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Self
@@ -15,25 +15,21 @@ from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
-from pgrecall.core.zones import name_in_postgresql
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.entities import known_as, known_entities
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.owner_facts import owner_facts, taste_as_of
+from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.ranking.search_parameters import Search, weighs_time
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner, require_owners
 from pgrecall.scoring import expression, profiles
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Taste, Time
+from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
-_AS_GIVEN = (
-    *("min_score", "min_similarity", "min_relevance", "as_of", "expand_session", "lend"),
-    "max_per",
-)
+_AS_GIVEN = ("min_score", "min_similarity", "min_relevance", "as_of", "expand_session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +71,6 @@ class Question:
             query_text = text
         elif text is None:
             text = query_text
-        if values.get("max_per") and "lend" in values:
-            raise InputError(
-                "max_per does not go with lend, which ranks by raised scores: leave one out"
-            )
         zone = tables.in_zone(values["timezone"]).zone if "timezone" in values else tables.zone
         has_question = query is not None or query_text is not None
         search = Search(
@@ -86,7 +78,7 @@ class Question:
             query=None,
             k=k,
             profile=profiles.DEFAULT,
-            filters=Filters.among(values, apply_decay=values["apply_decay"]),
+            filters=Filters.among(values),
             teams=()
             if values["teams"] is DEFAULTS["teams"]
             else other_owners(tables, agent_id, values["teams"]),
@@ -94,7 +86,6 @@ class Question:
             naming_text=text,
             query_text=query_text,
             query_time=query_time,
-            day_zone=name_in_postgresql(zone) if "day" in values.get("max_per", ()) else "UTC",
             **{name: values[name] for name in _AS_GIVEN if name in values},
         )
         question = cls(
@@ -109,7 +100,8 @@ class Question:
 
     def by(self, profile: Profile) -> Self:
         """The question by this profile, with the caller's weights."""
-        chosen = _weighed(profile, self.arguments)
+        weights = self.arguments.get("weights")
+        chosen = profile if weights is None else profile.with_weights(**weights)
         min_relevance = self.search.min_relevance
         if min_relevance is None and self.floor is not None:
             min_relevance = self.floor(chosen)
@@ -154,14 +146,8 @@ class Question:
             is_large=known[0].is_large,
             naming_text=search.naming_text if known[0].has_names else None,
             has_subjects=known[0].has_subjects,
-            tasted_at=known[0].tasted_at and taste_as_of(known[0].tasted_at, search.as_of),
             distributed=layout.distributed,
         )
-        if search.max_per and search.spans_nodes:
-            raise InputError(
-                "max_per does not go with teams on Citus, where each owner is ranked on its node: "
-                "leave one out"
-            )
         if search.may_name and search.distributed:
             search = yield from _with_names(tables, search)
         return replace(search, profile=redistributed(search, has_query=query is not None))
@@ -230,25 +216,6 @@ def redistributed(search: Search, *, has_query: bool) -> Profile:
         Keyword.name: search.query_text is not None,
         EntityOverlap.name: search.may_name,
         Time.name: search.query_time is not None,
-        Taste.name: search.tasted_at is not None,
     }
     missing = [name for name, has_value in values.items() if not has_value]
     return search.profile.without(*missing)
-
-
-def _weighed(profile: Profile, arguments: SearchArguments) -> Profile:
-    """The profile with the caller's weights; raises InputError."""
-    normalise, weights = arguments["normalise_weights"], arguments.get("weights")
-    if weights is not None:
-        profile = profile.with_weights(**_normalised(weights) if normalise else weights)
-    return profile if arguments["apply_decay"] else profile.without_trust_decay()
-
-
-def _normalised(weights: Mapping[str, float]) -> dict[str, float]:
-    """Divides weights by their sum; bad weights are returned unchanged for Profile to refuse."""
-    try:
-        largest = max(weights.values())
-        total = sum(weight / largest for weight in weights.values())
-        return {name: weight / largest / total for name, weight in weights.items()}
-    except (TypeError, ValueError, ArithmeticError):
-        return dict(weights)

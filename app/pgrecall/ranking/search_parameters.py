@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -17,7 +17,6 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import (
     EntityOverlap,
     Keyword,
-    Taste,
     Time,
     requires_embedding,
 )
@@ -53,17 +52,11 @@ class Search:
     """True if relevance is measured although it leaves out nothing."""
     as_of: datetime | None = None
     expand_session: int = 0
-    lend: float | None = None
-    max_per: Mapping[str, int] | None = None
-    day_zone: str = "UTC"
-    """The time zone of the days that `max_per` limits hits by, as PostgreSQL names it."""
     diversity: float = 0.0
     is_large: bool = False
     """True if the owners have so many memories that planning each search again is worth it."""
     has_subjects: bool = False
     """True if memories of the owners have subjects, which may be entities."""
-    tasted_at: datetime | None = None
-    """Since when the taste of an owner is known; None: of none at the moment of the search."""
     distributed: bool = False
     """True if Citus distributes the owners over several nodes."""
     others: Sequence[str] = ()
@@ -75,11 +68,6 @@ class Search:
         return self.distributed and bool(self.teams)
 
     @property
-    def brings_along(self) -> bool:
-        """True if turns are added for hits, and not ranked with them."""
-        return bool(self.expand_session) and self.lend is None
-
-    @property
     def may_prepare(self) -> bool:
         """True: prepare a statement that scores every memory. For large owners each is planned by
         its values, on Citus all are, whether prepared or not."""
@@ -87,16 +75,14 @@ class Search:
 
     @property
     def most(self) -> int:
-        """How many memories are ranked by their own score: k, or more if they lend or the k are
-        chosen among them."""
+        """How many memories are ranked: k, or more if the k are chosen among them."""
         if self.diversity:
             return max(COMPARED_PER_HIT * self.k, LEAST_COMPARED)
-        return self.k if self.lend is None else max(self.k, LEAST_LENDERS)
+        return self.k
 
     @property
     def options(self) -> frozenset[str]:
         """The options of its statements, as the files in `sql/statements` name them."""
-        limits = self.max_per or ()
         options = {
             "teams": bool(self.teams),
             # Citus finds an owner's node only where the planner sees whose memories are searched.
@@ -111,15 +97,10 @@ class Search:
             "min_similarity": self.min_similarity is not None,
             "min_relevance": self.min_relevance is not None,
             "expand_session": bool(self.expand_session),
-            "lend": self.lend is not None,
             "diversity": self.diversity > 0,
-            "per_session": "session" in limits,
-            "per_subject": "subject" in limits,
-            "per_day": "day" in limits,
             "named": self.may_name,
             "naming": self.may_name and self.names is None,
             "subjects": self.has_subjects,
-            "tasted": self.tasted_at is not None and self.profile.find(Taste) is not None,
             "given_names": bool(self.query_entities) and self.names is None,
         }
         of_profile = _profile_options(self.profile, self.query is not None)
@@ -159,15 +140,11 @@ class Search:
             "naming_text": self.naming_text,
             "names": self.names,
             "query_entities": None if self.query_entities is None else list(self.query_entities),
-            "lend": self.lend,
         }
         if self.query_time is not None and self.weighs_time:
             optional["period_from"], optional["period_to"] = self.query_time
         if self.diversity:
             optional["diversity"] = self.diversity
-        if self.max_per:
-            optional |= {f"per_{name}": most for name, most in self.max_per.items()}
-            optional["day_zone"] = self.day_zone
         return {
             "owner_id": self.agent_id,
             "all_owners": owners,

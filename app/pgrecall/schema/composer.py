@@ -5,7 +5,7 @@ with the options that each depends on, and at last the file of the final SELECT.
 the list of another one:
 
     --begin best
-    --with hits AS MATERIALIZED described --? touch !along
+    --with hits AS MATERIALIZED described --? touch !turns
     --then best_first
 
 In every file, a mark such as `--? tags !teams` ends a condition, a join or a column, which is left

@@ -70,7 +70,7 @@ def memories_table(metadata: MetaData) -> Table:
 
 
 def usage_table(metadata: MetaData) -> Table:
-    usage = Table(
+    return Table(
         "memory_usage",
         metadata,
         required("agent_id", TEXT, "Whose memory it counts."),
@@ -80,11 +80,3 @@ def usage_table(metadata: MetaData) -> Table:
         comment="Counters of use, apart from agent_memories so that counting never touches a "
         "vector or its index; no row until the first use.",
     )
-    # What a taste is made of, without reading what was only found.
-    Index(
-        "ix_memory_usage_successful",
-        usage.c.agent_id,
-        usage.c.memory_id,
-        postgresql_where=text("success_count > failure_count"),
-    )
-    return usage

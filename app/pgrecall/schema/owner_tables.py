@@ -28,13 +28,6 @@ def owner_vectors_table(metadata: MetaData) -> Table:
             "the mean.",
         ),
         required("computed_at", MOMENT, "When it was computed, by the server's clock."),
-        Column(
-            "taste",
-            ARRAY(REAL),
-            comment="Mean, of length 1, of memories with more successes than failures.",
-        ),
-        column("taste_at", MOMENT, "When it was computed; NULL: there is none."),
-        column("successes", BIGINT, "How many more successes than failures they had then."),
         PrimaryKeyConstraint("agent_id"),
         comment="Vectors of whole owners; derived, and can be computed again.",
     )

@@ -75,7 +75,6 @@ def rank_indexes_table(metadata: MetaData) -> Table:
             "The number of candidates where one signal has most of the weight.",
             "400",
         ),
-        column("latest", MOMENT, "The latest created_at of its memories."),
         column("kept", DOUBLE, "How much of embeddings the axes described at its build, 0 to 1."),
         column("kept_since", DOUBLE, "The same of memories that were placed in it since."),
         Column(

@@ -21,17 +21,13 @@ from pgrecall.scoring.signals import (
 LEAST_SIZE, MOST_SIZE = 1e-100, 1e18
 """Of the ends of a range that are not 0. Smaller numbers count as 0: products could underflow."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_IDENTIFIER = re.compile(r"[^\W\d][\w$ -]*")
-_LONGEST_IDENTIFIER = 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute(Signal):
-    """A number of your own: in a memory's metadata, or in a table that you keep beside.
+    """A number of your own in a memory's metadata.
 
-    `metadata` is a path as in filters on metadata, such as "stats.views". Or `column` of `table`,
-    in `schema`, is joined by the table's columns agent_id and memory_id; where a memory has several
-    rows there, its greatest number counts.
+    `metadata` is a path as in filters on metadata, such as "stats.views".
 
     The range from `least` to `most` becomes 0 to 1, and numbers beyond count as its ends. With
     `falling`, small numbers are the good ones. What is no finite number counts as `missing`: text,
@@ -41,10 +37,7 @@ class Attribute(Signal):
     """
 
     name: str = field()
-    metadata: str | None = None
-    table: str | None = None
-    column: str | None = None
-    schema: str = "public"
+    metadata: str
     least: float = 0.0
     most: float = 1.0
     falling: bool = False
@@ -52,15 +45,7 @@ class Attribute(Signal):
 
     def __post_init__(self) -> None:
         _require_name(self.name)
-        if (self.metadata is None) == (self.table is None) or (self.table is None) != (
-            self.column is None
-        ):
-            raise InvalidProfile(f"{self.name} needs either metadata, or table and column")
-        if self.metadata is None:
-            for parameter in ("schema", "table", "column"):
-                _require_identifier(self.name, parameter, getattr(self, parameter))
-        else:
-            _require_path(self.name, self.metadata)
+        _require_path(self.name, self.metadata)
         for parameter in ("least", "most"):
             _require_end(self.name, parameter, getattr(self, parameter))
         if not self.least < self.most:
@@ -72,8 +57,8 @@ class Attribute(Signal):
 
     @property
     def path(self) -> list[str]:
-        """The keys of the path into metadata; none for a table."""
-        return [] if self.metadata is None else path_of(self.metadata)
+        """The keys of the path into metadata."""
+        return path_of(self.metadata)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -90,19 +75,6 @@ def _require_name(name: Any) -> None:
         )
     if name in KINDS:
         raise InvalidProfile(f"{name} is a built-in signal; give yours another name")
-
-
-def _require_identifier(name: str, parameter: str, value: Any) -> None:
-    """No dot, colon or quote, so that it can stand in any statement as it is, between quotes."""
-    if (
-        not isinstance(value, str)
-        or not _IDENTIFIER.fullmatch(value)
-        or len(value.encode()) > _LONGEST_IDENTIFIER
-    ):
-        raise InvalidProfile(
-            f"{name}: {parameter} must be a name of at most {_LONGEST_IDENTIFIER} bytes, of "
-            f"letters, digits, _, $, - and spaces, got {shortened(value)}"
-        )
 
 
 def _require_path(name: str, path: Any) -> None:

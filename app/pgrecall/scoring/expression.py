@@ -23,7 +23,6 @@ from pgrecall.scoring.signals import (
     Recency,
     Signal,
     Similarity,
-    Taste,
     Time,
     Trust,
     Usefulness,
@@ -42,7 +41,6 @@ _NEEDED: dict[type[Signal], str] = {
     Keyword: "words",
     Time: "period",
     EntityOverlap: "named",
-    Taste: "tasted",
 }
 """Options without which a signal is 0."""
 _SIMILARITY = "pgrecall.similarity(agent_memories.embedding, :query"
@@ -51,11 +49,6 @@ _SHIFTED = (
     "(SELECT shifted.query FROM shifted WHERE shifted.agent_id = agent_memories.agent_id)",
 )
 """The shifted vector of a query to one owner, and to several."""
-TASTES = (
-    "(SELECT tasted.query FROM tasted)",
-    "(SELECT tasted.query FROM tasted WHERE tasted.agent_id = agent_memories.agent_id)",
-)
-"""The taste of one owner, and those of several."""
 
 
 def places(
@@ -90,7 +83,6 @@ def places(
         "shifted_similarity": shifted_similarity(_SHIFTED["teams" in options])
         if "shifted" in options
         else _SIMILARITY,
-        "owner_taste": TASTES["teams" in options],
         "mean_share": number(max(map(shift_of, signals), default=0.0)),
         "subjects_named": boolean(counts_subjects(signals)),
         "counted_subject": "agent_memories.subject" if "subjects" in options else "NULL",
@@ -205,11 +197,6 @@ def _(signal: Similarity) -> str:
 
 
 @value.register
-def _(signal: Taste) -> str:
-    return f"{shifted_similarity(':owner_taste')}, 0.0::float8)"
-
-
-@value.register
 def _(signal: Recency) -> str:
     if signal.curve is Curve.EXPONENTIAL:
         speed = _per_row(signal, signal.rate_per_day, rate_of)
@@ -296,22 +283,9 @@ def _(signal: Time) -> str:
 
 @value.register
 def _(signal: Attribute) -> str:
-    if signal.table is None:
-        path = ", ".join(quoted(step, _SPECIAL) for step in signal.path)
-        return attribute_value(signal, f"agent_memories.metadata #> ARRAY[{path}]::text[]")
-    # An aggregate is never two rows, and a subquery by key is never a join over all pairs.
-    its = attribute_value(signal, f'pg_catalog.max(theirs."{signal.column}")')
-    return (
-        f'(SELECT {its} FROM "{signal.schema}"."{signal.table}" theirs '  # noqa: S608  checked
-        "WHERE theirs.agent_id OPERATOR(pg_catalog.=) agent_memories.agent_id "
-        "AND theirs.memory_id OPERATOR(pg_catalog.=) agent_memories.id)"
-    )
-
-
-def attribute_value(signal: Attribute, found: str) -> str:
-    """The value of an attribute, where this SQL finds its number."""
+    path = ", ".join(quoted(step, _SPECIAL) for step in signal.path)
     numbers = ", ".join(map(number, (*signal.ends, signal.missing)))
-    return f"pgrecall.attribute_value({found}, {numbers})"
+    return f"pgrecall.attribute_value(agent_memories.metadata #> ARRAY[{path}]::text[], {numbers})"
 
 
 def _per_row(signal: Recency, rest: float, converted: Callable[[float], float]) -> str:

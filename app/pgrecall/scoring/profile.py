@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Real
@@ -14,7 +14,7 @@ from pgrecall.core.limits import is_storable
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.scoring.decay import DECAY, Decay
-from pgrecall.scoring.signals import Recency, Signal, Trust
+from pgrecall.scoring.signals import Recency, Signal
 
 S = TypeVar("S", bound=Signal)
 AccessedBy = Literal["retrieval", "use"]
@@ -33,7 +33,7 @@ class Profile:
 
     With `redistribute`, the weight of a signal that the query has no value for goes to the other
     signals, in proportion: similarity without a vector, keyword without a text or with stop words
-    only, entity overlap without entities, time without a period, taste before there is any.
+    only, entity overlap without entities, time without a period.
 
     `accessed_by` says what sets `last_accessed_at`. With "retrieval", every search sets it for its
     hits. With "use", a search counts the retrieval but does not set it, so a memory that is found
@@ -171,9 +171,11 @@ class Profile:
         InvalidProfile if the profile has neither or the half-life is out of range.
         """
         if self.find(Recency) is not None:
-            return self._with(
-                lambda signal: _lasting(signal, days) if isinstance(signal, Recency) else signal
-            )
+            signals = {
+                _lasting(signal, days) if isinstance(signal, Recency) else signal: weight
+                for signal, weight in self
+            }
+            return replace(self, signals=signals)
         if self.decay is not None:
             decay = replace(self.decay, recency=_lasting(self.decay.recency, days))
             return replace(self, decay=decay)
@@ -182,18 +184,9 @@ class Profile:
             "can be set"
         )
 
-    def without_trust_decay(self) -> Profile:
-        """The same profile with trust as stored, before decay."""
-        return self._with(
-            lambda signal: replace(signal, decay=False) if isinstance(signal, Trust) else signal
-        )
-
     def renamed(self, name: str) -> Profile:
         """The same profile under another name."""
         return replace(self, name=name)
-
-    def _with(self, change: Callable[[Signal], Signal]) -> Profile:
-        return replace(self, signals={change(signal): weight for signal, weight in self})
 
 
 def contributions(weights: Mapping[str, float], signals: Mapping[str, float]) -> dict[str, float]:

@@ -118,12 +118,12 @@ def from_values(values: object) -> Profile:
 
 
 def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
-    is_own = isinstance(parameters, Mapping) and not {"metadata", "table"}.isdisjoint(parameters)
+    is_own = isinstance(parameters, Mapping) and "metadata" in parameters
     kind = KINDS.get(name, Attribute if is_own else None)
     if kind is None:
         raise UnknownName(
             f"unknown signal {shortened(name)}{did_you_mean([name], KINDS)}; the signals are "
-            f"{', '.join(KINDS)}, and those of your own, which have metadata or table"
+            f"{', '.join(KINDS)}, and those of your own, which have metadata"
         )
     if not isinstance(parameters, Mapping) or "weight" not in parameters:
         raise InvalidProfile(f"signal {name} must be a table with a weight")

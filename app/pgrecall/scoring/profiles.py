@@ -32,6 +32,7 @@ __all__ = [
     "save",
     "tiered",
     "trust",
+    "trust_stored",
 ]
 
 five_factor = Profile(
@@ -70,7 +71,7 @@ half_life = Profile(
 """The three-signal scorer of RadarOS (now Agentium): 0.4 similarity + 0.3 recency + 0.3 importance.
 Recency has a half-life of 14 days since creation or last access, whichever is later; change it by
 `with_half_life`. A missing similarity counts as 0.5. To search exactly like the original, pass
-`k=20`, `min_score=0.1` and, with weights of your own, `normalise_weights=True`."""
+`k=20`, `min_score=0.1` and, if you set `weights`, each divided by their sum."""
 
 trust = Profile(
     "trust",
@@ -85,6 +86,13 @@ trust = Profile(
 """Ranks as Grace does: 0.40 trust + 0.35 similarity + 0.15 / (1 + age in hours / 168) +
 0.10 importance. Trust decays since the last use by the curve of each row. A search does not restart
 this decay; outcomes do."""
+
+trust_stored = Profile(
+    "trust_stored",
+    {Trust(decay=False) if isinstance(one, Trust) else one: weight for one, weight in trust},
+    accessed_by="use",
+)
+"""As `trust`, with trust as it is stored, before decay."""
 
 tiered = Profile(
     "tiered",
@@ -137,7 +145,7 @@ BASELINES = (
 
 BUILT_IN: dict[str, Profile] = {
     profile.name: profile
-    for profile in (hybrid, five_factor, last_access, half_life, trust, tiered)
+    for profile in (hybrid, five_factor, last_access, half_life, trust, trust_stored, tiered)
 }
 
 

@@ -53,10 +53,6 @@ class ScoredMemory(Displayed):
     """Relevance to the query in [0, 1]; None if there is no `min_relevance`. Ignored by `==`."""
     beside: UUID | None = None
     """The hit that this turn of the same session was added for; None for a hit."""
-    lent: float = 0.0
-    """The amount by which `lend` raised the score; the contributions sum to the rest."""
-    lender: UUID | None = None
-    """The hit that lent; `lent` is a share of its score."""
     cosine: float | None = field(default=None, compare=False)
     """The cosine of embedding and query, in [-1, 1]; None as for `similarity`. Ignored by `==`."""
 
@@ -88,9 +84,8 @@ class ScoredMemory(Displayed):
         """The hit as plain JSON values, numbers rounded to six decimals.
 
         Keys: id, content, score, similarity, signals, contributions and created_at. Optional keys:
-        cosine if it is negative, steps for a linked memory, beside for an added turn, lent and
-        lender if the score was raised, relevance if it was measured, and rerank_score and moved if
-        a reranker judged it.
+        cosine if it is negative, steps for a linked memory, beside for an added turn,
+        relevance if it was measured, and rerank_score and moved if a reranker judged it.
         """
         record: dict[str, Any] = {
             "id": str(self.memory.id),
@@ -113,9 +108,6 @@ class ScoredMemory(Displayed):
             record["relevance"] = round(self.relevance, RECORD_DECIMALS)
         if self.beside is not None:
             record["beside"] = str(self.beside)
-        if self.lender is not None:
-            record["lent"] = round(self.lent, RECORD_DECIMALS)
-            record["lender"] = str(self.lender)
         if self.rerank_score is not None:
             record["rerank_score"] = round(self.rerank_score, RECORD_DECIMALS)
             record["moved"] = self.moved

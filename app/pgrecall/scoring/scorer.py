@@ -32,7 +32,6 @@ from pgrecall.scoring.signals import (
     Recency,
     Signal,
     Similarity,
-    Taste,
     Time,
     Trust,
     Usefulness,
@@ -41,7 +40,7 @@ from pgrecall.scoring.signals import (
 _MOMENTS = ("created_at", "observed_at", "last_accessed_at")
 _PERIOD = "query_time"
 _NUMBERS = (
-    *("similarity", "taste", "keyword", "retrieval_count", "usefulness", "importance"),
+    *("similarity", "keyword", "retrieval_count", "usefulness", "importance"),
     *("confidence", "trust", "trust_half_life_hours", "bytes", "names"),
 )
 _WORDS = ("trust_curve", "tier", "memory_type", "subject")
@@ -50,13 +49,12 @@ _OF_QUERY = {
     Similarity.name: "similarity",
     Keyword.name: "keyword",
     EntityOverlap.name: "query_entities",
-    Taste.name: "taste",
     Time.name: _PERIOD,
 }
 """For each signal that a search may have no value for: the key of `values` that it needs."""
-_OWN = ("attributes", "metadata")
+_OWN = "metadata"
 """Where attributes are looked for; read by these alone."""
-VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD, *_OWN)
+VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD, _OWN)
 OTHER_NAMES: Mapping[str, str] = {
     "usefulness_score": "usefulness",
     "importance_score": "importance",
@@ -78,17 +76,17 @@ def score(
     """Scores one memory without a database.
 
     `values` may contain `similarity` (with the shifted query, if the profile shifts it), `keyword`
-    (the share of the query's terms that the memory has), `taste` (the cosine with what did well),
-    `bytes` (the length of the memory in UTF-8), `query_entities`, `names` (how many names stand for
-    these, if some name several), `query_time` (start, end) and the columns that signals read;
-    VALUES lists them all. An `Attribute` is found by its name in `attributes`, or else in
-    `metadata`. A value that is missing or None counts as in the database: no embedding, unknown
-    age, never retrieved, or the column's default. Times may be ISO 8601 text, in UTC if it has no
-    time zone. OTHER_NAMES lists names of other systems that are understood too. `as_of` is the
-    moment at which ages are measured, by default now; if given, later accesses are ignored.
+    (the share of the query's terms that the memory has), `bytes` (the length of the memory in
+    UTF-8), `query_entities`, `names` (how many names stand for these, if some name several),
+    `query_time` (start, end) and the columns that signals read; VALUES lists them all. An
+    `Attribute` is found in `metadata`. A value that is missing or None counts as in the database:
+    no embedding, unknown age, never retrieved, or the column's default. Times may be ISO 8601 text,
+    in UTC if it has no time zone. OTHER_NAMES lists names of other systems that are understood too.
+    `as_of` is the moment at which ages are measured, by default now; if given, later accesses are
+    ignored.
 
     If the profile redistributes weights and `values` has no key `similarity`, `keyword`,
-    `query_entities`, `query_time` or `taste`, the weight of that signal goes to the others. With
+    `query_entities` or `query_time`, the weight of that signal goes to the others. With
     the value None its weight stays.
 
     Raises UnknownName for an unknown key, and InputError for a value of the wrong type or a time
@@ -173,11 +171,6 @@ def _(signal: Similarity, values: Mapping[str, Any], as_of: datetime) -> float:
 
 
 @_value.register
-def _(signal: Taste, values: Mapping[str, Any], as_of: datetime) -> float:
-    return _clamped(values.get("taste") or 0.0)
-
-
-@_value.register
 def _(signal: Recency, values: Mapping[str, Any], as_of: datetime) -> float:
     clock = _clock(signal.clock, values)
     if clock is None:
@@ -254,12 +247,7 @@ def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
 
 @_value.register
 def _(signal: Attribute, values: Mapping[str, Any], as_of: datetime) -> float:
-    given = values.get("attributes") or {}
-    if not isinstance(given, Mapping):
-        raise InputError(f"attributes must map names to numbers, got {shortened(given)}")
-    number: Any = given.get(signal.name)
-    if number is None and signal.metadata is not None:
-        number = value_at(values.get("metadata"), signal.path)
+    number = value_at(values.get(_OWN), signal.path)
     # Whole numbers in metadata may be beyond any float, which math.isfinite refuses.
     if isinstance(number, bool) or not isinstance(number, int | float):
         return signal.missing

@@ -292,23 +292,11 @@ class Time(Signal):
         require_share(self, "unknown", self.unknown)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taste(Signal):
-    """Cosine similarity of a memory and the mean of its owner's memories that did well, at least 0.
-
-    Each of these, of length 1, weighs as many outcomes as it has more successes than failures
-    (`record_outcome`). 0 if the owner has none. A search as of a moment before the mean was
-    computed uses none. Each owner's memories are compared with their own owner's.
-    """
-
-    name: ClassVar[str] = "taste"
-
-
 KINDS: dict[str, type[Signal]] = {
     kind.name: kind
     for kind in (
         *(Similarity, Recency, Usefulness, Importance),
-        *(Confidence, Trust, Frequency, EntityOverlap, Keyword, Time, Taste),
+        *(Confidence, Trust, Frequency, EntityOverlap, Keyword, Time),
     )
 }
 """The class of each signal by its name."""

@@ -16,7 +16,7 @@ from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import require_id
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
-from pgrecall.ranking.arguments import GROUPS, SearchArguments
+from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import condition_names, ranks
 from pgrecall.ranking.filters import DEFAULTS
 from pgrecall.ranking.metadata_filter import MOST_APART
@@ -49,10 +49,9 @@ def explain(
     Takes the arguments of `search`. The explanation holds the memory's score and rank, and each
     signal's value, weight and share. If the memory is not among the k best, it says which
     conditions it fails, which threshold it misses, or what score it would have needed and in which
-    signal it is furthest behind. With `lend`, score and rank are the raised ones, and the hit says
-    which memory lent and how much; with `expand_session` alone, `beside` names the hit that the
-    memory was added for. Relevance is measured even without a floor. No retrieval is counted. It
-    explains the order by score: it knows no reranker and no `diversity`.
+    signal it is furthest behind. With `expand_session`, `beside` names the hit that the memory was
+    added for. Relevance is measured even without a floor. No retrieval is counted. It explains the
+    order by score: it knows no reranker and no `diversity`.
 
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """
@@ -68,10 +67,10 @@ def explain(
     row = min(rows, key=lambda row: row.agent_id != search.agent_id)
     scored = hit(search.profile, row)
     counts = yield from _standing(tables, search, scored)
-    unmet, crowded = _unmet(row, search), _crowded(search, counts)
-    scored = _in_its_session(
-        search, scored, counts, is_left_out="min_relevance" in unmet or bool(crowded)
-    )
+    unmet = _unmet(row, search)
+    is_hit = counts.before < search.k and scored.score >= (search.min_score or 0)
+    if not is_hit or "min_relevance" in unmet:  # but it may be a turn that was added for one
+        scored = replace(scored, beside=counts.beside)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
         there = yield from described(counts.last_id)
@@ -80,12 +79,12 @@ def explain(
                 last = hit(search.profile, candidate)
     terms = yield from _terms(tables, search, scored)
     search = replace(search, profile=in_effect(search.profile, row))
-    return _explanation(search, scored, unmet, crowded, counts, last, terms)
+    return _explanation(search, scored, unmet, counts, last, terms)
 
 
 def _described(tables: Tables, search: Search, memory_id: UUID) -> Operation[list[Any]]:
     """The memory of this id of each owner that has one."""
-    alone = replace(search, expand_session=0, lend=None, min_score=None)
+    alone = replace(search, expand_session=0, min_score=None)
     rows: list[Any] = []
     for one in each_owner(alone):
         rows += yield ranks(tables, "explain", one, id=memory_id)
@@ -104,18 +103,6 @@ def _standing(tables: Tables, search: Search, scored: ScoredMemory) -> Operation
     values |= {"id": memory.id, "whose": memory.owner_id, "own_score": scored.score}
     [counts] = yield ranks(tables, "standing", search, **values)
     return counts
-
-
-def _in_its_session(
-    search: Search, scored: ScoredMemory, counts: Any, *, is_left_out: bool
-) -> ScoredMemory:
-    """The memory with its raised score, or with the hit that it was added for if it is none."""
-    if search.lend is not None:
-        return replace(
-            scored, score=counts.raised, lent=counts.raised - scored.score, lender=counts.beside
-        )
-    is_hit = counts.before < search.k and scored.score >= (search.min_score or 0)
-    return scored if is_hit and not is_left_out else replace(scored, beside=counts.beside)
 
 
 def _terms(
@@ -140,7 +127,6 @@ def _explanation(
     search: Search,
     scored: ScoredMemory,
     unmet: list[str],
-    crowded: list[str],
     counts: Any,
     last: ScoredMemory | None,
     terms: tuple[TermAccount, ...],
@@ -149,12 +135,11 @@ def _explanation(
     # Neither min_score nor min_relevance applies to added turns.
     comes_along = set(unmet) <= {"min_relevance"} and scored.beside is not None
     if comes_along:
-        unmet, crowded = [], []
+        unmet = []
     reasons = [_reason(name, search, scored) for name in unmet]
     if search.min_score is not None and scored.score < search.min_score and not comes_along:
         reasons.append(f"its score {scored.score:.6f} is below min_score {search.min_score:g}")
-    reasons += crowded
-    if not unmet and not crowded and rank > search.k and not comes_along:
+    if not unmet and rank > search.k and not comes_along:
         reasons.append(
             f"outranked: it is number {rank}, and k is {search.k}; "
             f"the last memory returned scores {counts.last_score:.6f}, this one {scored.score:.6f}"
@@ -178,7 +163,7 @@ def _explanation(
         rank=rank,
         ranked=counts.ranked,
         k=search.k,
-        passes=not unmet and not crowded,
+        passes=not unmet,
         returned=not reasons,
         reasons=tuple(reasons),
         needed_score=_needed(search, counts.last_score),
@@ -199,7 +184,7 @@ def _of_words(signal: Signal, search: Search, scored: ScoredMemory) -> dict[str,
 
 def _number(signal: Signal, scored: ScoredMemory) -> float | None:
     """The number in metadata that an attribute is made of."""
-    if not isinstance(signal, Attribute) or signal.metadata is None:
+    if not isinstance(signal, Attribute):
         return None
     found = value_at(scored.memory.metadata, signal.path)
     if isinstance(found, bool) or not isinstance(found, int | float):
@@ -211,17 +196,6 @@ def _needed(search: Search, last_score: float | None) -> float | None:
     if last_score is None or search.min_score is None:
         return last_score
     return max(last_score, search.min_score)
-
-
-def _crowded(search: Search, counts: Any) -> list[str]:
-    """Why max_per leaves the memory out."""
-    found = []
-    for group in GROUPS:
-        most = (search.max_per or {}).get(group)
-        before = 0 if most is None else getattr(counts, f"before_of_{group}")
-        if most is not None and before >= most:
-            found.append(f"left out by max_per: {before} of its {group} come before it")
-    return found
 
 
 def _unmet(row: Any, search: Search) -> list[str]:

@@ -67,9 +67,7 @@ def search(
 
     `expand_session=n` adds the n turns before and after each hit in its session. Turns of one
     session then stand together, in order, and `beside` names the hit that a turn was added for.
-    With `lend` the turns are ranked instead: each hit raises the score of its neighbours by a share
-    of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
-    to what is added for them.
+    `min_score` and `min_relevance` apply to the hits, not to what is added for them.
 
     `diversity`, from 0 to less than 1, is that of `context`: after the best memory, the next is the
     one with the greatest (1 - d) · score - d · similarity to the nearest one chosen before, among
@@ -88,9 +86,8 @@ def search(
     text, or else `query_text`. The best `top` are ranked by it (more than 80 without an index), and
     the k best returned; only these count as retrieved. `rerank_score` and `moved` of a hit stand
     beside its score, which does not change. If the reranker fails or takes too long, the order by
-    score stands: `reranked` of the result is False, and `rerank_note` says why. With `lend` at
-    least `top` memories lend, and the raised order is reranked. Memories that `expand` adds stand
-    behind the hits, and `expand_session` without `lend` is refused.
+    score stands: `reranked` of the result is False, and `rerank_note` says why. Memories that
+    `expand` adds stand behind the hits, and `expand_session` is refused.
 
     Raises InputError and its children for a value that cannot be used, and DatabaseReadOnly if
     `touch` meets a database that cannot be written.
@@ -217,7 +214,7 @@ def hits_of_search(
         request = replace(request, k=by.k)
     if expand and hits:
         linked = yield from _neighbours(tables, request, hits, expand)
-        in_two_parts = request.brings_along or hits.reranked or request.diversity
+        in_two_parts = request.expand_session or hits.reranked or request.diversity
         hits[:] = [*hits, *linked] if in_two_parts else sorted([*hits, *linked], key=place)
     return hits, counted
 
@@ -300,8 +297,6 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
             steps=getattr(row, "steps", 0),
             relevance=getattr(row, "relevance", None),
             beside=getattr(row, "beside", None),
-            lent=getattr(row, "lent", 0.0),
-            lender=getattr(row, "lender", None),
         )
 
 

@@ -19,13 +19,14 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.expression import clocks, is_listed
+from pgrecall.scoring.profile_file import as_values
 from pgrecall.search.candidate_list import Candidate, Candidates, SignalBound
-from pgrecall.search.searching import hits_of, in_effect, missing_in
+from pgrecall.search.searching import hits_of, missing_in
 
 MOST = 1_000
 """The greatest `n`."""
 _AGE = "age of "
-_OF_OTHER_SCORES = ("min_score", "max_per", "expand_session", "lend")
+_OF_OTHER_SCORES = ("min_score", "expand_session")
 """Arguments whose effect depends on the scores of all memories, which change with the weights."""
 
 
@@ -44,15 +45,15 @@ def candidates(
     """The memories that a search with other weights could return, with the value of each signal.
 
     They are the `n` best by the profile, and those that have more of a signal, or are younger by
-    the clock of recency, than the n-th memory by this signal; n is raised to `k`. With the n-th
-    value of each signal, `Candidates.ranked` says for any weights whether their order is that of a
-    search. So a program can rank anew while somebody moves a slider.
+    the clock of recency, than the n-th memory by this signal; n is raised to `k`. The n-th value of
+    each signal tells for any weights whether their order is that of a search: so the studio ranks
+    anew while somebody moves a slider.
 
     With `by_signal` False they are the n best by the profile alone, in the time of a search. Then
     `total` is None, unless these are all.
 
     Takes the arguments of `search`, except for those that depend on the scores of other memories:
-    min_score, max_per, expand_session and lend. Every memory is read once, without a rank index. No
+    min_score and expand_session. Every memory is read once, without a rank index. No
     retrieval is counted. On Citus, the owners of one call must be one.
 
     Raises InputError for a value that cannot be used.
@@ -104,7 +105,6 @@ def _candidates(
         least, total = dict(zip(lists, rows[0].least, strict=True)), rows[0].total
     elif len(rows) == n:  # no more is known than that a signal is at most 1, and an age at least 0
         least, total = {one: 0.0 if one.startswith(_AGE) else 1.0 for one in lists}, None
-    effective = in_effect(profile, rows[0]) if rows else profile
 
     of_all = {one.name: getattr(one, "missing", 0.0) for one in profile.signals}
     without = missing_in(rows[0]) if rows else []
@@ -120,18 +120,16 @@ def _candidates(
         )
 
     return Candidates(
-        profile=question.search.profile,
-        weights=effective.weights,
+        profile=as_values(question.search.profile),
         total=total,
-        n=n,
         query_time=search.query_time,
         signals={signal.name: bound(signal.name) for signal in profile.signals},
         decay=None if profile.decay is None else bound(DECAY),
         memories=[
-            Candidate.of(
-                one,
+            Candidate(
+                *(one.memory, one.score, one.similarity, one.relevance, one.signals),
                 dict(zip(ages, row.ages, strict=True)),
-                getattr(row, "terms", None),
+                list(getattr(row, "terms", None) or ()),
             )
             for one, row in zip(hits_of(profile, rows), rows, strict=True)
         ],

@@ -21,7 +21,6 @@ from pgrecall.memories.page import Page
 from pgrecall.migrate.service_keys import Scope
 from pgrecall.ranking.hits import Hits
 from pgrecall.scoring.scored_memory import ScoredMemory
-from pgrecall.search.candidate_list import Candidate, Candidates, SignalBound
 from pgrecall.search.explanation import Explanation
 
 
@@ -63,22 +62,6 @@ class SearchAnswer:
     """True if they are in the order of the reranker; null if the request did not ask for it."""
     rerank_note: str | None
     """The reason, if they are not."""
-
-
-@dataclass(frozen=True, slots=True)
-class CandidatesAnswer:
-    """The memories that other weights could rank first, best first by the profile."""
-
-    profile: dict[str, Any]
-    weights: dict[str, float]
-    """The ones in effect for this query."""
-    total: int | None
-    """How many memories pass the filters; null without `by_signal`, unless these are all."""
-    n: int
-    query_time: tuple[Any, Any] | None
-    signals: dict[str, SignalBound]
-    decay: SignalBound | None
-    memories: list[Candidate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +122,6 @@ def shown(result: Any, called: str | None = None) -> Any:
             return MemoriesAnswer([*result], result.next, result.total)
         case JudgedQuery():
             return record_of(result)
-        case Candidates():
-            return CandidatesAnswer(**result.record())
         case Context() | Explanation():
             return result.record()
     if called is None:

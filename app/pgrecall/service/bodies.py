@@ -35,6 +35,7 @@ from pgrecall.scoring.profile_file import from_values
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.search.shortlisting import MOST
 from pgrecall.service.bounds import BOUNDS, rules
+from pgrecall.service.studio_methods import StudioMethods
 
 MAX_PROFILE = 64 * 1024
 """Bytes of a definition: each is a statement of its own, which the database plans."""
@@ -89,7 +90,7 @@ AnyProfile = ProfileName | Annotated[ProfileBody, AfterValidator(ProfileBody.pro
 
 def method_named(name: str) -> Any:
     """The method of the repository's class, or of that of a namespace, such as links.of."""
-    owner: Any = AsyncMemoryRepository
+    owner: Any = StudioMethods if name in vars(StudioMethods) else AsyncMemoryRepository
     *namespaces, own = name.split(".")
     for one in namespaces:
         owner = get_origin(get_type_hints(getattr(owner, one).fget)["return"])

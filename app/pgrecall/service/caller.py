@@ -10,11 +10,7 @@ from fastapi import Depends, Query, Request
 
 from pgrecall.core.memory import TEAM
 from pgrecall.execution import AsyncMemoryRepository
-from pgrecall.execution.error_mapping import map_errors
-from pgrecall.migrate.attribute_tables import require_tables
 from pgrecall.migrate.service_keys import Scope
-from pgrecall.scoring.attribute import Attribute
-from pgrecall.scoring.profile import Profile
 from pgrecall.service.bearer import Key
 from pgrecall.service.bounds import BOUNDS
 from pgrecall.service.gate import KEY
@@ -41,18 +37,6 @@ class Caller:
         """Raises Problem unless the key is for these teams, too."""
         for team in teams:
             _require_owned(self.key, TEAM + team.removeprefix(TEAM))
-
-    async def require_profile(self, profile: object) -> None:
-        """Raises Problem for the definition of a profile that reads another table, unless the key
-        may maintain: its columns are nobody's memories. Raises InvalidProfile if that table cannot
-        be read for each memory."""
-        if isinstance(profile, Profile) and any(
-            isinstance(signal, Attribute) and signal.table for signal in profile.signals
-        ):
-            require_scope(self.key, "maintain")
-            with map_errors():
-                async with self.repo._bind.connect() as connection:  # type: ignore[union-attr]
-                    await connection.run_sync(require_tables, profile)
 
     def touch(self, requested: bool | None = None) -> bool:
         """True: count retrievals. Raises Problem for a key that may not."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from inspect import Parameter, Signature, getdoc, signature
-from operator import attrgetter
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.link import Link
+from pgrecall.search.candidate_list import Candidates
 from pgrecall.service import answers
 from pgrecall.service.bodies import MEMORY_FIELDS, AnyProfile, Body, method_named, request_model
 from pgrecall.service.caller import Caller, Reader, Writer, require_scope
@@ -41,14 +41,14 @@ MOST_PROFILES, MOST_QUERIES = 20, 200
 def route(
     request: str, method: str, caller: Any, returns: Any, *without: str, **example: Any
 ) -> None:
-    """Answers a request by a method of the repository.
+    """Answers a request by a method of the repository, or by one for the studio.
 
     The fields of the body, or of a GET's URL, are the method's arguments except those `without`. An
     id in the path is the method's memory_id, or the only one of its memory_ids.
     """
     verb, path = request.split()
     in_path = "{memory_id}" in path
-    function, of_repository = method_named(method), attrgetter(method)
+    function = method_named(method)
     takes = signature(function).parameters
     its_id = "memory_ids" if "memory_ids" in takes else "memory_id"
     excluded = (*without, its_id) if in_path else without
@@ -57,9 +57,9 @@ def route(
     status = 201 if verb == "POST" and stores else 200
 
     async def endpoint(caller: Caller, given: Body, **named: UUID) -> Response:
-        arguments = await _arguments(caller, given, adds=method in ("add", "upsert"))
+        arguments = _arguments(caller, given, adds=method in ("add", "upsert"))
         ids = {its_id: named["memory_id"]} if named else {}
-        result = await of_repository(caller.repo)(caller.owner, **arguments, **ids)
+        result = await function(caller.repo, caller.owner, **arguments, **ids)
         return answers.answer(answers.shown(result, _CALLED.get(method)), status)
 
     hints: dict[str, Any] = {"memory_id": UUID} if in_path else {}
@@ -80,7 +80,7 @@ def route(
     )
 
 
-async def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
+def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any]:
     """The method's arguments; raises Problem for what the key does not allow."""
     fields = type(body).model_fields
     values = body.sent_fields("owner")
@@ -88,7 +88,6 @@ async def _arguments(caller: Caller, body: Body, *, adds: bool) -> dict[str, Any
         values["memory"] = NewMemory(
             **{one: values.pop(one) for one in MEMORY_FIELDS & values.keys()}
         )
-    await caller.require_profile(values.get("profile"))
     if "teams" in fields:
         caller.require_teams(values.get("teams") or ())
         if "touch" in fields:
@@ -116,8 +115,8 @@ route(
     "POST /candidates",
     "candidates",
     Reader,
-    answers.CandidatesAnswer,
-    *("min_score", "max_per", "expand_session", "lend"),
+    Candidates,
+    *("min_score", "expand_session"),
     n=50,
     **DRINK,
 )
@@ -169,8 +168,6 @@ async def evaluate(caller: Writer, body: EvaluateBody) -> Response:  # type: ign
     """Measure how well profiles find what answers the owner's judged queries, at most 200."""
     arguments: dict[str, Any] = body.sent_fields()  # type: ignore[attr-defined]
     caller.require_teams(arguments.get("teams") or ())
-    for profile in arguments.get("profiles") or ():
-        await caller.require_profile(profile)
     queries = await caller.repo.evaluation.judged_queries(caller.owner)
     if not queries:
         raise InputError("no query is judged yet: judge some by POST /judgements")

@@ -72,7 +72,7 @@ export function toPython(profile) {
 }
 
 function isOwn(signal) {
-  return "metadata" in signal || "table" in signal;
+  return "metadata" in signal;
 }
 
 function kindOf([name, signal]) {

@@ -11,7 +11,6 @@ const SIGNALS = {
   confidence: "How sure its extraction was.",
   frequency: "How often it was found.",
   trust: "How far its source and its use can be trusted.",
-  taste: "How near it is to memories that did well.",
   decay: "The share of the score that age leaves.",
 };
 const OWN = 4; // colours of signals that people define themselves
