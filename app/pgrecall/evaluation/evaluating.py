@@ -150,7 +150,7 @@ def measured(
     # Nobody waits to hear of a part: then all queries of a moment are one statement.
     most = None if reporting.on_progress is None else REPORTED_TOGETHER
     batches = yield from context.batches(checked, compared, most=most)
-    ranking = yield from ranks(context.tables, batches, ranked=reporting.add)
+    ranking = yield from ranks(context.tables, batches, reporting.add)
     if rerank is not None:
         not_reranked = yield from rerank_ranks(
             context.tables, batches, rerank, checked, len(profiles), ranking, reporting.add

@@ -9,8 +9,6 @@ from uuid import UUID
 
 from pgrecall.core.steps import Operation
 from pgrecall.evaluation.batches import Batch, Values
-from pgrecall.evaluation.tunable import Lending
-from pgrecall.ranking.search_parameters import LEAST_LENDERS
 from pgrecall.schema import Tables
 
 Id = TypeVar("Id", bound=Hashable)
@@ -21,22 +19,15 @@ Ranks = dict[UUID, int]
 def ranks(
     tables: Tables,
     batches: Sequence[Batch],
-    lending: Lending | None = None,
-    k: int = 1,
     ranked: Callable[[int], object] = lambda queries: None,
 ) -> Operation[dict[int, list[Ranks]]]:
-    """The ranks of each query, by its number, for each profile. With `lending`, for the only one,
-    as a search for the k best ranks them. `ranked` is called after each batch with the number of
-    its queries."""
+    """The ranks of each query, by its number, for each profile. `ranked` is called after each batch
+    with the number of its queries."""
     ranks_by_query: dict[int, list[Ranks]] = {}
     for batch in batches:
         for number in batch.queries:
             ranks_by_query[number] = [{} for _ in batch.profiles]
-        run = batch.run(tables, "ranks", _places)
-        if lending is not None:
-            most = max(k, LEAST_LENDERS)
-            run = batch.run(tables, "ranks_lent", _lent, lenders=most, **lending._asdict())
-        for row in (yield run):
+        for row in (yield batch.run(tables, "ranks", _places)):
             for its, rank in zip(ranks_by_query[row.number], row[2:], strict=True):
                 if rank is not None:
                     # If two owners have a memory of one id, the better rank counts.
@@ -57,11 +48,6 @@ def _places(values: Values, batch: Batch) -> dict[str, str]:
             f"CASE WHEN {is_ranked} THEN 1 + count(*) FILTER (WHERE {before}) END AS rank_{number}"
         )
     return {"scores": ", ".join(scores), "ranks": ", ".join(columns)}
-
-
-def _lent(values: Values, batch: Batch) -> dict[str, str]:
-    places = _places(values, batch)
-    return places | {"scores": f"compared.agent_id, {places['scores']}"}
 
 
 def metrics(gains: Mapping[Id, float], ranks: Mapping[Id, int], k: int) -> dict[str, float]:

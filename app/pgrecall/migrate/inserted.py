@@ -50,7 +50,6 @@ from pgrecall.rank_index.space import (
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.metadata_filter import OPERATORS
-from pgrecall.ranking.search_parameters import LEAST_LENDERS
 from pgrecall.schema.composer import RANKING, known_options
 from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
@@ -89,7 +88,6 @@ _LIMITS: Mapping[str, Any] = {
     "MAX_LISTED": listing.MOST,
     "MAX_CURATED": curating.MOST,
     "LEAST_AGE": LEAST_AGE,
-    "LEAST_LENDERS": LEAST_LENDERS,
     "MOSTLY_ONE": MOSTLY_ONE,
     "MAX_FREQUENCY": MAX_FREQUENCY,
     "AXES_STEP": AXES_STEP,

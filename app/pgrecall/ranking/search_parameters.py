@@ -21,8 +21,6 @@ from pgrecall.scoring.signals import (
     requires_embedding,
 )
 
-LEAST_LENDERS = 20
-
 
 @dataclass(frozen=True, slots=True)
 class Search:

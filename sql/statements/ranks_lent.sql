@@ -1,3 +1,0 @@
--- The rank of each judged memory by one profile, for each query, where hits lend to turns.
---begin measured
---then ranks_lent_of_each
