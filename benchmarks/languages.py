@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
 
 from benchmarks.labelled.languages import LANGUAGES, queries, stored
-from benchmarks.progress import progress_bar
+from benchmarks.measuring import print_table, say
 from benchmarks.server import server
 from pgrecall import Evaluation, MemoryRepository, Profile, migrate, profiles
 from pgrecall.cli.embedding import make_embedder
@@ -41,11 +38,12 @@ class Found:
     evaluation: Evaluation
 
 
-def measured(url: str, embedder: Embedder, progress: Progress) -> Iterator[Found]:
+def measured(url: str, embedder: Embedder) -> Iterator[Found]:
     """Each language by each configuration but that of another one."""
     engine = engine_of(url)
     dimensions = len(components_of(embedder.embed_query("How many dimensions?")))
-    for parsed in progress.track(PARSED, description="languages"):
+    for parsed in PARSED:
+        say(f"words as {parsed}")
         schema = f"words_{parsed}"
         migrate.upgrade(url, schema=schema, language=parsed, dimensions=dimensions)
         repo = MemoryRepository(engine, schema=schema, embedder=embedder)
@@ -59,17 +57,12 @@ def measured(url: str, embedder: Embedder, progress: Progress) -> Iterator[Found
     engine.dispose()
 
 
-def printed(found: list[Found]) -> Table:
+def rows(found: list[Found]) -> Iterator[list[object]]:
     """recall@K and MRR of each profile."""
-    title = f"recall@{K} and MRR of 10 questions over 60 memories"
-    table = Table(title=title, title_justify="left")
-    for name in ("texts", "words as", *ORDER):
-        table.add_column(name)
     for one in sorted(found, key=lambda one: LANGUAGES.index(one.language)):
         means = {each.profile.name: each.overall.means for each in one.evaluation.compared}
         cells = (f"{means[name]['recall']:.1f}, {means[name]['mrr']:.2f}" for name in ORDER)
-        table.add_row(one.language, one.parsed, *cells)
-    return table
+        yield [one.language, one.parsed, *cells]
 
 
 def main(
@@ -77,10 +70,10 @@ def main(
         str | None, typer.Option(help="MODULE:OBJECT. Default: the local model.")
     ] = None,
 ) -> None:
-    """Measures and prints."""
-    with progress_bar() as progress, server() as url:
-        found = list(measured(url, make_embedder(embedder), progress))
-    Console().print(printed(found))
+    """recall@5 and MRR of 10 questions over 60 memories."""
+    with server() as url:
+        found = list(measured(url, make_embedder(embedder)))
+    print_table("|".join(("texts", "words as", *ORDER)), rows(found))
 
 
 if __name__ == "__main__":

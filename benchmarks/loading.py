@@ -1,18 +1,15 @@
-"""Loading a corpus: how its rows lie on disk is part of what is measured."""
+"""Loading memories by COPY: how rows lie on disk is part of what is measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 import psycopg
 from pgvector.psycopg import register_vector
-from rich.progress import Progress
 
-from benchmarks.data import DIMENSIONS, Corpus, Row
-from benchmarks.progress import tracked
+from benchmarks.data import DIMENSIONS, Row
 from pgrecall import migrate
 
 TYPES = {
@@ -38,24 +35,6 @@ TYPES = {
 Usage = tuple[str, UUID, int, datetime]
 
 
-class Order(StrEnum):
-    """How the rows of agents lie beside each other."""
-
-    INTERLEAVED = "rows of all agents interleaved"
-    TOGETHER = "rows of each agent together"
-
-    def arranged(self, corpus: Corpus) -> Iterable[Row]:
-        if self is Order.INTERLEAVED:
-            return corpus
-        return sorted(corpus, key=lambda row: (row.agent_id, row.id))
-
-
-def load(url: str, corpus: Corpus, order: Order, progress: Progress) -> None:
-    """Creates the schema with these rows in it, and vacuums it."""
-    rows = tracked(progress, order.arranged(corpus), corpus.rows, f"loading: {order}")
-    load_rows(url, rows)
-
-
 def load_rows(
     url: str,
     rows: Iterable[Row],
@@ -63,7 +42,7 @@ def load_rows(
     dimensions: int = DIMENSIONS,
     embedding_type: str = "vector",
 ) -> None:
-    """The same with rows that need not be of a corpus, stored in the order given."""
+    """Creates the schema with these memories in it, stored in the order given, and vacuums it."""
     migrate.upgrade(url, dimensions=dimensions, embedding_type=embedding_type)
     with psycopg.connect(url) as connection:
         copy_rows(connection, rows, embedding_type=embedding_type)

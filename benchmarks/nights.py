@@ -9,13 +9,10 @@ change in half an hour. The size is compared with that of the fresh one.
 from __future__ import annotations
 
 import json
-import logging
 import time
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import cycle, islice
-from pathlib import Path
 from statistics import median
 from typing import Annotated
 from uuid import UUID
@@ -23,16 +20,12 @@ from uuid import UUID
 import numpy as np
 import psycopg
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from sqlalchemy import make_url
 
-from benchmarks.contenders import K
-from benchmarks.index.machine import machine
-from benchmarks.index.setting import AGENT, Setting
+from benchmarks.index.comparing import K
+from benchmarks.index.memories import AGENT, Memories
 from benchmarks.loading import vacuum
-from benchmarks.measurement import Measurement, print_table
-from benchmarks.progress import progress_bar
+from benchmarks.measuring import print_machine, print_table, say
 from benchmarks.server import log_lines, repository, server
 from pgrecall import MemoryRepository, NewMemory, UpkeepPolicy, migrate, profiles
 from pgrecall.testing import new_database
@@ -44,21 +37,7 @@ QUIET = 61
 """Seconds between the last day and its night. A build notes apart what was used in the last minute,
 and each search looks there too. Here a whole day takes no longer."""
 DIMENSIONS = 256
-OWNERS, OF_EACH = 1_000, 20
-SLOWER, LARGER, IDLE = 1.2, 1.3, 2.0
-"""Goals: times the first day, times a fresh load, seconds for OWNERS with nothing due."""
 SETTINGS = "shared_buffers = '2GB'\nmaintenance_work_mem = '1GB'\nmax_wal_size = '8GB'\n"
-
-
-class Loud(logging.Handler):
-    """Keeps what is above INFO."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
 
 
 class Month:
@@ -66,9 +45,9 @@ class Month:
 
     def __init__(self, scale: float, seed: int) -> None:
         self._scale = scale
-        setting = Setting(scale, 2, seed, datetime.now(UTC), None)
-        source = setting.one_agent(BEGINNING + ADDED + 2 * CORRECTED, dimensions=DIMENSIONS)
-        questions = source.questions(MEASURED + setting.rows(SEARCHES) + NIGHTS)
+        total = BEGINNING + ADDED + 2 * CORRECTED
+        source = Memories(round(total * scale), datetime.now(UTC), seed, dimensions=DIMENSIONS)
+        questions = source.questions(MEASURED + round(SEARCHES * scale) + NIGHTS)
         self._measured, self._questions = questions[:MEASURED], iter(questions[MEASURED:])
         self._coming = (
             NewMemory(row.content, embedding=np.asarray(row.embedding).tolist()) for row in source
@@ -109,27 +88,24 @@ class Month:
         return [its[30:] for its in times]
 
 
-def night(repo: MemoryRepository) -> Counter[str]:
-    """Does what is due, and returns the number of tasks of each kind."""
-    run = repo.upkeep.run(policy=UpkeepPolicy(max_run_age_hours=720))
-    return Counter({str(kind): number for kind, number in run.tasks.items()})
+def night(repo: MemoryRepository) -> None:
+    """Does what is due."""
+    repo.upkeep.run(policy=UpkeepPolicy(max_run_age_hours=720))
 
 
 def main(
     scale: Annotated[float, typer.Option(min=0.01, max=1, help="Of all numbers.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,
-    json_: Annotated[Path, typer.Option("--json")] = Path("build/nights.json"),
 ) -> None:
     """Measures a month on an embedded server of its own."""
-    console, loud = Console(), Loud()
-    logging.getLogger().addHandler(loud)
-    console.print(machine(), highlight=False)
+    print_machine()
     with server(SETTINGS) as url, new_database(url) as used, new_database(url) as fresh:
         for one in (used, fresh):
             migrate.upgrade(one, dimensions=DIMENSIONS)
-        month, total, tasks = Month(scale, seed), round(BEGINNING * scale), Counter[str]()
-        with repository(used) as repo, progress_bar() as progress:
-            for _ in progress.track(range(0, total, PART), description="the beginning"):
+        month, total = Month(scale, seed), round(BEGINNING * scale)
+        with repository(used) as repo:
+            say(f"the first {total:,} memories")
+            for _ in range(0, total, PART):
                 month.store(repo, min(PART, total))
             night(repo)
         with (
@@ -137,73 +113,43 @@ def main(
             repository(copied) as first,
             repository(used) as repo,
             repository(fresh) as target,
-            progress_bar() as progress,
         ):
-            for day in progress.track(range(NIGHTS), description="days"):
+            for day in range(NIGHTS):
+                say(f"day {day + 1}")
                 month.day(repo)
                 if day == NIGHTS - 1:
                     morning, evening = month.measured([first, repo])
                     time.sleep(QUIET)
-                tasks += night(repo)
-            _move(repo, target, progress)
+                night(repo)
+            _move(repo, target)
             vacuum(fresh, "agent_memories", "memory_usage", "memory_events")
-            target.upkeep.run()
+            night(target)
             began, ended, moved = month.measured([first, repo, target])
             grown, loaded = size(used), size(fresh)
-        with new_database(url) as many:
-            idle_s = idle(many, scale)
-        logged = loud_lines(used)
         found = [
-            Measurement("the same question, last evening", _ratio(evening, morning), "× first day"),
-            Measurement("a search, first day", 1000 * median(began), "ms"),
-            Measurement("a search, at the end", 1000 * median(ended), "ms"),
-            Measurement(
-                "the same question, at the end", _ratio(ended, began), "× first day", SLOWER
-            ),
-            Measurement("a search of a fresh load of them", 1000 * median(moved), "ms"),
-            Measurement("the same question, at the end", _ratio(ended, moved), "× fresh load"),
-            Measurement("all tables, at the end", grown / 2**20, "MiB"),
-            Measurement("of them, a fresh load", loaded / 2**20, "MiB"),
-            Measurement("at the end", grown / loaded, "× fresh load", LARGER),
-            Measurement("an upkeep of 1,000 owners, nothing due", idle_s, "s", IDLE),
-            Measurement("lines above INFO, of clients", len(loud.lines), "", 0),
-            Measurement("lines above INFO, of the server", len(logged), "", 0),
+            ["a search, first day, ms", 1000 * median(began)],
+            ["a search, at the end, ms", 1000 * median(ended)],
+            ["a search of a fresh load, ms", 1000 * median(moved)],
+            ["the same question, last evening / first day", _ratio(evening, morning)],
+            ["the same question, at the end / first day", _ratio(ended, began)],
+            ["the same question, at the end / fresh load", _ratio(ended, moved)],
+            ["all tables, at the end, MiB", grown / 2**20],
+            ["all tables / fresh load", grown / loaded],
+            ["lines above INFO, of the server", len(loud_lines(used))],
         ]
-    print_table(console, "a month", found)
-    console.print(", ".join(f"{number} × {kind}" for kind, number in tasks.items()))
-    for line in [*sorted({*loud.lines})[:20], *logged[:20]]:
-        console.print(line, highlight=False, markup=False)
-    json_.parent.mkdir(parents=True, exist_ok=True)
-    json_.write_text(json.dumps([{one.what: one.value} for one in found]), encoding="utf-8")
-
-
-def idle(url: str, scale: float) -> float:
-    """Seconds of an upkeep of many owners with nothing due."""
-    migrate.upgrade(url, dimensions=DIMENSIONS)
-    random = np.random.default_rng(0)
-    with repository(url) as repo:
-        for owner in range(round(OWNERS * scale)):
-            vectors = random.standard_normal((OF_EACH, DIMENSIONS))
-            new = [NewMemory(f"{owner} {n}", embedding=v.tolist()) for n, v in enumerate(vectors)]
-            repo.add_many(f"agent {owner}", new)
-        repo.upkeep.run()
-        run = repo.upkeep.run()
-    if run.done:
-        raise RuntimeError(f"something was due: {run.done}")
-    return run.seconds
+    print_table("a month|", found)
 
 
 def _ratio(later: Sequence[float], earlier: Sequence[float]) -> float:
     return float(median(b / a for a, b in zip(earlier, later, strict=True)))
 
 
-def _move(source: MemoryRepository, target: MemoryRepository, progress: Progress) -> None:
+def _move(source: MemoryRepository, target: MemoryRepository) -> None:
     """All memories with their history."""
-    task = progress.add_task("a fresh load")
+    say("a fresh load")
 
     def store(lines: Sequence[str]) -> None:
         target.transfer.restore(AGENT, [json.loads(line) for line in lines])
-        progress.advance(task, len(lines))
 
     source.transfer.export(store, agent_id=AGENT, events=True)
 

@@ -1,117 +1,142 @@
-"""`python -m benchmarks.index`: how much rank indexes find, and how fast, beside what peers do."""
+"""`python -m benchmarks.index`: how much rank indexes find, and how fast, beside exact search.
+
+--only topics, continuous, sizes, filters, long or passages (which needs --passages) measures one
+part. By `hybrid`, questions have words and names.
+"""
 
 from __future__ import annotations
 
-import json
-import time
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from benchmarks.index.cases import CASES
-from benchmarks.index.comparison import Comparison
-from benchmarks.index.databases import Databases
-from benchmarks.index.machine import machine
-from benchmarks.index.plot import draw, pyplot
-from benchmarks.index.report import print_comparisons, print_indexes, print_verdicts
-from benchmarks.index.setting import Setting
-from benchmarks.index.verdicts import verdicts
-from benchmarks.progress import progress_bar
+from benchmarks.index.comparing import (
+    EXACT,
+    INDEX,
+    NEAREST,
+    PROFILES,
+    Outcome,
+    compared,
+    indexed,
+)
+from benchmarks.index.memories import SAMPLES, TYPES, Meanings, Memories
+from benchmarks.index.passages import Passages
+from benchmarks.measuring import print_machine, print_table
 from benchmarks.server import server
+from pgrecall import profiles
 
 SETTINGS = """
-shared_buffers = '8GB'  # the four databases of the growth case are in use at once
+shared_buffers = '8GB'
 maintenance_work_mem = '2GB'
 max_wal_size = '8GB'
 autovacuum = off  # tables are vacuumed once loaded; nothing may disturb what is timed
 """
+ROWS = 100_000
+SIZES = (1_000, 2_500, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 400_000)
+LONG = {1_536: "vector", 3_072: "halfvec"}
+HEADING = "exact, ms|rank index, ms|times as fast|recall@10|by the index"
+
+
+class Part(StrEnum):
+    TOPICS = "topics"
+    CONTINUOUS = "continuous"
+    SIZES = "sizes"
+    FILTERS = "filters"
+    LONG = "long"
+    PASSAGES = "passages"
+
+
+def cells(outcomes: dict[str, Outcome]) -> list[object]:
+    """Those of HEADING."""
+    index = outcomes[INDEX]
+    times = [outcomes[EXACT].timing.ms, index.timing.ms, index.faster]
+    return [*times, f"{index.recall:.3f}", f"{index.by_index:.0%}"]
+
+
+def by_profile(url: str, source: Memories | Passages, rounds: int) -> Iterator[list[object]]:
+    """Each profile through both, five_factor by its nearest too."""
+    questions = source.questions(rounds)
+    with indexed(url, source) as loaded:
+        for profile in PROFILES:
+            peers = NEAREST if profile == profiles.five_factor else ()
+            outcomes = compared(loaded, questions, profile, peers)
+            nearest = [
+                f"{one.recall:.2f}, {one.faster:.1f}"
+                for name, one in outcomes.items()
+                if name not in (EXACT, INDEX)
+            ]
+            yield [source.name, profile.name, *cells(outcomes), *(nearest or [""] * len(NEAREST))]
+
+
+def filtered(url: str, source: Memories, rounds: int) -> Iterator[list[object]]:
+    """Shares of the memories that pass, by several kinds of filters."""
+    types = list(TYPES)
+    with indexed(url, source) as loaded:
+        for sample, share in SAMPLES.items():
+            filters: dict[str, dict[str, Any]] = {
+                "metadata": {"metadata": {"drawn": [sample]}},
+                "created_after": {"created_after": source.moment(1 - share)},
+            }
+            if share in (number := list(TYPES.values())):
+                filters["memory_types"] = {"memory_types": types[: number.index(share) + 1]}
+            for kind, arguments in filters.items():
+                questions = source.questions(rounds)
+                outcomes = compared(loaded, questions, profiles.five_factor, **arguments)
+                yield [f"{share:.1%} by {kind}", *cells(outcomes)]
 
 
 def main(
-    cases: Annotated[str, typer.Option(help="Their numbers.")] = ",".join(map(str, CASES)),
+    only: Annotated[Part | None, typer.Option(help="One part of it.")] = None,
     rounds: Annotated[int, typer.Option(min=2, help="Questions, each asked once.")] = 40,
     scale: Annotated[float, typer.Option(min=0.001, max=1, help="Of all row counts.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,
     passages: Annotated[
         Path | None,
-        typer.Option(
-            exists=True, help="JSON lines, gzipped: content, created_at, entities; for case 3."
-        ),
+        typer.Option(exists=True, help="JSON lines, gzipped: content, created_at, entities."),
     ] = None,
-    json_: Annotated[Path | None, typer.Option("--json", help="All numbers, as JSON.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Recall against time, as PNG.")] = None,
 ) -> None:
-    """Measures rank indexes on an embedded server of its own, each case in one go."""
-    chosen = _chosen(cases)
-    if plot is not None:
-        pyplot()  # its absence shows now, not after an hour
-    console = Console()
-    setting = Setting(scale, rounds, seed, datetime.now(UTC), passages)
-    start = time.monotonic()
-    found: list[Comparison] = []
-    shown = 0
+    """Measures each part on an embedded server."""
+    print_machine()
+    one = Memories(max(round(ROWS * scale), 100), datetime.now(UTC), seed)
+    worded = {Part(each): replace(one, meanings=each, worded=True) for each in Meanings}
+    nearest = "|".join(f"{number:,} nearest: recall, ×" for number in NEAREST)
+
+    def is_wanted(part: Part) -> bool:
+        return only in (None, part)
+
     with server(SETTINGS) as url:
-        databases = Databases(url)
-        conditions: dict[str, Any] = {
-            "machine": machine(),
-            "server": databases.version(),
-            "scale": scale,
-            "rounds": rounds,
-            "seed": seed,
-        }
-        console.print(f"{conditions['machine']}, {conditions['server']}", highlight=False)
-        for place, number in enumerate(chosen):
-            case = CASES[number]
-            console.rule(f"{number}. {case.title}", align="left")
-            if not case.sources(setting):
-                console.print("skipped: it needs --passages")
-                continue
-            with progress_bar() as progress:
-                comparisons = case.run(setting, databases, progress)
-            print_indexes(console, databases.built[shown:])
-            shown = len(databases.built)
-            print_comparisons(console, comparisons)
-            found += comparisons
-            later = {s for other in chosen[place + 1 :] for s in CASES[other].sources(setting)}
-            databases.keep_only(later)
-            if json_ is not None:
-                json_.write_text(_as_json(found, databases, conditions), encoding="utf-8")
-    if found:
-        print_verdicts(console, verdicts(found))
-    if found and scale < 1:
-        console.print("the goals are meant for --scale 1")
-    if plot is not None:
-        draw(found, plot)
-    console.print(f"{(time.monotonic() - start) / 60:.0f} minutes in all")
+        for part, source in worded.items():
+            if is_wanted(part):
+                rows = by_profile(url, source, rounds)
+                print_table(f"memories|profile|{HEADING}|{nearest}", rows)
+        if passages and is_wanted(Part.PASSAGES):
+            read = Passages.read(passages, scale, seed, one.now)
+            print_table(f"memories|profile|{HEADING}|{nearest}", by_profile(url, read, rounds))
+        if is_wanted(Part.SIZES):
+            sources = [replace(one, total=max(round(size * scale), 100)) for size in SIZES]
+            print_table(f"memories of one agent|{HEADING}", sized(url, sources, rounds))
+        if is_wanted(Part.LONG):
+            sources = [
+                replace(one, dimensions=dimensions, embedding_type=kind, meanings=meanings)
+                for dimensions, kind in LONG.items()
+                for meanings in Meanings
+            ]
+            print_table(f"long embeddings|{HEADING}", sized(url, sources, rounds))
+        if is_wanted(Part.FILTERS):
+            print_table(f"passes|{HEADING}", filtered(url, one, rounds))
 
 
-def _chosen(cases: str) -> list[int]:
-    try:
-        return sorted({_known(int(number)) for number in cases.split(",")})
-    except ValueError:
-        raise typer.BadParameter(f"--cases takes numbers, got {cases!r}") from None
-
-
-def _known(number: int) -> int:
-    if number not in CASES:
-        raise typer.BadParameter(f"there is no case {number}, only {', '.join(map(str, CASES))}")
-    return number
-
-
-def _as_json(found: list[Comparison], databases: Databases, conditions: dict[str, Any]) -> str:
-    return json.dumps(
-        conditions
-        | {
-            "indexes": [built.record() for built in databases.built],
-            "comparisons": [comparison.record() for comparison in found],
-            "goals": [verdict.record() for verdict in verdicts(found)],
-        },
-        indent=2,
-        ensure_ascii=False,
-    )
+def sized(url: str, sources: list[Memories], rounds: int) -> Iterator[list[object]]:
+    """Each by five_factor, in a database of its own."""
+    for source in sources:
+        with indexed(url, source) as loaded:
+            outcomes = compared(loaded, source.questions(rounds), profiles.five_factor)
+        yield [source.name, *cells(outcomes)]
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from langchain_core.embeddings import Embeddings
 
 from benchmarks.data import Corpus, Floats, Row
-from benchmarks.everyday.agents import SIZES, agents_of
+from benchmarks.everyday import SIZES, agents_of
 
 K = 10
 QUERIES = 20

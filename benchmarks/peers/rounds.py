@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 import psycopg
-from rich.progress import Progress
 
 from benchmarks.data import Corpus, Row
-from benchmarks.everyday.agents import SIZES
-from benchmarks.measuring import measured
+from benchmarks.everyday import SIZES
+from benchmarks.measuring import measured, say
 from benchmarks.peers.by_hand import ByHand
 from benchmarks.peers.given import TOPICS, Asked, Given, K, asked
 from benchmarks.peers.langchain_store import LangChain
@@ -24,7 +23,6 @@ from benchmarks.peers.langgraph_store import LangGraph
 from benchmarks.peers.mem0_store import Mem0
 from benchmarks.peers.ours import Ours
 from benchmarks.peers.store import Store
-from benchmarks.progress import index_builds, tracked
 from benchmarks.server import server
 
 FLAT = "no approximate index"
@@ -67,9 +65,7 @@ class Compared:
     stores: list[Stored] = field(default_factory=list)
 
 
-def compared(
-    rows: Mapping[str, Sequence[Row]], rounds: int, scale: float, seed: int, progress: Progress
-) -> Compared:
+def compared(rows: Mapping[str, Sequence[Row]], rounds: int, scale: float, seed: int) -> Compared:
     """Measures everything, on one server."""
     questions = {size: asked(size, rows, scale, seed) for size in SIZES}
     new = list(Corpus.of(2 * WRITE_ROUNDS * BATCH, seed + 1, TOPICS))
@@ -77,33 +73,35 @@ def compared(
     given = Given([*chain(*rows.values()), *new], chain(*questions.values()))
     found = Compared()
     with server() as url:
-        _load(url, given, rows, progress)
+        _load(url, given, rows)
         for setting in (FLAT, INDEXED, ITERATIVE):
-            _prepare(url, given, setting, progress)
+            _prepare(url, given, setting)
             with _stores(url, given, indexed=setting != FLAT) as stores:
                 for size, queries in questions.items():
                     some = rounds if size < 10_000 else rounds // 2
-                    found.searches += _searched(setting, size, stores, queries, some, progress)
+                    found.searches += _searched(setting, size, stores, queries, some)
                 if setting != ITERATIVE:
                     sizes = _sizes(url, stores)
-                    rates = _rates(stores, [batches.pop() for _ in range(WRITE_ROUNDS)], progress)
+                    rates = _rates(stores, [batches.pop() for _ in range(WRITE_ROUNDS)])
                     found.stores += [Stored(setting, by, rates[by], sizes[by]) for by in sizes]
     return found
 
 
-def _load(url: str, given: Given, rows: Mapping[str, Sequence[Row]], progress: Progress) -> None:
+def _load(url: str, given: Given, rows: Mapping[str, Sequence[Row]]) -> None:
     """Into each store by its own methods, which need not wait for the disk here."""
     _set(url, "synchronous_commit = off")
     with _stores(url, given, new=True) as stores:
-        for agent_id in tracked(progress, rows, len(rows), "loading, by agents", stride=1):
+        say("loading")
+        for agent_id in rows:
             for store in stores:
                 store.load(agent_id, rows[agent_id])
     _set(url, "synchronous_commit = on")
 
 
-def _prepare(url: str, given: Given, setting: str, progress: Progress) -> None:
+def _prepare(url: str, given: Given, setting: str) -> None:
     if setting == INDEXED:
-        with _stores(url, given) as stores, index_builds(url, progress, "building indexes"):
+        say("building indexes")
+        with _stores(url, given) as stores:
             for store in stores:
                 store.index()
     elif setting == ITERATIVE:
@@ -134,7 +132,6 @@ def _searched(
     stores: Sequence[Store],
     queries: Sequence[Asked],
     rounds: int,
-    progress: Progress,
 ) -> list[Searched]:
     searches = {name: search for store in stores for name, search in store.searches().items()}
     answers = defaultdict[str, list[tuple[int, int]]](list)
@@ -143,15 +140,15 @@ def _searched(
         best = queries[number % len(queries)].best
         answers[name].append((len(best.intersection(answer)), len(answer)))
 
-    what = f"{setting}: agents of {size:,}"
-    timings = measured(searches, queries, rounds, progress, note=note, what=what)
+    say(f"{setting}: agents of {size:,}")
+    timings = measured(searches, queries, rounds, note=note)
     return [
         Searched(
             setting,
             size,
             name,
-            timing.median * 1000,
-            timing.p95 * 1000,
+            timing.ms,
+            timing.p95,
             timing.over(timings[Ours.name]),
             statistics.mean(right for right, _ in answers[name]) / K,
             statistics.mean(number for _, number in answers[name]),
@@ -160,12 +157,10 @@ def _searched(
     ]
 
 
-def _rates(
-    stores: Sequence[Store], batches: Sequence[Sequence[Row]], progress: Progress
-) -> dict[str, float]:
+def _rates(stores: Sequence[Store], batches: Sequence[Sequence[Row]]) -> dict[str, float]:
     """Memories a second: the median of the batches, each of another agent."""
     rates = defaultdict[str, list[float]](list)
-    for batch in tracked(progress, batches, len(batches), "writing", stride=1):
+    for batch in batches:
         for store in random.sample(stores, len(stores)):
             start = time.perf_counter()
             store.write(f"writer {batch[0].id}", batch)

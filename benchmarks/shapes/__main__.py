@@ -18,11 +18,8 @@ from statistics import quantiles
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from benchmarks.index.machine import machine
-from benchmarks.progress import progress_bar
+from benchmarks.measuring import print_machine, print_table, say
 from benchmarks.server import server
 from pgrecall.testing import new_database
 
@@ -63,23 +60,18 @@ def main(
     big: Annotated[int, typer.Option(help="Memories of the owner that has most.")] = 10_000,
 ) -> None:
     """Prints the lower quartile of each call in both, and their ratio."""
-    console = Console()
-    console.print(machine(), highlight=False)
+    print_machine()
     pythons = {"other": str(other / ".venv" / "bin" / "python"), "this": sys.executable}
     words = [datetime.now(UTC).isoformat(), str(big)]
-    table = Table("call", "other, ms", "this, ms", "ratio", "ids", show_edge=False)
-    with server() as url, ExitStack() as opened, progress_bar() as progress:
-        task = progress.add_task("filling two databases", total=None)
+    with server() as url, ExitStack() as opened:
+        say("filling two databases")
         workers = [
             opened.enter_context(_started(python, opened.enter_context(new_database(url)), *words))
             for python in pythons.values()
         ]
         names = [name for name in workers[1].calls if only in name and name in workers[0].calls]
-        progress.update(task, description="taking turns", total=len(names))
-        for name in names:
-            table.add_row(name, *_compared(name, workers, rounds))
-            progress.advance(task)
-    console.print(table)
+        rows = ([name, *_compared(name, workers, rounds)] for name in names)
+        print_table("call|other, ms|this, ms|ratio|ids", rows)
 
 
 def _compared(name: str, workers: list[Worker], rounds: int) -> list[str]:

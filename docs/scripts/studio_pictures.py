@@ -14,8 +14,8 @@ from shutil import copyfile
 from typing import Literal
 from urllib.parse import urlencode
 
-from benchmarks.browser import chromium, studio
 from benchmarks.server import server
+from docs.scripts.browser import chromium, studio
 from playwright.sync_api import Browser, Page
 from rich.console import Console
 from sqlalchemy import create_engine

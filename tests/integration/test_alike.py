@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from benchmarks.life.alike import ALIKE
 from sqlalchemy import Engine, text
 
+from pgrecall import NewMemory
 from tests.integration.owner import Owner
+
+ALIKE: dict[str, Callable[[int], NewMemory]] = {
+    "of one subject": lambda n: NewMemory(
+        f"memory {n} of a subject", embedding=None, subject="Ines"
+    ),
+    "of one session": lambda n: NewMemory(
+        f"memory {n} of a session", embedding=None, session="Monday"
+    ),
+    "turns of one session": lambda n: NewMemory(
+        f"turn {n} of a session", embedding=None, session="Tuesday", turn=n
+    ),
+    "of one key prefix": lambda n: NewMemory(
+        f"memory {n} with a key", embedding=None, key=f"notes/2026/{n:09}"
+    ),
+    "of one text and different types": lambda n: NewMemory(
+        "the same text", embedding=None, memory_type=f"type {n}"
+    ),
+    "of one text and different keys": lambda n: NewMemory(
+        "the same text", embedding=None, key=f"text {n}"
+    ),
+    "of one text, turns of one session": lambda n: NewMemory(
+        "the same text", embedding=None, session="Friday", turn=n
+    ),
+    "of one text in different sessions": lambda n: NewMemory(
+        "the same text", embedding=None, session=f"day {n}"
+    ),
+    "of one text, the same": lambda n: NewMemory("the same text", embedding=None),
+}
 
 FEW, MANY = 200, 800
 READ = """

@@ -12,8 +12,6 @@ from unittest.mock import patch
 from uuid import UUID
 
 import pytest
-from benchmarks.upgrading import client
-from benchmarks.upgrading.editions import edition
 from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
@@ -23,6 +21,8 @@ from pgrecall.migrate import repeatable
 from tests.integration.support import awaited
 from tests.migrations.asking import repository, rows, run, value, wait_until
 from tests.migrations.called_functions import called
+from tests.upgrading import client
+from tests.upgrading.editions import edition
 
 Work = Callable[[MemoryRepository], object]
 PREPARED = 8
@@ -138,7 +138,6 @@ def test_a_function_that_is_gone_for_a_moment_is_called_again(migrated: str) -> 
 
 
 def test_no_call_fails_while_functions_gain_arguments_and_columns(migrated: str) -> None:
-    """What `python -m benchmarks.upgrading` shows with eight processes and thousands of calls."""
     files = repeatable.files()
     rounds, stopped = Counter[str](), Event()
 

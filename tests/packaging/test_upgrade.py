@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from benchmarks.upgrading import client
-from benchmarks.upgrading.__main__ import MIGRATE, Client, agrees, await_rounds, built
 
 from pgrecall import migrate
+from tests.upgrading import client
+from tests.upgrading.processes import MIGRATE, Client, agrees, await_rounds, built
 
 ROOT = Path(__file__).parents[2]
 STORE = """

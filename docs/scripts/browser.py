@@ -19,7 +19,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 @contextmanager
 def studio(url: str, *options: str) -> Iterator[str]:
     """The address of the page, with its key."""
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603
         [str(PROGRAM), "studio", "--no-browser", *options],
         env=os.environ | {"PGRECALL_DATABASE_URL": url, "PYTHONUNBUFFERED": "1"},
         stderr=subprocess.PIPE,

@@ -1,1 +1,0 @@
-"""What assembling a context costs beside the search in it."""

@@ -1,1 +1,0 @@
-"""Everyday searches: small agents, beside what people write by hand."""

@@ -1,5 +1,0 @@
--- The nearest by cosine through the HNSW index, re-ranked by the score.
---with near AS ../../benchmarks/index/statements/near
---with chosen AS ../../benchmarks/index/statements/chosen
---with hits AS described
---then best_first
