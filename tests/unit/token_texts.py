@@ -1,7 +1,4 @@
-"""Texts of several kinds and what the o200k table of OpenAI's tiktoken makes of them.
-
-`python -m benchmarks.context.tokens` counts them anew.
-"""
+"""Texts of several kinds and what the o200k table of OpenAI's tiktoken makes of them."""
 
 ORDINARY: dict[str, tuple[int, str]] = {
     "English": (
