@@ -170,7 +170,7 @@ def test_the_studio_opens_on_the_memories_of_the_demo(
         found = client.post("/search", json={"query": "allergies and diets", "touch": False})
         assert found.json()["results"][0]["memory"]["agent_id"] == "demo"
         waiting = client.get("/memories", params={"statuses": "pending"}).json()["memories"]
-        assert len(waiting) == 1  # so that something is due
+        assert len(waiting) == 1
 
 
 def test_the_studio_does_not_open_on_a_database_without_tables(empty_url: str) -> None:

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -30,7 +31,6 @@ from pgrecall.service import (
     service_routes,
     studio_page,
 )
-from pgrecall.service.compressing import Compressing
 from pgrecall.service.database_metrics import DatabaseMetrics
 from pgrecall.service.document import DocumentedApp, errors
 from pgrecall.service.gate import Gate
@@ -41,6 +41,8 @@ from pgrecall.service.rls_session import confine
 from pgrecall.service.service_settings import ServiceSettings
 from pgrecall.service.shutdown import watch_signals
 
+COMPRESSED_FROM = 4_096
+"""Bytes: smaller answers fit into few packets. JSON of memories shrinks to an eighth."""
 MakeRepository = Callable[[AsyncEngine], AsyncMemoryRepository]
 
 
@@ -65,7 +67,7 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
     app.router.routes.append(Route(McpRoute.path, McpRoute(), methods=["POST"]))
     for kind in (PgRecallError, Problem, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answered)
-    app.add_middleware(Compressing)
+    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=1)
     ring = KeyRing(own, settings.schema, settings.key_seconds) if settings.keyed else None
     return Gate(app, settings, ring)
 
