@@ -81,7 +81,7 @@ BEGIN
                                            + interval '1 minute') THEN
             problem := 'unused index';
             why := 'no search has used it since ' || date_trunc('second', index.built_at);
-            remedy := '`pgrecall plan` shows how its owner is searched';
+            remedy := '`pgrecall search --plan` shows how its owner is searched';
             RETURN NEXT;
         END IF;
         IF index.memories + index.written > max_memories

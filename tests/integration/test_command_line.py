@@ -217,18 +217,19 @@ def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     database = ("--database-url", empty_url)
     index = ("migrate", "up", *database)
     up = run("migrate", "up", "--dimensions", "12", "--embedding-type", "halfvec", *database)
-    [status] = run("migrate", "status", "--json", *database).records
+    [status] = run("status", "--json", *database).records
     built = run(*index, "--embedding-index")
     [again] = run(*index, "--json").records
     [dropped] = run(*index, "--no-embedding-index", "--json").records
     down = run("migrate", "down", "--yes", *database)
-    [after] = run("migrate", "status", "--json", *database).records
+    [after] = run("status", "--json", *database).records
 
     assert (up.code, built.code, built.err, down.code) == (0, 0, "", 0)
     assert (status["dimensions"], status["embedding_type"]) == (12, "halfvec")
     assert status["revision"] == status["head"]
     assert "True" in built.out
-    assert (again["embedding_index"], dropped) == (True, status)
+    assert again["embedding_index"] is True
+    assert dropped.items() <= status.items()
     assert after["revision"] is None
     files = sorted(path.name for path in (migrations_folder() / "versions").glob("0*.py"))
     assert files[0].startswith("0001_")
@@ -320,15 +321,14 @@ def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     assert told["reasons"][0] == reason
     floor = ("--min-relevance", "0.99", "--json")
     assert run("search", "tea of Mongolia", "--agent", "a", *floor).records == []
-    plan = ("plan", "tea", "--agent", "a")
+    plan = ("search", "tea", "--agent", "a", "--tag", "a", "--plan")
     assert re.search(r"LIMIT [\s\S]*Sort", run(*plan).out)
     [record] = run(*plan, "--json").records
     assert (record["strategy"], "Limit" in record["plan"]) == ("exact", True)
-    assert ["actual time" in run(*plan, *more).out for more in ((), ("--run",))] == [False, True]
 
 
 def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
-    listed = run("profiles", "list", "--json").records
+    listed = run("profiles", "show", "--json").records
     shown = run("profiles", "show", "trust")
     function = run("profiles", "show", str(profile_file), "--function")
 
@@ -362,7 +362,7 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
         written = connection.execute(
             "SELECT pg_get_functiondef('pgrecall.score_facts'::regproc)"
         ).fetchone()
-    listed = run("profiles", "list", "--installed", "--json").records
+    listed = run("profiles", "show", "--installed", "--json").records
     shown = run("profiles", "show", "mine", "--installed")
     profile_file.write_text('name = "mine"\n[signals.importance]\nweight = 1', encoding="utf-8")
     codes.append(run("profiles", "install", profile_file).code)

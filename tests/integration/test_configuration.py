@@ -309,9 +309,9 @@ def test_the_embedded_server_by_commands(
         added = run("add", "tea", "--agent", "a")
         assert added.code == 0, added.err
         assert len(run("search", "tea", "--agent", "a", "--json").records) == 1
-        assert run("server", "status", "--json").records[0]["url"] == started["url"]
+        assert run("server", "start", "--json").records[0]["url"] == started["url"]
         monkeypatch.setattr(console, "width", 20)
-        assert f" URL: {started['url']}\n" in run("server", "status").out
+        assert f" URL: {started['url']}\n" in run("server", "start").out
         with psycopg.connect(started["url"]):
             refused = run("server", "stop")
             assert (refused.code, "1 connection." in refused.err) == (1, True)

@@ -102,10 +102,6 @@ def test_commands_answer(run: Run) -> None:
     assert run("copy", "max", "--agent", "zoe").out.strip() == "1 memory copied"
     assert run("copy", "zoe", "--agent", "zoe").code == 2
     run("invalidate", added["id"], "--agent", "zoe")
-    [newest, *_] = run("changes", "--json").records
-    assert (newest["agent_id"], newest["event_type"]) == ("zoe", "forgotten")
-    assert "plays the cello" in run("changes", "--agent", "max").out
-    assert run("changes", "--since", "9000-01-01").out.strip() == "nothing changed"
     assert run("revive", added["id"], "--agent", "zoe").code == 0
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import datetime
 
 import pytest
 from sqlalchemy import Engine, create_engine
@@ -15,7 +14,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, M
 from tests.integration.commands import CONTROLS, EVIL, Run
 from tests.integration.rank_indexes import AGED, tables_of
-from tests.migrations.asking import open_transaction, value, values, wait_until
+from tests.migrations.asking import open_transaction, values, wait_until
 from tests.migrations.asking import run as run_sql
 
 FIRST = ("Ines", "Omar", "Ruth", "Jan", "Mei")
@@ -29,12 +28,7 @@ INDEX_FIELDS = [
     *("written_until", "memories", "at_least", "m", "ef_construction", "seconds", "candidates"),
     *("candidates_alone", "candidates_by_profile"),
 ]
-CHECK_FIELDS = [
-    *("agent_id", "profile", "k", "queries", "recall", "worst"),
-    *("exact_ms", "index_ms", "in_index"),
-]
 BUILD = ("index", "build", "-a", "a", "--at-least", "1")
-CHECK = ("index", "check", "-a", "a", "--sample", "3")
 
 
 def cells(line: str) -> list[str]:
@@ -103,11 +97,8 @@ def test_without_an_agent_those_with_many_memories_are_built_or_none(
 
 
 def test_bad_input_ends_with_two_and_its_reason(
-    run: Run, repo: MemoryRepository, local_url: str, tmp_path: Path
+    run: Run, repo: MemoryRepository, local_url: str
 ) -> None:
-    empty, broken = tmp_path / "empty.txt", tmp_path / "broken.txt"
-    empty.write_bytes(b"\n \n")
-    broken.write_bytes(b"\xff\xfe\xff")
     for arguments, told in (
         (("build", "--m", "many"), "--m"),
         (("build", "--m", "60", "--ef-construction", "119"), "twice m"),
@@ -116,13 +107,6 @@ def test_bad_input_ends_with_two_and_its_reason(
         (("maintain", "--at-least", "-1"), "at_least"),
         (("list", "--at-least", "0"), "at_least"),
         (("list", "--agent", "x" * 201), "agent"),
-        (("check",), "--agent"),
-        (("check", "-a", "a", "--profile", "unknown"), "unknown"),
-        (("check", "-a", "a", "--profile", tmp_path / "none.toml"), "none.toml"),
-        (("check", "-a", "a", "--queries", "/nowhere/at/all"), "/nowhere/at/all"),
-        (("check", "-a", "a", "--queries", empty), "empty.txt"),
-        (("check", "-a", "a", "--queries", broken), "broken.txt"),
-        (("check", "-a", "a", "--json"), "'a' has no rank index to check"),
         (("drop",), "--agent"),
     ):
         done = run("index", *arguments)
@@ -133,16 +117,13 @@ def test_bad_input_ends_with_two_and_its_reason(
     assert (unknown.code, unknown.out) == (2, "")
     assert "is not one of" in unknown.err
     assert tables_of(local_url) == []
-    run(*BUILD)
-    for options in (("--sample", "0"), ("-k", "0")):
-        assert run("index", "check", "-a", "a", *options).code == 2
 
 
 def test_what_keeps_commands_from_working_is_told(
     run: Run, repo: MemoryRepository, local_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nowhere = "postgresql://127.0.0.1:9/nothing"
-    for command in (("build",), ("maintain",), ("list",), CHECK[1:4], ("drop", "-a", "a")):
+    for command in (("build",), ("maintain",), ("list",), ("drop", "-a", "a")):
         elsewhere = run("index", *command, "--schema", "elsewhere")
         unreached = run("index", *command, "--database-url", nowhere)
         assert (elsewhere.code, unreached.code) == (4, 3)
@@ -155,7 +136,7 @@ def test_what_keeps_commands_from_working_is_told(
     assert "has not ended" in done.err
     for arguments in ((), ("--help",)):
         shown = run("index", *arguments)
-        names = ("build", "maintain", "list", "check", "drop")
+        names = ("build", "maintain", "list", "drop")
         assert all(name in shown.out + shown.err for name in names)
 
 
@@ -220,67 +201,15 @@ def test_the_list_tells_what_has_happened_and_what_is_due(run: Run, repo: Memory
     assert (only, run("index", "list", "-a", "nobody", "--json").out) == (b, "")
 
 
-def test_a_check_is_a_table_of_every_profile_and_counts_no_retrievals(
-    run: Run, repo: MemoryRepository, local_url: str, tmp_path: Path
-) -> None:
-    run(*BUILD)
-
-    shown = run(*CHECK, "-k", "3")
-    records = run(*CHECK, "-k", "3", "--json").records
-
-    profiles = [
-        "hybrid",
-        "five_factor",
-        "last_access",
-        "half_life",
-        "trust",
-        "trust_stored",
-        "tiered",
-    ]
-    assert (shown.code, shown.err) == (0, "")
-    heading, _, *lines = shown.out.splitlines()
-    assert cells(heading) == [
-        *("profile", "queries", "in index", "recall", "worst", "exact ms", "index ms", "faster")
-    ]
-    assert [line.split()[0] for line in lines] == profiles
-    assert all("×" in line for line in lines)
-    assert [record["profile"] for record in records] == profiles
-    for record in records:
-        assert list(record) == CHECK_FIELDS
-        assert (record["agent_id"], record["k"], record["queries"]) == ("a", 3, 3)
-        assert record["in_index"] == 3
-        assert 0.9 <= record["worst"] <= record["recall"] <= 1
-
-    queries = tmp_path / "queries.txt"
-    queries.write_text("\ufeffwho likes tea?\n\n  \nwhere is the bicycle?\n", encoding="utf-8")
-    named = ("-p", "trust", "-p", "tiered", "--json")
-    found = run("index", "check", "-a", "a", "--queries", queries, *named).records
-    assert [(one["profile"], one["queries"]) for one in found] == [("trust", 2), ("tiered", 2)]
-
-    for least, code in (("0.5", 0), ("1.01", 1)):
-        for options in ((), ("--json",)):
-            done = run(*CHECK, "-p", "trust", "--min-recall", least, *options)
-            assert (done.code, "trust" in done.out) == (code, True)
-    assert value(local_url, "SELECT count(*) FROM pgrecall.memory_usage") == 0
-
-    repo.rank_indexes.build(agent_id="a", at_least=1, as_of=datetime.now(UTC) + timedelta(days=1))
-    unused = run(*CHECK, "-p", "trust")
-    assert unused.code == 0
-    assert "index not used" in unused.out
-    assert "1.000" not in unused.out
-
-
 def test_every_command_works_on_a_team(run: Run, repo: MemoryRepository) -> None:
     repo.teams.add_many("a", TEXTS[:80])
     team = ("-a", "a", "--of-team")
 
     [built] = run("index", "build", *team, "--json").records
     [listed] = run("index", "list", "--of-team", "--json").records
-    [checked] = run("index", "check", *team, "--sample", "2", "-p", "trust", "--json").records
 
     assert (built["agent_id"], built["memories"]) == ("team:a", 80)
     assert listed["index"]["relation"] == built["relation"]
-    assert (checked["agent_id"], checked["in_index"], checked["queries"]) == ("team:a", 2, 2)
     kept = run("index", "maintain", "--of-team", "--at-least", "50")
     assert kept.out.strip() == "nothing is due"
     assert run("index", "list", "--json").records == []
@@ -295,10 +224,7 @@ def test_hostile_names_move_no_terminal_and_break_no_table(
     many, of_evil = ("--at-least", "20"), ("-a", EVIL)
     shown = [run("index", "list", *many), run("index", "build", *of_evil, "--at-least", "1")]
     shown.append(run("index", "list"))
-    others = [
-        run("index", "check", *of_evil, "--sample", "2"),
-        run("search", "tea", *of_evil, "--strategy", "index"),
-    ]
+    others = [run("search", "tea", *of_evil, "--strategy", "index")]
     [listed] = run("index", "list", "--json").records
     run_sql(local_url, AGED)
     status = run("status")  # exits with 1, since its index is due

@@ -14,11 +14,9 @@ import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.cli.rank_indexes import Checks
-from pgrecall.errors import InputError
-from pgrecall.rank_index.index import MAX_AGE, RankIndexCheck
+from pgrecall.rank_index.index import MAX_AGE
 from tests.conftest import DIMENSIONS
-from tests.integration.owner import north, plain
+from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     AGED,
     BUILDING,
@@ -403,79 +401,3 @@ def test_a_search_whose_index_goes_in_the_middle_finds_everything(
 
     assert ids(hits) == found(site.repo, at(70), "exact")
     assert len(site.tables()) == replaced
-
-
-def check_of(repo: MemoryRepository, **asked: Any) -> RankIndexCheck:
-    usual: dict[str, Any] = {"profile": "hybrid", "on_progress": lambda *_: None}
-    return Checks(repo).check(A, **usual | asked)
-
-
-def test_a_check_compares_with_exact_ranking_and_counts_nothing(site: Site) -> None:
-    fill(site.repo)
-    without = check_of(site.repo, sample=4)
-    assert (without.recall, without.in_index, without.queries) == (1.0, 0, 4)
-    site.build()
-    told: list[tuple[int, int]] = []
-
-    check = check_of(site.repo, sample=7, k=5, on_progress=lambda *n: told.append(n))
-
-    assert (check.agent_id, check.profile, check.k, check.queries) == (A, "hybrid", 5, 7)
-    assert (check.recall, check.worst, check.in_index) == (1.0, 1.0, 7)
-    assert min(check.exact_ms, check.index_ms) > 0
-    assert told == [(n, 7) for n in range(1, 8)]
-    for profile in PROFILES:
-        check = check_of(site.repo, queries=[NORTH, at(40), at(90)], profile=profile, k=3)
-        assert (check.profile, check.queries, check.recall) == (profile, 3, 1.0)
-    assert value(site.url, "SELECT count(*) FROM pgrecall.memory_usage") == 0
-    assert due(site.repo) is None
-
-
-def test_a_check_draws_the_same_sample_each_time_and_no_more_than_there_is(site: Site) -> None:
-    fill(site.repo, number=12)
-    site.repo.add(A, plain("without"))
-    site.build()
-    asked: list[list[Any]] = [[], []]
-    for seen in asked:
-        watched = create_engine(site.engine.url)
-
-        def see(*arguments: Any, seen: list[Any] = seen) -> None:
-            if "rank_candidates" in arguments[2]:
-                # The moment asked about moves on, and with it what recency counts.
-                seen.append(tuple(arguments[3]["directions"][0].split(",")[:DIMENSIONS]))
-
-        event.listen(watched, "before_cursor_execute", see)
-        assert check_of(MemoryRepository(watched), sample=10_000).queries == 12
-        watched.dispose()
-    assert asked[0] == asked[1]
-    assert len(set(asked[0])) == 12
-
-
-def test_a_check_finds_an_index_that_finds_too_little(site: Site) -> None:
-    """Half of its positions are taken away behind its back."""
-    fill(site.repo, number=300)
-    index = site.build()
-    site.run(
-        f"DELETE FROM pgrecall.{index.relation} WHERE memory_id IN "
-        f"(SELECT memory_id FROM pgrecall.{index.relation} ORDER BY memory_id LIMIT 150)"
-    )
-
-    check = check_of(site.repo, sample=20)
-
-    assert check.in_index == 20
-    assert 0.2 < check.recall < 0.8
-    assert check.worst < check.recall
-
-
-def test_a_check_of_nothing_or_of_nonsense_is_refused(site: Site) -> None:
-    for embedding in (None, NORTH):
-        with pytest.raises(InputError, match=rf"{A}.*no embedded memories"):
-            check_of(site.repo)
-        site.repo.add(A, NewMemory(f"{embedding}", embedding=embedding))
-    cases: list[dict[str, Any]] = [
-        *({"sample": n} for n in (0, 10_001, 1.5, None)),
-        *({"k": 0}, {"queries": [[1.0, 2.0]]}),
-        {"profile": "unknown"},
-    ]
-    for bad in cases:
-        with pytest.raises(InputError):
-            check_of(site.repo, **bad)

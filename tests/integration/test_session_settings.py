@@ -12,7 +12,6 @@ from pgvector.psycopg import register_vector
 from sqlalchemy import NullPool, create_engine, select, text
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.cli.rank_indexes import Checks
 from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, at
 
@@ -94,5 +93,6 @@ def test_embeddings_are_lists_whether_pgvector_s_types_are_registered_or_not(
 
         assert connection.scalars(asked).all() == [NORTH]
         repo.rank_indexes.build(agent_id="agent", at_least=1)
-        check: dict[str, Any] = {"profile": "hybrid", "on_progress": lambda *_: None}
-        assert Checks(repo).check("agent", sample=3, **check).recall == 1
+        exact, index = (repo.search("agent", NORTH, strategy=one) for one in ("exact", "index"))
+        assert [hit.memory.id for hit in index] == [hit.memory.id for hit in exact]
+        assert index.strategy == "index"

@@ -68,7 +68,7 @@ def test_every_argument_is_an_option_with_help_or_left_out_for_a_reason() -> Non
     assert set(WRITTEN_AS) < ARGUMENTS
     assert set(LEFT_OUT) == {"where"}
     filters = set(FilterArguments.__annotations__) - set(LEFT_OUT)
-    commands = dict.fromkeys(("search", "plan", "explain", "context"), ARGUMENTS)
+    commands = dict.fromkeys(("search", "explain", "context"), ARGUMENTS)
     commands |= dict.fromkeys(("evaluate", "tune", "list", "delete"), filters)
     for name, arguments in commands.items():
         with_help = {one.name for one in BUILT.commands[name].params if _help(one)}

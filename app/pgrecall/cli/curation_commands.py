@@ -30,6 +30,8 @@ from pgrecall.lifecycle.garbage import GarbageRun
 
 app = App()
 
+SIMILARITY = option("Similarity of each memory to the central one, 0 to 1.")
+
 Yes = Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")]
 
 
@@ -56,7 +58,11 @@ def near_duplicates(call: Call) -> Output:
     return Output(pairs, shown, otherwise="no near duplicates")
 
 
-@app.method("upkeep.clusters", "pgrecall clusters --min-similarity 0.7 --agent zoe")
+@app.method(
+    "upkeep.clusters",
+    "pgrecall clusters --min-similarity 0.7 --agent zoe",
+    min_similarity=option("Similarity of each memory to the central one, 0 to 1."),
+)
 def clusters(call: Call) -> Output:
     """Show groups of similar active memories. An agent with few memories has none: --more-than."""
     with working("comparing memories"):
@@ -79,7 +85,7 @@ def clusters(call: Call) -> Output:
     return Output(records, *lines, otherwise="no clusters")
 
 
-@app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe")
+@app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe", min_similarity=SIMILARITY)
 def consolidate(call: Call) -> Output:
     """Find groups of similar memories, see `clusters`, and store a new memory in place of each."""
     with progress_bar("consolidating", transient=True) as advance:

@@ -1,4 +1,4 @@
-"""pgrecall keys create, list, rotate, revoke"""
+"""pgrecall keys create, list, revoke"""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.output import Output, table
 from pgrecall.cli.parsers import argument, option
-from pgrecall.migrate.service_keys import create_key, list_keys, revoke_key, rotate_key
+from pgrecall.migrate.service_keys import create_key, list_keys, revoke_key
 
 app = App(
     name="keys",
-    help="Create, list, rotate and revoke the keys of `pgrecall serve`.",
+    help="Create, list and revoke the keys of `pgrecall serve`.",
     no_args_is_help=True,
 )
 
@@ -57,13 +57,6 @@ def list_(call: Call) -> Output:
     ]
     columns = ("id", "name", "owners", "scope", "created", "state")
     return Output(keys, table(*columns, rows=rows), otherwise="There are no keys.")
-
-
-@app.method(rotate_key, "pgrecall keys rotate 0f3a52c1b7d9", key_id=KEY_ID)
-def rotate(call: Call) -> Output:
-    token = call()
-    record = {"id": call.arguments["key_id"], "token": token}
-    return Output([record], token, notes=[SHOWN_ONCE])
 
 
 @app.method(revoke_key, "pgrecall keys revoke 0f3a52c1b7d9", key_id=KEY_ID)

@@ -44,9 +44,9 @@ class _Commands(LazyGroup):
             "memory_commands": "add upsert list get count owners",
             "import_command": "import",
             "transfer_commands": "export copy",
-            "search_commands": "search plan explain context",
+            "search_commands": "search explain context",
         },
-        "Learn from use": {"use_commands": "outcome feedback trust history changes"},
+        "Learn from use": {"use_commands": "outcome feedback trust history"},
         "Correct": {"use_commands": "supersede invalidate revive approve reject promote demote"},
         "Curate": {
             "curation_commands": "near-duplicates clusters consolidate complete-tasks prune gc "
@@ -88,7 +88,7 @@ app = typer.Typer(
         "embedded one in your data folder is used.\n\n"
         "[bold]Exit codes:[/] 0 done, 2 bad input, 3 database unavailable, 4 schema missing or of "
         "another version, 5 refused by the database, 1 any other failure, a confirmation declined, "
-        "recall below --min-recall, or something that `status` says needs doing."
+        "or something that `status` says needs doing."
     ),
 )
 

@@ -1,4 +1,4 @@
-"""pgrecall migrate up, down, status, distribute, grant, protect, language, embedding-model"""
+"""pgrecall migrate up, down, distribute, grant, protect, language, embedding-model, sql"""
 
 from __future__ import annotations
 
@@ -71,13 +71,9 @@ def down(
     return _status(call())
 
 
-@app.method(migrate.status, "pgrecall migrate status --json")
-def status(call: Call) -> Output:
-    """Show the revision of the schema, and what is pending."""
-    return _status(call())
-
-
-@app.function("pgrecall migrate grant --reader dashboard --writer app")
+@app.function(
+    "pgrecall migrate grant --reader dashboard --writer app", "pgrecall migrate grant --none app"
+)
 def grant(
     database: Database,
     reader: Annotated[
@@ -88,33 +84,30 @@ def grant(
         list[str] | None,
         option("May also build rank indexes, collect garbage, and erase.", metavar="ROLE"),
     ] = None,
+    none: Annotated[list[str] | None, option("Has no access any more.", metavar="ROLE")] = None,
 ) -> Output:
-    """Give roles access to the schema, as its owner. Each role has one of three levels.
+    """Give roles access to the schema, or take it away, as its owner. A role has one level.
 
     `migrate up` extends the access to what later versions add. Readers search with --no-touch,
     since counting a retrieval is a write.
     """
     by_level = zip(get_args(Level), (reader, writer, maintainer), strict=True)
     grants = [(role, level) for level, roles in by_level for role in roles or []]
-    if not grants:
-        raise InputError("name a role: --reader ROLE, --writer ROLE or --maintainer ROLE")
+    if not grants and not none:
+        raise InputError("name a role: --reader, --writer, --maintainer or --none ROLE")
     with database.url() as url:
         for role, level in grants:
             migrate.grant(url, role, level, schema=database.schema)
+        for role in none or []:
+            migrate.revoke(url, role, schema=database.schema)
     return Output(
-        ({"role": role, "level": level} for role, level in grants),
+        [
+            *({"role": role, "level": level} for role, level in grants),
+            *({"role": role, "level": None} for role in none or []),
+        ],
         *(f"{role} is a {level} of {database.schema}" for role, level in grants),
+        *(f"{role} has no access to {database.schema}" for role in none or []),
     )
-
-
-@app.method(
-    migrate.revoke, "pgrecall migrate revoke dashboard", role=argument("Role that has access.")
-)
-def revoke(call: Call) -> Output:
-    """Take all access to the schema from a role."""
-    call()
-    role = call.arguments["role"]
-    return Output([{"role": role, "level": None}], f"{role} has no access to {call.schema}")
 
 
 @app.method(

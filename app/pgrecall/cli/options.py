@@ -50,13 +50,19 @@ WRITTEN_AS = {
     "text": "Such as: cello -piano.",
     "metadata": "Takes KEY=VALUE, or a comparison by != > >= < <=, such as project=quaybook or "
     """'priority>=3', and JSON objects: '{"state": {"$in": ["open", "late"]}}'.""",
-    "profile": f"Takes {', '.join(BUILT_IN)}, or a .toml or .json file.",
     "weights": "Takes SIGNAL=NUMBER, such as similarity=0.7, once for each signal; the others get "
     "0, and the sum is 1.",
     "query_time": "Takes two times, such as 2026-11-01 2026-12-01; the end is excluded.",
     "dates": "Takes auto for English, the code of a language, such as de, or off.",
 }
 """Argument → what the help of its option adds to the argument's docstring."""
+IN_OTHER_WORDS = {
+    "profile": f"How to rank: {', '.join(BUILT_IN)}, or a .toml or .json file. Default: the "
+    "database's (`pgrecall profiles default`), or else hybrid.",
+    "timezone": "Time zone of times that have none and of days in texts, such as Europe/Berlin. "
+    "Default: UTC.",
+}
+"""Argument → the help of its option, where its docstring is about Python."""
 METAVARS = {
     "query_time": "FROM TO",
     "text": "WORDS",
@@ -87,6 +93,8 @@ def names_of(argument: str, kind: Any) -> tuple[str, ...]:
 
 def help_of(argument: str) -> str:
     """The first sentence of the docstring, the default, and the values that the option takes."""
+    if argument in IN_OTHER_WORDS:
+        return IN_OTHER_WORDS[argument]
     first, *others = re.split(r"(?<=\.) (?=[A-Z0-9{\"])", _DOCSTRINGS.get(argument, ""))
     sentences = [first, *(one for one in others if one.startswith("Default:"))]
     match SEARCH.get(argument):
@@ -232,7 +240,6 @@ OPTIONS: Mapping[str, Any] = {
     "check_compliance": option("Refuse a memory that is not compliant."),
     "dry_run": option("Count, but change nothing."),
     "weight": option("How strong it is, 0 to 1."),
-    "min_similarity": option("Similarity of each memory to the central one, 0 to 1."),
     "min_size": option("Smallest size of a cluster."),
     "more_than": option("Skip agents with this many active memories or fewer."),
     "newest": option("Compare this many of the newest memories."),

@@ -1,4 +1,4 @@
-"""pgrecall profiles list, show, install, default"""
+"""pgrecall profiles show, install, default"""
 
 from __future__ import annotations
 
@@ -25,41 +25,33 @@ from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 
 app = App(
     name="profiles",
-    help="List, show and install profiles, and choose the default one.",
+    help="Show and install profiles, and choose the default one.",
     no_args_is_help=True,
 )
 
-NameOrFile = Annotated[str, argument("Name of a built-in profile, or a .toml or .json file.")]
+NameOrFile = Annotated[
+    str | None,
+    argument("Name of a built-in profile, or a .toml or .json file. Default: list them."),
+]
 Installed = Annotated[bool, option("Look in the database, which has your own, too.", "--installed")]
 
 
-@app.function("pgrecall profiles list", "pgrecall profiles list --installed")
-def list_(database: Database, installed: Installed = False) -> Output:
-    """List the built-in profiles with their weights, or those installed in the database."""
-    if installed:
-        listed_ = [{"name": name, "comment": comment} for name, comment, _ in _installed(database)]
-        rows = [tuple(one.values()) for one in listed_]
-        return Output(listed_, table(Column("profile", tone="bold"), "score", rows=rows))
-    rows = [
-        (profile.name, " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile))
-        for profile in BUILT_IN.values()
-    ]
-    return Output(
-        map(as_values, BUILT_IN.values()),
-        table(Column("profile", tone="bold"), "score", rows=rows),
-    )
-
-
-@app.function("pgrecall profiles show trust", "pgrecall profiles show mine --installed")
+@app.function(
+    "pgrecall profiles show",
+    "pgrecall profiles show trust",
+    "pgrecall profiles show mine --installed",
+)
 def show(
     database: Database,
-    profile: NameOrFile,
+    profile: NameOrFile = None,
     function: Annotated[
         bool, option("Show the functions that recall calls.", "--function")
     ] = False,
     installed: Installed = False,
 ) -> Output:
-    """Show a profile as readable SQL, or as the function that is installed in the database."""
+    """List the profiles with their weights, or show one as readable SQL or as its function."""
+    if profile is None:
+        return _listed(database, installed=installed)
     if installed:
         definitions = {name: definition for name, _, definition in _installed(database)}
         if profile not in definitions:
@@ -71,6 +63,18 @@ def show(
     loaded = load_profile(profile)
     written = score_functions(loaded) if function else readable(loaded)
     return Output([as_values(loaded)], Verbatim(f"{written}\n"))
+
+
+def _listed(database: Database, *, installed: bool) -> Output:
+    name = Column("profile", tone="bold")
+    if installed:
+        records = [{"name": name, "comment": comment} for name, comment, _ in _installed(database)]
+        return Output(records, table(name, "score", rows=map(tuple, map(dict.values, records))))
+    rows = [
+        (profile.name, " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile))
+        for profile in BUILT_IN.values()
+    ]
+    return Output(map(as_values, BUILT_IN.values()), table(name, "score", rows=rows))
 
 
 @app.function("pgrecall profiles install mine.toml")

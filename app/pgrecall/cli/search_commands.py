@@ -1,8 +1,9 @@
-"""pgrecall search, plan, explain, context"""
+"""pgrecall search, explain, context"""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
@@ -27,8 +28,19 @@ app = App()
     'pgrecall search "what did she play last week?" --agent zoe --dates auto',
     expand=option("Add memories linked to the hits, up to this many links away."),
 )
-def search(call: Call) -> Output:
+def search(
+    call: Call,
+    plan: Annotated[
+        bool,
+        option("Show the SQL statement and its query plan instead of running it.", "--plan"),
+    ] = False,
+) -> Output:
     """Find an agent's best memories for a text, and show what each score is made of."""
+    if plan:
+        after = ("expand", "rerank", "touch")  # work on the hits of the statement
+        asked = {name: value for name, value in call.arguments.items() if name not in after}
+        planned = call.repo.plan(**asked)
+        return Output([planned], Verbatim(f"{planned}\n"))
     hits, agent = call(), call.agent
     teams = call.arguments.get("teams", ())
     ids = short_ids(call.repo, agent, (hit.memory.id for hit in hits), teams)
@@ -43,17 +55,6 @@ def search(call: Call) -> Output:
     as_of: datetime | None = call.arguments.get("as_of")
     shown = hit_grid(hits, title=title, ids=ids, as_of=as_of)
     return Output(records, shown, otherwise="nothing found", notes=notes)
-
-
-@app.method(
-    "plan",
-    'pgrecall plan "which instrument?" --agent zoe --run',
-    run=option("Run the statement, to measure times and buffers."),
-)
-def plan(call: Call) -> Output:
-    """Show the SQL statement of a search, and PostgreSQL's plan for it."""
-    planned = call()
-    return Output([planned], Verbatim(f"{planned}\n"))
 
 
 @app.method("explain", 'pgrecall explain 0197a3c2 "which instrument?" --agent zoe')

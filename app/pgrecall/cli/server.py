@@ -1,4 +1,4 @@
-"""pgrecall server start, stop, status"""
+"""pgrecall server start, stop"""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ app = App(
 )
 
 
-@app.function("pgrecall server start")
+@app.function("pgrecall server start", "pgrecall server start --json")
 def start() -> Output:
-    """Start the embedded server, and leave it running. Commands without --database-url use it."""
+    """Start the embedded server, and leave it running. Commands without --database-url use it.
+
+    Shows its data folder, its URL, who uses it and its size, also if it runs already.
+    """
     folder = data_folder()
     folder.parent.mkdir(parents=True, exist_ok=True)
     return _shown(embedded.start(folder))
@@ -36,12 +39,6 @@ def stop(
     ran = embedded.stop(data_folder(), force=force)
     text = "the embedded server has stopped" if ran else "the embedded server does not run"
     return Output([{"stopped": ran}], text)
-
-
-@app.function("pgrecall server status", "pgrecall server status --json")
-def status() -> Output:
-    """Show where the embedded server has its data, its URL, who uses it, and its size."""
-    return _shown(embedded.status(data_folder()))
 
 
 def _shown(status: ServerStatus) -> Output:

@@ -16,6 +16,7 @@ from pgrecall.cli.migrate_commands import shards
 from pgrecall.cli.output import Output, facts, size, table
 from pgrecall.cli.parsers import argument, option
 from pgrecall.core.display import numbers
+from pgrecall.core.quoting import cut
 from pgrecall.execution import MemoryRepository
 from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastUpkeep, Problem
 from pgrecall.memories.overview import Overview, overview
@@ -93,7 +94,7 @@ def _of_schema(schema: Status) -> list[Problem]:
     name, remedy = schema.schema, migrate_up(schema.schema)
     if schema.dimensions is None:
         return [Problem("migration", name, "the schema does not exist", remedy)]
-    pending = f"{len(schema.pending)} pending"
+    pending = f"pending: {cut(', '.join(schema.pending))}"
     return [
         *([Problem("migration", name, pending, remedy)] if schema.pending else ()),
         *(Problem("invalid index", index, "not built", remedy) for index in schema.invalid_indexes),

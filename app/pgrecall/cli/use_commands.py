@@ -10,7 +10,7 @@ from pgrecall.cli.output import Output, changed, number, table
 from pgrecall.cli.parsers import argument, option
 from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.quoting import cut
-from pgrecall.lifecycle.event import Change, Event
+from pgrecall.lifecycle.event import Event
 
 app = App()
 
@@ -74,41 +74,6 @@ def history(call: Call) -> Output:
         ),
     )
     return Output(events, shown, otherwise="nothing is known about this memory")
-
-
-@app.method(
-    "upkeep.changes",
-    "pgrecall changes",
-    "pgrecall changes --since 2026-11-26 --agent zoe",
-    "pgrecall changes --actor nightly --limit 1000 --json",
-    since=option("Only what happened since. Default: a day ago."),
-    actor=option("Only what this actor did."),
-)
-def changes(call: Call) -> Output:
-    """Show what changed lately, newest first: in the memories of one agent, or of all."""
-    found: list[Change] = call()
-    shown = table(
-        "when",
-        "whose",
-        "memory",
-        "event",
-        "what changed",
-        "why",
-        "who",
-        rows=(
-            (
-                f"{one.event.occurred_at:%Y-%m-%d %H:%M:%S}",
-                one.agent_id or one.team_id,
-                str(one.event.memory_id),
-                one.event.event_type,
-                (one.content if one.event.event_type == "initial" else None) or _changes(one.event),
-                one.event.reason or "",
-                one.event.actor or "",
-            )
-            for one in found
-        ),
-    )
-    return Output(found, shown, otherwise="nothing changed")
 
 
 def _changes(event: Event) -> str:

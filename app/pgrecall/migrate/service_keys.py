@@ -1,4 +1,4 @@
-"""Keys of the HTTP service: created, rotated and revoked by the owner of the schema."""
+"""Keys of the HTTP service: created and revoked by the owner of the schema."""
 
 from __future__ import annotations
 
@@ -52,13 +52,6 @@ def create_key(
         row = {**values, "hash": hash_of_secret(secret)}
         connection.execute(insert(tables(schema).service_keys).values(row))
     return key_id, token
-
-
-def rotate_key(engine: Engine, key_id: str, *, schema: str = DEFAULT_SCHEMA) -> str:
-    """Gives a key a new secret, in place of the old one. Returns the token; raises InputError."""
-    secret, token = _new_secret(key_id)
-    _change(engine, schema, key_id, hash=hash_of_secret(secret))
-    return token
 
 
 def revoke_key(engine: Engine, key_id: str, *, schema: str = DEFAULT_SCHEMA) -> None:

@@ -8,14 +8,12 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pgrecall.core.embedding_type import read_embedding
 from pgrecall.core.steps import VERB, Operation, needs
 from pgrecall.core.validation import require_count
 from pgrecall.errors import InputError
 from pgrecall.rank_index import index
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.strategy import index_of, with_index
-from pgrecall.ranking.composing import reads
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
@@ -205,9 +203,3 @@ def build(
         return None
     [row] = with_index((yield owner_facts(tables, [owner_id], anew=True)))
     return index_of(row)
-
-
-def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[float]]]:
-    """Embeddings of a random sample of memories, the same each time."""
-    rows = yield reads(tables, "sample", owner_id=owner_id, number=number)
-    return [read_embedding(row.vector) or [] for row in rows]

@@ -125,27 +125,3 @@ class RankIndexStatus:
             "progress": self.progress,
             "index": None if self.index is None else self.index.record(),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class RankIndexCheck:
-    """How much of the exact results searches with a rank index find, and how fast."""
-
-    agent_id: str
-    profile: str
-    k: int
-    queries: int
-    recall: float
-    """The share of the exact k best that were found, over all queries."""
-    worst: float
-    """The same for the worst query."""
-    exact_ms: float
-    """Median time of an exact search."""
-    index_ms: float
-    """Median time of a search with the index."""
-    in_index: int
-    """Number of queries answered by the index; the others fell back to scoring every memory."""
-
-    def record(self) -> dict[str, Any]:
-        """The fields as plain JSON values."""
-        return asdict(self)

@@ -69,7 +69,7 @@ function NoKey({ retry }) {
   const wrong = Boolean(key());
   return html`<${Screen} title=${wrong ? "This key is not valid" : "This service asks for a key"}
     text=${wrong
-      ? "It was revoked or rotated, or it is of another service or of a studio that has ended."
+      ? "It was revoked, or it is of another service or of a studio that has ended."
       : "Memories are shown to whoever has a key for their owner."}
     todo="Open the address that the terminal printed. For a service, whoever runs it makes a key:"
     command="pgrecall keys create --owner NAME --scope read">

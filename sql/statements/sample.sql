@@ -1,2 +1,0 @@
--- The embeddings of some memories of an owner.
---then sampled
