@@ -134,15 +134,11 @@ _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
 def answer(value: Any, status: int = 200) -> Response:
     """A value as JSON. The value was made here, so it is not validated again."""
-    return Response(in_json(value), status, media_type="application/json")
-
-
-def in_json(value: Any) -> bytes:
-    """The JSON of a value."""
     try:
-        return _ANY.dump_json(value)
+        content = _ANY.dump_json(value)
     except ValueError:  # more levels than Pydantic goes down, stored long ago
-        return json.dumps(value, default=_plain, ensure_ascii=False).encode()
+        content = json.dumps(value, default=_plain, ensure_ascii=False).encode()
+    return Response(content, status, media_type="application/json")
 
 
 def _plain(value: Any) -> Any:

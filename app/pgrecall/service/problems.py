@@ -61,15 +61,11 @@ class Problem(Exception):
         """The answer to a request for this path."""
         if path.startswith(("/v1/", "/api/v1/")):
             return self._of_memory_os()
-        return JSONResponse(self.record(), self.status, self.headers, "application/problem+json")
-
-    def record(self) -> dict[str, Any]:
-        """The problem as RFC 9457 has it."""
         body: dict[str, Any] = {"type": self.kind, "title": self.title}
         body |= {"status": self.status, "detail": self.detail}
         if self.wrong:
             body["errors"] = [{"field": f, "message": m} for f, m in self.wrong.items()]
-        return body
+        return JSONResponse(body, self.status, self.headers, "application/problem+json")
 
     def _of_memory_os(self) -> JSONResponse:
         status = 400 if self.status == 422 else self.status
